@@ -98,10 +98,7 @@ async def _gold(data: Path, reader: PageReader, seeds: Sequence[int]) -> None:
             for protocol, score in evaluation.mean_scores(clusters).items():
                 rates = (f"{rate:.4f}" for rate in (score.precision, score.recall, score.f1))
                 rows.append((among, label, protocol, *rates))
-        cost = evaluation.cost
-        print(
-            f"{among}: sketch {cost.sketch:.0f} us, check {cost.check:.0f} us, {cost.bytes or 0:.0f} bytes a document"
-        )
+        print(f"{among}: {evaluation.bytes or 0:.0f} bytes a document")
     title = f"Gold set: {len(pages)} pages, preset {SETTINGS.preset}, mean of {len(seeds)} orders"
     _table(title, ("", "label", "protocol", "precision", "recall", "F1"), rows)
 

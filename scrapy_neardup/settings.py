@@ -305,14 +305,6 @@ class NearDupSettings:
         known = _names()
         for name in values:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
-                if name[len(PREFIX) :].lower() in checks.PRESET_OPTIONS:
-                    meant = f'no such setting; set NEARDUP_PRESET_OPTIONS = {{"{name[len(PREFIX) :].lower()}": ...}}'
-                    raise SettingsError(name, values[name], meant)
-                if name[len(PREFIX) :].lower().removesuffix("_field") in checks.ITEM_FIELDS:
-                    part = name[len(PREFIX) :].lower().removesuffix("_field")
-                    raise SettingsError(
-                        name, values[name], f'no such setting; set NEARDUP_checks.ITEM_FIELDS = {{"{part}": ...}}'
-                    )
                 near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1)
                 meant = f"; is it {PREFIX}{near[0]}?" if near else ""
                 raise SettingsError(name, checks.hide_secrets(name, values[name]), f"no such setting{meant}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from importlib import import_module
 from typing import Any, NoReturn
@@ -101,24 +100,14 @@ class Command(ScrapyCommand):
             raise UsageError  # Scrapy then prints the help
         opts.set += opts.more_set  # -s may stand before and after the subcommand's name
         super().process_options(args, opts)
-        self._apply(opts)
-
-    def _apply(self, opts: argparse.Namespace) -> None:
-        """Turn ``--store`` and ``--preset`` into settings.
-
-        Drop the parameters that the project set for its own preset. ``project_store`` of the options becomes the store
-        of the project, None if it sets none.
-        """
         assert self.settings is not None
-        if (store := getattr(opts, "store", None)) is not None:
-            opts.project_store = self.settings.get("NEARDUP_STORE")
-            self.settings.set("NEARDUP_STORE", store, "cmdline")
         preset = getattr(opts, "preset", None)
-        if preset is not None or getattr(opts, "all_presets", False):
-            if preset is not None:
-                self.settings.set("NEARDUP_PRESET", preset, "cmdline")
-            if (self.settings.getpriority("NEARDUP_PRESET_OPTIONS") or 0) < SETTINGS_PRIORITIES["cmdline"]:
-                self.settings.pop("NEARDUP_PRESET_OPTIONS", None)
+        if preset is not None:
+            self.settings.set("NEARDUP_PRESET", preset, "cmdline")
+        is_own = (self.settings.getpriority("NEARDUP_PRESET_OPTIONS") or 0) < SETTINGS_PRIORITIES["cmdline"]
+        if is_own and (preset is not None or getattr(opts, "all_presets", False)):
+            # The parameters that the project set are for its own preset.
+            self.settings.pop("NEARDUP_PRESET_OPTIONS", None)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from scrapy_neardup.commands.terminal import print_error
@@ -126,16 +115,10 @@ class Command(ScrapyCommand):
 
         assert self.settings is not None
         configure_logging(self.settings)
-        # The data directory may have the project's name; ``doctor`` looks at the others.
-        is_ours = re.compile(
-            "NEARDUP_|(?:BOT_NAME|PROJECT|ADDONS|ITEM_PIPELINES|SPIDER_MIDDLEWARES|FEEDS|FEED_STORAGES"
-            "|TWISTED_REACTOR|TWISTED_REACTOR_ENABLED)$"
-        ).match
-        settings = {name: self.settings[name] for name in self.settings if is_ours(str(name))}
         try:
             if args:
                 raise NearDupError(f"unrecognized arguments: {' '.join(args)} (options go after the subcommand)")
-            self.exitcode = _module(opts.subcommand).run(opts, settings)
+            self.exitcode = _module(opts.subcommand).run(opts, dict(self.settings))
             sys.stdout.flush()
         except NearDupError as error:
             # One line: Scrapy would print the usage of all subcommands before it.

@@ -102,7 +102,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def _rounded(evaluation: Evaluation, source: LabelledPages) -> dict[str, Any]:
-    """Return the rates of each label by each protocol, and the costs of a document."""
+    """Return the rates of each label by each protocol, and the bytes of a document in the store."""
     labels: dict[str, Any] = {}
     for label, clusters in source.clusters.items():
         labels[label] = {
@@ -112,12 +112,7 @@ def _rounded(evaluation: Evaluation, source: LabelledPages) -> dict[str, Any]:
         if label in source.without_copies:
             for rates in labels[label].values():
                 rates.update(recall=None, f1=None, f1_by_order=None)
-    cost = evaluation.cost
-    return {
-        "labels": labels,
-        "microseconds": {"sketch": round(cost.sketch, 1), "check": round(cost.check, 1)},
-        "bytes": None if cost.bytes is None else round(cost.bytes),
-    }
+    return {"labels": labels, "bytes": None if evaluation.bytes is None else round(evaluation.bytes)}
 
 
 def _has_met(limits: Sequence[Limit], presets: dict[str, Any]) -> bool:
@@ -146,8 +141,5 @@ def _print(source: LabelledPages, orders: int, presets: dict[str, Any]) -> None:
     among = f" among {counted(source.background, 'other')}" if source.background else ""
     title = f"{counted(source.labelled, 'document')}{among}, mean of {counted(orders, 'order')}"
     print_table(title, ("preset", "label", "protocol", *_RATES), rows)
-    costs = [
-        (preset, *(f"{found['microseconds'][step]:.0f}" for step in ("sketch", "check")), found["bytes"])
-        for preset, found in presets.items()
-    ]
-    print_table("cost of a document", ("preset", "us sketch", "us check", "bytes"), costs)
+    sizes = [(preset, found["bytes"]) for preset, found in presets.items()]
+    print_table("", ("preset", "bytes a document"), sizes)

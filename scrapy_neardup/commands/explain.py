@@ -22,13 +22,13 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import has_words
 
 _PASSAGES = 5
-_WORDS = 60
+_MOST_SHOWN = 600  # characters of a passage
 
 
-class _Answer(NamedTuple):
-    sides: dict[str, StoredDocument]
-    matches: dict[str, StoredDocument | None]  # of each side, when it came
-    comparison: Comparison
+class _Side(NamedTuple):
+    given: str  # the argument
+    document: StoredDocument
+    match: StoredDocument | None  # when it came
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,18 +49,17 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     if options.a == options.b == "-":
         raise InputError("A and B: only one of them can be standard input")
     with working("reading the documents"):
-        answer = asyncio.run(_explain(options, settings))
-    names = {"A": options.a, "B": options.b}
-    empty = [names[side] for side, each in answer.sides.items() if each.fingerprint and not has_words(each.text)]
-    for name in empty:
-        print_error(f"{name}: no text found, nothing to compare (unchecked/no-text)")
+        sides, comparison = asyncio.run(_explain(options, settings))
+    empty = [side for side in sides.values() if side.document.fingerprint and not has_words(side.document.text)]
+    for side in empty:
+        print_error(f"{side.given}: no text found, nothing to compare (unchecked/no-text)")
     if empty:
         return 1
-    (_print_json if options.json else _print)(answer, names)
+    (_print_json if options.json else _print)(sides, comparison)
     return 0
 
 
-async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> _Answer:
+async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple[dict[str, _Side], Comparison]:
     async with AsyncExitStack() as stack:
         try:
             detector = await stack.enter_async_context(live_detector(options, values))
@@ -70,96 +69,82 @@ async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> _Answ
             alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
             detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
         records = await detector.index.records()
-        named = {"A": options.a, "B": options.b}.items()
-        sides = {side: named_document(detector, records, name, fetch=options.fetch) for side, name in named}
-        matches = {side: match_of(each, records) for side, each in sides.items()}
-        return _Answer(sides, matches, compare(detector, sides["A"], sides["B"]))
+        sides = {}
+        for side, name in (("A", options.a), ("B", options.b)):
+            document = named_document(detector, records, name, fetch=options.fetch)
+            sides[side] = _Side(name, document, match_of(document, records))
+        return sides, compare(detector, sides["A"].document, sides["B"].document)
 
 
-def _print_json(answer: _Answer, names: dict[str, str]) -> None:
-    found = answer.comparison
+def _print_json(sides: dict[str, _Side], found: Comparison) -> None:
     topic = None if found.topic is None else {**found.topic._asdict(), "score": found.topic.score}
     documents = {
-        side.lower(): {"given": names[side], **_described(each), "match": _described(answer.matches[side])}
-        for side, each in answer.sides.items()
+        name.lower(): {"given": side.given, **_described(side.document), "match": side.match and _described(side.match)}
+        for name, side in sides.items()
     }
     print_json({**documents, **asdict(found), "topic": topic})
 
 
-def _described(document: StoredDocument | None) -> Any:
-    return None if document is None else {"id": document.id, "url": document.url, "title": document.title}
+def _described(document: StoredDocument) -> dict[str, str]:
+    return {"id": document.id, "url": document.url, "title": document.title}
 
 
-def _print(answer: _Answer, names: dict[str, str]) -> None:
-    console, found = PlainConsole(), answer.comparison
-    for side, each in answer.sides.items():
-        title = " ".join(each.title.split())
-        seen = "" if each.fingerprint else f"  {each.id}  {each.seen_at[:16].replace('T', ' ')} UTC"
-        console.print_indented(f"{side}{seen}  {title}", 0, hanging=3)
-        print(printable(f"   {names[side] if each.fingerprint else each.url}"))
-    console.print(f"\nB after A: {'/'.join(filter(None, (found.status, found.kind)))}", style="bold")
-    for line in found.why:
-        console.print_indented(line, hanging=2)
+def _print(sides: dict[str, _Side], found: Comparison) -> None:
+    console = PlainConsole()
+    for name, (given, document, _) in sides.items():
+        title = " ".join(document.title.split())
+        seen = "" if document.fingerprint else f"  {document.id}  {document.seen_at[:16].replace('T', ' ')} UTC"
+        console.print_indented(f"{name}{seen}  {title}", 0, hanging=3)
+        print(printable(f"   {given if document.fingerprint else document.url}"))
+    _print_lines(console, f"B after A: {'/'.join(filter(None, (found.status, found.kind)))}", found.why)
     console.print()
-    _print_measures(found)
-    if found.topic is not None:
-        console.print(f"\nTopics: {found.topic.score:.3f}", style="bold")
-        parts = f"{found.topic.terms:.3f} (terms) + {found.topic.titles:.3f} (titles)"
-        console.print_indented(f"score: {parts}; known documents: {found.documents:,}")
-        if found.terms:
-            console.print_indented(f"terms in common: {', '.join(found.terms)}", hanging=2)
-    if found.texts is not None:
-        _print_passages(console, "In both", found.texts.shared)
-        texts = {"A": found.texts.first, "B": found.texts.second}
-        for side, text in texts.items():
-            _print_passages(console, f"Only in {side}", text.own)
-            lines = [f"[{left_out.why}] {_shortened(left_out.line)}" for left_out in text.left_out]
-            _print_lines(console, f"Left out of {side}", lines)
-    _print_lines(console, "Figures", found.changes)
-    for side, match in answer.matches.items():
-        _print_match(console, side, match, {each.id: name for name, each in answer.sides.items()})
-    if found.texts is None:
-        hint = "The window keeps no texts. To see the common text, give files, or urls with --fetch."
-        console.print_indented(hint, 0)
-
-
-def _print_measures(found: Comparison) -> None:
     exact = ("", "") if found.texts is None else (f"{found.texts.resemblance:.3f}", f"{found.texts.containment:.3f}")
     rows = [
         ("resemblance", f"{found.resemblance:.3f}", exact[0]),
         ("containment", f"{found.containment:.3f}", exact[1]),
-        *([] if found.share is None else [("share of B that A holds", f"{found.share:.3f}", "")]),
     ]
+    if found.share is not None:
+        rows.append(("share of B that A holds", f"{found.share:.3f}", ""))
     print_table("", ("", "estimated", "exact"), rows)
-
-
-def _print_match(console: PlainConsole, side: str, match: StoredDocument | None, names: dict[str, str]) -> None:
-    """Print with which document this one was compared when it came."""
-    if match is not None:
-        found = names.get(match.id) or f"{match.id}: {' '.join(match.title.split())}"
-        console.print_indented(f"When {side} came, its match was {found}", 0, hanging=3)
-        if match.id not in names:
-            print(printable(f"   {match.url}"))
+    if found.topic is not None:
+        parts = f"{found.topic.terms:.3f} (terms) + {found.topic.titles:.3f} (titles)"
+        terms = [f"terms in common: {', '.join(found.terms)}"] if found.terms else []
+        lines = [f"score: {parts}; known documents: {found.documents:,}", *terms]
+        _print_lines(console, f"Topics: {found.topic.score:.3f}", lines)
+    if found.texts is not None:
+        _print_passages(console, "In both", found.texts.shared)
+        for name, text in (("A", found.texts.first), ("B", found.texts.second)):
+            _print_passages(console, f"Only in {name}", text.own)
+            _print_lines(console, f"Left out of {name}", [f"[{each.why}] {_cut(each.line)}" for each in text.left_out])
+    _print_lines(console, "Figures", found.changes)
+    names = {side.document.id: name for name, side in sides.items()}
+    for name, (_, _, match) in sides.items():
+        if match is not None:
+            shown = names.get(match.id) or f"{match.id}: {' '.join(match.title.split())}"
+            console.print_indented(f"When {name} came, its match was {shown}", 0, hanging=3)
+            if match.id not in names:
+                print(printable(f"   {match.url}"))
+    if found.texts is None:
+        hint = "The window keeps no texts. To see the common text, give files, or urls with --fetch."
+        console.print_indented(hint, 0)
 
 
 def _print_lines(console: PlainConsole, title: str, lines: Iterable[str]) -> None:
     for number, line in enumerate(lines):
         if not number:
             console.print(f"\n{title}", style="bold")
-        console.print_indented(line)
+        console.print_indented(line, hanging=2)
 
 
 def _print_passages(console: PlainConsole, title: str, passages: Sequence[Passage]) -> None:
     """Print the longest passages in the order of the text."""
     words = sum(passage.words for passage in passages)
     longest = sorted(passages, key=lambda passage: -passage.words)[:_PASSAGES]
-    lines = [f"({passage.words}) {_shortened(passage.text)}" for passage in passages if passage in longest]
+    lines = [f"({passage.words}) {_cut(passage.text)}" for passage in passages if passage in longest]
     if len(passages) > len(lines):
         lines.append(f"and {len(passages) - len(lines)} shorter ones")
     _print_lines(console, f"{title}: {counted(words, 'word')} in {counted(len(passages), 'passage')}", lines)
 
 
-def _shortened(text: str) -> str:
-    words = text.split()
-    short = text if len(words) <= _WORDS else " ".join(words[:_WORDS]) + " …"
-    return short if len(short) <= 10 * _WORDS else short[: 10 * _WORDS] + "…"
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"

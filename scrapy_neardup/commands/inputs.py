@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,22 @@ def read_labelled_pages(
     return LabelledPages(pages, clusters, len(labelled.documents), left_out)
 
 
+def with_store(options: argparse.Namespace, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of settings with ``--store`` and ``--namespace``."""
+    given = {"NEARDUP_STORE": options.store, "NEARDUP_NAMESPACE": options.namespace}
+    return {**values, **{name: each for name, each in given.items() if each}}
+
+
+def located_settings(options: argparse.Namespace, values: dict[str, Any]) -> NearDupSettings:
+    """Return the settings with the places of files.
+
+    A path of ``--store`` is relative to the current directory, one in the settings to the data directory.
+    """
+    settings = NearDupSettings.from_mapping(with_store(options, values))
+    located = locate_files(settings, values)
+    return replace(located, store=settings.store) if options.store else located
+
+
 @asynccontextmanager
 async def live_detector(
     options: argparse.Namespace, values: dict[str, Any], *, reads_only: bool = True
@@ -167,11 +184,7 @@ async def live_detector(
 
     Nothing that the detector learns from documents of the command goes to the store.
     """
-    given = {"NEARDUP_STORE": options.store, "NEARDUP_NAMESPACE": options.namespace}
-    settings = NearDupSettings.from_mapping({**values, **{name: each for name, each in given.items() if each}})
-    # A path on the command line is relative to the current directory, one in the settings to the data directory.
-    if not options.store:
-        settings = locate_files(settings, values)
+    settings = located_settings(options, values)
     scheme, _, path = settings.store.partition(":///")
     if scheme == "sqlite" and not os.path.exists(path):  # opening it would make an empty one  # noqa: ASYNC240
         raise NoWindowError(f"{path}: there is no such file; {_why_there(options, values)}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import glob
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from scrapy_neardup.lab.stored import copies_elsewhere
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 from scrapy_neardup.stories.outbox_files import OutboxFiles
 
-_MOST_FILES = 10  # of one feed that are named
+_MOST_FILES = 10  # of one feed that are named, the newest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,40 +36,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    return asyncio.run(_purge(options, settings))
-
-
-async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
-    chosen = options.source or options.url
     try:
         selection = select(options.source, options.url)
     except ValueError as error:
         raise InputError(str(error)) from error
-    settings = locate_files(NearDupSettings.from_mapping(values), values)
+    located = locate_files(NearDupSettings.from_mapping(settings), settings)
+    is_done = asyncio.run(_purge(options, settings, selection, located))
+    if is_done and not selection.is_all:
+        _name_other_places(located, settings, options.source or options.url)
+    return 0 if is_done else 1
+
+
+async def _purge(
+    options: argparse.Namespace, values: dict[str, Any], selection: Selection, settings: NearDupSettings
+) -> bool:
+    """Remove the documents, and say what was removed. Return False if the user does not agree."""
+    chosen = selection.source or options.url
     async with live_detector(options, values, reads_only=False) as detector:
         count = await detector.index.purge(selection, dry_run=True)
-        events = 0 if selection.is_all else _remove_events(settings, selection, dry_run=True)
-        if events and not _is_project_window(options, values):
-            _name_kept_events(settings, events)
+        events = _remove_events(settings, selection, dry_run=True)
+        if events and (options.store or options.namespace):
+            folder = in_data_dir(settings, "neardup-events")
+            again = "the same command without --store and --namespace removes them"
+            print_error(f"Not changed: {counted(events, 'waiting event')} in {folder}: {again}")
             events = 0
         if not count:
             await explain_emptiness(detector)
         if chosen and not count and not events:
-            print(printable(f"Nothing to remove: the window has no document of {selection.source or chosen}."))
-            _name_other_places(settings, values, chosen)
-            return 0
+            print(printable(f"Nothing to remove: the window has no document of {chosen}."))
+            return True
         if not options.yes:
             summary = await detector.summary()
-            what = await _what_goes(detector, selection, selection.source or chosen, count, events)
-            if not _agrees(f"Remove from namespace {summary.namespace!r} in {summary.location}: {what}?"):
+            what = await _what_goes(detector, selection, chosen, count, events)
+            # Ask on standard error, so that a script that reads standard output gets only the result.
+            question = f"Remove from namespace {summary.namespace!r} in {summary.location}: {what}?"
+            print(f"{printable(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+            if sys.stdin.readline().strip().lower() not in ("y", "yes"):
                 print("Nothing was removed.")
-                return 1
+                return False
         print(f"Removed {counted(await detector.index.purge(selection), 'document')}.")
-    if chosen:
-        if _is_project_window(options, values) and (events := _remove_events(settings, selection)):
-            print(f"Removed {counted(events, 'event')} that waited for a receiver.")
-        _name_other_places(settings, values, chosen)
-    return 0
+        if events:
+            removed = _remove_events(settings, selection)
+            print(f"Removed {counted(removed, 'event')} that waited for a receiver.")
+    return True
 
 
 async def _what_goes(detector: NearDupDetector, selection: Selection, chosen: str, count: int, events: int) -> str:
@@ -88,40 +96,10 @@ async def _what_goes(detector: NearDupDetector, selection: Selection, chosen: st
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _agrees(question: str) -> bool:
-    # Ask on standard error, so that a script that reads standard output gets only the result.
-    print(f"{printable(question)} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _is_project_window(options: argparse.Namespace, values: dict[str, Any]) -> bool:
-    """Return whether ``--store`` and ``--namespace`` name the window of the project's settings."""
-    own = dict(values)
-    if options.store:
-        del own["NEARDUP_STORE"]
-        own |= {"NEARDUP_STORE": options.project_store} if options.project_store else {}
-    settings = locate_files(NearDupSettings.from_mapping(own), own)
-    return options.namespace in (None, "", settings.namespace) and (
-        not options.store or _absolute(options.store) == _absolute(settings.store)
-    )
-
-
-def _absolute(store: str) -> str:
-    scheme, separator, path = store.partition(":///")
-    return f"{scheme}{separator}{os.path.abspath(path)}" if scheme == "sqlite" else store
-
-
-def _name_kept_events(settings: NearDupSettings, events: int) -> None:
-    """Say on standard error that events stay, because they are those of another window."""
-    folder = in_data_dir(settings, "neardup-events")
-    print_error(
-        f"Not changed: {counted(events, 'waiting event')} in {folder}, of the window of the project:"
-        " the same command without --store and --namespace removes them"
-    )
-
-
 def _remove_events(settings: NearDupSettings, selection: Selection, *, dry_run: bool = False) -> int:
     """Remove the events that name the source or page from the outboxes of all receivers. Return their number."""
+    if selection.is_all:
+        return 0
     outboxes = Path(in_data_dir(settings, "neardup-events")).glob("*/")
     try:
         return sum(OutboxFiles(folder).remove_named(selection.takes_name, dry_run=dry_run) for folder in outboxes)
@@ -132,29 +110,22 @@ def _remove_events(settings: NearDupSettings, selection: Selection, *, dry_run: 
 def _name_other_places(settings: NearDupSettings, values: dict[str, Any], chosen: str) -> None:
     """Name, on standard error, the feeds that may hold documents and that this command does not change."""
     print_error(f"Not changed, and may hold documents of {chosen} too (docs/howto/purge.md shows how to clean them):")
-    for place in _other_places(settings, values):
-        print_error(f"  {place}")
-
-
-def _files_of(uri: str, setting: str) -> Iterator[str]:
-    """Name the files of a feed. If the feed is not a local one, name its uri."""
-    if "://" in uri.removeprefix("file://") or uri.startswith("stdout:"):
-        yield f"{without_password(uri)} ({setting})"
-        return
-    path = Path(uri.removeprefix("file://"))
-    pattern = re.sub(r"%\(\w+\)[-+ #0]*\d*[a-z]", "*", glob.escape(str(path)))
-    found = sorted(glob.glob(pattern))
-    yield from (f"{each} ({setting})" for each in found[-_MOST_FILES:])
-    if len(found) > _MOST_FILES:
-        yield f"and {counted(len(found) - _MOST_FILES, 'older file')} {pattern} ({setting})"
-
-
-def _other_places(settings: NearDupSettings, values: dict[str, Any]) -> Iterator[str]:
     for uri in Settings(values).getdict("FEEDS"):
-        yield from _files_of(str(uri), "FEEDS")
-    yield "feeds that were given to a crawl with -o or -O"
+        for place in _files_of(str(uri)):
+            print_error(f"  {place} (FEEDS)")
+    print_error("  feeds that were given to a crawl with -o or -O")
     for name, uri in settings.feeds().items():
         is_default = name == "NEARDUP_DROPPED_FEED" and uri == DEFAULT_DROPPED_FEED
-        yield from _files_of(in_data_dir(settings, uri) if is_default else uri, name)
+        for place in _files_of(in_data_dir(settings, uri) if is_default else uri):
+            print_error(f"  {place} ({name})")
     if settings.events_stream:
-        yield f"{without_password(settings.events_stream)} (NEARDUP_EVENTS_STREAM)"
+        print_error(f"  {without_password(settings.events_stream)} (NEARDUP_EVENTS_STREAM)")
+
+
+def _files_of(uri: str) -> Iterator[str]:
+    """Name the newest files of a feed. If the feed is not a local one, name its uri."""
+    if "://" in uri.removeprefix("file://") or uri.startswith("stdout:"):
+        yield without_password(uri)
+    else:
+        pattern = re.sub(r"%\(\w+\)[-+ #0]*\d*[a-z]", "*", glob.escape(uri.removeprefix("file://")))
+        yield from sorted(glob.glob(pattern))[-_MOST_FILES:]

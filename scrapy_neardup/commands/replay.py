@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -73,10 +72,10 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
     # A replay in memory gives the same document ids every time. In a shared store each replay is a new run.
     detector = NearDupDetector(settings, run="" if is_alone else None)
     tally, output_format, status = Tally(), OutputFormat(), 0
+    feed = read_feed(options.input)
+    if options.by_time:
+        feed = iter(_by_time(feed))
     async with AsyncExitStack() as stack:
-        feed = read_feed(options.input)
-        if options.by_time:
-            feed = iter(_by_time(feed))
         paths = options.output, options.events, options.stories
         output, events, stories = (_open_output(path, stack) for path in paths)
 
@@ -84,34 +83,35 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
             tally.events[event.level] += 1
             _write(events, special_report(event, output_format.given_id))
 
-        async def judge() -> None:
-            async for judged in replay(read_pages(reader, feed), detector, write_event, all_over=is_alone):
-                tally.add(judged)
-                # Always make the line, because this records the ids of the input that events use.
-                _write(output, output_format.row(judged))
-
-        async def write_final_stories() -> None:
-            final_stories = await detector.final_stories()
-            tally.stories_united = len(final_stories)
-            for story, final_story in final_stories.items():
-                given_ids = map(output_format.given_id, (story, final_story))
-                _write(stories, dict(zip(("story", "final_story"), given_ids, strict=True)))
-            sys.stdout.flush()
-
         reader = stack.enter_context(PageReader(settings, options.workers, sketches=True))
         await stack.enter_async_context(opened(detector))
         await detector.prepare()  # so that the first document does not pay for imports
         start = time.perf_counter()
-        for step in (judge, write_final_stories):  # the second one follows also if the first ends early
-            try:
-                await step()
-            except asyncio.CancelledError:  # noqa: PERF203  there are two steps
-                status = INTERRUPTED
-            except BrokenPipeError:
-                leave_closed_pipe()
-                status = PIPE_CLOSED
+        try:
+            async for judged in replay(read_pages(reader, feed), detector, write_event, all_over=is_alone):
+                tally.add(judged)
+                # Always make the line, because this records the ids of the input that events use.
+                _write(output, output_format.row(judged))
+            sys.stdout.flush()
+        except asyncio.CancelledError:
+            status = INTERRUPTED
+        except BrokenPipeError:
+            leave_closed_pipe()
+            status = PIPE_CLOSED
+        # Also if the replay ended early: of the documents that were judged.
+        final_stories = await detector.final_stories()
+        tally.stories_united = len(final_stories)
+        for story, final_story in final_stories.items():
+            given = {"story": output_format.given_id(story), "final_story": output_format.given_id(final_story)}
+            _write(stories, given)
+        sys.stdout.flush()
         seconds = time.perf_counter() - start
-    _print(options, tally, seconds)
+    # The summary is on standard error if standard output has the verdicts, events or stories.
+    stderr = STDOUT in paths
+    if options.json:
+        print_json(_summary(tally, seconds), stderr=stderr)
+    elif tally.documents:
+        _print_table(tally, seconds, stderr)
     if status:
         print_error(f"Ended early, after {counted(tally.documents, 'document')}.")
     elif not tally.documents:
@@ -121,11 +121,12 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
 
 def _by_time(feed: Iterable[RecordedDocument | WrongLine]) -> list[RecordedDocument | WrongLine]:
     """Sort by time. A line without a time stays behind the line before it."""
-    timed, clock = [], 0.0
-    for entry in feed:
-        clock = clock if isinstance(entry, WrongLine) or entry.time is None else entry.time
-        timed.append((clock, entry))
-    return [entry for _, entry in sorted(timed, key=itemgetter(0))]
+    times: list[float] = []
+    entries = list(feed)
+    for entry in entries:
+        before = times[-1] if times else 0.0
+        times.append(before if isinstance(entry, WrongLine) or entry.time is None else entry.time)
+    return [entries[place] for place in sorted(range(len(entries)), key=times.__getitem__)]
 
 
 _NO_DOCUMENT = "no line is a document with an id and a text, html or file; give documents as NEARDUP_RECORD writes them"
@@ -147,15 +148,6 @@ def _write(output: TextIO | None, row: dict[str, Any]) -> None:
         output.write(as_json(row) + "\n")
 
 
-def _print(options: argparse.Namespace, tally: Tally, seconds: float) -> None:
-    """Print the summary: on standard error if standard output has the verdicts, events or stories."""
-    stderr = STDOUT in (options.output, options.events, options.stories)
-    if options.json:
-        print_json(_summary(tally, seconds), stderr=stderr)
-    elif tally.documents:
-        _print_tables(tally, seconds, stderr)
-
-
 def _summary(tally: Tally, seconds: float) -> dict[str, Any]:
     counts: Counter[str] = Counter()
     for (status, detail), count in sorted(tally.verdicts.items()):
@@ -173,7 +165,7 @@ def _summary(tally: Tally, seconds: float) -> dict[str, Any]:
     }
 
 
-def _print_tables(tally: Tally, seconds: float, stderr: bool) -> None:
+def _print_table(tally: Tally, seconds: float, stderr: bool) -> None:
     rows: list[tuple[object, ...]] = [
         (status, detail, f"{count:,}", f"{count / tally.documents:.1%}")
         for (status, detail), count in sorted(

@@ -108,21 +108,15 @@ def _is_of_words(column: Iterable[str]) -> bool:
 
 
 def track(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items. If standard error is a terminal, show there how many came and how long the rest will take."""
-    if not sys.stderr.isatty():
-        yield from items
-        return
-    with _progress(unit) as progress:
-        yield from progress.track(items, total=total)
-
-
-def _progress(unit: str) -> Progress:
-    columns = TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    return Progress(*columns, console=Console(stderr=True), redirect_stdout=False)
+    """Yield the items, and show how many came and how long the rest will take."""
+    with counting(unit, total) as count:
+        for item in items:
+            yield item
+            count(1)
 
 
 @contextmanager
-def counting(unit: str, total: int) -> Iterator[Callable[[int], object]]:
+def counting(unit: str, total: int | None) -> Iterator[Callable[[int], object]]:
     """Show how much of a total is done, and how long the rest will take, if standard error is a terminal.
 
     Yield the function that counts: it takes the number that was done since its last call.
@@ -130,7 +124,8 @@ def counting(unit: str, total: int) -> Iterator[Callable[[int], object]]:
     if not sys.stderr.isatty():
         yield lambda done: None
         return
-    with _progress(unit) as progress:
+    columns = TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), redirect_stdout=False) as progress:
         task = progress.add_task(unit, total=total)
         yield lambda done: progress.advance(task, done)
 

@@ -139,7 +139,7 @@ def _compare_texts(sketcher: Sketcher, first: str, second: str) -> TextCompariso
     passages = [cut_passages(sketcher, one, other) for one, other in (bodies, bodies[::-1])]
     sides = [
         Side(
-            words=body.words,
+            words=sum(passage.words for _, passage in found),
             own=tuple(passage for is_shared, passage in found if not is_shared),
             left_out=tuple(left_out(sketcher, body)),
         )

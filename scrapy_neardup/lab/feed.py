@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from io import BufferedReader
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, NamedTuple, TypeVar, cast
 
 from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.exceptions import InputError
@@ -33,14 +33,6 @@ CUT_OFF = "the end is half written, as a crawl leaves it that was stopped"
 _SHORT_LINE = 1 << 14
 _CONTENT = "text", "html", "file"
 _FIRST = 20  # entries; if none of them is a document, the file holds something else
-
-
-class NoDocumentsError(InputError):
-    """The lines of a file are no documents, such as the items of a crawl. ``url`` is that of the first one, or ""."""
-
-    def __init__(self, message: str, url: str) -> None:
-        super().__init__(message)
-        self.url = url
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +60,6 @@ class WrongLine:
     id: str | int | None
     error: str
     missing: str = ""  # the keys that a document must have and the line lacks
-    url: str = ""
 
 
 def take(entries: Iterator[T], most: int) -> list[T]:
@@ -84,27 +75,18 @@ def take(entries: Iterator[T], most: int) -> list[T]:
 def read_feed(path: Path) -> Iterator[RecordedDocument | WrongLine]:
     """Return the documents of a file in their order, without empty lines.
 
-    Raise InputError at once if nothing can be read, and NoDocumentsError if each of the first lines lacks a key that
-    documents need. A file whose end is damaged ends with a WrongLine.
+    Raise InputError at once if nothing can be read, or if each of the first lines lacks a key that documents need. A
+    file whose end is damaged ends with a WrongLine.
     """
-    entries = _entries(path)
+    entries = read_packed(path, lambda file: (_parse(line, path) for line in objects_of(file, path)))
     first = take(entries, _FIRST)
     lacking = [entry for entry in first if isinstance(entry, WrongLine) and entry.missing]
     if first and len(lacking) == len(first):
-        raise NoDocumentsError(
+        raise InputError(
             f"{shown(path)}: its lines are no documents: line {lacking[0].line} has no {lacking[0].missing}. If they"
-            " are the items of a crawl, crawl again with -s NEARDUP_RECORD=recorded.jsonl.gz, and give that file",
-            lacking[0].url,
+            " are the items of a crawl, crawl again with -s NEARDUP_RECORD=recorded.jsonl.gz, and give that file"
         )
     return chain(first, entries)
-
-
-def _entries(path: Path) -> Iterator[RecordedDocument | WrongLine]:
-    def read(file: IO[bytes]) -> Iterator[RecordedDocument | WrongLine]:
-        for number, line in lines_of(file, path):
-            yield line if isinstance(line, WrongLine) else _parse(line, path, number)
-
-    return read_packed(path, read)
 
 
 def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[T]]) -> Iterator[T | WrongLine]:
@@ -126,18 +108,37 @@ def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[T]]) -> Iterato
         yield WrongLine(number + 1, None, f"{shown(path)}:{number + 1}: cannot be read further: {reason}")
 
 
-def lines_of(file: IO[bytes], path: Path) -> Iterator[tuple[int, bytes | WrongLine]]:
-    """Yield the number and bytes of each line that is not empty, or an error if it is over ``LONGEST_LINE``."""
+class Line(NamedTuple):
+    """The JSON object of a line, or why it has none."""
+
+    number: int  # from 1
+    size: int  # bytes
+    content: dict[str, Any] | WrongLine
+
+
+def objects_of(file: IO[bytes], path: Path, errors: str = "strict") -> Iterator[Line]:
+    """Yield each line that is not empty. For ``errors`` see ``bytes.decode``."""
     for number in count(1):
         line = rest = file.readline(LONGEST_LINE)
         while len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
             rest = file.readline(LONGEST_LINE)
         if not line:
             return
-        if rest is not line:
-            yield number, WrongLine(number, None, f"{shown(path)}:{number}: {TOO_LONG}")
-        elif line.strip():
-            yield number, line
+        if rest is not line or line.strip():
+            where, is_whole = f"{shown(path)}:{number}", rest is line
+            content = _object(line, where, number, errors) if is_whole else _wrong(number, where, TOO_LONG)
+            yield Line(number, len(line), content)
+
+
+def _object(line: bytes, where: str, number: int, errors: str) -> dict[str, Any] | WrongLine:
+    try:
+        return require_object(json.loads(line.decode("utf-8-sig", errors)), where, number)
+    except UnicodeDecodeError as error:
+        return _wrong(number, where, f"not UTF-8 at byte {error.start}")
+    except (ValueError, RecursionError) as error:
+        return _wrong(
+            number, where, f"not JSON: {error}" if line.endswith(b"\n") else f"not JSON: {error}: perhaps {CUT_OFF}"
+        )
 
 
 def shown(path: Path) -> str:
@@ -152,21 +153,16 @@ def _unpacked(file: BufferedReader) -> IO[bytes]:
     return lzma.LZMAFile(file) if magic == b"\xfd7" else file
 
 
-def _parse(line: bytes, path: Path, number: int) -> RecordedDocument | WrongLine:
-    row = read_object(line, path, number)
+def _parse(line: Line, path: Path) -> RecordedDocument | WrongLine:
+    number, size, row = line
     if isinstance(row, WrongLine):
         return row
     try:
-        return _recorded(row, path, number, len(line))
+        return _recorded(row, path, number, size)
     except InputError as error:
-        given, url = row.get("id"), row.get("url")
-        return WrongLine(
-            number,
-            given if isinstance(given, str | int) else None,
-            f"{shown(path)}:{number}: {error}",
-            _missing(row),
-            url if isinstance(url, str) else "",
-        )
+        given = row.get("id")
+        where = f"{shown(path)}:{number}"
+        return WrongLine(number, given if isinstance(given, str | int) else None, f"{where}: {error}", _missing(row))
 
 
 def _missing(row: dict[str, Any]) -> str:
@@ -175,22 +171,15 @@ def _missing(row: dict[str, Any]) -> str:
     return " and no ".join(name for name, is_missing in lacks.items() if is_missing) if row else ""
 
 
-def read_object(line: bytes, path: Path, number: int, errors: str = "strict") -> dict[str, Any] | WrongLine:
-    """Return the JSON object of a line, or why it has none. For ``errors`` see ``bytes.decode``."""
-    try:
-        return require_object(json.loads(line.decode("utf-8-sig", errors)), f"{shown(path)}:{number}", number)
-    except UnicodeDecodeError as error:
-        problem = f"not UTF-8 at byte {error.start}"
-    except (ValueError, RecursionError) as error:
-        problem = f"not JSON: {error}" if line.endswith(b"\n") else f"not JSON: {error}: perhaps {CUT_OFF}"
-    return WrongLine(number, None, f"{shown(path)}:{number}: {problem}")
-
-
 def require_object(value: object, where: str, number: int) -> dict[str, Any] | WrongLine:
     """Return the value if it is a JSON object, else the error. ``number`` is that of its line or item."""
     if isinstance(value, dict):
         return value
-    return WrongLine(number, None, f"{where}: must be a JSON object, not {type(value).__name__}")
+    return _wrong(number, where, f"must be a JSON object, not {type(value).__name__}")
+
+
+def _wrong(number: int, where: str, what: str) -> WrongLine:
+    return WrongLine(number, None, f"{where}: {what}")
 
 
 def _recorded(row: dict[str, Any], path: Path, number: int, size: int) -> RecordedDocument:

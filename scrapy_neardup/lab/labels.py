@@ -65,7 +65,7 @@ def read_labelled(path: Path, labels: Sequence[str] = (DEFAULT_LABEL,)) -> Label
     if missing := [label for label in labels if all(label not in document.extra for document in documents)]:
         keys = ", ".join(sorted(set().union(*(document.extra for document in documents)))) or "no other"
         raise InputError(f"{shown(path)}: no line has the label {missing[0]!r}; choose another with --label: {keys}")
-    _require_none([*_wrong_values(documents, labels), *_duplicate_ids(documents)], path)
+    _require_none(_label_errors(documents, labels), path)
     clusters = {label: tuple(str(document.extra[label]) for document in documents) for label in labels}
     return Labelled(tuple(documents), clusters)
 
@@ -99,39 +99,28 @@ def _identities(document: RecordedDocument) -> Iterator[tuple[str, str]]:
             yield kind, value
 
 
-_Error = tuple[int, str]  # line, what is wrong
-
-
 def _documents(path: Path) -> list[RecordedDocument]:
     """Return the documents of a file. Raise InputError if a line is wrong."""
     entries = list(read_feed(path))
-    wrong = [entry for entry in entries if isinstance(entry, WrongLine)]
-    _require_none([(entry.line, entry.error.removeprefix(f"{shown(path)}:{entry.line}: ")) for entry in wrong], path)
+    _require_none([entry.error for entry in entries if isinstance(entry, WrongLine)], path)
     return [entry for entry in entries if isinstance(entry, RecordedDocument)]
 
 
-def _wrong_values(documents: Sequence[RecordedDocument], labels: Sequence[str]) -> Iterable[_Error]:
+def _label_errors(documents: Sequence[RecordedDocument], labels: Sequence[str]) -> Iterator[str]:
+    first: dict[str | int, int] = {}
     for document in documents:
         for label in labels:
             value = document.extra.get(label)
             if value is None or value == "":
-                yield document.line, f"the label {label!r} is missing"
+                yield f"{document.where}: the label {label!r} is missing"
             elif isinstance(value, bool) or not isinstance(value, str | int):
-                yield document.line, f"the label {label!r} must be a text or a whole number, not {value!r}"
+                yield f"{document.where}: the label {label!r} must be a text or a whole number, not {value!r}"
+        if (line := first.setdefault(document.id, document.line)) != document.line:
+            yield f"{document.where}: line {line} has the same id {document.id!r}"
 
 
-def _duplicate_ids(documents: Sequence[RecordedDocument]) -> Iterable[_Error]:
-    first: dict[str | int, int] = {}
-    for document in documents:
-        line = first.setdefault(document.id, document.line)
-        if line != document.line:
-            yield document.line, f"line {line} has the same id {document.id!r}"
-
-
-def _require_none(errors: list[_Error], path: Path) -> None:
+def _require_none(errors: Iterable[str], path: Path) -> None:
     """Raise InputError, which lists the first errors and counts the others, if there are any."""
-    lines = [f"{shown(path)}:{line}: {what}" for line, what in sorted(errors)]
-    if len(lines) > _SHOWN:
-        lines[_SHOWN:] = [f"{shown(path)}: and {len(lines) - _SHOWN} more"]
-    if lines:
-        raise InputError("\n".join(lines))
+    if lines := list(errors):
+        more = len(lines) - _SHOWN
+        raise InputError("\n".join([*lines[:_SHOWN], *([f"{shown(path)}: and {more} more"] if more > 0 else [])]))

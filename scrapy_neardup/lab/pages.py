@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -17,12 +17,10 @@ from scrapy_neardup.content import (
 )
 from scrapy_neardup.document import Reason
 from scrapy_neardup.exceptions import ExtractionError
-from scrapy_neardup.lab.feed import LONGEST_LINE, RecordedDocument, WrongLine, take
+from scrapy_neardup.lab.feed import LONGEST_LINE, RecordedDocument, WrongLine
 from scrapy_neardup.settings import NearDupSettings
 
-_TOGETHER = 16  # entries of a feed; the texts among them are sketched together
-_GROUPS_AHEAD = 16  # read ahead, as many as are judged together, so that workers go on while documents are judged
-_PAGES_AHEAD = 32  # for each worker; a page may have megabytes
+_PAGES_AHEAD = 128  # for each worker, so that they go on while documents are judged; fewer if they are long
 _FIRST = 512  # texts: a small file is done before a worker has started
 
 
@@ -71,8 +69,9 @@ class PageReader:
         )
         self._canonical = CanonicalUrls()
         self._max_html_bytes = settings.max_html_bytes
-        self._pages_ahead = _PAGES_AHEAD * workers
-        self._first = _FIRST if sketching is not None else None
+        self._most_ahead = _PAGES_AHEAD * workers
+        self._sketches = sketching is not None
+        self._first = _FIRST
 
     def __enter__(self) -> PageReader:
         return self
@@ -82,81 +81,58 @@ class PageReader:
 
     def read(self, feed: Iterable[RecordedDocument | WrongLine]) -> Iterator[RecordedPage | WrongLine]:
         """Yield pages in the order of the feed."""
-        entries, ahead = iter(feed), deque[_Group]()
-        while group := take(entries, _TOGETHER):
-            ahead.append(self._submit(group))
-            while (
-                len(ahead) >= _GROUPS_AHEAD
-                or sum(each.pages for each in ahead) > self._pages_ahead
-                or sum(each.size for each in ahead) > LONGEST_LINE
-            ):
-                yield from self._read_group(ahead.popleft())
+        ahead, size = deque[_Submitted](), 0
+        for entry in feed:
+            ahead.append(self._submit(entry))
+            size += ahead[-1].size
+            while len(ahead) > self._most_ahead or size > LONGEST_LINE:
+                size -= ahead[0].size
+                yield ahead.popleft().result()
         while ahead:
-            yield from self._read_group(ahead.popleft())
+            yield ahead.popleft().result()
 
-    def _submit(self, entries: Sequence[RecordedDocument | WrongLine]) -> _Group:
-        texts = [entry.text for entry in entries if isinstance(entry, RecordedDocument) and entry.text is not None]
-        sketches: Future[Extracted] | None = None
-        if texts and self._first is not None:
-            if self._first <= 0:
-                sketches = self._extraction.submit_texts(texts)
-            self._first -= len(texts)
-        return _Group([self._submit_page(entry) for entry in entries], sketches)
-
-    def _submit_page(self, entry: RecordedDocument | WrongLine) -> _Submitted:
-        """Return the page without its text, and the text to come if it is to be extracted."""
+    def _submit(self, entry: RecordedDocument | WrongLine) -> _Submitted:
         if isinstance(entry, WrongLine):
-            return entry, None
+            return _Submitted(entry)
         if entry.text is not None:
             canonical = entry.extra.get("canonical")  # as NEARDUP_RECORD writes it
-            return RecordedPage(entry, entry.text, canonical=canonical if isinstance(canonical, str) else ""), None
+            page = RecordedPage(entry, entry.text, canonical=canonical if isinstance(canonical, str) else "")
+            self._first -= 1
+            sketch = self._extraction.submit_texts([entry.text]) if self._sketches and self._first < 0 else None
+            return _Submitted(page, sketch)
         given, entry = entry, replace(entry, html=None)  # the page is long, and is not needed any more
         try:
             html = _read(given, self._max_html_bytes)
             text, head = self._extraction.submit(html, entry.url), read_head(html)
             canonical = self._canonical.of(head.canonical, entry.url)
         except _PAGE_ERRORS as error:
-            return _failed(entry, error), None
-        return RecordedPage(entry, "", canonical=canonical, page_language=head.language, page_title=head.title), text
-
-    def _read_group(self, group: _Group) -> Iterator[RecordedPage | WrongLine]:
-        sketches = iter(group.sketches_of_texts())
-        for page, text in group.entries:
-            if isinstance(page, WrongLine) or page.error is not None:
-                yield page
-            elif text is None:
-                yield replace(page, sketch=next(sketches, b""))
-            else:
-                try:
-                    extracted = text.result()
-                    yield replace(page, text=extracted.text, sketch=extracted.sketch)
-                except _PAGE_ERRORS as error:
-                    yield _failed(page.recorded, error)
+            return _Submitted(_failed(entry, error))
+        page = RecordedPage(entry, "", canonical=canonical, page_language=head.language, page_title=head.title)
+        return _Submitted(page, text)
 
 
 _PAGE_ERRORS = (OSError, ValueError, ExtractionError)
-_Submitted = tuple[RecordedPage | WrongLine, "Future[Extracted] | None"]
 
 
-class _Group(NamedTuple):
-    """Consecutive entries of the feed, and the pending sketches of the texts among them."""
+class _Submitted(NamedTuple):
+    """A page, and what a worker makes of it: its text, or the sketch of the text that it has."""
 
-    entries: list[_Submitted]
-    sketches: Future[Extracted] | None
-
-    @property
-    def pages(self) -> int:
-        return sum(text is not None for _, text in self.entries)
+    page: RecordedPage | WrongLine
+    coming: Future[Extracted] | None = None
 
     @property
     def size(self) -> int:
-        return sum(page.size for page, _ in self.entries if isinstance(page, RecordedPage))
+        return self.page.size if isinstance(self.page, RecordedPage) else 0
 
-    def sketches_of_texts(self) -> tuple[bytes, ...]:
+    def result(self) -> RecordedPage | WrongLine:
+        if self.coming is None or isinstance(self.page, WrongLine):
+            return self.page
         try:
-            return self.sketches.result().sketches if self.sketches is not None else ()
-        except ExtractionError:  # the worker is gone: sketches are made when they are needed
-            return ()
+            extracted = self.coming.result()
+        except _PAGE_ERRORS as error:
+            # Without a worker the sketch of a text is made when it is needed.
+            return self.page if self.page.text else _failed(self.page.recorded, error)
+        return replace(self.page, text=self.page.text or extracted.text, sketch=extracted.sketch)
 
 
 def _failed(entry: RecordedDocument, error: Exception) -> RecordedPage:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -15,14 +14,12 @@ from scrapy_neardup.lab.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.lab.pages import RecordedPage
 from scrapy_neardup.lab.replay import Judged, opened, replay
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.timings import Timings
 
 PROTOCOLS = ("online", "originals", "pairwise", "b-cubed")
 
 COPIES = ("duplicate", "update")
 """Verdicts that link a document to its original."""
 
-_WARM_UP = 16  # pages
 _START = 1_000_000_000.0  # seen_at of the first document; labels say nothing of times
 
 
@@ -54,20 +51,11 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    """Mean cost of a document: microseconds, and bytes of the store (None if the store does not know)."""
-
-    sketch: float
-    check: float
-    bytes: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Evaluation:
     """The verdicts of several orders under one configuration."""
 
     orders: tuple[Order, ...]
-    cost: Cost
+    bytes: float | None  # of the store for a document; None if the store does not know
 
     def scores(self, clusters: Sequence[str | None]) -> dict[str, list[Score]]:
         """Return the scores of each protocol, one for each order. ``clusters`` has None for background documents.
@@ -106,35 +94,19 @@ async def evaluate(
     if not seeds:
         raise ValueError("at least one order is needed")
     settings = replace(settings, store="memory://")
-    orders, sizes, seconds, sketching = [], [], 0.0, Timings()
-    await _warm_up(settings, pages)
+    orders, sizes = [], []
     for seed in seeds:
         positions = arrange(shuffled(len(pages), seed))
         timed = _timed(pages, positions, settings.window)
         async with opened(NearDupDetector(settings, run=str(seed))) as detector:
-            start = time.perf_counter()
             judged = [each async for each in replay(timed, detector)]
-            seconds += time.perf_counter() - start
             final_stories = await detector.final_stories()
             summary = await detector.summary()
         on_judged(len(judged))
-        sketching.add(detector.timings["sketch"].total, detector.timings["sketch"].count)
         if summary.bytes is not None and summary.documents:
             sizes.append(summary.bytes / summary.documents)
         orders.append(_order(positions, judged, final_stories))
-    cost = Cost(
-        sketch=1000 * sketching.total / max(1, sketching.count),
-        check=1000 * (1000 * seconds - sketching.total) / max(1, len(pages) * len(seeds)),
-        bytes=fmean(sizes) if sizes else None,
-    )
-    return Evaluation(tuple(orders), cost)
-
-
-async def _warm_up(settings: NearDupSettings, pages: Sequence[RecordedPage]) -> None:
-    """Judge a few pages, so that the costs of the others include neither imports nor the first call of anything."""
-    async with opened(NearDupDetector(settings, run="")) as detector:
-        async for _ in replay(_timed(pages, range(min(len(pages), _WARM_UP)), settings.window), detector):
-            pass
+    return Evaluation(tuple(orders), fmean(sizes) if sizes else None)
 
 
 def shuffled(count: int, seed: int) -> list[int]:

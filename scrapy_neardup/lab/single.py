@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from scrapy_neardup.content import decode_html
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.lab.feed import STDIN, NoDocumentsError, RecordedDocument, WrongLine, read_feed, shown
+from scrapy_neardup.lab.feed import STDIN, RecordedDocument, WrongLine, read_feed, shown
 from scrapy_neardup.lab.pages import PageReader
 from scrapy_neardup.settings import NearDupSettings
 
@@ -57,18 +56,18 @@ def _find(name: str, settings: NearDupSettings) -> RecordedDocument | WrongLine:
         return _recorded(shown(STDIN), sys.stdin.buffer.read(settings.max_html_bytes + 1))
     if name.startswith(("http://", "https://")):
         return _recorded(name, *_fetch(name, settings.max_html_bytes), url=name)
-    path = Path(name)
-    if path.is_file():
+    before, _, wanted = name.partition("#")
+    for path in filter(Path.is_file, map(Path, (name, before))):
+        if wanted and path == Path(before):
+            return _line(path, wanted)
         if _JSON_LINES_NAME.search(name):
-            raise InputError(f"{name}: a file of JSON lines holds many documents; name one, as {_first_name(path)}")
+            documents = (entry for entry in read_feed(path) if isinstance(entry, RecordedDocument))
+            first = next((f"; name one, as {path}#{entry.id}" for entry in documents), "")
+            raise InputError(f"{name}: a file of JSON lines holds many documents{first}")
         try:
             return _recorded(name, path.read_bytes())
         except OSError as error:
             raise InputError(f"{name}: cannot be read: {error.strerror}") from error
-    for mark in re.finditer("#", name):
-        path = Path(name[: mark.start()])
-        if path.is_file():
-            return _line(path, name[mark.end() :])
     raise InputError(
         f"{name}: there is no such file; a document is a file, -, an http(s) url, or INPUT#id of JSON lines"
     )
@@ -100,25 +99,9 @@ def _recorded(name: str, body: bytes, content_type: str | None = None, url: str 
     return RecordedDocument(1, name, name, url, "", None, text, html, None)
 
 
-def _first_name(path: Path) -> str:
-    """Return a name of the first document of a file of JSON lines. Raise InputError if it has no document."""
-    first = next((entry.id for entry in _entries(path) if isinstance(entry, RecordedDocument)), None)
-    if first is None:
-        raise InputError(f"{path}: the file has no document with an id")
-    return f"{path}#{first}"
-
-
-def _entries(path: Path) -> Iterator[RecordedDocument | WrongLine]:
-    try:
-        return read_feed(path)
-    except NoDocumentsError as error:
-        by_url = f". Or name a document by its url, as {error.url}" if error.url else ""
-        raise InputError(f"{error}{by_url}") from error
-
-
 def _line(path: Path, wanted: str) -> RecordedDocument | WrongLine:
     first = None
-    for entry in _entries(path):
+    for entry in read_feed(path):
         if str(entry.id) == wanted:
             return entry
         if entry.id and (first is None or str(entry.line) == wanted):  # perhaps a line was meant

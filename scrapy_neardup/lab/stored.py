@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -21,7 +22,6 @@ from scrapy_neardup.rules.scoring import is_same_url
 from scrapy_neardup.rules.verdicts import status_of
 from scrapy_neardup.sketch import page_hash
 
-_ASKED_TOGETHER = 4096  # stories, as many as a store answers for in time
 _DOCUMENT_ID = re.compile("[0-9a-f]{16}")
 
 
@@ -64,24 +64,19 @@ def named_document(
     there is no such document.
     """
     if is_document_id(name):
-        found = [StoredDocument(key, record) for key, record in records if key.hex() == name]
-        if not found:
-            raise InputError(f"{name}: the window has no document with this id")
-        return found[0]
+        for key, record in records:
+            if key.hex() == name:
+                return StoredDocument(key, record)
+        raise InputError(f"{name}: the window has no document with this id")
     why_fetched = ""
     if name.startswith(("http://", "https://")) and not fetch:
-        if found := _of_page(records, name):
-            return max(found, key=lambda each: each.key)
+        with suppress(ValueError):  # it is no address of a page
+            page = page_hash(require_page(name))
+            found = [StoredDocument(key, record) for key, record in records if record.url_hash == page]
+            if found:
+                return max(found, key=lambda each: each.key)
         why_fetched = "the window does not have this page (scrapy neardup status shows where it is, and what it holds)"
     return as_stored(detector, read_single(name, detector.settings, why_fetched))
-
-
-def _of_page(records: Sequence[tuple[bytes, Record]], url: str) -> list[StoredDocument]:
-    try:
-        page = page_hash(require_page(url))
-    except ValueError:
-        return []
-    return [StoredDocument(key, record) for key, record in records if record.url_hash == page]
 
 
 def as_stored(detector: NearDupDetector, given: Given) -> StoredDocument:
@@ -110,24 +105,6 @@ def similar_to(
         (match, status_of(match, changes_of(others[bytes.fromhex(match.candidate)], wanted.record), policy)[0])
         for match in most_similar(others.items(), wanted.record, policy, most)
     ]
-
-
-async def other_members(
-    detector: NearDupDetector, records: Sequence[tuple[bytes, Record]], wanted: StoredDocument
-) -> list[StoredDocument]:
-    """Return the other pages in the final story of a document, the oldest first."""
-    stories = sorted({record.story.hex() for _, record in records})
-    final: dict[str, str] = {}
-    for start in range(0, len(stories), _ASKED_TOGETHER):
-        final |= await detector.index.final_stories(stories[start : start + _ASKED_TOGETHER])
-    story = wanted.record.story.hex()
-    members = (
-        StoredDocument(key, record)
-        for key, record in records
-        if final.get(record.story.hex(), record.story.hex()) == final.get(story, story)
-        and not _is_page_of(wanted, key, record)
-    )
-    return sorted(members, key=lambda member: member.key)
 
 
 def _is_page_of(wanted: StoredDocument, key: bytes, record: Record) -> bool:

@@ -12,8 +12,7 @@ from scrapy_neardup.report.news import last_day, news_by_day, news_of
 from scrapy_neardup.report.notes import Note, notes_of
 from scrapy_neardup.report.overview import overview_of
 from scrapy_neardup.report.page import render, write_digest
-from scrapy_neardup.report.passages import mark_texts
-from scrapy_neardup.report.payload import add_texts, index_of
+from scrapy_neardup.report.payload import add_texts, index_of, mark_texts
 from scrapy_neardup.report.review import Sample, choose_pairs
 from scrapy_neardup.report.stories import Links, Story, group_stories
 
@@ -49,16 +48,8 @@ def build_report(gathered: Gathered, title: str = "", most_bytes: int = MOST_BYT
     with_text = add_texts(payload, wanted, texts, most_bytes - _FRAME)
     overview, listed = overview_of(gathered.rows, stories, links), len(payload.places)
     notes = notes_of(gathered, listed=listed, with_text=with_text, without_match=sample.without_match)
-    html = render(
-        title,
-        gathered=gathered,
-        overview=overview,
-        days=news_by_day(stories, links),
-        notes=notes,
-        sample=sample,
-        payload=payload,
-        reasons=reasons_of(gathered.events),
-    )
+    parts = {"days": news_by_day(stories, links), "notes": notes, "reasons": reasons_of(gathered.events)}
+    html = render(title, gathered, overview, sample, payload, **parts)
     return Built(html, overview.items, overview.again, listed, overview.stories, with_text, notes)
 
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.document import LEVELS
-from scrapy_neardup.report.clean import clean_line
-from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_URL
+from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_URL, clean_line
 from scrapy_neardup.report.stories import Story
 
 Report = Mapping[str, Any]

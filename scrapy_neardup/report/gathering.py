@@ -11,22 +11,18 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from sys import intern
 from typing import Any
 
-from scrapy_neardup.content import language_code
 from scrapy_neardup.lab.feed import RecordedDocument, WrongLine, read_feed
 from scrapy_neardup.lab.pages import PageReader, RecordedPage
-from scrapy_neardup.report.clean import clean_line, clean_text
 from scrapy_neardup.report.events import is_report, items_of
 from scrapy_neardup.report.reading import Raw, read_rows
-from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TEXT, LONGEST_TITLE, LONGEST_URL, Row, RowFormat, source_in
+from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TEXT, LONGEST_URL, Row, RowFormat, clean_line, clean_text
 from scrapy_neardup.settings import NearDupSettings
 
 Track = Callable[[Iterable[Raw | WrongLine]], Iterator[Raw | WrongLine]]
 
 _MOST_PROBLEMS = 20  # listed; the others are counted
-_MOST_EVENTS = 10_000  # reports read
 
 
 @dataclass
@@ -45,7 +41,7 @@ class Gathered:
     def __post_init__(self) -> None:
         self.format = RowFormat(self.settings)
 
-    def texts(self, wanted: set[int], workers: int = os.cpu_count() or 1) -> dict[int, str]:
+    def texts(self, wanted: set[int]) -> dict[int, str]:
         """Return the texts of these rows, by their numbers. Rows without a text are left out."""
         in_feeds = {number for number in wanted if self.rows[number].characters}
         found: dict[int, str] = {}
@@ -60,15 +56,15 @@ class Gathered:
             self.rows[number].document: number for number in wanted - in_feeds if self.rows[number].document >= 0
         }
         if by_document:
-            found.update(self._recorded_texts(by_document, workers))
+            found.update(self._recorded_texts(by_document))
         return {number: text for number, text in found.items() if text}
 
-    def _recorded_texts(self, numbers: dict[int, int], workers: int) -> Iterator[tuple[int, str]]:
+    def _recorded_texts(self, numbers: dict[int, int]) -> Iterator[tuple[int, str]]:
         entries = (entry for path in self.documents for entry in read_feed(path))
         documents = (entry for entry in entries if isinstance(entry, RecordedDocument))
         chosen = (each for place, each in enumerate(documents) if place in numbers)
         rows = [numbers[place] for place in sorted(numbers)]
-        with PageReader(self.settings, workers) as reader:
+        with PageReader(self.settings, os.cpu_count() or 1) as reader:
             for row, page in zip(rows, reader.read(chosen), strict=True):
                 if isinstance(page, RecordedPage) and page.error is None:
                     yield row, clean_text(page.text, LONGEST_TEXT)
@@ -113,10 +109,10 @@ def _read_feed(path: Path, gathered: Gathered, track: Track) -> None:
     for raw in track(read_rows(path, gathered.format.columns)):
         if isinstance(raw, WrongLine):
             gathered.note_problem(raw)
-        elif not is_report(raw):
-            gathered.rows.append(gathered.format.read(len(gathered.rows), raw))
-        elif len(gathered.events) < _MOST_EVENTS:
+        elif is_report(raw):
             gathered.events.append(raw)
+        else:
+            gathered.rows.append(gathered.format.read(len(gathered.rows), raw))
 
 
 def _item_key(row: Row) -> int:
@@ -143,19 +139,5 @@ def _add_documents(gathered: Gathered) -> None:
             while (row is None or row.document >= 0) and visits:
                 row = visits.pop()
             if row is not None and row.document < 0:
-                _fill(row, entry, place, gathered)
-
-
-def _fill(row: Row, entry: RecordedDocument, place: int, gathered: Gathered) -> None:
-    row.document = place
-    row.title = row.title or clean_line(entry.title, LONGEST_TITLE)
-    # Without a time in NEARDUP_ITEM_FIELDS the crawl judged by the time of the recording, whatever else the item has.
-    if row.time is None or (entry.time is not None and gathered.settings.item_fields["time"] is None):
-        row.time = entry.time
-    if not row.url:
-        row.url = clean_line(entry.url, LONGEST_URL)
-        row.source = source_in(row.url)
-        row.owner = gathered.format.owner_of(row.source) if row.source else ""
-    language = entry.extra.get("language")
-    if not row.language and isinstance(language, str):
-        row.language = intern(language_code(language))
+                row.document = place
+                gathered.format.fill(row, entry)

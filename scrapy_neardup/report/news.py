@@ -64,18 +64,12 @@ class News(NamedTuple):
 
 def news_by_day(stories: Sequence[Story], links: Links) -> list[News]:
     """Return the news of all feeds, and then those of each day if there are several, the newest day first."""
-    counts: Counter[int] = Counter()
-    of_day: defaultdict[int, list[Story]] = defaultdict(list)
-    for story in stories:
-        days = [int(row.time // DAY) for row in story.coverage if row.time is not None]
-        counts.update(days)
-        for day in dict.fromkeys(days):
-            of_day[day].append(story)
+    counts = Counter(int(row.time // DAY) for story in stories for row in story.coverage if row.time is not None)
     news = [news_of(Period(), stories, links)]
-    if len(counts) > 1:
-        for day in sorted((day for day, _ in counts.most_common(_MOST_DAYS)), reverse=True):
-            name = f"{datetime.fromtimestamp(day * DAY, timezone.utc):%Y-%m-%d}"
-            news.append(news_of(Period(name, day * DAY), of_day[day], links))
+    for day in sorted((day for day, _ in counts.most_common(_MOST_DAYS)), reverse=True) if len(counts) > 1 else ():
+        period = Period(f"{datetime.fromtimestamp(day * DAY, timezone.utc):%Y-%m-%d}", day * DAY)
+        of_day = [story for story in stories if any(period.has(row.time) for row in story.coverage)]
+        news.append(news_of(period, of_day, links))
     return news
 
 

@@ -14,15 +14,12 @@ _LINKED = ("duplicate", "update", "related")
 
 
 class Note(NamedTuple):
-    """Something that a reader of the page has to know. ``remedy`` says what to do about it, or is empty.
-
-    ``details`` are lines of their own.
-    """
+    """Something that a reader of the page has to know."""
 
     text: str
-    remedy: str = ""
+    remedy: str = ""  # what to do about it
     is_warning: bool = True
-    details: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()  # lines of their own
 
 
 def notes_of(gathered: Gathered, *, listed: int, with_text: int, without_match: int) -> list[Note]:
@@ -37,43 +34,36 @@ def notes_of(gathered: Gathered, *, listed: int, with_text: int, without_match: 
         return [Note(f"The feeds hold {what}.", "Give the feed of a crawl, or the output of scrapy neardup replay.")]
     return [
         *_about_reading(gathered, rows),
-        *_about_tags(gathered, rows, without_match),
-        *_about_times(gathered, rows),
+        *_about_items(gathered, rows, without_match),
         *_about_size(gathered, rows, listed, with_text),
     ]
 
 
 def _about_reading(gathered: Gathered, rows: list[Row]) -> Iterator[Note]:
-    if gathered.problem_count:
-        more = gathered.problem_count - len(gathered.problems)
+    if count := gathered.problem_count:
+        more = count - len(gathered.problems)
         listed = [*gathered.problems, *([f"and {more:,} more"] if more else [])]
-        yield Note(f"{counted(gathered.problem_count, 'line')} could not be read.", details=tuple(listed))
+        yield Note(f"{counted(count, 'line')} could not be read.", details=tuple(listed))
     wanting = [row for row in rows if row.reason not in _WITHOUT_DOCUMENT]
     without = sum(row.document < 0 for row in wanting)
     if gathered.documents and without:
         names = " and ".join(path.name for path in gathered.documents)
         yield Note(
-            f"{_of(without, len(wanting), 'item')} without a document of its id or url in {names}.",
+            f"{_of(without, wanting, 'item')} without a document of its id or url in {names}.",
             "Give the recording of the same crawl (NEARDUP_RECORD) with --documents.",
         )
 
 
-def _about_tags(gathered: Gathered, rows: list[Row], without_match: int) -> Iterator[Note]:
-    untagged = sum(row.status == UNTAGGED for row in rows)
-    if untagged == len(rows) and all(row.id and row.has_text for row in rows):
+def _about_items(gathered: Gathered, rows: list[Row], without_match: int) -> Iterator[Note]:
+    if untagged := sum(row.status == UNTAGGED for row in rows):
         yield Note(
-            "These are documents without verdicts.",
-            "Judge them first (scrapy neardup replay INPUT -O verdicts.jsonl), then give the verdicts as the feed and "
-            "this file with --documents.",
-        )
-    elif untagged:
-        yield Note(
-            f"{_of(untagged, len(rows), 'item')} without a verdict.",
+            f"{_of(untagged, rows, 'item')} without a verdict.",
             'Turn the plugin on (ADDONS = {"scrapy_neardup.Addon": 500}), and let the items take its tags: declare '
             "them with NearDupItem or NearDupFields, name them in FEED_EXPORT_FIELDS if you set it, and read "
-            "NEARDUP_FIELDS and NEARDUP_ITEM_CLASSES.",
+            "NEARDUP_FIELDS and NEARDUP_ITEM_CLASSES. If this is a file of documents, judge them first (scrapy neardup "
+            "replay INPUT -O verdicts.jsonl), and then give it with --documents.",
         )
-    linked = sum(row.status in _LINKED for row in rows)
+    linked = [row for row in rows if row.status in _LINKED]
     if linked and not any(row.match for row in rows):
         text = "No item says which document it was compared with, so it is compared with its original here."
         yield Note(text, "Let NEARDUP_FIELDS select neardup_match.")
@@ -83,21 +73,15 @@ def _about_tags(gathered: Gathered, rows: list[Row], without_match: int) -> Iter
         text = f"{_of(without_match, linked, 'match', 'matches')} in none of these feeds"
         remedy = "Give the feeds of the last 24 hours together."
         yield Note(f"{text}: they were seen in an earlier crawl.", remedy, is_warning=False)
-
-
-def _about_times(gathered: Gathered, rows: list[Row]) -> Iterator[Note]:
-    without = sum(row.time is None for row in rows)
-    field = gathered.format.time_field
-    if without == len(rows):
+    without_time, field = sum(row.time is None for row in rows), gathered.format.time_field
+    if without_time == len(rows):
         yield Note(
             "No item has a time: nothing can be shown over time, and items are in the order of their feed.",
             "Let the spider fill a field with the time, and name it in NEARDUP_ITEM_FIELDS, for example with "
-            """-s 'NEARDUP_ITEM_FIELDS={"time": "published"}'"""
-            f"{'' if gathered.documents else '. Or give --documents'}.",
+            """-s 'NEARDUP_ITEM_FIELDS={"time": "published"}'. Or give --documents.""",
         )
-    elif without:
-        where = f" in the field {field!r}" if field else ""
-        yield Note(f"{_of(without, len(rows), 'item')} without a time{where}.")
+    elif without_time:
+        yield Note(f"{_of(without_time, rows, 'item')} without a time{f' in the field {field!r}' if field else ''}.")
     elif field and gathered.settings.item_fields["time"] is None and not gathered.documents:
         yield Note(f"Times are those of the field {field!r}.", is_warning=False)
 
@@ -109,8 +93,8 @@ def _about_size(gathered: Gathered, rows: list[Row], listed: int, shown: int) ->
             "Give the recorded documents (--documents INPUT), or let the items carry their text in the field that "
             f"NEARDUP_ITEM_FIELDS names (now {gathered.settings.item_fields['text']!r})."
         )
-        text = "There are no texts, so nothing can be compared side by side."
         # With documents, another note says that they are those of other items.
+        text = "There are no texts, so nothing can be compared side by side."
         yield Note(text, "" if gathered.documents else remedy)
     elif shown < len(rows):
         yield Note(
@@ -125,6 +109,6 @@ def _about_size(gathered: Gathered, rows: list[Row], listed: int, shown: int) ->
         )
 
 
-def _of(number: int, total: int, noun: str, nouns: str = "") -> str:
+def _of(number: int, among: list[Row], noun: str, nouns: str = "") -> str:
     verb = "is" if number == 1 else "are"
-    return f"{number:,} of {total:,} {noun if total == 1 else nouns or noun + 's'} {verb}"
+    return f"{number:,} of {counted(len(among), noun, nouns)} {verb}"

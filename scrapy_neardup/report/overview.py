@@ -15,31 +15,19 @@ VERDICTS = (*STATUSES, UNTAGGED)
 
 _MOST_SOURCES = 24  # lines of a table
 _MOST_BARS = 72
-_STEPS = {
-    600: "10 minutes",
-    3600: "1 hour",
-    3 * 3600: "3 hours",
-    6 * 3600: "6 hours",
-    86400: "1 day",
-    7 * 86400: "7 days",
-}
+_STEPS = {600: "10 minutes", 3600: "1 hour", 10_800: "3 hours", 21_600: "6 hours", 86_400: "1 day", 604_800: "7 days"}
 """Lengths of a bar in seconds, and their names."""
 
-
 REMEDIES = {
-    "no-text": "Set text in NEARDUP_ITEM_FIELDS to the field that holds it, or let the page's own text be extracted: "
-    "yield items from the response of their page, with its url.",
-    "too-short": "Nothing to fix: a text of a few words is recognised only if it is repeated exactly. "
-    "NEARDUP_MIN_WORDS says what counts as short.",
-    "boilerplate": "Nothing to fix if these pages are notices. If they are articles, look at what the extractor takes "
-    "for their text: scrapy neardup explain shows it.",
-    "store-unavailable": "The store was away. Look at the log and at scrapy neardup status. If the store is only slow, "
-    "raise NEARDUP_STORE_TIMEOUT.",
+    "no-text": "Set text in NEARDUP_ITEM_FIELDS to the field that holds it, or yield items from the response of their "
+    "page, with its url, so that the page's own text is extracted.",
+    "too-short": "Nothing to fix: a text of fewer than NEARDUP_MIN_WORDS words is recognised only if it is repeated.",
+    "boilerplate": "Nothing to fix if these pages are notices. Else see what was extracted: scrapy neardup explain.",
+    "store-unavailable": "The store was away: look at the log. If it is only slow, raise NEARDUP_STORE_TIMEOUT.",
     "extraction-failed": "Look at the log for the error. NEARDUP_EXTRACT_TIMEOUT, NEARDUP_EXTRACT_MEMORY and "
-    "NEARDUP_MAX_HTML_BYTES limit a page; NEARDUP_EXTRACTOR names another extractor.",
+    "NEARDUP_MAX_HTML_BYTES limit a page.",
     "internal-error": "An error of scrapy-neardup: the log has its trace. Please report it.",
 }
-OTHER_REMEDY = "Look at the log of the crawl."
 
 
 class Bar(NamedTuple):
@@ -109,7 +97,7 @@ def overview_of(all_rows: Sequence[Row], stories: Sequence[Story], links: Links)
         outside=outside,
         by_source=_by_source(rows, stories),
         copying=_copying(rows, links),
-        unchecked=[(name, count, REMEDIES.get(name, OTHER_REMEDY)) for name, count in reasons.most_common()],
+        unchecked=[(name, count, REMEDIES.get(name, "Look at the log.")) for name, count in reasons.most_common()],
     )
 
 
@@ -121,7 +109,7 @@ def _over_time(rows: Sequence[Row], times: Sequence[float]) -> tuple[int, list[B
     if not times:
         return 600, [], 0
     first, last = usual_span(times)
-    step = next((step for step in _STEPS if (last - first) / step < _MOST_BARS), 7 * 86400)
+    step = next((step for step in _STEPS if (last - first) / step < _MOST_BARS), 604_800)
     end = int(last) // step
     start = max(int(first) // step, end - _MOST_BARS)
     bars = [Bar(place * step, Counter()) for place in range(start, end + 1)]
@@ -151,8 +139,7 @@ def _by_source(rows: Sequence[Row], stories: Sequence[Story]) -> list[SourceLine
         if len(sources) > 1:
             first[sources[0]] += 1
             later.update(sources[1:])
-    largest = items.most_common(_MOST_SOURCES)
-    return [SourceLine(name, count, copies[name], first[name], later[name]) for name, count in largest]
+    return [SourceLine(name, n, copies[name], first[name], later[name]) for name, n in items.most_common(_MOST_SOURCES)]
 
 
 def _copying(rows: Sequence[Row], links: Links) -> list[tuple[tuple[str, str], int]]:

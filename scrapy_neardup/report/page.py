@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from email.message import EmailMessage
 from email.policy import default as default_policy
@@ -17,14 +16,12 @@ from typing import TYPE_CHECKING
 
 from scrapy_neardup.document import KINDS, counted
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.report.clean import clean_line, web_address
 from scrapy_neardup.report.gathering import Gathered
 from scrapy_neardup.report.news import DAY, News
-from scrapy_neardup.report.notes import Note
 from scrapy_neardup.report.overview import VERDICTS, Overview
 from scrapy_neardup.report.payload import Payload, inert_json, review_data
 from scrapy_neardup.report.review import Sample
-from scrapy_neardup.report.rows import LONGEST_NAME
+from scrapy_neardup.report.rows import LONGEST_NAME, clean_line, web_address
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -37,17 +34,9 @@ _SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "r
 
 
 def render(
-    title: str,
-    *,
-    gathered: Gathered,
-    overview: Overview,
-    days: Sequence[News],
-    notes: Sequence[Note],
-    sample: Sample,
-    payload: Payload,
-    reasons: Mapping[str, str],
+    title: str, gathered: Gathered, overview: Overview, sample: Sample, payload: Payload, **parts: object
 ) -> str:
-    """Return the page. The first of the ``days`` has the news of all days."""
+    """Return the page. ``parts`` are further variables of the templates: ``days``, ``notes`` and ``reasons``."""
     styles, scripts = _read("static", "report.css"), [_read("static", "vendor", f"{_LIBRARY}.min.js"), _own_script()]
     preset = gathered.settings.resolved_preset()
     meta = {
@@ -55,16 +44,15 @@ def render(
         "kinds": KINDS,
         "chunkOf": payload.chunk_of,
         "review": review_data(sample, payload),
-        "reasons": reasons,
+        "reasons": parts["reasons"],
         "measure": preset.measure,
         "relatedThreshold": preset.related_threshold,
     }
     template = load_templates().get_template("page.html.j2")
     return template.render(
+        **parts,
         title=title or _title(overview),
         overview=overview,
-        days=days,
-        notes=notes,
         sample=sample,
         payload=payload,
         drop_share=gathered.settings.drop_share,
@@ -79,7 +67,7 @@ def render(
 
 
 def _title(overview: Overview) -> str:
-    days = dict.fromkeys(_moment(time)[:10] for time in (overview.first, overview.last) if time is not None)
+    days = dict.fromkeys(_moment(time, "%Y-%m-%d") for time in (overview.first, overview.last) if time is not None)
     return f"News of {' to '.join(days)}" if days else "News"
 
 
@@ -139,21 +127,17 @@ def load_templates() -> Environment:
         percent=lambda share: f"{share:.0%}",
         moment=_moment,
         until=_until,
-        iso=lambda second: _utc(second).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        iso=lambda second: _moment(second, "%Y-%m-%dT%H:%M:%SZ"),
         address=web_address,
     )
     environment.globals.update(counted=counted)
     return environment
 
 
-def _utc(second: float) -> datetime:
-    return datetime.fromtimestamp(second, timezone.utc)
-
-
-def _moment(second: float) -> str:
-    return _utc(second).strftime("%Y-%m-%d %H:%M")
+def _moment(second: float, form: str = "%Y-%m-%d %H:%M") -> str:
+    return f"{datetime.fromtimestamp(second, timezone.utc):{form}}"
 
 
 def _until(second: float, first: float) -> str:
     """Return a time without its day if that is the day of ``first``."""
-    return _moment(second)[11 if _utc(second).date() == _utc(first).date() else 0 :]
+    return _moment(second).removeprefix(_moment(first, "%Y-%m-%d "))

@@ -9,22 +9,53 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrapy_neardup.document import KINDS
 from scrapy_neardup.report.overview import VERDICTS
-from scrapy_neardup.report.passages import MarkedText
 from scrapy_neardup.report.review import Sample
 from scrapy_neardup.report.rows import Row
 from scrapy_neardup.report.stories import Links, Story
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import Sketcher
 
 _CHUNK = 300  # texts, so that a browser unpacks only those near to the one it shows
 _NONE = -1
 _WOULD_DROP, _DROPPED, _AGAIN = 1, 2, 4
+
+
+class MarkedText(NamedTuple):
+    """A text with the places of the short lines that a fingerprint leaves out.
+
+    A place is a first character and the character behind, counted in UTF-16 units, as a browser counts them.
+    """
+
+    text: str
+    short: list[tuple[int, int]]
+
+
+def mark_texts(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int, MarkedText]:
+    sketcher = Sketcher(settings.resolved_preset(), min_words=settings.min_words)
+    return {number: _marked(text, sketcher) for number, text in texts.items()}
+
+
+def _marked(text: str, sketcher: Sketcher) -> MarkedText:
+    # JavaScript counts characters beyond U+FFFF twice.
+    wide = [place for place, character in enumerate(text) if character > "\uffff"] if not text.isascii() else []
+    short, end = [], 0
+    for line, is_long in sketcher.read_texts([text])[0].body.read_lines:
+        stripped = line.text.strip()
+        start = text.find(stripped, end) if stripped else -1
+        if start >= 0:
+            end = start + len(stripped)
+            if not is_long:
+                short.append((start + bisect_left(wide, start), end + bisect_left(wide, end)))
+    return MarkedText(text, short)
 
 
 @dataclass(slots=True)
@@ -35,10 +66,6 @@ class Payload:
     chunks: list[str] = field(default_factory=list)
     places: dict[int, int] = field(default_factory=dict)  # row number -> position of the item in the page
     chunk_of: dict[int, int] = field(default_factory=dict)  # position of the item -> chunk
-
-    @property
-    def size(self) -> int:
-        return len(self.index) + sum(map(len, self.chunks))
 
 
 def pack(value: object) -> str:
@@ -111,7 +138,7 @@ def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, Mark
     for start in range(0, len(listed), _CHUNK):
         chunk = {payload.places[number]: texts[number] for number in listed[start : start + _CHUNK]}
         packed = pack(chunk)
-        if payload.size + len(packed) > most:
+        if len(payload.index) + sum(map(len, [*payload.chunks, packed])) > most:
             break
         payload.chunk_of.update(dict.fromkeys(chunk, len(payload.chunks)))
         payload.chunks.append(packed)

@@ -17,16 +17,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.lab.feed import (
-    CUT_OFF,
-    LONGEST_LINE,
-    TOO_LONG,
-    WrongLine,
-    lines_of,
-    read_object,
-    read_packed,
-    require_object,
-)
+from scrapy_neardup.lab.feed import CUT_OFF, LONGEST_LINE, TOO_LONG, WrongLine, objects_of, read_packed, require_object
 
 Raw = dict[str, Any]
 
@@ -46,8 +37,7 @@ def read_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[Raw | WrongLi
 def _rows(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[Raw | WrongLine]:
     first = cast("io.BufferedReader", file).peek(64).removeprefix(BOM_UTF8).lstrip()[:1]
     if first == b"{":
-        for number, line in lines_of(file, path):
-            yield line if isinstance(line, WrongLine) else read_object(line, path, number, "replace")
+        yield from (line.content for line in objects_of(file, path, "replace"))
     elif first == b"[":
         yield from _json_array(io.TextIOWrapper(file, "utf-8-sig", errors="replace"), path)
     else:

@@ -1,7 +1,12 @@
-"""One judged item of a feed, in one form whatever feed it comes from."""
+"""One judged item of a feed, in one form whatever feed it comes from.
+
+Titles, texts and urls are written by strangers, so they are made safe to show.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,8 +16,8 @@ from typing import Any
 
 from scrapy_neardup.content import language_code, source_of
 from scrapy_neardup.content.dates import parse_time
-from scrapy_neardup.document import KINDS, STATUSES
-from scrapy_neardup.report.clean import clean_line, clean_text, length_of, share_of, truth_of
+from scrapy_neardup.document import KINDS, STATUSES, one_line, printable
+from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.settings import NearDupSettings
 
 LONGEST_NAME = 200  # characters
@@ -23,10 +28,60 @@ UNTAGGED = "untagged"
 """The status of an item without tags, or with a status that this version does not know."""
 
 _LONGEST_CHANGES = 500
+_WEB = re.compile("https?://", re.IGNORECASE)
+_BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
 _RECORDED = "time"
 """The key in which ``NEARDUP_RECORD`` writes the time."""
 
 _TIME_FIELDS = (_RECORDED, "published", "published_at", "date", "timestamp", "seen_at", "scraped_at", "crawled_at")
+
+
+def clean_text(value: object, most: int) -> str:
+    """Return the beginning of a text, with a replacement character for each character that could mislead a reader.
+
+    A list is joined by line feeds, because item loaders leave lists. Anything else that is no text is "".
+    """
+    if isinstance(value, list | tuple):
+        value = "\n".join(part[:most] for part in value[:most] if isinstance(part, str))
+    if not isinstance(value, str):
+        return ""
+    if value.isprintable():  # most titles and urls
+        return value[:most]
+    return printable(_BREAKS.sub("\n", value[:most]))
+
+
+def clean_line(value: object, most: int) -> str:
+    """Return a text on one line. A text that is longer than ``most`` characters ends with "…"."""
+    return one_line(clean_text(value, most + 1 if isinstance(value, str) else most), most)
+
+
+def length_of(value: object) -> int:
+    """Return how many characters a text has, 0 for a blank one and for anything that is no text."""
+    if isinstance(value, str):
+        return len(value) if not value.isspace() else 0
+    return sum(map(length_of, value)) if isinstance(value, list | tuple) else 0
+
+
+def web_address(url: str) -> str:
+    """Return the url if a browser may follow it, "" for ``javascript:`` and everything else that is no web page."""
+    return url if _WEB.match(url) else ""
+
+
+def share_of(value: object) -> float | None:
+    """Return a number from 0 to 1, also if it is written as a text. Anything else is None."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except ValueError:
+            return None
+        if math.isfinite(number):
+            return min(1.0, max(0.0, number))
+    return None
+
+
+def truth_of(value: object) -> bool:
+    """Return whether a value says "true", also as CSV and XML write it."""
+    return value is True or (isinstance(value, str) and value.strip().lower() in ("true", "1"))
 
 
 @dataclass(slots=True)
@@ -85,7 +140,7 @@ class RowFormat:
     def __init__(self, settings: NearDupSettings) -> None:
         self._tags = {tag.removeprefix("neardup_"): name for tag, name in settings.fields.items()}
         self._fields = settings.item_fields
-        self.owner_of = cache(settings.owner_of)
+        self._owner_of = cache(settings.owner_of)
         self.time_field = settings.item_fields["time"]
         self._times: Sequence[str] = (self.time_field, _RECORDED) if self.time_field else _TIME_FIELDS
 
@@ -100,19 +155,20 @@ class RowFormat:
         tags: Mapping[str, Any] = {tag: raw[name] for tag, name in self._tags.items() if name in raw}
         if "status" not in tags and raw.get("status") in STATUSES and "id" in raw:
             tags = raw  # output of a replay
-        status, kind, language = tags.get("status"), tags.get("kind"), self._value(raw, "language")
+        given, kind = tags.get("status"), tags.get("kind")
+        status = intern(given) if isinstance(given, str) and given in STATUSES else UNTAGGED
         url = clean_line(self._value(raw, "url"), LONGEST_URL)
-        source = source_in(url)
+        source = _source_in(url)
         return Row(
             number=number,
             id=clean_line(str(raw["id"]), LONGEST_NAME) if isinstance(raw.get("id"), str | int) else "",
             url=url,
             title=clean_line(self._value(raw, "title"), LONGEST_TITLE),
             source=source,
-            owner=self.owner_of(source) if source else "",
+            owner=self._owner_of(source) if source else "",
             time=self._time(raw),
-            language=intern(language_code(language[:20]) if isinstance(language, str) else ""),
-            status=intern(status) if isinstance(status, str) and status in STATUSES else UNTAGGED,
+            language=_language(self._value(raw, "language")),
+            status=status,
             kind=intern(kind) if isinstance(kind, str) and kind in KINDS else "",
             reason=intern(clean_line(tags.get("reason"), LONGEST_NAME)),
             original=_name(tags.get("original")),
@@ -120,12 +176,24 @@ class RowFormat:
             similarity=share_of(tags.get("similarity")),
             containment=share_of(tags.get("containment")),
             share=share_of(tags.get("share")),
-            story=intern(_name(tags.get("story"))),
+            story="" if status in ("unchecked", UNTAGGED) else intern(_name(tags.get("story"))),
             changes=_changes(tags.get("changes")),
             event=intern(clean_line(tags.get("event"), LONGEST_NAME)),
             would_drop=truth_of(tags.get("would_drop")),
             characters=min(length_of(self._value(raw, "text")), LONGEST_TEXT),
         )
+
+    def fill(self, row: Row, entry: RecordedDocument) -> None:
+        """Fill what a row lacks from its recorded document."""
+        row.title = row.title or clean_line(entry.title, LONGEST_TITLE)
+        # Without a time in NEARDUP_ITEM_FIELDS the crawl judged by the time of the recording, whatever the item has.
+        if row.time is None or (entry.time is not None and self._fields["time"] is None):
+            row.time = entry.time
+        if not row.url:
+            row.url = clean_line(entry.url, LONGEST_URL)
+            row.source = _source_in(row.url)
+            row.owner = self._owner_of(row.source) if row.source else ""
+        row.language = row.language or _language(entry.extra.get("language"))
 
     def text(self, raw: Mapping[str, Any]) -> str:
         """Return the beginning of an item's text."""
@@ -147,9 +215,13 @@ class RowFormat:
         return None
 
 
-def source_in(url: str) -> str:
+def _source_in(url: str) -> str:
     """Return the publisher of a page. The urls of one host share the answer, which is remembered."""
     return intern(source_of("/".join(url.split("/", 3)[:3]))) if url else ""
+
+
+def _language(value: object) -> str:
+    return intern(language_code(value[:20])) if isinstance(value, str) else ""
 
 
 def _name(value: object) -> str:

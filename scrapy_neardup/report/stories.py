@@ -10,11 +10,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from scrapy_neardup.document import Member
-from scrapy_neardup.report.rows import UNTAGGED, Row
+from scrapy_neardup.report.rows import Row
 from scrapy_neardup.stories.headlines import headline_of
 from scrapy_neardup.stories.summary import read_change
 
-_NO_STORY = ("unchecked", UNTAGGED)
 _MOST_TITLES = 20  # the first and the last ones, which may be the headline
 _MOST_DOTS = 150
 
@@ -103,17 +102,13 @@ def group_stories(rows: Sequence[Row], links: Links) -> list[Story]:
     by_key: defaultdict[str, Story] = defaultdict(Story)
     alone = []
     for row in sorted(rows, key=order_of):
-        if has_story(row):
+        if row.story:
             story = by_key[united.get(row.story, row.story)]
             story.members.append(row)
             story.keys[row.story] = None
         else:
             alone.append(Story(members=[row]))
     return sorted([*by_key.values(), *alone], key=lambda story: (-story.size, -len(story.members)))
-
-
-def has_story(row: Row) -> bool:
-    return bool(row.story) and row.status not in _NO_STORY
 
 
 def _united_keys(rows: Sequence[Row], links: Links) -> dict[str, str]:
@@ -127,7 +122,7 @@ def _united_keys(rows: Sequence[Row], links: Links) -> dict[str, str]:
         return key
 
     for row in rows:
-        if has_story(row) and (match := links.match(row)) is not None and match.story:
+        if row.story and (match := links.match(row)) is not None and match.story:
             one, other = root(row.story), root(match.story)
             if one != other:
                 joined[one] = other

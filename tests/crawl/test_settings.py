@@ -127,11 +127,9 @@ def test_a_wrong_option_of_the_preset_is_named(name: str, value: object) -> None
         NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": {name: value}})
 
 
-def test_an_option_that_no_preset_has_and_an_old_name_are_named() -> None:
+def test_an_option_that_no_preset_has_is_named() -> None:
     with pytest.raises(SettingsError, match=r"'treshold' is no parameter; must be among num_perm, bands, "):
         NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": {"treshold": 0.5}})
-    with pytest.raises(SettingsError, match=r"no such setting; set NEARDUP_PRESET_OPTIONS = \{\"threshold\": "):
-        NearDupSettings.from_mapping({"NEARDUP_THRESHOLD": 0.5})
 
 
 @pytest.mark.parametrize("name", FIELDS)

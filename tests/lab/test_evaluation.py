@@ -118,9 +118,7 @@ async def test_evaluation_of_copies_and_a_stranger() -> None:
     scores = evaluation.mean_scores(["ferry"] * 4 + ["comet"] * 3 + [None])
     assert all(numbers(score) == approx(1, 1, 1) for score in scores.values())
     assert len({order.order for order in evaluation.orders}) == 3
-    assert evaluation.cost.check > 0
-    assert evaluation.cost.sketch > 0
-    assert evaluation.cost.bytes is not None
+    assert evaluation.bytes is not None
 
 
 async def test_the_same_seeds_give_the_same_evaluation() -> None:

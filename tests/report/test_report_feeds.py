@@ -134,7 +134,7 @@ def test_recorded_documents_fill_what_the_output_of_a_replay_lacks(tmp_path: Pat
     feed = written(tmp_path, export("jsonl", verdicts), "verdicts")
     gathered = gather([feed], NearDupSettings(), [written(tmp_path, export("jsonl", documents), "documents")])
     assert [(row.url, row.title) for row in gathered.rows] == [("https://a.example/", ""), ("https://b.example/", "B")]
-    texts = gathered.texts({0, 1}, workers=1)
+    texts = gathered.texts({0, 1})
     assert texts[1] == "two"
     assert texts[0].startswith("one two three four.")
 
@@ -181,7 +181,7 @@ def test_recorded_documents_are_no_feed(tmp_path: Path) -> None:
     report = build_report(gather([feed], NearDupSettings.from_mapping({"NEARDUP_ITEM_FIELDS": {"time": "published"}})))
     assert not any("time" in each.text for each in report.notes), "the record has its own field"
     (note,) = [each for each in report.notes if "verdict" in each.text]
-    assert note.text == "These are documents without verdicts."
+    assert "scrapy neardup replay INPUT" in note.remedy
     assert "--documents" in note.remedy
 
 

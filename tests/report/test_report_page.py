@@ -19,8 +19,7 @@ from scrapy_processes import neardup
 
 from scrapy_neardup.report import Built, build_report, gather
 from scrapy_neardup.report.overview import REMEDIES, overview_of
-from scrapy_neardup.report.passages import mark_texts
-from scrapy_neardup.report.payload import inert_json
+from scrapy_neardup.report.payload import inert_json, mark_texts
 from scrapy_neardup.report.review import NEAR_THRESHOLD, choose_pairs
 from scrapy_neardup.report.stories import Links, group_stories
 from scrapy_neardup.settings import NearDupSettings

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 from documents import Article, topic
@@ -16,7 +17,7 @@ from scrapy_neardup.evidence.figure_changes import changed_figures
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
-from scrapy_neardup.lab.feed import WrongLine, _parse
+from scrapy_neardup.lab.feed import RecordedDocument, WrongLine, _parse, objects_of
 from scrapy_neardup.records.documents import new_record, read_record
 from scrapy_neardup.records.members import pack_member, pack_neighbour, read_members, unpack_neighbours
 from scrapy_neardup.records.stories import StoryCounters
@@ -121,8 +122,10 @@ def _outbox(draw: random.Random, folder: Path) -> None:
 def _line(draw: random.Random, folder: Path) -> None:
     row = {**LINE, draw.choice(list(LINE)): draw.choice(ODD)}
     line = json.dumps(row).encode() if draw.random() < 0.5 else damaged(draw, json.dumps(LINE).encode())
-    found = _parse(line, folder / "feed.jsonl", 1)
-    assert found is None or isinstance(found, WrongLine) or isinstance(found.text, str)
+    path = folder / "feed.jsonl"
+    for each in objects_of(BytesIO(line), path):
+        found = _parse(each, path)
+        assert isinstance(found, WrongLine | RecordedDocument)
 
 
 TARGETS: dict[str, Callable[[random.Random, Path], None]] = {
