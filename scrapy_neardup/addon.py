@@ -22,12 +22,6 @@ ITEMS_AT_ONCE = 16
 item. A hundred of them, Scrapy's default, take more time than all that the plugin does for the response."""
 
 
-EXPORTERS = {
-    "csv": "scrapy_neardup.crawl.csv_feed.CsvExporter",
-    "xml": "scrapy_neardup.crawl.xml_feed.XmlExporter",
-}
-
-
 class WrongSetting(UsageError, SystemExit):
     """A wrong setting. If nobody catches it, Python prints its message instead of a traceback, and exits."""
 
@@ -53,7 +47,7 @@ class Addon:
         try:
             checked = checked_settings(settings)
         except UsageError as error:
-            from scrapy_neardup.crawl.wrong_settings import wrong_spider_setting
+            from scrapy_neardup.crawl.scrapy_internals import wrong_spider_setting
 
             raise wrong_spider_setting(error) from None
         if not checked.enabled:
@@ -67,15 +61,13 @@ class Addon:
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", NearDupDownloaderMiddleware, 1)
         settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
-        exporters = {**EXPORTERS, **settings.getdict("FEED_EXPORTERS")}
-        settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)
 
 
 def checked_settings(settings: BaseSettings) -> NearDupSettings:
     """Return our settings. Raise UsageError if one is wrong, or names something that cannot be imported."""
     from scrapy_neardup.content import load_extractor, worker_processes
     from scrapy_neardup.crawl.feeds import storage_class
-    from scrapy_neardup.crawl.item_fields import load_item_class
+    from scrapy_neardup.crawl.shared import load_item_class
     from scrapy_neardup.exceptions import SettingsError
     from scrapy_neardup.settings import NearDupSettings
     from scrapy_neardup.stories import load_rule

@@ -229,7 +229,9 @@ class NearDupDetector:
         return [self._with_final_story(verdict) for verdict in answers]
 
     def _with_final_story(self, verdict: Verdict) -> Verdict:
-        return replace(verdict, story=self.stories.final_story(verdict.story)) if verdict.story else verdict
+        if verdict.story is None or (story := self.stories.final_story(verdict.story)) == verdict.story:
+            return verdict
+        return replace(verdict, story=story)
 
     def take_events(self) -> list[StoryEvent]:
         """Return the events that documents have raised since the last call, in the order of their times.

@@ -228,7 +228,9 @@ class Match:
     language: str = ""  # of the candidate, ISO 639-1; "" if it is unknown
     # False if the candidate's run died before it delivered the candidate. Then no document may become a copy of it.
     is_seen: bool = True
-    registered_before: str = ""  # id of an earlier document of the same page, if the match itself does not count as one
+    # A page counts once in its story. If the page was registered before, this is the id of its earlier document, which
+    # need not be the match.
+    registered_before: str = ""
     run: int = 0  # the run that registered the candidate, 0 if the candidate is delivered
     # Whether the document's own url had another text before. If the match is of another page all the same, ``figures``
     # are those of that text.
@@ -268,6 +270,12 @@ class Verdict:
 def with_id(document: Document, registered: str) -> Document:
     """Return the document with the id under which it is registered."""
     return document if document.id == registered else replace(document, id=registered)
+
+
+def counted_names(verdict: Verdict) -> list[str]:
+    """Return the names under which a verdict is counted: its status, and the status with its kind or reason."""
+    detail = verdict.kind or verdict.reason
+    return [verdict.status, f"{verdict.status}/{detail}"] if detail else [verdict.status]
 
 
 def unchecked(reason: Reason) -> Verdict:
@@ -326,7 +334,7 @@ class Join:
     figures: bytes = b""  # the values of all figures of the document
     neighbour: Neighbour | None = None
     also: Member | None = None  # the first document of another story that turned out to be the same one
-    registered_before: str = ""  # an earlier document id of this page; if it is a member, this document is not counted
+    registered_before: str = ""  # an earlier document of the page; if it is a member, this one is not counted
     counted_at: int | None = None  # when the document counts, in Unix seconds; None if that is the member's own time
     lead: str = ""  # the document's first sentence, for the event that it may raise. No store keeps it
 

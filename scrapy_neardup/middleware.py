@@ -11,28 +11,24 @@ from itemadapter import ItemAdapter
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
-from xxhash import xxh3_128_digest
 
 from scrapy_neardup.content import (
     HEAD,
     SHORT_PAGE,
     CanonicalUrls,
-    Extracted,
-    ExtractedPages,
     ExtractionProcesses,
     PageHead,
     Undecoded,
     decode_as,
     guess_encoding,
-    is_built_in,
     read_head,
     source_of,
     start_extraction,
 )
 from scrapy_neardup.crawl.item_context import ItemContext, Page
-from scrapy_neardup.crawl.item_fields import text_of
 from scrapy_neardup.crawl.order import ResponseOrder, ResponsePlace
-from scrapy_neardup.crawl.shared import Component
+from scrapy_neardup.crawl.scrapy_internals import declared_encoding, free_tree
+from scrapy_neardup.crawl.shared import Component, text_of
 from scrapy_neardup.exceptions import ExtractionError
 
 logger = logging.getLogger(__name__)
@@ -42,7 +38,8 @@ class NearDupDownloaderMiddleware(Component):
     """Gives each response its own round of the event loop, and holds it back while much work waits.
 
     Scrapy starts ``CONCURRENT_ITEMS`` tasks for each response before it calls a spider middleware. While pages are
-    extracted, responses come in bursts. The tasks of thirty responses in one round would block the loop for 100 ms.
+    extracted, responses come in bursts. The tasks of thirty responses in one round would block the loop for 100 ms,
+    and so would a spider that takes 5 ms for each of them.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -51,10 +48,11 @@ class NearDupDownloaderMiddleware(Component):
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the response when it is its turn."""
-        async with self._next:  # when a page is done, only the next response wakes up
-            await self.shared.extracting.wait_for_room()
-            await self.shared.checking.wait_for_room()
-            await self.shared.turns.yield_turn()
+        await self._next.acquire()  # when a page is done, only the next response wakes up
+        try:
+            await self.shared.backlog.wait_for_room()
+        finally:
+            asyncio.get_running_loop().call_soon(self._next.release)  # in the next round
         return response
 
 
@@ -77,7 +75,6 @@ class NearDupSpiderMiddleware(Component):
             sketching=self.settings.sketching(),
         )
         self._order = ResponseOrder(self.settings.extract_timeout)
-        self._pages = ExtractedPages()
         self._canonical = CanonicalUrls()
         self._is_first = True
         # These signals are also sent for items that were lost before they reached the capture pipeline.
@@ -104,7 +101,7 @@ class NearDupSpiderMiddleware(Component):
         finally:
             place.close()
             if page is not None:
-                _free_tree(response)
+                free_tree(response)
                 await page.finish_if_over()
 
     def _page_of(self, item: Any, response: Response, place: ResponsePlace, page: Page | None) -> Page:
@@ -146,7 +143,7 @@ class NearDupSpiderMiddleware(Component):
         url: str | None,
     ) -> None:
         """Read the head of a page after ``before``, and its text if an item with this ``url`` needs it. Never raise."""
-        with place.pause_lateness():
+        with place.pause_deadline():
             try:
                 if before is None:
                     if url is not None and self._is_first and isinstance(self._extraction, ExtractionProcesses):
@@ -170,7 +167,7 @@ class NearDupSpiderMiddleware(Component):
         if self._is_too_large(response):
             response = response.replace(body=response.body[:HEAD])
         try:
-            found = _read_head(response, SHORT_PAGE) if response._declared_encoding() else None
+            found = _read_head(response, SHORT_PAGE) if declared_encoding(response) else None
             if found is None or not (found[1].is_whole or len(response.body) <= SHORT_PAGE):
                 found = await asyncio.to_thread(_read_head, response, HEAD)  # guessing and decoding take long
             page.encoding, head = found
@@ -186,37 +183,21 @@ class NearDupSpiderMiddleware(Component):
             if self._is_too_large(response):
                 size = f"{response.url}: {len(response.body)} bytes"
                 raise ExtractionError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {self.settings.max_html_bytes}")
-            with self.shared.extracting.counted():
-                extracted = await self._extracted(response, page.encoding)
+            with self.shared.backlog.counted():
+                extracted = await self._extraction.extract(Undecoded(response.body, page.encoding), response.url)
             page.text, page.sketch = extracted.text, extracted.sketch
         except ExtractionError as error:
             if not place.is_over:  # else its items are lost, and the crawl may be over
                 logger.warning("No main content: %s", error)
             page.reason = "extraction-failed"
 
-    async def _extracted(self, response: TextResponse, encoding: str | None) -> Extracted:
-        # A user's own extractor may depend on the whole url. Ours depend on the site at most.
-        url = source_of(response.url) if is_built_in(self.settings.extractor) else response.url
-        key = xxh3_128_digest(response.body), encoding, xxh3_128_digest(url.encode("utf-8", "surrogatepass"))
-        undecoded = Undecoded(response.body, encoding)
-        return await self._pages.page(key, lambda: self._extraction.extract(undecoded, response.url))
-
     def _is_too_large(self, response: Response) -> bool:
         return len(response.body) > self.settings.max_html_bytes
 
 
-def _free_tree(response: Response) -> None:
-    """Let Scrapy parse the page again if somebody asks. The parsed page takes a megabyte while items wait for verdicts.
-
-    It refers to the response, and the response to it. So only a full collection would free them.
-    """
-    if getattr(response, "_cached_selector", None) is not None:
-        response._cached_selector = None  # type: ignore[attr-defined]
-
-
 def _read_head(response: TextResponse, most: int) -> tuple[str, PageHead]:
     """Return the encoding of a page, and its head if that ends within ``most`` bytes."""
-    encoding = response._declared_encoding() or _guessed_encoding(response)
+    encoding = declared_encoding(response) or _guessed_encoding(response)
     return encoding, read_head(decode_as(response.body[:most], encoding))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import time
 from typing import Any
@@ -18,13 +19,12 @@ from scrapy_neardup.crawl.delivery import Delivery
 from scrapy_neardup.crawl.feeds import dropped_items, dropped_row, final_stories_feed, record_feed, recorded_row
 from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
-from scrapy_neardup.crawl.item_fields import Tagger, text_of
 from scrapy_neardup.crawl.order import AnswerOrder
 from scrapy_neardup.crawl.run_summary import RunSummary
-from scrapy_neardup.crawl.shared import Component, freeze, unfreeze
+from scrapy_neardup.crawl.shared import Component, Tagger, text_of
 from scrapy_neardup.crawl.sinks import EventSinks, VerdictCounter
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Verdict, counted, one_line, unchecked
+from scrapy_neardup.document import Document, Verdict, counted, counted_names, one_line, unchecked
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
 
@@ -73,7 +73,7 @@ class NearDupPipeline(Component):
         self.summary = RunSummary(self.settings)
         self.counter = VerdictCounter(self.detector.index, lambda: self.detector.breaker.is_open)
         self._prepared: asyncio.Task[None] | None = None
-        self._is_frozen = False
+        self._has_frozen = False
         self._is_closed = False
         self._is_over = False  # while items are under way
         self._under_way = 0  # items
@@ -124,8 +124,8 @@ class NearDupPipeline(Component):
         except StoreError as error:
             logger.error("The store cannot be closed: %s", error)
         finally:
-            if self._is_frozen:
-                unfreeze()
+            if self._has_frozen:
+                gc.unfreeze()
 
     async def process_item(self, item: Any) -> Any:
         self._under_way += 1
@@ -144,8 +144,8 @@ class NearDupPipeline(Component):
             if not self.is_judged(item):
                 self.summary.skip(item)
                 return item
-            if not self._is_frozen:  # while the first page is read, and a worker starts
-                with context.pause_lateness():
+            if self._prepared is None or not self._prepared.done():  # while the first page is read, and a worker starts
+                with context.pause_deadline():
                     await self._prepare()
             if context.page.reading is not None:
                 await asyncio.shield(context.page.reading)
@@ -155,9 +155,8 @@ class NearDupPipeline(Component):
             answer = self.answers.follow(self._ask(adapter, context.page))
         finally:
             await context.leave()
-        with self.shared.checking.counted():
+        with self.shared.backlog.counted():
             verdict = await answer
-        await self.shared.turns.yield_turn()
         try:
             await self._announce(item, verdict, adapter, context.page)
         except Exception as error:
@@ -174,10 +173,8 @@ class NearDupPipeline(Component):
         title = text_of(adapter, self.settings.item_fields["title"]) or page.title
         self.counter.add(verdict)
         self.summary.add(verdict, title=title, url=self._url(adapter, page))
-        self.count("checked")
-        self.count(verdict.status)
-        if detail := verdict.kind or verdict.reason:
-            self.count(f"{verdict.status}/{detail}")
+        for name in ("checked", *counted_names(verdict)):
+            self.count(name)
         await self._send(signals.document_checked, item, verdict)
         await self._send_events()
         if verdict.status == "duplicate":
@@ -203,7 +200,12 @@ class NearDupPipeline(Component):
         return True
 
     async def _prepare(self) -> None:
-        """Load, once, the modules that the first item needs. Do this in a thread, so that the event loop goes on."""
+        """Load, once, the modules that the first item needs. Do this in a thread, so that the event loop goes on.
+
+        Then exclude all present objects from garbage collection. Each full collection would visit the objects of all
+        modules again, and block the event loop for 100 ms. This affects the whole process, so nothing is done if the
+        program, or another crawler, has frozen objects already.
+        """
         if self._prepared is None:
             self._prepared = asyncio.create_task(self._import_and_freeze())
         await asyncio.shield(self._prepared)
@@ -214,8 +216,9 @@ class NearDupPipeline(Component):
         except Exception:  # checks will meet the same error, and their items pass as ``internal-error``
             if not self._is_over:
                 logger.exception("A module for judging items cannot be loaded: items pass unchecked")
-        freeze()
-        self._is_frozen = True
+        if not gc.get_freeze_count():
+            gc.freeze()
+            self._has_frozen = True
 
     def _url(self, adapter: ItemAdapter, page: Page) -> str:
         return page.absolute(text_of(adapter, self.settings.item_fields["url"]))
@@ -237,7 +240,7 @@ class NearDupPipeline(Component):
                 return _answered(unchecked("no-text"))
             if not page.text.strip():
                 if page.reason == "no-text":
-                    self.summary.miss_text(adapter, "empty-page")
+                    self.summary.miss_text(adapter, "no-text")
                 return _answered(unchecked(page.reason))
             if page.verdict is None or page.document is None:
                 document = self._document(adapter, page.text, page, is_of_page=True)
@@ -299,18 +302,16 @@ class NearDupPipeline(Component):
         lines = [f"\n  {line}" for step, times in steps.items() if (line := times.line(step))]
         if lines:
             logger.info("Time taken:%s", "".join(lines))
-        if self.crawler.stats is not None:
-            for step, times in steps.items():
-                for name, value in times.summary().items():
-                    self.crawler.stats.set_value(f"neardup/{step}/{name}", value)
+        for step, times in steps.items():
+            for name, value in times.summary().items():
+                self.set_stat(f"{step}/{name}", value)
 
     def _count_run(self) -> None:
         """Add what the run did to the stats, and note the summary. Ask before Scrapy closes its feeds and its stats."""
         try:
             self._summary_text = self.summary.text(self.delivery.report_files())
-            if self.crawler.stats is not None:
-                for name, value in self.summary.stats():
-                    self.crawler.stats.set_value(f"neardup/{name}", value)
+            for name, value in self.summary.stats():
+                self.set_stat(name, value)
         except Exception as error:
             self.log_fault(error, "The summary of the run")
 
@@ -361,8 +362,7 @@ class NearDupPipeline(Component):
     async def _write_final_stories(self) -> None:
         if not (final_stories := await self.detector.final_stories()):
             return
-        if self.crawler.stats is not None:
-            self.crawler.stats.set_value("neardup/stories_united", len(final_stories))
+        self.set_stat("stories_united", len(final_stories))
         self.summary.unite(final_stories)
         for story, final_story in final_stories.items():
             self.final_stories.put({"story": story, "final_story": final_story})

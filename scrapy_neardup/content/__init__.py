@@ -1,7 +1,7 @@
 """Extract main content from HTML outside the event loop, and read the source and page that a url names."""
 
 from scrapy_neardup.content.article_numbers import article_number
-from scrapy_neardup.content.extractors import Extractor, is_built_in, load_extractor
+from scrapy_neardup.content.extractors import Extracted, Extractor, Undecoded, is_built_in, load_extractor
 from scrapy_neardup.content.head import (
     HEAD,
     SHORT_PAGE,
@@ -12,7 +12,6 @@ from scrapy_neardup.content.head import (
     language_code,
     read_head,
 )
-from scrapy_neardup.content.outcome import Extracted, ExtractedPages, Undecoded
 from scrapy_neardup.content.processes import Extraction, ExtractionProcesses, start_extraction, worker_processes
 from scrapy_neardup.content.urls import (
     LONGEST_URL,
@@ -34,7 +33,6 @@ __all__ = [
     "SHORT_PAGE",
     "CanonicalUrls",
     "Extracted",
-    "ExtractedPages",
     "Extraction",
     "ExtractionProcesses",
     "Extractor",

@@ -1,4 +1,7 @@
-"""Extractors: callables ``(html, url) -> main content``, one block a line, "" if there is no main content."""
+"""Extractors: callables ``(html, url) -> main content``, one block a line, "" if there is no main content.
+
+This module also has the pages before and after extraction, in threads and in processes alike, and their limits.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import re
 from collections.abc import Callable
 from importlib import import_module
 from itertools import count
+from typing import NamedTuple
 
+from scrapy_neardup.document import MOST_CHARACTERS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.imports import load_callable
 
@@ -27,6 +32,54 @@ _FEWEST_WORDS = 20  # the default of NEARDUP_MIN_WORDS
 _SELF_CLOSING = re.compile(r"<(iframe|script|style|textarea|title|noscript)\b([^<>]{0,2000})/>", re.IGNORECASE)
 _NESTING_TAG = re.compile(r"<(/?)(?:article|div|main|section)\b", re.IGNORECASE)
 _MOST_NESTING = 1_000_000  # sum of the depths of all blocks: 1,400 nested ones, or 50,000 at a depth of 20
+
+
+MOST_EXTRACTED_CHARACTERS = 5_000_000
+"""Default limit of the characters of a main content."""
+
+MOST_MEMORY = 2_000_000_000
+"""Default limit of the bytes that a worker process may take for its pages."""
+
+
+class Undecoded(NamedTuple):
+    """A page as bytes. A worker decodes it: that takes a while for millions of bytes."""
+
+    body: bytes
+    encoding: str | None  # None if it is not known
+
+
+class Extracted(NamedTuple):
+    """The main content of a page, and its sketch if a worker process made one; or the sketches of several texts."""
+
+    text: str
+    sketches: tuple[bytes, ...] = ()
+
+    @property
+    def sketch(self) -> bytes:
+        """Return the sketch of a page, b"" if there is none."""
+        return b"".join(self.sketches)
+
+
+def checked_text(text: object, most_characters: int) -> str:
+    """Return the beginning of an extractor's answer, of at most ``MOST_CHARACTERS``: the rest is not compared.
+
+    Raise TypeError if the answer is not a text, ValueError if it is longer than ``most_characters``.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"the extractor returned {type(text).__name__}, not str")
+    if len(text) > most_characters:
+        size = f"the extractor returned {len(text)} characters"
+        raise ValueError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {most_characters}")
+    return text[:MOST_CHARACTERS]
+
+
+def explain_failure(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def explain_memory_limit(most: int | None) -> str:
+    """Return the end of a message about a page that took, or may have taken, too much memory."""
+    return f"; a worker process may take NEARDUP_EXTRACT_MEMORY = {most} bytes" if most is not None else ""
 
 
 def is_built_in(name: str) -> bool:

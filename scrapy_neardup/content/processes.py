@@ -19,19 +19,18 @@ from math import inf
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from weakref import WeakSet
 
-from scrapy_neardup.content.extractors import is_built_in, load_extractor
-from scrapy_neardup.content.outcome import (
+from scrapy_neardup.content.extractors import (
     MOST_EXTRACTED_CHARACTERS,
     MOST_MEMORY,
     Extracted,
     Undecoded,
     explain_failure,
-    in_this_loop,
+    is_built_in,
+    load_extractor,
 )
-from scrapy_neardup.content.time_budget import TimeBudget
 from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.content.worker import BYTES, TEXT, TEXTS, Sketching, WorkerOptions, decode, encode
-from scrapy_neardup.content.worker_process import GONE_SECONDS, WorkerProcess
+from scrapy_neardup.content.worker_process import GONE_SECONDS, TimeBudget, WorkerProcess, in_this_loop
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
 
@@ -86,9 +85,8 @@ class ExtractionProcesses:
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._slots = asyncio.Semaphore(IN_FLIGHT * self._workers)
         self._lock = threading.Lock()
-        self._leaders: list[threading.Thread] = []  # each leads one worker process
+        self._leaders: list[threading.Thread] = []  # each leads one worker process, and one ends those that are late
         self._children: set[WorkerProcess] = set()
-        self._idle = threading.Semaphore(0)  # leaders that nobody counts on yet
         self._closing = threading.Event()
         _open.add(self)
 
@@ -122,12 +120,12 @@ class ExtractionProcesses:
                 answer.set_exception(ExtractionError("extraction is closed"))
                 return answer
             self._jobs.put((request, answer))
-            if not self._idle.acquire(blocking=False) and len(self._leaders) < self._workers:
-                if not self._leaders:
-                    threading.Thread(target=self._watch, name="neardup-extract", daemon=True).start()
-                # Use a daemon thread: this process could not end before a thread of a ThreadPoolExecutor.
-                self._leaders.append(threading.Thread(target=self._lead, name="neardup-extract", daemon=True))
-                self._leaders[-1].start()
+            if not self._leaders:
+                # Use daemon threads: this process could not end before the threads of a ThreadPoolExecutor.
+                steps = [self._watch, *[self._lead] * self._workers]
+                self._leaders = [threading.Thread(target=each, name="neardup-extract", daemon=True) for each in steps]
+                for leader in self._leaders:
+                    leader.start()
         return answer
 
     def close(self) -> None:
@@ -166,7 +164,6 @@ class ExtractionProcesses:
                         unsketched.append((extracted.text, answer))
                     else:
                         answer.set_result(extracted)
-            self._idle.release()
         if child is not None:
             self._discard(child)
 
@@ -185,7 +182,6 @@ class ExtractionProcesses:
         unsketched.clear()
         together: Future[Extracted] = Future()
         together.add_done_callback(lambda done: _hand_out(texts, answers, done))
-        self._idle.acquire(blocking=False)  # ``_lead`` releases it after each job, and nobody has put this one
         return (TEXTS, *map(encode, texts)), together
 
     def _waits_for_sketch(self, request: Sequence[bytes], extracted: Extracted) -> bool:

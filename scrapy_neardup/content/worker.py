@@ -23,9 +23,15 @@ from contextlib import suppress
 from importlib import import_module
 from typing import BinaryIO, NamedTuple, NoReturn, TypeAlias, TypeVar
 
-from scrapy_neardup.content.extractors import Extractor, is_built_in, load_extractor
+from scrapy_neardup.content.extractors import (
+    Extractor,
+    checked_text,
+    explain_failure,
+    explain_memory_limit,
+    is_built_in,
+    load_extractor,
+)
 from scrapy_neardup.content.head import declared_encoding, decode_as
-from scrapy_neardup.content.outcome import checked_text, explain_failure, explain_memory_limit
 from scrapy_neardup.imports import load_callable
 
 R = TypeVar("R")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import json
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping
-from datetime import date, datetime, timedelta, timezone
+import time
+from collections.abc import Mapping
+from datetime import datetime, timezone
 from pathlib import Path, PureWindowsPath
 from typing import IO, Any
 from urllib.parse import urlsplit
@@ -36,11 +38,7 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)[-+ #0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]") 
 
 
 KEPT_DAYS = 30
-"""How many days the files of ``DailyFeed`` are kept."""
-
-
-def _today() -> date:
-    return datetime.now(timezone.utc).date()
+"""After how many days without a new line the files of a daily feed are removed."""
 
 
 class JsonLinesFeed:
@@ -48,12 +46,16 @@ class JsonLinesFeed:
 
     When ``put`` returns, the line is on the disk if the file is local. So a local file is complete even if the crawl is
     killed. Other users of the machine cannot read it if this class made it. With ``packed`` the file is a gzip file.
-    ``lines`` says in the log what the lines are, in the plural.
+    With ``is_daily`` the uri is a path that names the day on which the crawl began. Crawls of the same day append to
+    the file, also at the same time, and the first line of a crawl removes the files of the folder that are over
+    ``KEPT_DAYS`` days old. ``lines`` says in the log what the lines are, in the plural.
 
     Raise SettingsError, which names ``setting``, if nothing can be stored under the uri.
     """
 
-    def __init__(self, crawler: Crawler, setting: str, uri: str, lines: str, *, packed: bool = False) -> None:
+    def __init__(
+        self, crawler: Crawler, setting: str, uri: str, lines: str, *, packed: bool = False, is_daily: bool = False
+    ) -> None:
         assert crawler.spider is not None
         self._spider = crawler.spider
         self._setting = setting
@@ -68,13 +70,9 @@ class JsonLinesFeed:
             self._storage: FeedStorageProtocol = build_from_crawler(storage, crawler, filled_in, feed_options=options)
         except Exception as error:  # a library is missing, or the uri is incomplete
             raise _wrong_uri(setting, filled_in, "no feed can be stored there", error) from error
-        self._is_packed = packed
+        self._is_packed, self._is_daily = packed, is_daily
         self._file: IO[bytes] | None = None
         self._gzip: gzip.GzipFile | None = None
-
-    @property
-    def is_open(self) -> bool:
-        return self._file is not None
 
     def holds_earlier_lines(self) -> bool:
         """Decide whether this is a local file with lines of an earlier crawl. Ask before the first line is written."""
@@ -116,6 +114,8 @@ class JsonLinesFeed:
 
     def _opened(self) -> IO[bytes] | gzip.GzipFile:
         if self._file is None:
+            if self._is_daily:
+                _remove_old_files(Path(self.shown_uri).parent)
             mask = os.umask(0o077)
             try:
                 self._file = self._storage.open(self._spider)
@@ -126,50 +126,11 @@ class JsonLinesFeed:
         return self._gzip or self._file
 
 
-class DailyFeed:
-    """A file of JSON lines for each day (UTC), in the data directory. Those of over ``KEPT_DAYS`` days ago are removed.
-
-    Crawls append to the file of the day, also at the same time. ``settings`` come from ``locate_files``, and ``uri``
-    is relative to the data directory. ``setting`` and ``lines`` are for the log, as in ``JsonLinesFeed``.
-    """
-
-    def __init__(
-        self,
-        crawler: Crawler,
-        setting: str,
-        settings: NearDupSettings,
-        uri: str,
-        lines: str,
-        today: Callable[[], date] = _today,
-    ) -> None:
-        self._crawler, self._setting, self._lines = crawler, setting, lines
-        self._path = in_data_dir(settings, uri)
-        self._today = today
-        self._day = today()
-        self._feeds = [self._make(self._day)]
-
-    def put(self, row: Mapping[str, Any]) -> bool:
-        """Write a line to the file of today. If it fails, log why and return False."""
-        if (day := self._today()) != self._day:
-            self._day = day
-            self._feeds.append(self._make(day))
-        if not self._feeds[-1].is_open:
-            self._remove_old_files()
-        return self._feeds[-1].put(row)
-
-    async def close(self) -> bool:
-        """Close the files. Return whether all could be stored."""
-        return all([await feed.close() for feed in self._feeds])
-
-    def _make(self, day: date) -> JsonLinesFeed:
-        uri = self._path.replace("%(day)s", day.isoformat())
-        return JsonLinesFeed(self._crawler, self._setting, uri, self._lines)
-
-    def _remove_old_files(self) -> None:
-        for path in Path(self._path).parent.glob("*.jsonl"):
-            with contextlib.suppress(ValueError, OSError):  # it has another name, or somebody else removes it too
-                if date.fromisoformat(path.stem[-10:]) < self._day - timedelta(KEPT_DAYS):
-                    path.unlink()
+def _remove_old_files(folder: Path) -> None:
+    for path in folder.glob("*-????-??-??.jsonl"):
+        with contextlib.suppress(OSError):  # somebody else removes it too
+            if path.stat().st_mtime < time.time() - KEPT_DAYS * 24 * 3600:
+                path.unlink()
 
 
 def without_login(error: Exception) -> str:
@@ -217,25 +178,22 @@ def _filled_in(setting: str, uri: str, spider: Spider) -> str:
     return _PLACEHOLDER.sub(value, uri)
 
 
-class _Encoder(ScrapyJSONEncoder):
-    """Encodes a value that JSON cannot hold as a text."""
-
-    def default(self, o: Any) -> Any:
-        try:
-            return super().default(o)
-        except Exception:
-            return _as_text(o)
-
-
 def _line(row: Mapping[str, Any]) -> bytes:
     """Return one line of JSON, whatever the row holds."""
-    encoder = _Encoder(ensure_ascii=False)
     try:
-        text = encoder.encode(dict(row))
+        text = json.dumps(dict(row), default=_plain, ensure_ascii=False)
     except Exception:  # a key is not a text, or a value holds itself
-        text = encoder.encode({str(name): _as_text(value) for name, value in row.items()})
+        text = json.dumps({str(name): _as_text(value) for name, value in row.items()}, ensure_ascii=False)
     # Only a lone surrogate cannot be encoded. Its escape is the same in JSON as in Python.
     return f"{text}\n".encode("utf-8", "backslashreplace")
+
+
+def _plain(value: object) -> Any:
+    """Return what Scrapy writes for a value that JSON cannot hold, or else a text."""
+    try:
+        return ScrapyJSONEncoder().default(value)
+    except Exception:
+        return _as_text(value)
 
 
 def _as_text(value: object) -> str:
@@ -247,7 +205,7 @@ def _as_text(value: object) -> str:
         return object.__repr__(value)
 
 
-def dropped_items(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | DailyFeed | None:
+def dropped_items(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | None:
     """Return the feed of a crawl that drops items; None if the crawl drops nothing, or the user wants no feed.
 
     Raise SettingsError if nothing can be stored under the uri of the feed, as the two functions below do.
@@ -255,10 +213,9 @@ def dropped_items(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed 
     uri = settings.dropped_feed
     if uri is None or settings.action != "drop" or settings.dry_run:
         return None
-    name, lines = "NEARDUP_DROPPED_FEED", "dropped items"
-    if uri == DEFAULT_DROPPED_FEED:
-        return DailyFeed(crawler, name, settings, uri, lines)
-    return JsonLinesFeed(crawler, name, uri, lines)
+    is_daily = uri == DEFAULT_DROPPED_FEED
+    uri = in_data_dir(settings, uri) if is_daily else uri
+    return JsonLinesFeed(crawler, "NEARDUP_DROPPED_FEED", uri, "dropped items", is_daily=is_daily)
 
 
 def dropped_row(adapter: ItemAdapter, tags: Mapping[str, Any]) -> dict[str, Any]:
@@ -266,13 +223,13 @@ def dropped_row(adapter: ItemAdapter, tags: Mapping[str, Any]) -> dict[str, Any]
     return {**{name: _serialized(adapter, name) for name in adapter}, **tags}
 
 
-def final_stories_feed(crawler: Crawler, settings: NearDupSettings) -> DailyFeed:
+def final_stories_feed(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed:
     """Return the list of the stories that became a part of another one.
 
     Items that were exported before have the id of the earlier story.
     """
-    uri = "neardup-stories/%(name)s-%(day)s.jsonl"
-    return DailyFeed(crawler, "neardup-stories", settings, uri, "stories that became one")
+    uri = in_data_dir(settings, "neardup-stories/%(name)s-%(day)s.jsonl")
+    return JsonLinesFeed(crawler, "neardup-stories", uri, "stories that became one", is_daily=True)
 
 
 def record_feed(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | None:

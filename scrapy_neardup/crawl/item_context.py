@@ -13,13 +13,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import IO, Any
-
-from scrapy.extensions.feedexport import FeedSlot
-from scrapy.utils.defer import ensure_awaitable
 
 from scrapy_neardup.content import PageHead, absolute_url, url_identity
 from scrapy_neardup.crawl.order import ItemPlace, ResponsePlace
+from scrapy_neardup.crawl.scrapy_internals import FeedFile
 from scrapy_neardup.document import Reason, Verdict
 
 _MOST_WAITING = 10_000  # items between the spider and the first pipeline; Scrapy holds far fewer
@@ -81,45 +78,14 @@ class Page:
 
     def claim_url(self) -> bool:
         """Return whether the page's url identifies a document: it does for the first one, unless the page is a list."""
-        is_first, self._is_url_claimed = not self._is_url_claimed, bool(self.url)
+        is_first = not self._is_url_claimed
+        self._is_url_claimed = bool(self.url)
         return is_first
 
     async def finish_if_over(self) -> None:
         """Finish the document of the page if no more of its items can come."""
         if self.document is not None:
             await self.document.finish_if_over()
-
-
-class FeedFile:
-    """One file of a feed, from its first item until it is stored."""
-
-    def __init__(self, slot: FeedSlot) -> None:
-        self.slot = slot
-        self.items = slot.itemcount
-        self.is_stored = False
-        self.is_closed = False
-        self.has_accepted = False  # the newest item
-        self._filter = slot.filter
-        self._store = slot.storage.store
-        # Ask the filter only once for each item: a user's own filter may count its calls.
-        slot.filter = self  # type: ignore[assignment]
-        # Scrapy tells when a slot is closed, but not whether it was stored.
-        slot.storage.store = self._store_and_note  # type: ignore[method-assign, assignment]
-
-    def accepts(self, item: Any) -> bool:
-        """Ask the filter of the feed whether it takes an item."""
-        self.has_accepted = True  # also if the filter raises: then no feed has the item
-        self.has_accepted = self._filter.accepts(item)
-        return self.has_accepted
-
-    async def _store_and_note(self, file: IO[bytes]) -> None:
-        await ensure_awaitable(self._store(file))
-        self.is_stored = True
-
-    def has_grown(self) -> bool:
-        """Decide whether the slot has taken an item since this was last asked."""
-        before, self.items = self.items, self.slot.itemcount
-        return self.items > before
 
 
 class PendingDocument:
@@ -176,9 +142,9 @@ class ItemContext:
     opted_out: bool = False
     document: PendingDocument | None = None  # from the verdict until the item has left the crawl
 
-    def pause_lateness(self) -> AbstractContextManager[None]:
+    def pause_deadline(self) -> AbstractContextManager[None]:
         """Return a context in which no later item overtakes this one, however long the work takes."""
-        return nullcontext() if self.place is None else self.place.response.pause_lateness()
+        return nullcontext() if self.place is None else self.place.response.pause_deadline()
 
     async def leave(self) -> None:
         """Let the items behind this one go on."""

@@ -19,18 +19,17 @@ class ResponseOrder:
     that place. The turn of an item comes when all earlier responses are done and all earlier items of its own response
     have left.
 
-    No item waits forever: a response may be late for at most ``patience`` seconds in all. It is late while it has no
-    item that is ready for its verdict. The time in which its page is extracted does not count, because extraction has
-    its own time limit. A response that was late for too long is passed over: no item waits for it any more, and its own
-    items do not wait for others.
+    No item waits forever: each response has a deadline, ``patience`` seconds after it came. The deadline begins anew
+    when its page has been extracted, because extraction has its own time limit. If the first response in line has no
+    item that is ready at its deadline, it is passed over: no item waits for it any more, and its own items do not wait
+    for others.
     """
 
     def __init__(self, patience: float) -> None:
-        self._patience = patience
+        self.patience = patience
         self.places: deque[ResponsePlace] = deque()
-        self.waiting = 0  # items
         self._timer: asyncio.TimerHandle | None = None
-        self._watched: ResponsePlace | None = None
+        self._watched: tuple[ResponsePlace, float] | None = None  # the place and its deadline
 
     def take_place(self) -> ResponsePlace:
         """Return a new place behind all others."""
@@ -45,20 +44,19 @@ class ResponseOrder:
         first = self.places[0] if self.places else None
         if first is not None and first.items:
             first.items[0].grant_turn()
-        self._watch(first if self.waiting else None)
+        # A response alone holds up nobody.
+        self._watch(first if first is not None and first.is_awaited and len(self.places) > 1 else None)
 
     def _watch(self, first: ResponsePlace | None) -> None:
-        """Run the timer while items wait for the first response and that response is late."""
-        late = first if first is not None and first.is_late else None
-        if self._watched is late:
+        watched = None if first is None else (first, first.deadline)
+        if watched == self._watched:
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._watched, self._timer = late, None
-        if late is not None:
-            seconds = self._patience - late.seconds_late
+        self._watched, self._timer = watched, None
+        if first is not None:
             # The loop keeps a cancelled timer until its time comes. In a context of its own it keeps no item alive.
-            self._timer = late.loop.call_later(seconds, self._pass_over, late, context=Context())
+            self._timer = first.loop.call_at(first.deadline, self._pass_over, first, context=Context())
 
     def _pass_over(self, place: ResponsePlace) -> None:
         self._watched = self._timer = None
@@ -76,12 +74,10 @@ class ResponsePlace:
         self.order = order
         self.loop = loop
         self.items: deque[ItemPlace] = deque()
+        self.deadline = loop.time() + order.patience
         self.is_passed_over = False
         self._is_open = True
         self._pauses = 0  # that are open
-        self.is_late = True
-        self._late = 0.0  # seconds, until the last change
-        self._last_change = loop.time()
 
     @property
     def is_over(self) -> bool:
@@ -89,9 +85,9 @@ class ResponsePlace:
         return not self._is_open and not self.items
 
     @property
-    def seconds_late(self) -> float:
-        """Return how late the response was in all, up to now."""
-        return self._late + self.is_late * (self.loop.time() - self._last_change)
+    def is_awaited(self) -> bool:
+        """Return whether nothing of the response is ready for its verdict or being extracted."""
+        return not self._pauses and not (self.items and self.items[0].is_waiting)
 
     def add_item(self) -> ItemPlace:
         """Return a place for the next item of the response."""
@@ -102,25 +98,19 @@ class ResponsePlace:
         return item
 
     @contextmanager
-    def pause_lateness(self) -> Iterator[None]:
-        """Do not count the time in this context as lateness. Use it only for work that is certain to end."""
+    def pause_deadline(self) -> Iterator[None]:
+        """Begin the deadline anew after this context. Use it only for work that is certain to end."""
         self._pauses += 1
-        self.update()
+        self.order.advance()
         try:
             yield
         finally:
             self._pauses -= 1
-            self.update()
+            self.deadline = self.loop.time() + self.order.patience
+            self.order.advance()
 
     def close(self) -> None:
         self._is_open = False
-        self.update()
-
-    def update(self) -> None:
-        """Add up the lateness after a change, and let the next item go on."""
-        self._late, self._last_change = self.seconds_late, self.loop.time()
-        is_ready = bool(self.items) and self.items[0].is_waiting
-        self.is_late = not (is_ready or self.is_over or self._pauses)
         self.order.advance()
 
 
@@ -138,20 +128,17 @@ class ItemPlace:
     async def wait_for_turn(self) -> None:
         """Wait until all items before this one have left."""
         self.is_waiting = True
-        self.response.order.waiting += 1
-        self.response.update()
+        self.response.order.advance()
         try:
             await self._turn
         finally:
             self.is_waiting = False
-            self.response.order.waiting -= 1
-            self.response.update()
 
     def leave(self) -> None:
         if self in self.response.items:
             self.response.items.remove(self)
             self.grant_turn()
-            self.response.update()
+            self.response.order.advance()
 
     def grant_turn(self) -> None:
         if not self._turn.done():
@@ -159,10 +146,14 @@ class ItemPlace:
 
 
 class AnswerOrder(Generic[T]):
-    """Releases answers in the order in which they were requested, even if a later answer is ready earlier."""
+    """Releases answers in the order in which they were requested, each in a round of the event loop of its own.
+
+    Checks are answered in batches. Thirty items that all went on in one round would keep timers and sockets waiting.
+    """
 
     def __init__(self) -> None:
         self._asked: deque[tuple[asyncio.Future[T], asyncio.Future[T]]] = deque()
+        self._is_releasing = False
 
     def follow(self, answer: asyncio.Future[T]) -> asyncio.Future[T]:
         """Return a future that gets the same answer, but only after the futures that were followed earlier.
@@ -171,17 +162,24 @@ class AnswerOrder(Generic[T]):
         """
         released: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._asked.append((answer, released))
-        answer.add_done_callback(self._release)
+        answer.add_done_callback(self._begin)
         return released
 
-    def _release(self, _: asyncio.Future[T]) -> None:
-        while self._asked and self._asked[0][0].done():
-            answer, released = self._asked.popleft()
-            if released.done():
-                continue
-            if answer.cancelled():
-                released.cancel()
-            elif (error := answer.exception()) is not None:
-                released.set_exception(error)
-            else:
-                released.set_result(answer.result())
+    def _begin(self, _: asyncio.Future[T]) -> None:
+        if not self._is_releasing:
+            self._release()
+
+    def _release(self) -> None:
+        self._is_releasing = bool(self._asked) and self._asked[0][0].done()
+        if not self._is_releasing:
+            return
+        answer, released = self._asked.popleft()
+        answer.get_loop().call_soon(self._release)
+        if released.done():
+            return
+        if answer.cancelled():
+            released.cancel()
+        elif (error := answer.exception()) is not None:
+            released.set_exception(error)
+        else:
+            released.set_result(answer.result())

@@ -14,7 +14,7 @@ from itemadapter import ItemAdapter
 from rich.cells import cell_len, chop_cells
 
 from scrapy_neardup.content import source_of
-from scrapy_neardup.document import LEVELS, STATUSES, Verdict, counted, printable
+from scrapy_neardup.document import LEVELS, STATUSES, Verdict, counted, counted_names, printable
 from scrapy_neardup.settings import NearDupSettings
 
 if TYPE_CHECKING:  # most crawls have no changed figures
@@ -61,9 +61,7 @@ class RunSummary:
         """Count a judged item."""
         seen = self.seen
         seen.judged += 1
-        seen.statuses[verdict.status] += 1
-        if detail := verdict.kind or verdict.reason:
-            seen.statuses[f"{verdict.status}/{detail}"] += 1
+        seen.statuses.update(counted_names(verdict))
         self._would_drop += verdict.would_drop
         for line in verdict.changes:
             first, items = self._changes.get((verdict.story, line), (title[:_LONGEST_TITLE], 0))
@@ -265,114 +263,98 @@ class Observed:
             names[name] += 1
 
 
+HINTS = {
+    "item-classes": (
+        0,
+        "NEARDUP_ITEM_CLASSES matched none of {items}: add their class, {skipped}, or remove the setting",
+    ),
+    "untagged": (
+        0,
+        "{share} took no tags: derive {untagged} from scrapy_neardup.NearDupItem or NearDupFields, or declare the"
+        " fields of NEARDUP_FIELDS in it",
+    ),
+    "no-page": (
+        0,
+        "{share} had no text and came without a page, as items of start() and of `scrapy parse` do: {remedy}",
+    ),
+    "other-page": (
+        0,
+        "{share} had no text, because their url is not the page that they were found on: {remedy}",
+    ),
+    "no-text": (0, "{share} had no text, and none was found on their page: {remedy}"),
+    "too-short": (
+        _MANY,
+        "{share} were too short to judge: give whole articles and not teasers, or lower NEARDUP_MIN_WORDS ="
+        " {min_words}",
+    ),
+    "boilerplate": (
+        _MANY,
+        "{share} had only text of the site, such as a paywall notice: give the crawl access to the articles, or set"
+        " text in NEARDUP_ITEM_FIELDS to the field that holds them",
+    ),
+    "extraction-failed": (
+        _NOTABLE,
+        "the pages of {share} could not be extracted: the warnings above say whether to raise NEARDUP_EXTRACT_TIMEOUT,"
+        " NEARDUP_EXTRACT_MEMORY or NEARDUP_MAX_HTML_BYTES",
+    ),
+    "store-unavailable": (0, "the store was away for {share}: check NEARDUP_STORE with `scrapy neardup doctor`"),
+    "time": (
+        0,
+        "the time of {share} cannot be read, so they count as seen now: check time in NEARDUP_ITEM_FIELDS",
+    ),
+    "dropped-feed": (0, "{share} were kept, because they could not be written to NEARDUP_DROPPED_FEED"),
+    "record": (0, "{share} were judged but not recorded: check NEARDUP_RECORD"),
+    "internal-error": (0, "{share} met an error of scrapy-neardup itself: please report the trace in the log"),
+    "no-time": (
+        _NOTABLE,
+        "{share} have nothing in the field {time_field!r} (time in NEARDUP_ITEM_FIELDS), so they count as seen now:"
+        " let the spider fill it, or name another field",
+    ),
+    "only-revisits": (
+        _NEARLY_ALL,
+        "{share} are pages that a crawl has seen within {hours:g} hours; to begin anew, empty the window with"
+        " `scrapy neardup purge`, or set NEARDUP_NAMESPACE to another name",
+    ),
+}
+"""The hints in their order: the least share of the items of a run that a hint is about, and its text.
+
+The share is 0 if a single item is worth a hint."""
+
+_WITHOUT_TEXT = {
+    "no-page": "yield each item from the callback of its page, or set text in NEARDUP_ITEM_FIELDS",
+    "other-page": "yield each item from the page of its article, or set text in NEARDUP_ITEM_FIELDS",
+    "no-text": "set text in NEARDUP_ITEM_FIELDS to the field that holds it, or try another NEARDUP_EXTRACTOR",
+}
+"""The hints about items without a text, and the remedy if none of their fields seems to hold the text."""
+
+
 def hints(seen: Observed, settings: NearDupSettings) -> Iterator[Hint]:
-    """Yield the hints of a run. Of a few items only what is always a fault is worth a hint."""
-    yield from _of_selection(seen, settings)
-    yield from _of_missing_texts(seen, settings)
-    yield from _of_short_texts(seen, settings)
-    yield from _of_faults(seen)
-    if _is_notable(untimed := seen.problems["no-time"], seen):
-        text = (
-            f"{_share(untimed, seen)} have nothing in the field {settings.item_fields['time']!r} (time in"
-            " NEARDUP_ITEM_FIELDS), so they count as seen now: let the spider fill it, or name another field"
-        )
-        yield Hint("no-time", untimed, text)
+    """Yield the hints of a run."""
+    counts = {name: seen.problems[name] or seen.statuses[f"unchecked/{name}"] for name in HINTS}
+    are_many = seen.statuses["unchecked/no-text"] >= _NOTABLE * seen.judged
+    counts |= {name: seen.problems[name] if are_many else 0 for name in _WITHOUT_TEXT}
     revisits = seen.statuses["duplicate/revisit"]
-    if revisits >= max(_FEWEST_REVISITS, _NEARLY_ALL * seen.judged):
-        hours = f"{settings.window / 3600:g} hours"
-        text = (
-            f"{_share(revisits, seen)} are pages that a crawl has seen within {hours}; to begin anew, empty the window "
-            "with `scrapy neardup purge`, or set NEARDUP_NAMESPACE to another name"
-        )
-        yield Hint("only-revisits", revisits, text)
-
-
-def _of_selection(seen: Observed, settings: NearDupSettings) -> Iterator[Hint]:
-    skipped = seen.skipped.total()
-    if skipped and not seen.judged and settings.item_classes:
-        text = (
-            f"NEARDUP_ITEM_CLASSES matched none of {counted(skipped, 'item')}: add their class, {_most(seen.skipped)}, "
-            "or remove the setting"
-        )
-        yield Hint("item-classes", skipped, text)
-    if untagged := seen.untagged.total():
-        text = (
-            f"{_share(untagged, seen)} took no tags: derive {_most(seen.untagged)} from scrapy_neardup.NearDupItem or "
-            "NearDupFields, or declare the fields of NEARDUP_FIELDS in it"
-        )
-        yield Hint("untagged", untagged, text)
-
-
-def _of_missing_texts(seen: Observed, settings: NearDupSettings) -> Iterator[Hint]:
-    if not _is_notable(seen.statuses["unchecked/no-text"], seen):
-        return
-    elsewhere, empty = seen.problems["other-page"], seen.problems["empty-page"]
-    long_field = _most(seen.long_fields) if seen.long_fields else ""
-    mend = f"set NEARDUP_ITEM_FIELDS = {{'text': {long_field!r}}}, which holds long texts" if long_field else ""
-    if no_page := seen.problems["no-page"]:
-        text = (
-            f"{_share(no_page, seen)} had no text and came without a page, as items of start() and of `scrapy parse` "
-            f"do: {mend or 'yield each item from the callback of its page, or set text in NEARDUP_ITEM_FIELDS'}"
-        )
-        yield Hint("no-page", no_page, text)
-    if elsewhere:
-        text = (
-            f"{_share(elsewhere, seen)} had no text, because their url is not the page that they were found on: "
-            f"{mend or 'yield each item from the page of its article, or set text in NEARDUP_ITEM_FIELDS'}"
-        )
-        yield Hint("other-page", elsewhere, text)
-    if empty:
-        text = (
-            f"{_share(empty, seen)} had no text, and none was found on their page: "
-            f"{mend or 'set text in NEARDUP_ITEM_FIELDS to the field that holds it, or try another NEARDUP_EXTRACTOR'}"
-        )
-        yield Hint("no-text", empty, text)
-
-
-def _of_short_texts(seen: Observed, settings: NearDupSettings) -> Iterator[Hint]:
-    short, boilerplate = seen.statuses["unchecked/too-short"], seen.statuses["unchecked/boilerplate"]
-    if short >= _MANY * seen.judged > 0:
-        text = (
-            f"{_share(short, seen)} were too short to judge: give whole articles and not teasers, or lower "
-            f"NEARDUP_MIN_WORDS = {settings.min_words}"
-        )
-        yield Hint("too-short", short, text)
-    if boilerplate >= _MANY * seen.judged > 0:
-        text = (
-            f"{_share(boilerplate, seen)} had only text of the site, such as a paywall notice: give the crawl access "
-            "to the articles, or set text in NEARDUP_ITEM_FIELDS to the field that holds them"
-        )
-        yield Hint("boilerplate", boilerplate, text)
-    if _is_notable(failed := seen.statuses["unchecked/extraction-failed"], seen):
-        text = (
-            f"the pages of {_share(failed, seen)} could not be extracted: the warnings above say whether to raise "
-            "NEARDUP_EXTRACT_TIMEOUT, NEARDUP_EXTRACT_MEMORY or NEARDUP_MAX_HTML_BYTES"
-        )
-        yield Hint("extraction-failed", failed, text)
-
-
-def _of_faults(seen: Observed) -> Iterator[Hint]:
-    """Yield the faults that a single item is enough for."""
-    texts = {
-        "store-unavailable": "the store was away for {}: check NEARDUP_STORE with `scrapy neardup doctor`",
-        "time": "the time of {} cannot be read, so they count as seen now: check time in NEARDUP_ITEM_FIELDS",
-        "dropped-feed": "{} were kept, because they could not be written to NEARDUP_DROPPED_FEED",
-        "record": "{} were judged but not recorded: check NEARDUP_RECORD",
-        "internal-error": "{} met an error of scrapy-neardup itself: please report the trace in the log",
-    }
-    counts = {name: seen.problems[name] or seen.statuses[f"unchecked/{name}"] for name in texts}
-    for name, text in texts.items():
-        if counts[name]:
-            yield Hint(name, counts[name], text.format(_share(counts[name], seen)))
-
-
-def _is_notable(items: int, seen: Observed) -> bool:
-    return items > 0 and items >= _NOTABLE * seen.judged
-
-
-def _share(items: int, seen: Observed) -> str:
-    return f"{items:,} of {max(items, seen.judged):,} items"
+    counts["only-revisits"] = revisits if revisits >= _FEWEST_REVISITS else 0
+    counts["untagged"] = seen.untagged.total()
+    counts["item-classes"] = seen.skipped.total() if settings.item_classes and not seen.judged else 0
+    remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(seen.long_fields)!r}}}, which holds long texts"
+    for name, (least, text) in HINTS.items():
+        if (items := counts[name]) and items >= least * seen.judged:
+            yield Hint(
+                name,
+                items,
+                text.format(
+                    share=f"{items:,} of {max(items, seen.judged):,} items",
+                    items=counted(items, "item"),
+                    skipped=_most(seen.skipped),
+                    untagged=_most(seen.untagged),
+                    remedy=remedy if seen.long_fields else _WITHOUT_TEXT.get(name),
+                    min_words=settings.min_words,
+                    time_field=settings.item_fields["time"],
+                    hours=settings.window / 3600,
+                ),
+            )
 
 
 def _most(names: Counter[str]) -> str:
-    return names.most_common(1)[0][0]
+    return max(names, key=lambda name: names[name], default="")

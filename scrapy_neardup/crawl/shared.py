@@ -1,21 +1,24 @@
-"""What the middlewares and the pipelines of one crawler share, and how they keep the event loop free."""
+"""What the middlewares and the pipelines of one crawler share: state, limits, and how items are read and tagged."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from itemadapter import is_item
+from itemadapter import ItemAdapter, is_item
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
+from scrapy.utils.misc import load_object
 
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.crawl.item_context import ItemContexts
-from scrapy_neardup.crawl.item_fields import load_item_class
-from scrapy_neardup.document import one_line
+from scrapy_neardup.document import MOST_CHARACTERS, TAGS, Verdict, one_line
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.timings import Timings
@@ -23,10 +26,6 @@ from scrapy_neardup.timings import Timings
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from typing_extensions import Self
-import asyncio
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 logger = logging.getLogger(__name__)
 
@@ -43,8 +42,7 @@ class SharedState:
         self.item_classes = tuple(map(load_item_class, settings.item_classes))
         self.contexts = ItemContexts()
         self.extraction_timings = Timings()
-        self.turns = FairTurns()
-        self.extracting, self.checking = Backlog(), Backlog()
+        self.backlog = Backlog()
         self._logged: set[tuple[type, str, int]] = set()
 
     def log_fault(self, error: Exception, subject: str) -> None:
@@ -82,7 +80,7 @@ class Component:
         try:
             return cls(crawler)
         except SettingsError as error:
-            from scrapy_neardup.crawl.wrong_settings import wrong_spider_setting
+            from scrapy_neardup.crawl.scrapy_internals import wrong_spider_setting
 
             raise wrong_spider_setting(error) from None
 
@@ -99,6 +97,11 @@ class Component:
         """Add one to the stat ``neardup/<name>``."""
         if self.crawler.stats is not None:
             self.crawler.stats.inc_value(f"neardup/{name}")
+
+    def set_stat(self, name: str, value: float) -> None:
+        """Set the stat ``neardup/<name>``."""
+        if self.crawler.stats is not None:
+            self.crawler.stats.set_value(f"neardup/{name}", value)
 
 
 def _new_state(crawler: Crawler) -> SharedState | None:
@@ -122,33 +125,16 @@ def _place(error: Exception) -> tuple[str, int]:
 
 
 MOST_WAITING = 32
-"""While this many pages wait for extraction, or items for verdicts, no response is passed on. They keep all busy."""
-
-
-class FairTurns:
-    """Gives each task that awaits ``yield_turn`` its own round of the event loop.
-
-    Responses arrive in bursts, and checks are answered in batches. Thirty pages for which a spider takes 5 ms each, all
-    in one round, would keep timers and sockets waiting for 150 ms.
-    """
-
-    def __init__(self) -> None:
-        self._turn = asyncio.Lock()  # passes to the tasks in the order in which they ask
-
-    async def yield_turn(self) -> None:
-        """Wait for a round of the event loop in which no other waiting task goes on."""
-        await self._turn.acquire()
-        asyncio.get_running_loop().call_soon(self._turn.release)  # in the next round
+"""While this many pages wait for extraction, and items for verdicts, no response is passed on. They keep all busy."""
 
 
 class Backlog:
-    """Counts the pages that wait for extraction or are extracted, or the items that wait for their verdicts.
+    """Counts the pages that wait for extraction or are extracted, and the items that wait for their verdicts.
 
-    Scrapy keeps ``CONCURRENT_ITEMS`` tasks for each response that it has passed to the spider. With hundreds of
-    responses each full garbage collection would visit all these tasks, and block the event loop for 100 ms. Thousands
-    of small responses would take 700 MB. A response that is held back still counts as one of ``CONCURRENT_REQUESTS``,
-    so no further page is requested meanwhile. Responses wait for nothing but extractions and verdicts, because these
-    are certain to end.
+    Scrapy keeps ``CONCURRENT_ITEMS`` tasks for each response that it has passed to the spider. Thousands of small
+    responses would take 700 MB, and each full garbage collection would visit all their tasks. A response that is held
+    back still counts as one of ``CONCURRENT_REQUESTS``, so no further page is requested meanwhile. Responses wait for
+    nothing but extractions and verdicts, because these are certain to end.
     """
 
     def __init__(self) -> None:
@@ -173,27 +159,81 @@ class Backlog:
         await self._has_room.wait()
 
 
-_holders = 0
-_is_ours = False
+_MOST_PARTS = 10_000  # of a field that is a list
 
 
-def freeze() -> None:
-    """Exclude all present objects from garbage collection, until ``unfreeze`` has been called as often.
+def load_item_class(name: str | type) -> type:
+    """Return a class of ``NEARDUP_ITEM_CLASSES``, which is a class or an import path. Raise SettingsError otherwise."""
+    try:
+        loaded = load_object(name)
+    except (ImportError, NameError, ValueError, TypeError) as error:
+        raise SettingsError("NEARDUP_ITEM_CLASSES", name, f"cannot be imported: {error}") from error
+    if not isinstance(loaded, type):
+        raise SettingsError("NEARDUP_ITEM_CLASSES", name, "is not a class")
+    return loaded
 
-    Otherwise each full collection would visit the objects of all modules again, and block the event loop for 100 ms.
-    Freezing affects the whole process. So several crawlers share one freeze, and nothing is done if the program itself
-    has frozen objects already.
+
+def text_of(adapter: ItemAdapter, field: str | None) -> str:
+    """Return the beginning of the text in an item's field, or "" if it is missing, blank or not a text."""
+    value = adapter.get(field) if field else None
+    if isinstance(value, list | tuple):  # item loaders without output processors leave a list
+        value = "\n".join(part[:MOST_CHARACTERS] for part in value[:_MOST_PARTS] if isinstance(part, str))
+    if not isinstance(value, str):
+        return ""
+    value = value[:MOST_CHARACTERS]
+    return value if value.strip() else ""
+
+
+def tags_of(verdict: Verdict) -> dict[str, Any]:
+    """Return all tags, with None for those that do not apply. A CSV feed takes its columns from the first item."""
+    tags = {tag: getattr(verdict, tag.removeprefix("neardup_")) for tag in TAGS}
+    return tags | {
+        "neardup_original": verdict.original_url or verdict.original,
+        "neardup_match": verdict.match_url or verdict.match,
+        "neardup_changes": "; ".join(verdict.changes) or None,
+    }
+
+
+class Tagger:
+    """Writes the tags of ``fields`` (tag -> field name) into the fields that an item can take.
+
+    An item type that can take none of them passes unchanged, and one warning names it.
     """
-    global _holders, _is_ours
-    _holders += 1
-    if not gc.get_freeze_count():
-        gc.freeze()
-        _is_ours = True
 
+    def __init__(self, fields: dict[str, str]) -> None:
+        self._fields = fields
+        self._warned: set[type] = set()
 
-def unfreeze() -> None:
-    global _holders, _is_ours
-    _holders -= 1
-    if not _holders and _is_ours:
-        gc.unfreeze()
-        _is_ours = False
+    def tags(self, verdict: Verdict) -> dict[str, Any]:
+        """Return the tags that ``fields`` selects, under the names of their item fields."""
+        tags = tags_of(verdict)
+        return {name: tags[tag] for tag, name in self._fields.items()}
+
+    def tag(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
+        """Write the tags. Return whether the item took any."""
+        is_tagged = False
+        for name, tag in self.tags(verdict).items():
+            try:
+                adapter[name] = tag
+            except KeyError:  # the item does not declare this field
+                continue
+            except Exception as error:  # the item is frozen, or has validators
+                self._warn_once(adapter, f"does not take {name!r} ({type(error).__name__}: {error})")
+                return False
+            is_tagged = True
+        if not is_tagged:
+            self._warn_once(adapter, "declares none of the fields of a verdict")
+        return is_tagged
+
+    def _warn_once(self, adapter: ItemAdapter, problem: str) -> None:
+        kind = type(adapter.item)
+        if kind in self._warned:
+            return
+        self._warned.add(kind)
+        logger.warning(
+            "%s %s: its items pass untagged. Derive it from scrapy_neardup.NearDupItem (scrapy.Item) or "
+            "scrapy_neardup.NearDupFields (dataclass), declare the fields of NEARDUP_FIELDS in it, or leave it out of "
+            "NEARDUP_ITEM_CLASSES.",
+            f"{kind.__module__}.{kind.__qualname__}",
+            problem,
+        )

@@ -15,7 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy_neardup.contracts import CountedStore
 from scrapy_neardup.crawl.feeds import JsonLinesFeed
 from scrapy_neardup.crawl.file_locations import in_data_dir
-from scrapy_neardup.document import Verdict
+from scrapy_neardup.document import Verdict, counted_names
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import NearDupSettings
 
@@ -90,9 +90,7 @@ class VerdictCounter:
         self._waiting: asyncio.Task[None] | None = None
 
     def add(self, verdict: Verdict) -> None:
-        names: list[str] = [verdict.status]
-        if detail := verdict.kind or verdict.reason:
-            names.append(f"{verdict.status}/{detail}")
+        names = counted_names(verdict)
         if verdict.would_drop:
             names.append("would_drop")
         if verdict.status in ("duplicate", "update", "related") and verdict.kind != "revisit":

@@ -2,7 +2,8 @@
 
 from scrapy_neardup.evidence.boilerplate import BoilerplateGuard
 from scrapy_neardup.sketch.ahead import FACTORY, ahead_options
-from scrapy_neardup.sketch.fingerprint import Sketcher, SketchOptions, page_hash, source_hash
+from scrapy_neardup.sketch.fingerprint import Sketcher, SketchOptions
+from scrapy_neardup.sketch.place import page_hash, source_hash
 from scrapy_neardup.sketch.signatures.presets import PRESETS, Preset
 from scrapy_neardup.text.body import Body
 from scrapy_neardup.text.reading import has_words

@@ -16,7 +16,7 @@ from typing import Any
 from scrapy_neardup.evidence.boilerplate import Trace
 from scrapy_neardup.records.packing import PackedFields
 from scrapy_neardup.sketch.fingerprint import LeftOut, Sketcher, TextSketch
-from scrapy_neardup.sketch.signatures.base import SignedText
+from scrapy_neardup.sketch.signatures import SignedText
 from scrapy_neardup.sketch.signatures.presets import Preset
 
 FACTORY = f"{__name__}.sketch_ahead"

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, TypedDict
 
 import numpy as np
@@ -20,11 +21,11 @@ from scrapy_neardup.evidence.names import LEAD_WORDS as NAMED_WORDS
 from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.templates import find_specifics
-from scrapy_neardup.evidence.titles import edition_of, pack_terms, site_terms, terms_of, title_terms, title_without_site
+from scrapy_neardup.evidence.titles import edition_of, pack_terms, terms_of
 from scrapy_neardup.evidence.topic import LEAD_WORDS, TopicWeights, read_lead, tells_title
 from scrapy_neardup.records.feature_counts import Frequencies
-from scrapy_neardup.sketch.signatures import signer_for
-from scrapy_neardup.sketch.signatures.base import UNSIGNED, SignedText
+from scrapy_neardup.sketch.place import NO_ARTICLE, NO_SOURCE, Place
+from scrapy_neardup.sketch.signatures import UNSIGNED, SignedText, signer_for
 from scrapy_neardup.sketch.signatures.minhash import distinct_features
 from scrapy_neardup.sketch.signatures.presets import Preset
 from scrapy_neardup.text.body import Body, read_bodies
@@ -34,9 +35,6 @@ _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
 _ARTICLE_KEY_SEED = 0xA271
 _LEAD_CHARACTERS = 2000  # in which a text says what it is about
-_DAY = 24 * 3600
-_NO_ARTICLE = bytes(4)
-NO_SOURCE = bytes(4)
 
 
 class LeftOut(NamedTuple):
@@ -77,35 +75,6 @@ class TextRead(NamedTuple):
 
     def without(self, left_out: LeftOut) -> TextRead:
         return self._replace(body=self.body.without(left_out.lines), left_out=left_out)
-
-
-class _Place(NamedTuple):
-    """Hashes of a document's source, page and title."""
-
-    source_hash: bytes  # zeros if it has no source
-    url_hash: bytes
-    article_hash: bytes  # of source and article number, zeros if it has none
-    terms: frozenset[int]  # of the title
-    site_terms: frozenset[int]  # terms of the title that may be the name of the site
-    page: int  # 32-bit hash of the url, or of the text if there is no url
-    day: int  # since 1970
-
-    @property
-    def article(self) -> int:
-        return int.from_bytes(self.article_hash, "big")
-
-    @classmethod
-    def of(cls, document: Document) -> _Place:
-        source, article = document.source, document.article
-        return cls(
-            source_hash(source),
-            page_hash(document.url_identity),
-            xxhash.xxh32_digest(_encoded(f"{source}\n{article}")) if source and article else _NO_ARTICLE,
-            title_terms(title_without_site(document.title, source)),
-            site_terms(document.title),
-            xxhash.xxh32_intdigest(_encoded(document.url_identity or document.text)),
-            document.counted_second // _DAY,
-        )
 
 
 class SketchOptions(TypedDict):
@@ -200,15 +169,15 @@ class Sketcher:
         Together they take half the time. A text with fewer than ``min_words`` words has an empty signature: only its
         hash is compared. For ``ahead`` see ``sketches``.
         """
-        places = list(map(_Place.of, documents)) if self.preset.guarded else None
+        places = list(map(Place.of, documents)) if self.preset.guarded else None
         sketches = self.sketches([self._text(document) for document in documents], places, ahead)
         with self.lock:
             return [
-                self._fingerprint(document, sketch, places[number] if places else _Place.of(document))
+                self._fingerprint(document, sketch, places[number] if places else Place.of(document))
                 for number, (document, sketch) in enumerate(zip(documents, sketches, strict=True))
             ]
 
-    def _fingerprint(self, document: Document, sketch: TextSketch, place: _Place) -> Fingerprint:
+    def _fingerprint(self, document: Document, sketch: TextSketch, place: Place) -> Fingerprint:
         source_hash = place.source_hash
         salt = int.from_bytes(source_hash, "big") if self.by_source else 0
         is_boilerplate = bool(sketch.left_out.lines) and not sketch.signed.signature
@@ -220,8 +189,8 @@ class Sketcher:
         if source_hash != NO_SOURCE and self.preset.guarded:
             terms -= self._usual_terms(document, place)
             if not self._sources.is_article(source_hash, place.article):
-                article_hash = _NO_ARTICLE
-        if article_hash != _NO_ARTICLE:
+                article_hash = NO_ARTICLE
+        if article_hash != NO_ARTICLE:
             keys.append(xxhash.xxh32_intdigest(article_hash, _ARTICLE_KEY_SEED))
         topic, topic_keys = self.topics.topic(sketch.lead, terms) if self.topics else (b"", ())
         names, name_keys = self._names(document, sketch) if topic else (b"", ())
@@ -257,7 +226,7 @@ class Sketcher:
         of_title = pack_names(find_names([document.title], is_title=True))
         return rarest_names(of_title + sketch.names, self.topics)
 
-    def _usual_terms(self, document: Document, place: _Place) -> frozenset[int]:
+    def _usual_terms(self, document: Document, place: Place) -> frozenset[int]:
         """Return the terms of a title that do not tell articles apart: most titles of the source have them.
 
         A term that is in the lead of the text too does tell articles apart, unless it may be the name of the site.
@@ -278,7 +247,7 @@ class Sketcher:
     def sketches(
         self,
         texts: Sequence[str],
-        places: Sequence[_Place] | None = None,
+        places: Sequence[Place] | None = None,
         ahead: Sequence[TextSketch | None] = (),
     ) -> list[TextSketch]:
         """Sketch texts, and learn from each of them. With ``places`` also learn the boilerplate of its source.
@@ -312,7 +281,7 @@ class Sketcher:
             return known
         return self.read_texts([text])[0]._replace(figures=known.figures)
 
-    def _leave_out(self, text: str, known: TextRead | TextSketch, place: _Place | None) -> LeftOut:
+    def _leave_out(self, text: str, known: TextRead | TextSketch, place: Place | None) -> LeftOut:
         """Learn from a document; return its lines that are boilerplate.
 
         Lines that are known from articles of others are left out only if they are at most half of the text. So
@@ -323,17 +292,18 @@ class Sketcher:
         trace = known.trace
         own: frozenset[int] = frozenset()
         if place is not None and place.source_hash != NO_SOURCE:
-            terms = dict[int, frozenset[int]]()
-
-            def mentioned(keys: frozenset[int]) -> frozenset[int]:
-                if not terms:
-                    lines = self._read(text, known).body.lines
-                    terms.update({line.key & 0xFFFF_FFFF: terms_of(line.text) for line in lines})
-                return frozenset().union(*(terms.get(key, frozenset()) for key in keys))
-
+            mentioned = partial(self._terms_in_lines, text, known, {})
             lines = zip(trace.lines, trace.words, strict=True)
             own = self._sources.learn(
-                *(place.source_hash, place.page, place.article, place.terms, lines, mentioned, place.site_terms),
+                *(
+                    place.source_hash,
+                    place.page,
+                    place.article,
+                    place.terms,
+                    lines,
+                    mentioned,
+                    place.site_terms,
+                ),
                 day=place.day,
             )
         everywhere = self._sources.everywhere(trace.lines.keys() - own)
@@ -342,6 +312,14 @@ class Sketcher:
             return LeftOut(own, 0, own | everywhere)
         own_parts = WHOLE_TEXT * trace.words_without(own | others) // trace.words_without(own) if others else WHOLE_TEXT
         return LeftOut(own | others, own_parts)
+
+    def _terms_in_lines(
+        self, text: str, known: TextRead | TextSketch, terms: dict[int, frozenset[int]], keys: frozenset[int]
+    ) -> frozenset[int]:
+        """Return the terms in the lines with these keys. The first call fills ``terms``, those of all lines."""
+        if not terms:
+            terms |= {line.key & 0xFFFF_FFFF: terms_of(line.text) for line in self._read(text, known).body.lines}
+        return frozenset().union(*(terms.get(key, frozenset()) for key in keys))
 
     def read_texts(self, texts: Sequence[str]) -> list[TextRead]:
         """Read texts with all their lines."""
@@ -391,20 +369,6 @@ class Sketcher:
             else:
                 together.append([body])
         return [specifics for group in together for specifics in find_specifics(group)]
-
-
-def source_hash(source: str) -> bytes:
-    """Return a hash of a source in 4 bytes, zeros if there is none."""
-    return xxhash.xxh32_digest(_encoded(source)) if source else NO_SOURCE
-
-
-def page_hash(identity: str) -> bytes:
-    """Return a hash of a url identity in 8 bytes, zeros if it is empty."""
-    return xxhash.xxh64_digest(_encoded(identity)) if identity else bytes(8)
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 def _packed_language(code: str) -> bytes:

@@ -16,7 +16,8 @@ from scrapy_neardup.contracts import LearnedStore
 from scrapy_neardup.document import EVERYWHERE, LONG_TEXT, Document, Fingerprint, KnownBoilerplate
 from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.ahead import unpack_sketch
-from scrapy_neardup.sketch.fingerprint import Sketcher, source_hash
+from scrapy_neardup.sketch.fingerprint import Sketcher
+from scrapy_neardup.sketch.place import source_hash
 
 logger = logging.getLogger(__name__)
 

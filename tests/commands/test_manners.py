@@ -12,14 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from news_site import NewsSite, article, page
 from newsdesk import text
-from projects import ITEM_A_PAGE, Project
 from scrapy_processes import neardup, start_scrapy
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.commands import INTERRUPTED, PIPE_CLOSED
-from scrapy_neardup.settings import TAGS
 
 STORE = "sqlite:///window.sqlite"
 WIRE, COPY, OTHER = "https://www.wire.example/a", "https://www.copy.example/b", "https://other.example/c"
@@ -220,34 +217,3 @@ def test_values_on_the_command_line_may_be_json(folder: Path, setting: str) -> N
     assert done.returncode == 0, done.stderr
     dropped = [json.loads(line)["would_drop"] for line in done.stdout.splitlines()]
     assert sum(dropped) == (1 if "KEEP" in setting else 3)
-
-
-# Feeds
-
-
-def test_a_csv_feed_has_the_tags_behind_the_fields_of_the_item(project: Project, site: NewsSite) -> None:
-    spider = ITEM_A_PAGE.replace('{"page": response.url}', "Article(page=response.url)")
-    assert spider != ITEM_A_PAGE
-    project.crawl(f"{ARTICLE}\n{spider}", "-O", "items.csv", urls=[site.publish("/", page(article("wire")))])
-    columns = (project.folder / "items.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
-    assert columns == ["page", "section", *TAGS]
-
-
-ARTICLE = """
-from dataclasses import dataclass
-from scrapy_neardup import NearDupFields
-
-@dataclass
-class Article(NearDupFields):
-    page: str
-    section: str = ""
-"""
-
-
-def test_an_xml_feed_has_no_none(project: Project, site: NewsSite) -> None:
-    urls = [site.publish("/", page(article("wire")))]
-    project.crawl(ITEM_A_PAGE.replace("response.url}", 'response.url, "own": None}'), "-O", "items.xml", urls=urls)
-    written = (project.folder / "items.xml").read_text(encoding="utf-8")
-    assert "<neardup_status>original</neardup_status>" in written
-    assert "<neardup_kind></neardup_kind>" in written
-    assert written.count("None") == 1, "a field of the user's own stays as Scrapy writes it"

@@ -22,7 +22,7 @@ from projects import ITEM_A_PAGE, Crawl, Project
 
 from scrapy_neardup.content import Extracted, Extraction, ExtractionProcesses, start_extraction
 from scrapy_neardup.content.processes import IN_FLIGHT
-from scrapy_neardup.content.time_budget import TimeBudget
+from scrapy_neardup.content.worker_process import TimeBudget
 from scrapy_neardup.exceptions import ExtractionError
 
 EXTRACTOR = """

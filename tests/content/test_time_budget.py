@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from scrapy_neardup.content.time_budget import TimeBudget
+from scrapy_neardup.content.worker_process import TimeBudget
 from scrapy_neardup.exceptions import ExtractionError
 
 SIZE = 100_000  # bytes

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from kills import PROSE, KillingSite, Moment, kill_and_rerun
-from lxml import etree
 from news_site import NewsSite, article, page
 from projects import Project
 
@@ -156,14 +155,9 @@ class News(scrapy.Spider):
 
 
 def test_a_lone_surrogate_costs_no_other_item_and_the_remedy_is_logged_once(project: Project) -> None:
-    """XML is written with a question mark, because a reader refuses the whole file otherwise."""
-    project.prepare(LONE_SURROGATES, {})
-    done = project.run("crawl", "news", "-O", "items.xml", "-O", "items.jsonl")
-    crawl = project.finished(done.returncode, done.stdout, 0)
+    crawl = project.crawl(LONE_SURROGATES)
 
     assert [item["number"] for item in crawl.items] == [0, 2]
-    titles = [each.xpath("string(title)") for each in etree.parse(project.folder / "items.xml").getroot()]
-    assert titles == ["first", "half ?", "second", "half ? in a list"]
     (warning,) = crawl.lines("WARNING", "could not be written to a feed")
     assert "value.encode('utf-8', 'replace').decode()" in warning
 

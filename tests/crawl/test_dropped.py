@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
-from datetime import date, datetime
+import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from scrapy.utils.serialize import ScrapyJSONEncoder
 from scrapy.utils.test import get_crawler
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.crawl.feeds import DailyFeed
+from scrapy_neardup.crawl.feeds import dropped_items
 from scrapy_neardup.document import TAGS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
@@ -75,30 +77,26 @@ def test_pages_that_came_again_are_in_no_default_file(project: Project, site: Ne
     assert {row["neardup_kind"] for row in lines(own)} == {"revisit"}
 
 
-async def test_a_crawl_of_many_days_has_a_file_a_day_and_old_ones_go(tmp_path: Path) -> None:
+async def test_the_first_line_of_a_crawl_removes_old_files_of_the_default_feed(tmp_path: Path) -> None:
+    """A crawl that has run for weeks still writes to a file with an old name."""
     folder = tmp_path / "neardup-dropped"
     folder.mkdir()
-    for name in ("news-2026-01-01.jsonl", "news-2026-01-02.jsonl", "my-notes.jsonl", "2025-01-01.txt"):
+    names = ("news-2026-01-01.jsonl", "news-2026-01-02.jsonl", "my-notes.jsonl", "2025-01-01.txt")
+    for name in names:
         (folder / name).write_text("{}\n")
-    days = iter([date(2026, 1, 31), date(2026, 1, 31), date(2026, 1, 31), date(2026, 2, 1)])
+    for name in names[:1] + names[2:]:
+        os.utime(folder / name, (0, time.time() - 31 * 24 * 3600))
     crawler = get_crawler(Spider)
     crawler.spider = Spider("news")
-    settings, lines_are = NearDupSettings(data_dir=str(tmp_path)), "dropped items"
-    feed = DailyFeed(
-        crawler, "NEARDUP_DROPPED_FEED", settings, DEFAULT_DROPPED_FEED, lines_are, today=lambda: next(days)
-    )
+    feed = dropped_items(crawler, NearDupSettings(data_dir=str(tmp_path), action="drop"))
+    assert feed is not None
+    assert {path.name for path in folder.iterdir()} == set(names)
     feed.put({"n": 1})
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "2025-01-01.txt", "my-notes.jsonl", "news-2026-01-01.jsonl", "news-2026-01-02.jsonl", "news-2026-01-31.jsonl",
-    ]  # fmt: skip
     feed.put({"n": 2})
-    feed.put({"n": 3})
     assert await feed.close()
-    assert sorted(path.name for path in folder.glob("news-*")) == [
-        "news-2026-01-02.jsonl", "news-2026-01-31.jsonl", "news-2026-02-01.jsonl",
-    ]  # fmt: skip
-    january, february = (lines(folder / f"news-2026-{day}.jsonl") for day in ("01-31", "02-01"))
-    assert (january, february) == ([{"n": 1}, {"n": 2}], [{"n": 3}])
+    (own,) = {path.name for path in folder.iterdir()} - set(names[1:])
+    assert re.fullmatch(r"news-\d{4}-\d\d-\d\d\.jsonl", own)
+    assert lines(folder / own) == [{"n": 1}, {"n": 2}]
 
 
 def test_the_feed_goes_where_a_scrapy_feed_can_go_and_is_appended_to(project: Project, site: NewsSite) -> None:

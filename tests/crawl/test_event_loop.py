@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Iterable
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -20,13 +20,14 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 from scrapy_processes import FRESH
 
-from scrapy_neardup.crawl.shared import MOST_WAITING, FairTurns
+from scrapy_neardup.crawl.order import AnswerOrder
+from scrapy_neardup.crawl.shared import MOST_WAITING
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
 from scrapy_neardup.pipeline import NearDupPipeline
 
 
-async def rounds_of(turn: Callable[[], Awaitable[object]], count: int) -> list[tuple[int, int]]:
-    """Who went on in which round of the event loop, of so many that ask in the same one."""
+async def rounds_of(waited_for: Iterable[Awaitable[object]]) -> list[tuple[int, int]]:
+    """Who went on in which round of the event loop."""
     loop, now, seen = asyncio.get_running_loop(), 0, []
 
     def tick() -> None:
@@ -36,19 +37,38 @@ async def rounds_of(turn: Callable[[], Awaitable[object]], count: int) -> list[t
 
     handle = loop.call_soon(tick)
 
-    async def one(number: int) -> None:
-        await turn()
+    async def one(number: int, turn: Awaitable[object]) -> None:
+        await turn
         seen.append((number, now))
 
-    await asyncio.gather(*map(one, range(count)))
+    await asyncio.gather(*(one(*each) for each in enumerate(waited_for)))
     handle.cancel()
     return seen
+
+
+@given(st.integers(1, 40), st.sets(st.integers(0, 39)))
+def test_answers_that_come_together_are_released_in_rounds_of_their_own_and_in_order(
+    count: int, given_up: set[int]
+) -> None:
+    async def seen() -> list[tuple[int, int]]:
+        order, gate = AnswerOrder[None](), asyncio.get_running_loop().create_future()
+        followed = [order.follow(asyncio.ensure_future(asyncio.shield(gate))) for _ in range(count)]
+        for number in given_up & set(range(count)):
+            followed[number].cancel()
+        asyncio.get_running_loop().call_soon(gate.set_result, None)
+        kept = [answer for number, answer in enumerate(followed) if number not in given_up]
+        return await rounds_of(kept)
+
+    rounds = asyncio.run(seen())
+    assert [number for number, _ in rounds] == list(range(len(rounds)))
+    assert len(rounds) == count - len(given_up & set(range(count)))
+    assert len({at for _, at in rounds}) == len(rounds)
 
 
 async def test_each_response_reaches_the_spider_in_a_round_of_its_own() -> None:
     request, response = Request("http://a.example/"), Response("http://a.example/")
     middleware = NearDupDownloaderMiddleware.from_crawler(get_crawler())
-    seen = await rounds_of(lambda: middleware.process_response(request, response), 30)
+    seen = await rounds_of(middleware.process_response(request, response) for _ in range(30))
     assert len({at for _, at in seen}) == 30
 
 
@@ -57,7 +77,7 @@ async def test_responses_are_held_back_while_many_pages_wait_for_extraction() ->
     middleware = NearDupDownloaderMiddleware.from_crawler(get_crawler())
     with ExitStack() as pages:
         for _ in range(MOST_WAITING):
-            pages.enter_context(middleware.shared.extracting.counted())
+            pages.enter_context(middleware.shared.backlog.counted())
         held = asyncio.create_task(middleware.process_response(request, response))
         for _ in range(100):
             await asyncio.sleep(0)
@@ -93,7 +113,7 @@ async def test_responses_are_held_back_while_many_items_with_texts_of_their_own_
 async def test_responses_that_were_held_back_do_not_all_pass_when_one_page_is_done() -> None:
     request, response = Request("http://a.example/"), Response("http://a.example/")
     middleware = NearDupDownloaderMiddleware.from_crawler(get_crawler())
-    extracting, passed = middleware.shared.extracting, list[Response]()
+    extracting, passed = middleware.shared.backlog, list[Response]()
 
     async def pass_and_extract(pages: ExitStack) -> None:
         passed.append(await middleware.process_response(request, response))
@@ -106,7 +126,8 @@ async def test_responses_that_were_held_back_do_not_all_pass_when_one_page_is_do
         held = [asyncio.create_task(pass_and_extract(pages)) for _ in range(10)]
         await asyncio.sleep(0)
         last.close()
-        await rounds_of(FairTurns().yield_turn, 50)
+        for _ in range(50):
+            await asyncio.sleep(0)
         assert len(passed) == 1
         pages.close()
         await asyncio.gather(*held)
@@ -126,28 +147,6 @@ async def test_no_output_of_a_spider_waits_for_its_page() -> None:
         with pytest.raises(StopIteration) as passed:
             passing.__anext__().send(None)  # the first step, which is the last one if nothing is waited for
         assert passed.value.value == {"number": number}
-
-
-@given(st.sets(st.integers(0, 9)))
-def test_one_who_gave_up_takes_no_turn_of_others(gone: set[int]) -> None:
-    async def crowd() -> list[int]:
-        turns, seen = FairTurns(), []
-
-        async def one(number: int) -> None:
-            await turns.yield_turn()
-            seen.append(number)
-
-        await turns.yield_turn()
-        tasks = [asyncio.create_task(one(number)) for number in range(10)]
-        await asyncio.sleep(0)
-        for number in gone:
-            tasks[number].cancel()
-        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 5)
-        return seen
-
-    seen = asyncio.run(crowd())
-    assert set(seen) >= set(range(10)) - gone
-    assert seen == sorted(seen)
 
 
 def test_a_prepared_detector_imports_nothing_for_its_first_document() -> None:

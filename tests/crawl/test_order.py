@@ -244,7 +244,7 @@ async def respond(
 ) -> list[asyncio.Task[None]]:
     tasks = []
     for serial, rounds in enumerate(items):
-        with place.pause_lateness():
+        with place.pause_deadline():
             await asyncio.sleep(0)
         tasks.append(asyncio.create_task(go(place.add_item(), seen, (number, serial), rounds)))
     place.close()
@@ -291,7 +291,7 @@ async def test_the_first_place_is_passed_over_when_patience_ends(opens: bool) ->
 async def test_a_place_that_is_held_is_not_passed_over() -> None:
     order, seen = ResponseOrder(0), list[tuple[int, int]]()
     first, second = order.take_place(), order.take_place()
-    with first.pause_lateness():
+    with first.pause_deadline():
         (waiting,) = await respond(second, seen, 1, [0])
         for _ in range(100):
             await asyncio.sleep(0)

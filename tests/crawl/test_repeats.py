@@ -1,28 +1,22 @@
-"""A page that is met twice is extracted once. And where time goes is told."""
+"""What is no page is not extracted. And where time goes is told."""
 
 from __future__ import annotations
 
-import asyncio
-
-import pytest
 from news_site import Answer, NewsSite, article, page
 from projects import ITEM_A_PAGE, NOTING, Project, extracted
 
-from scrapy_neardup.content import Extracted, ExtractedPages
 
-
-@pytest.mark.parametrize("workers", [0, 1])
-def test_a_body_met_again_is_extracted_once(project: Project, site: NewsSite, workers: int) -> None:
+def test_the_time_of_each_step_is_in_the_log_and_in_the_stats(project: Project, site: NewsSite) -> None:
     urls = [site.publish(f"/{number}", page(article("the same"))) for number in range(20)]
     urls += [site.publish("/other", page(article("another")))]
-    crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_EXTRACT_WORKERS=workers, LOG_LEVEL="INFO")
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, LOG_LEVEL="INFO")
     assert crawl.neardup == {"checked": 21, "original": 2, "duplicate": 19, "duplicate/exact": 19, "would_drop": 19}
     stats = crawl.stats
     counts = {step: stats[f"neardup/{step}/ms_count"] for step in ("extract", "sketch", "check")}
-    assert counts == {"extract": 2, "sketch": 21, "check": 21}
+    assert counts == {"extract": 21, "sketch": 21, "check": 21}
     begin = next(place for place, line in enumerate(crawl.log.splitlines()) if line.endswith("INFO: Time taken:"))
     steps = crawl.log.splitlines()[begin + 1 : begin + 4]
-    for line, step in zip(steps, ("  extract 2 in ", "  sketch 21 in ", "  check 21 in "), strict=True):
+    for line, step in zip(steps, ("  extract 21 in ", "  sketch 21 in ", "  check 21 in "), strict=True):
         assert line.startswith(step)
         assert "p99" in line
         assert len(line) <= 80
@@ -41,25 +35,3 @@ def test_what_is_no_page_is_never_given_to_the_extractor(project: Project, site:
     assert extracted(project) == {"xhtml": 1}
     assert crawl.neardup["unchecked/no-text"] == 3
     assert crawl.neardup["unchecked/extraction-failed"] == 1
-
-
-async def test_pages_asked_for_at_once_are_made_once_and_outlive_who_is_cancelled() -> None:
-    made = 0
-    gate = asyncio.Event()
-
-    async def extract() -> Extracted:
-        nonlocal made
-        made += 1
-        await gate.wait()
-        return Extracted("text")
-
-    pages = ExtractedPages()
-    waiting = [asyncio.create_task(pages.page("key", extract)) for _ in range(5)]
-    await asyncio.sleep(0)
-    waiting[0].cancel()
-    await asyncio.sleep(0)
-    gate.set()
-    answers = await asyncio.gather(*waiting, return_exceptions=True)
-    assert isinstance(answers[0], asyncio.CancelledError)
-    assert answers[1:] == [Extracted("text")] * 4
-    assert made == 1

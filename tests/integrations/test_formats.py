@@ -61,7 +61,8 @@ def rows_of(crawl: Crawl, format: str) -> list[dict[str, Any]]:
         return list(parquet.read_table(path).to_pylist())
     text = path.read_text("utf-8")
     if format == "xml":
-        return [{field.tag: field.text for field in item} for item in ElementTree.fromstring(text)]
+        rows = [{field.tag: field.text for field in item} for item in ElementTree.fromstring(text)]
+        return [{name: None if value == "None" else value for name, value in row.items()} for row in rows]
     if format == "csv":
         return [{name: value or None for name, value in row.items()} for row in csv.DictReader(text.splitlines())]
     return json.loads(text) if format == "json" else [json.loads(line) for line in text.splitlines()]

@@ -19,8 +19,6 @@ from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content import (
     LONGEST_URL,
     CanonicalUrls,
-    Extracted,
-    ExtractedPages,
     absolute_url,
     article_number,
     decode_html,
@@ -130,22 +128,6 @@ def test_long_urls_are_not_remembered() -> None:
     assert all(isinstance(each, int) for pages in canonical._pages.items() for each in (pages[0], *pages[1]))
 
 
-def test_pages_are_remembered_up_to_so_many_bytes() -> None:
-    async def held() -> int:
-        pages = ExtractedPages()
-        for number in range(400):
-
-            async def extract(number: int = number) -> Extracted:
-                return Extracted(f"{number}" + "\U0001f600" * 60_000)
-
-            await pages.page(number, extract)
-            await asyncio.sleep(0)
-        return sum(sys.getsizeof(page.text) for page in pages._pages.values())
-
-    assert asyncio.run(held()) <= 16 << 20
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "gb18030", "euc-jp", "utf-16", "cp1251", "iso2022_jp"])
 def test_a_long_page_is_decoded_in_pieces_that_make_no_difference(encoding: str) -> None:
     body = ("Ünïcode текст 漢字 " * 20_000).encode(encoding, "replace")
     assert len(body) > 2 * SHORT_PAGE

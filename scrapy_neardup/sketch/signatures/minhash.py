@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.evidence.minima import LEAD_LANES
 from scrapy_neardup.records.feature_counts import Frequencies
-from scrapy_neardup.sketch.signatures.base import SignedText
+from scrapy_neardup.sketch.signatures import SignedText
 from scrapy_neardup.sketch.signatures.presets import Preset
 from scrapy_neardup.text.body import Body
 from scrapy_neardup.text.characters import code_points

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.records.feature_counts import Frequencies
-from scrapy_neardup.sketch.signatures.base import UNSIGNED, SignedText
+from scrapy_neardup.sketch.signatures import UNSIGNED, SignedText
 from scrapy_neardup.text.body import Body
 from scrapy_neardup.text.characters import code_points
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.imports import load_callable
 from scrapy_neardup.records.feature_counts import Frequencies
-from scrapy_neardup.sketch.signatures.base import UNSIGNED, SignedText
+from scrapy_neardup.sketch.signatures import UNSIGNED, SignedText
 from scrapy_neardup.sketch.signatures.presets import PLANS, Preset
 from scrapy_neardup.text.body import Body
 from scrapy_neardup.text.reading import normalise

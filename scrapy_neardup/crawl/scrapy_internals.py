@@ -1,0 +1,83 @@
+"""All that this package patches or reads of the private objects of Scrapy, each with its reason."""
+
+from __future__ import annotations
+
+import logging
+from typing import IO, Any
+
+from scrapy.exceptions import UsageError
+from scrapy.extensions.feedexport import FeedSlot
+from scrapy.http import Response, TextResponse
+from scrapy.utils.defer import ensure_awaitable
+
+
+def declared_encoding(response: TextResponse) -> str | None:
+    """Return the encoding that a response declares, None if it declares none.
+
+    The public ``encoding`` would guess one from the whole page, which takes too long for the event loop.
+    """
+    return response._declared_encoding()
+
+
+def free_tree(response: Response) -> None:
+    """Let Scrapy parse the page again if somebody asks. The parsed page takes a megabyte while items wait for verdicts.
+
+    It refers to the response, and the response to it. So only a full collection would free them.
+    """
+    if getattr(response, "_cached_selector", None) is not None:
+        response._cached_selector = None  # type: ignore[attr-defined]
+
+
+class FeedFile:
+    """One file of a feed, from its first item until it is stored."""
+
+    def __init__(self, slot: FeedSlot) -> None:
+        self.slot = slot
+        self.items = slot.itemcount
+        self.is_stored = False
+        self.is_closed = False
+        self.has_accepted = False  # the newest item
+        self._filter = slot.filter
+        self._store = slot.storage.store
+        # Ask the filter only once for each item: a user's own filter may count its calls.
+        slot.filter = self  # type: ignore[assignment]
+        # Scrapy tells when a slot is closed, but not whether it was stored.
+        slot.storage.store = self._store_and_note  # type: ignore[method-assign, assignment]
+
+    def accepts(self, item: Any) -> bool:
+        """Ask the filter of the feed whether it takes an item."""
+        self.has_accepted = True  # also if the filter raises: then no feed has the item
+        self.has_accepted = self._filter.accepts(item)
+        return self.has_accepted
+
+    async def _store_and_note(self, file: IO[bytes]) -> None:
+        await ensure_awaitable(self._store(file))
+        self.is_stored = True
+
+    def has_grown(self) -> bool:
+        """Decide whether the slot has taken an item since this was last asked."""
+        before, self.items = self.items, self.slot.itemcount
+        return self.items > before
+
+
+class WrongSpiderSetting(UsageError):
+    """A wrong setting that is found when the crawl has begun, as those of a spider are."""
+
+
+class _InOneLine(logging.Filter):
+    """Leaves out the traceback when asyncio logs a wrong setting. Changes no other line."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        if isinstance(error, WrongSpiderSetting):
+            record.msg, record.args, record.exc_info = f"scrapy: error: {error}", (), None
+        return True
+
+
+_IN_ONE_LINE = _InOneLine()
+
+
+def wrong_spider_setting(error: Exception) -> WrongSpiderSetting:
+    """Return the error to raise for a wrong setting. The log then shows its message without a traceback."""
+    logging.getLogger("asyncio").addFilter(_IN_ONE_LINE)  # it logs the errors of a crawl that has begun
+    return WrongSpiderSetting(str(error))
