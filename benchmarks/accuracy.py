@@ -8,29 +8,25 @@ comes, with ``tools/prepare_data.py`` beside it, or as that script unpacked it.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import random
 import re
-import subprocess
-import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
 from edits import EDITS, dressed
+from shared import data_parser, print_table, read_pages, unpacked
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
-from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.labels import read_background, read_labelled
-from scrapy_neardup.lab.pages import PageReader, RecordedPage
+from scrapy_neardup.lab.pages import PageReader
 from scrapy_neardup.lab.protocols import COPIES, evaluate
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
@@ -42,13 +38,12 @@ START = 1_500_000_000.0
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--data", type=Path, default=_default_data())
+    parser = data_parser(__doc__)
     parser.add_argument("--seeds", type=int, default=5, help="random orders of the gold set")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="extraction processes")
     options = parser.parse_args()
     with ExitStack() as stack:
-        data = _unpacked(options.data, stack)
+        data = unpacked(options.data, stack)
         reader = stack.enter_context(PageReader(SETTINGS, options.workers))
         asyncio.run(_gold(data, reader, range(options.seeds)))
         asyncio.run(_edits(data))
@@ -57,39 +52,14 @@ def main() -> None:
         _cost(reader, data)
 
 
-def _default_data() -> Path:
-    given = os.environ.get("NEARDUP_DATA")
-    return Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data"
-
-
-def _unpacked(data: Path, stack: ExitStack) -> Path:
-    if (data / "gold-dev.jsonl").exists():
-        return data
-    script = data.resolve().parent / "tools" / "prepare_data.py"
-    if not script.exists():
-        sys.exit(f"{data}: no gold-dev.jsonl there and no {script}; --data DIR names the folder of the research data")
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="neardup-accuracy-")))
-    subprocess.run([sys.executable, str(script), str(folder)], check=True)
-    return folder
-
-
-def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    print(f"\n### {title}\n")
-    print(f"| {' | '.join(head)} |")
-    print(f"|{'---|' * len(head)}")
-    for row in rows:
-        print(f"| {' | '.join(map(str, row))} |")
-    sys.stdout.flush()
-
-
 # The gold set
 
 
 async def _gold(data: Path, reader: PageReader, seeds: Sequence[int]) -> None:
     labelled = read_labelled(data / "gold-dev.jsonl", LABELS)
-    pages = _pages(reader, labelled.documents)
+    pages = read_pages(reader, labelled.documents)
     names = ("stream-dev.jsonl", "same-event.jsonl")
-    background = _pages(reader, read_background(data / name for name in names))
+    background = read_pages(reader, read_background(data / name for name in names))
     rows = []
     for among, others in (("alone", []), (f"among {len(background)} others", background)):
         evaluation = await evaluate([*pages, *others], SETTINGS, seeds)
@@ -100,11 +70,7 @@ async def _gold(data: Path, reader: PageReader, seeds: Sequence[int]) -> None:
                 rows.append((among, label, protocol, *rates))
         print(f"{among}: {evaluation.bytes or 0:.0f} bytes a document")
     title = f"Gold set: {len(pages)} pages, preset {SETTINGS.preset}, mean of {len(seeds)} orders"
-    _table(title, ("", "label", "protocol", "precision", "recall", "F1"), rows)
-
-
-def _pages(reader: PageReader, feed: Iterable[RecordedDocument]) -> list[RecordedPage]:
-    return [page for page in reader.read(feed) if isinstance(page, RecordedPage)]
+    print_table(title, ("", "label", "protocol", "precision", "recall", "F1"), rows)
 
 
 # Documents one after the other
@@ -178,7 +144,7 @@ async def _edits(data: Path) -> None:
             (title, len(answers), f"{found / len(answers):.1%}", f"{statuses['update'] / len(answers):.1%}", wrong)
         )
     head = ("edit", "texts", "found", "`update`", "linked to another article")
-    _table(f"Edits of {len(plain)} modern articles (seed {SEED})", head, rows)
+    print_table(f"Edits of {len(plain)} modern articles (seed {SEED})", head, rows)
 
 
 def _is_found(answer: Answer) -> bool:
@@ -212,7 +178,7 @@ async def _same_event(data: Path) -> None:
         if answer.original is not None
     ]
     head = ("text", "original", "same event", "verdict", "resemblance", "containment", "run", "begins")
-    _table(f"Same event: {len(texts)} texts ({counts}); the {len(rows)} copies", head, rows)
+    print_table(f"Same event: {len(texts)} texts ({counts}); the {len(rows)} copies", head, rows)
 
 
 def _longest_shared_run(one: str, other: str) -> int:
@@ -245,7 +211,7 @@ async def _templates(data: Path) -> None:
         different = sum(not one & other for one, other in both)
         rows.append((status, len(pairs), len(both), different))
     head = ("verdict", "pairs", "both name companies", "different companies")
-    _table(f"Templated reports: {len(texts)} newswire texts of 1987", head, rows)
+    print_table(f"Templated reports: {len(texts)} newswire texts of 1987", head, rows)
 
 
 # What the guards cost
@@ -253,7 +219,7 @@ async def _templates(data: Path) -> None:
 
 def _cost(reader: PageReader, data: Path) -> None:
     """Processor time of sketching with the guards and without any, in turns; a text is sketched once."""
-    texts = [page.text for page in _pages(reader, read_labelled(data / "gold-dev.jsonl", LABELS).documents)]
+    texts = [page.text for page in read_pages(reader, read_labelled(data / "gold-dev.jsonl", LABELS).documents)]
     preset = SETTINGS.resolved_preset()
     ways = {
         "no guard": (replace(preset, guarded=False), False),
@@ -272,7 +238,9 @@ def _cost(reader: PageReader, data: Path) -> None:
     best = {name: 1000 * min(each) for name, each in times.items()}
     rows = [(name, f"{each:.3f}", f"{each - best['no guard']:+.3f}") for name, each in best.items()]
     words = sum(len(text.split()) for text in texts) // len(texts)
-    _table(f"Guards: {len(texts)} pages of {words} words", ("sketch with", "ms a document", "more than none"), rows)
+    print_table(
+        f"Guards: {len(texts)} pages of {words} words", ("sketch with", "ms a document", "more than none"), rows
+    )
 
 
 def _companies(text: Text) -> frozenset[str]:

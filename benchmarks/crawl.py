@@ -72,7 +72,7 @@ def main() -> None:
     variants = [name for name in VARIANTS if options.only in name or name in (PLAIN, BY_HAND)]
     with (
         tempfile.TemporaryDirectory() as folder,
-        redis_server(folder) as redis,
+        redis_server() as redis,
         site(options.data, options.pages) as url,
     ):
         if options.profile is not None:
@@ -143,12 +143,7 @@ def measured(
     """Crawl in a process of its own, with the ``scrapy_neardup`` in the folder ``package`` if one is given."""
     from redis import Redis
 
-    for _ in range(200):
-        try:
-            Redis.from_url(redis_url).flushall()
-            break
-        except OSError:
-            time.sleep(0.02)
+    Redis.from_url(redis_url).flushall()
     stores = {"redis": redis_url, "sqlite": f"sqlite:///{tempfile.mkdtemp(dir=folder)}/window.sqlite"}
     settings = {key: stores.get(str(value), value) for key, value in VARIANTS[name].items()}
     profiled = str(profile.resolve()) if profile else ""

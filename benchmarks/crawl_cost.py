@@ -44,7 +44,7 @@ def main() -> int:
     found: dict[str, list[dict[str, float]]] = {PLAIN: [], other: [], HERE: []}
     with (
         tempfile.TemporaryDirectory() as folder,
-        redis_server(folder) as redis,
+        redis_server() as redis,
         site(options.data, options.pages) as url,
     ):
         packages = {PLAIN: ROOT, other: unpack(commit, Path(folder) / "other"), HERE: ROOT}

@@ -11,7 +11,6 @@ DIR as for accuracy.py. ``--wrong`` prints the wrong verdicts. The same seed mak
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import random
@@ -23,8 +22,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from accuracy import _default_data, _table
 from edits import EDITS, dressed
+from shared import data_parser, print_table
 
 from scrapy_neardup.content import load_extractor, read_head
 from scrapy_neardup.detector import NearDupDetector
@@ -398,8 +397,7 @@ def _row(name: str, answers: Sequence[tuple[Step, Verdict]]) -> tuple[object, ..
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--data", type=Path, default=_default_data())
+    parser = data_parser(__doc__)
     parser.add_argument("--cases", type=int, default=40, help="of each class")
     parser.add_argument("--only", choices=[each.__name__ for each in CLASSES])
     parser.add_argument("--seed", type=int, default=SEED)
@@ -421,7 +419,7 @@ def main() -> None:
                     print(f"  {step.url} by {verdict.match_url}")
     shares = ("precision of duplicate", "recall", "precision of update", "recall")
     title = f"Dressed pages, seed {options.seed}, {options.cases} cases of each class"
-    _table(title, ("class", "pages", "right", *shares, "drops that lose"), [*rows, _row("all", everything)])
+    print_table(title, ("class", "pages", "right", *shares, "drops that lose"), [*rows, _row("all", everything)])
 
 
 if __name__ == "__main__":

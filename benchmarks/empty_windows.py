@@ -9,7 +9,6 @@ stranger unless its pair has the label ``same``. ``--read FILE`` writes the pair
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import random
@@ -20,8 +19,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from accuracy import _default_data, _pages, _table, _unpacked
 from read_stories import HALVES, Link, half_of, read_pairs, write_unread
+from shared import data_parser, print_table, read_pages, unpacked
 from stories import SETTINGS, START, _judge
 
 from scrapy_neardup.lab.feed import read_feed
@@ -37,17 +36,16 @@ _MOST_SHOWN = 600  # characters in which the language is looked for
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--data", type=Path, default=_default_data())
+    parser = data_parser(__doc__)
     parser.add_argument("--half", choices=(*HALVES, "both"), default="both", help="of the sources of real pages")
     parser.add_argument("--draws", type=int, default=50)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--read", type=Path, metavar="FILE", help="write the pairs without a label")
     options = parser.parse_args()
     with ExitStack() as stack:
-        data = _unpacked(options.data, stack)
+        data = unpacked(options.data, stack)
         reader = stack.enter_context(PageReader(SETTINGS, options.workers, sketches=True))
-        pages = _pages(reader, read_background([data / "stream-dev.jsonl"]))
+        pages = read_pages(reader, read_background([data / "stream-dev.jsonl"]))
         wire = [page for page in reader.read(read_feed(data / "reuters.jsonl")) if isinstance(page, RecordedPage)]
     chosen = [page for page in pages if options.half in ("both", half_of(page))]
     sets = {language: [page for page in chosen if _language(page) == language] for language in LANGUAGES}
@@ -70,7 +68,7 @@ def main() -> None:
         share = f"{strangers / counts['texts']:.2%}"
         rows.append((name, len(texts), counts["texts"], counts["same"], strangers, share, counts["events"]))
     head = ("set", "texts", "drawn", "joined their own event", "joined a stranger", "share", "stories over 5")
-    _table(f"Empty windows: {options.draws} draws of {TEXTS} texts, half: {options.half}", head, rows)
+    print_table(f"Empty windows: {options.draws} draws of {TEXTS} texts, half: {options.half}", head, rows)
     if options.read:
         write_unread(options.read, list(unread.values()), ())
 

@@ -10,7 +10,6 @@ spread over 24 h. Simulated news: two weeks of it, see simulated_news.py. Newswi
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import random
@@ -23,7 +22,7 @@ from statistics import mean, median
 from typing import Any
 
 import xxhash
-from accuracy import _default_data, _pages, _table, _unpacked
+from shared import data_parser, print_table, read_pages, unpacked
 from simulated_news import DAYS, News, simulate
 
 from scrapy_neardup.detector import NearDupDetector
@@ -46,18 +45,17 @@ LARGE = 30  # documents of a cluster that must not be missed
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--data", type=Path, default=_default_data())
+    parser = data_parser(__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="extraction processes")
     options = parser.parse_args()
     settings = NearDupSettings(store="memory://")
     with ExitStack() as stack:
-        data = _unpacked(options.data, stack)
+        data = unpacked(options.data, stack)
         reader = stack.enter_context(PageReader(settings, options.workers))
         gold = read_labelled(data / "gold-dev.jsonl", ("merged",))
-        pages = _pages(reader, gold.documents)
-        background = _pages(reader, read_background([data / "stream-dev.jsonl"]))
+        pages = read_pages(reader, gold.documents)
+        background = read_pages(reader, read_background([data / "stream-dev.jsonl"]))
         stream = Stream(pages, gold.clusters["merged"], background)
         asyncio.run(_streams(stream, range(options.seeds)))
         asyncio.run(_simulated(range(options.seeds)))
@@ -153,7 +151,7 @@ async def _streams(stream: Stream, seeds: Sequence[int]) -> None:
             )
     head = ("rule", "seed", f"of {LARGE} and more", "tipped by document (median, last)", "events")
     title = f"{len(stream.pages)} gold pages among {len(stream.background)} others over 24 h"
-    _table(title, (*head, "clusters with several", "from the background", "B-cubed F1 of stories"), rows)
+    print_table(title, (*head, "clusters with several", "from the background", "B-cubed F1 of stories"), rows)
 
 
 # Simulated news
@@ -273,7 +271,7 @@ async def _simulated(seeds: Sequence[int]) -> None:
         "updates a day",
         "threshold at the end",
     )
-    _table(title, head, rows)
+    print_table(title, head, rows)
 
 
 # Newswire
@@ -289,7 +287,7 @@ async def _newswire(data: Path, reader: PageReader) -> None:
         for event in events
         if event.level == "breaking"
     ]
-    _table(f"Newswire of 1987: {len(timed)} texts, rule count", ("raised", "items", "first", "last"), rows)
+    print_table(f"Newswire of 1987: {len(timed)} texts, rule count", ("raised", "items", "first", "last"), rows)
 
 
 def _iso(second: int) -> str:

@@ -1,14 +1,17 @@
-"""The servers that the crawl benchmarks run: one with recorded news pages, and a Redis."""
+"""The servers of the crawl benchmarks: one with recorded news pages, and a Redis. Imports nothing of the package."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import random
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
@@ -107,20 +110,25 @@ async def serve(arguments: str) -> None:
 
 
 @contextmanager
-def redis_server(folder: str) -> Iterator[str]:
-    binary = shutil.which("redis-server")
-    if binary is None:
+def redis_server() -> Iterator[str]:
+    """Start a redis-server of its own on a free port of loopback, and yield its url."""
+    if (binary := shutil.which("redis-server")) is None:
         sys.exit("redis-server is not on PATH")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    arguments = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
-    process = subprocess.Popen([binary, *arguments], stdout=subprocess.DEVNULL)
-    try:
-        yield f"redis://127.0.0.1:{port}/0"
-    finally:
-        process.kill()
-        process.wait()
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
+        process = subprocess.Popen([binary, *arguments], stdout=subprocess.DEVNULL)
+        for _ in range(200):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.02)
+        try:
+            yield f"redis://127.0.0.1:{port}/0"
+        finally:
+            process.kill()
+            process.wait()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import xxhash
-from accuracy import _table
+from shared import print_table
 
 from scrapy_neardup.content import source_of
 from scrapy_neardup.lab.pages import RecordedPage
@@ -94,7 +94,7 @@ def report_links(links: Sequence[Link]) -> None:
     labels = read_pairs()
     counts = Counter(labels.get(link.pair, "unread") for link in draw(links))
     title = f"{DRAWN} links of real pages at their real times, drawn at random; asked: at least 90 same"
-    _table(title, (*NAMES, "unread"), [tuple(counts[each] for each in (*NAMES, "unread"))])
+    print_table(title, (*NAMES, "unread"), [tuple(counts[each] for each in (*NAMES, "unread"))])
     title = f"All {len(links)} links, by the labels that there are"
     head = ("", "links", *NAMES, "precision")
     rows = []
@@ -111,7 +111,7 @@ def report_links(links: Sequence[Link]) -> None:
         for name, chosen in sorted(members.items(), key=lambda item: -len(item[1])):
             counts = Counter(labels[link.pair] for link in chosen if link.pair in labels)
             rows.append((name, len(chosen), *(counts[each] for each in NAMES), _precision(chosen, links, labels)))
-    _table(title, head, rows)
+    print_table(title, head, rows)
 
 
 def _precision(chosen: Sequence[Link], links: Sequence[Link], labels: dict[frozenset[str], str]) -> str:
@@ -154,7 +154,7 @@ def report_stories(stories: Sequence[Sequence[RecordedPage]]) -> None:
     rows = [
         (counts["one"], counts["two"], counts["unread"], f"{counts['two'] / max(1, counts['one'] + counts['two']):.3f}")
     ]
-    _table(title, ("one event", "two or more", "unread", "share of two or more"), rows)
+    print_table(title, ("one event", "two or more", "unread", "share of two or more"), rows)
     print("\n".join(mixed))
 
 
@@ -175,7 +175,7 @@ def report_large_events(stories: Sequence[Sequence[RecordedPage]]) -> None:
     table = [(event, len(these), max(map(len, together[event]))) for event, these in sources.items()]
     halves = sum(2 * most >= count for _, count, most in table)
     title = f"Large events found by reading: {halves} of {len(table)} have half of their sources in one story"
-    _table(title, ("event", "sources", "in one story"), sorted(table, key=lambda row: (-row[1], row[0])))
+    print_table(title, ("event", "sources", "in one story"), sorted(table, key=lambda row: (-row[1], row[0])))
 
 
 def _judgement(events: Sequence[str | None]) -> tuple[str, list[tuple[str, int]]]:

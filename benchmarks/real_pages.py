@@ -13,7 +13,6 @@ labels/README.md for the labels.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -30,7 +29,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import xxhash
-from accuracy import _default_data, _table, _unpacked
+from shared import data_parser, print_table, unpacked
 
 from scrapy_neardup.content import source_of
 from scrapy_neardup.detector import NearDupDetector
@@ -55,8 +54,7 @@ Key = tuple[str, str]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--data", type=Path, default=_default_data())
+    parser = data_parser(__doc__)
     parser.add_argument("--half", choices=(*HALVES, "both"), default="both", help="of the sources")
     parser.add_argument("--order", choices=("shuffled", "time"), default="shuffled")
     parser.add_argument("--extractor", choices=(*EXTRACTORS, "both"), default="both")
@@ -66,7 +64,7 @@ def main() -> None:
     labels = _read_labels(LABELS / "stream-dev.jsonl")
     to_read: dict[Key, str] = {}
     with ExitStack() as stack:
-        data = _unpacked(options.data, stack)
+        data = unpacked(options.data, stack)
         for extractor in EXTRACTORS if options.extractor == "both" else (options.extractor,):
             recorded = _recorded(data, options.half, options.order)
             run = asyncio.run(_judge(recorded, extractor, options.workers))
@@ -224,7 +222,7 @@ def _report(run: Run, labels: dict[Key, Label]) -> dict[Key, str]:
     """Print the tables of one run; return the pairs without a label, each with how it was found."""
     matched = [answer for answer in run.answers.values() if answer.match]
     rows = [(status, kind, count) for (status, kind), count in sorted(run.verdicts.items())]
-    _table(f"{run.extractor}: {run.verdicts.total()} pages", ("status", "kind or reason", "pages"), rows)
+    print_table(f"{run.extractor}: {run.verdicts.total()} pages", ("status", "kind or reason", "pages"), rows)
     _precision(run, matched, labels)
     _still_wrong(run, matched, labels)
     _lost(run, labels)
@@ -265,7 +263,7 @@ def _precision(run: Run, matched: Sequence[Answer], labels: dict[Key, Label]) ->
         shares = (f"{right / decided:.3f}" if decided else "-" for decided in (right + wrong, right + version + wrong))
         rows.append((name, where, *(counts[rating] for rating in RATINGS), *shares))
     head = ("verdict", "sites", *RATINGS, "precision", "precision if versions count as wrong")
-    _table(f"{run.extractor}: within one site and across sites", head, rows)
+    print_table(f"{run.extractor}: within one site and across sites", head, rows)
 
 
 def _still_wrong(run: Run, matched: Sequence[Answer], labels: dict[Key, Label]) -> None:
@@ -279,7 +277,7 @@ def _still_wrong(run: Run, matched: Sequence[Answer], labels: dict[Key, Label]) 
                 share = "-" if answer.verdict.share is None else f"{answer.verdict.share:.2f}"
                 print(f"- wrong: {answer.verdict.status} {where} {answer.id} by {answer.match}, share {share}")
     rows = [(*names, count) for names, count in sorted(classes.items())]
-    _table(f"{run.extractor}: what is wrong", ("verdict", "sites", "label", "class", "pairs"), rows)
+    print_table(f"{run.extractor}: what is wrong", ("verdict", "sites", "label", "class", "pairs"), rows)
 
 
 def _lost(run: Run, labels: dict[Key, Label]) -> None:
@@ -332,7 +330,7 @@ def _brute_force(run: Run, labels: dict[Key, Label]) -> dict[Key, float]:
                     missed.append(f"- missed {where}: {pair[0]} {pair[1]}, containment {pairs[pair]:.2f}, {name}")
         rows.append((where, counts["found"], counts["missed"], counts["aside"]))
     title = f"{run.extractor}: pairs with containment >= {_CONTAINED} of {_WIDTH}-word runs, found as copies or updates"
-    _table(title, ("sites", "found", "missed", "aside: walls, templates, other stories"), rows)
+    print_table(title, ("sites", "found", "missed", "aside: walls, templates, other stories"), rows)
     for line in missed:
         print(line)
     return pairs

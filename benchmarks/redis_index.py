@@ -19,20 +19,16 @@ import argparse
 import asyncio
 import multiprocessing
 import random
-import shutil
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import redis
 import xxhash
+from news_server import redis_server
 
 from scrapy_neardup.contracts import Judged
 from scrapy_neardup.document import (
@@ -61,30 +57,6 @@ DUPLICATES, RELATED = 0.3, 0.1
 SLOTS, IN_TITLE = 1 << 16, 8
 SKEW = 1.5  # some terms are in many topics; the commonest key has as many documents as in an hour of the web
 SOURCES = 500
-
-
-@contextmanager
-def server() -> Iterator[str]:
-    """A redis-server of its own on a free port of loopback."""
-    binary = shutil.which("redis-server")
-    if binary is None:
-        sys.exit("redis-server is not on PATH")
-    with tempfile.TemporaryDirectory() as folder:
-        port = random.SystemRandom().randrange(20000, 40000)
-        arguments = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
-        process = subprocess.Popen([binary, *arguments], stdout=subprocess.DEVNULL)
-        client = redis.Redis(port=port)
-        for _ in range(200):
-            try:
-                client.ping()
-                break
-            except redis.ConnectionError:
-                time.sleep(0.02)
-        try:
-            yield f"redis://127.0.0.1:{port}/0"
-        finally:
-            process.kill()
-            process.wait()
 
 
 class Drawn(NamedTuple):
@@ -318,7 +290,7 @@ class Measured:
 
 def measure_ours(count: int, checks: int, processes: int, *, topics: bool) -> tuple[Measured, float, float]:
     """Beside what is measured, checks a second of several processes (see ``several_processes``); 0 of none."""
-    with server() as url:
+    with redis_server() as url:
         size = asyncio.run(fill(url, "main", count, topics=topics))
         times, cpu = asyncio.run(latency(url, "main", checks, topics=topics))
         rate, served = several_processes(url, processes, checks // 64 * 64, topics=topics) if processes else (0.0, 0.0)
@@ -326,7 +298,7 @@ def measure_ours(count: int, checks: int, processes: int, *, topics: bool) -> tu
 
 
 def measure_datasketch(count: int, hourly: bool) -> Measured:
-    with server() as url:
+    with redis_server() as url:
         times, size, cpu = datasketch_times(url, count, 200, hourly)
     return Measured(count, times, cpu, size)
 

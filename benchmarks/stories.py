@@ -15,7 +15,6 @@ stream     real pages at their real times: links and stories, by the labels of p
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import random
@@ -29,8 +28,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from accuracy import _default_data, _pages, _table, _unpacked
 from read_stories import Link, report_large_events, report_links, report_stories, write_unread
+from shared import data_parser, print_table, read_pages, unpacked
 
 from scrapy_neardup.content import source_of
 from scrapy_neardup.detector import NearDupDetector
@@ -62,19 +61,20 @@ ONE_EVENT = {  # merged label -> event: wire stories and later reports on one ev
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--data", type=Path, default=_default_data())
+    parser = data_parser(__doc__)
     parser.add_argument("--orders", type=int, default=5, help="random orders of the labelled sets")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--only", nargs="+", choices=SETS, default=SETS, metavar="SET", help=f"of {', '.join(SETS)}")
     parser.add_argument("--read", type=Path, metavar="FILE", help="write the links and stories without a label")
     options = parser.parse_args()
     with ExitStack() as stack:
-        data = _unpacked(options.data, stack)
+        data = unpacked(options.data, stack)
         with PageReader(SETTINGS, options.workers, sketches=True) as reader:
-            others = _pages(reader, read_background([data / "stream-dev.jsonl"])) if options.only != ["same"] else []
+            others = (
+                read_pages(reader, read_background([data / "stream-dev.jsonl"])) if options.only != ["same"] else []
+            )
             gold = read_labelled(data / "gold-dev.jsonl", ("cluster", "merged")) if "gold" in options.only else None
-            gold_pages = _pages(reader, gold.documents) if gold else []
+            gold_pages = read_pages(reader, gold.documents) if gold else []
         if "rewritten" in options.only:
             _rewritten(_corpus(data / "rewritten-dev.jsonl", others), options.orders, options.workers)
         if "same" in options.only:
@@ -244,7 +244,7 @@ def _near_scores(corpus: Corpus, stories: Sequence[str]) -> tuple[Score, Score]:
 def _print_scores(title: str, corpus: Corpus, orders: Sequence[Order], asked: Sequence[str]) -> None:
     names = "pairwise", "B-cubed"
     rows = [(name, *_rates(score)) for name, score in zip(names, _scores(corpus, orders), strict=True)]
-    _table(
+    print_table(
         title,
         ("stories", "precision", "recall", "F1", "asked"),
         [(*row, ask) for row, ask in zip(rows, asked, strict=True)],
@@ -263,7 +263,7 @@ def _rewritten(corpus: Corpus, seeds: int, workers: int) -> None:
     shown = ((each, _scores(corpus, orders[each])) for each in THRESHOLDS)
     rows = [(each, *_rates(pairs), *_rates(documents)) for each, (pairs, documents) in shown]
     head = ("threshold", "pairwise precision", "recall", "F1", "B-cubed precision", "recall", "F1")
-    _table("By threshold", head, rows)
+    print_table("By threshold", head, rows)
 
 
 def _same(corpus: Corpus, seeds: int, workers: int) -> None:
@@ -277,7 +277,7 @@ def _gold(pages: Sequence[RecordedPage], clusters: dict[str, tuple[str, ...]], s
     orders = _orders(corpus, seeds, (None,), workers)[None]
     _print_scores(f"Gold set by event: {len(pages)} pages, {seeds} orders", corpus, orders, ("", "F1 >= 0.95"))
     rows = [(label, *_rates(mean([_online(order, names) for order in orders]))) for label, names in clusters.items()]
-    _table("Gold set: online, copies only", ("label", "precision", "recall", "F1"), rows)
+    print_table("Gold set: online, copies only", ("label", "precision", "recall", "F1"), rows)
 
 
 def _online(order: Order, clusters: Sequence[str]) -> Score:

@@ -1,0 +1,49 @@
+"""What the benchmarks of accuracy share: the folder of the research data, and tables in Markdown."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from scrapy_neardup.lab.feed import RecordedDocument
+from scrapy_neardup.lab.pages import PageReader, RecordedPage
+
+
+def data_parser(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser with the option ``--data``: the folder of the research data."""
+    given = os.environ.get("NEARDUP_DATA")
+    default = Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data"
+    parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path, default=default, help="folder of the research data")
+    return parser
+
+
+def unpacked(data: Path, stack: ExitStack) -> Path:
+    """Return the folder of the unpacked data. Unpack them first if they are as they come."""
+    if (data / "gold-dev.jsonl").exists():
+        return data
+    script = data.resolve().parent / "tools" / "prepare_data.py"
+    if not script.exists():
+        sys.exit(f"{data}: no gold-dev.jsonl there and no {script}; --data DIR names the folder of the research data")
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="neardup-accuracy-")))
+    subprocess.run([sys.executable, str(script), str(folder)], check=True)
+    return folder
+
+
+def print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    print(f"\n### {title}\n")
+    print(f"| {' | '.join(head)} |")
+    print(f"|{'---|' * len(head)}")
+    for row in rows:
+        print(f"| {' | '.join(map(str, row))} |")
+    sys.stdout.flush()
+
+
+def read_pages(reader: PageReader, feed: Iterable[RecordedDocument]) -> list[RecordedPage]:
+    return [page for page in reader.read(feed) if isinstance(page, RecordedPage)]
