@@ -250,7 +250,10 @@ async def _check_webhook(settings: NearDupSettings, url: str) -> AsyncIterator[F
     form = settings.events_webhook_format
     webhook = Webhook(url, settings.events_webhook_secret, deadline=_PATIENCE - 1, form=form)
     mend = f"check NEARDUP_EVENTS_WEBHOOK, NEARDUP_EVENTS_WEBHOOK_FORMAT = {form!r}, and the receiver's log"
-    yield await _check_receiver("webhook", webhook.deliver, mend)
+    try:
+        yield await _check_receiver("webhook", webhook.deliver, mend)
+    finally:
+        await webhook.close()
 
 
 async def _check_stream(settings: NearDupSettings, name: str) -> AsyncIterator[Finding]:
@@ -267,7 +270,7 @@ async def _check_receiver(name: str, deliver: Callable[[dict[str, Any]], Awaitab
     start = time.perf_counter()
     try:
         await deliver(report)
-    except Exception as error:  # of requests, redis, or the system
+    except Exception as error:  # of aiohttp, redis, or the system
         return Finding(name, "failed", f"the test event was not taken: {error}", mend)
     return Finding(name, "ok", f"took the test event {report['id']} in {_shown(time.perf_counter() - start)}")
 

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import heapq
 import logging
+import math
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles, name_of
+from scrapy_neardup.stories.outbox_files import MOST_BYTES, MOST_EVENTS, NotAnEvent, OutboxFiles, name_of
 
 logger = logging.getLogger(__name__)
 
 Deliver = Callable[[dict[str, Any]], Awaitable[None]]
 """Sends one report. Raises Refused if the report must not be sent again, and another error if it may be sent later."""
 
-MOST_EVENTS = 10_000
-MOST_BYTES = 100_000_000
-# Seconds from a failure to the next try: the first pause, which doubles with each failure, and the longest.
+# Seconds from a failure to the next try: the first pause, which doubles each time, and the longest.
 PAUSES = 1.0, 60.0
 MOST_IN_MEMORY = 1000  # events that could not be written to disk
-_AWAY = 3  # if this many different events fail in a row, the receiver is thought to be away
+_AWAY = 3  # if this many events fail in a row, the receiver is thought to be away
 _LOOK = 60.0  # seconds between two looks for events that a dead process left
 _CLOSING = 5.0  # seconds
 
@@ -35,10 +33,10 @@ class Refused(OSError):
 class Outbox:
     """Delivers reports in a task of its own. Each report is a file in ``folder`` until the receiver has it.
 
-    An event that fails is tried again after a pause, which grows with each failure. Other events do not wait for it. If
-    several events fail in a row, the receiver is thought to be away, and one event is tried at a time. When the process
-    ends, undelivered reports go to another process that has the folder open, or to the next one that opens it. A report
-    may arrive twice: receivers recognise it by its ``id``.
+    Events that fail are tried again after a pause, which grows until one gets through. New events do not wait for them,
+    unless several events failed in a row: then the receiver is thought to be away, and one event is tried at a time.
+    When the process ends, undelivered reports go to another process that has the folder open, or to the next one that
+    opens it. A report may arrive twice: receivers recognise it by its ``id``.
     """
 
     def __init__(
@@ -52,19 +50,16 @@ class Outbox:
         most_bytes: int = MOST_BYTES,
     ) -> None:
         self._name = name
-        self._files = OutboxFiles(folder)
+        self._files = OutboxFiles(folder, most_events, most_bytes)
         self._deliver = deliver
         self._pauses = pauses
-        self._limits = most_events, most_bytes
-        self._used = [0, 0]  # events and bytes in the folder, as far as this process knows
-        self._waiting: dict[str, int] = {}  # how often each event has failed
-        self._in_memory: dict[str, dict[str, Any]] = {}  # those of them that could not be written to disk
-        self._due: list[tuple[float, str]] = []  # heap of the times at which they are tried
-        self._failed: set[str] = set()  # since the last success
-        self._away_pauses = 0
-        self._away_until = 0.0
-        self._is_closing = False
+        self._waiting: dict[str, dict[str, Any] | None] = {}  # the report if it could not be written to disk
+        self._failed: set[str] = set()  # those of them that wait for the next try
+        self._in_a_row = 0  # failures since the last success
+        self._pauses_made = 0  # since the last success
+        self._retry_at = math.inf
         self._look_at = 0.0
+        self._is_closing = False
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._is_usable = False
@@ -80,42 +75,34 @@ class Outbox:
         except OSError as error:
             logger.error(
                 "Events for the %s cannot be stored in %s: they wait in memory and are lost if this process ends: %s",
-                self._name,
-                self._files.folder,
-                error,
+                *(self._name, self._files.folder, error),
             )
         self._task = asyncio.create_task(self._run())
 
     def put(self, report: Mapping[str, Any]) -> None:
         """Take an event; return at once."""
+        name, in_memory = name_of(report), None
         try:
             if not self._is_usable:
                 raise OSError("the folder cannot be used")
-            name, size = self._files.write(report)
-            self._used = [self._used[0] + 1, self._used[1] + size]
-            self._trim()
+            self._forget_trimmed(self._files.write(report))
         except OSError as error:
-            name = name_of(report)
             logger.error(
                 "An event for the %s cannot be stored in %s: it waits in memory and is lost if this process ends: %s",
                 *(self._name, self._files.folder, error),
             )
-            self._in_memory[name] = dict(report)
-            if len(self._in_memory) > MOST_IN_MEMORY:
-                self._drop(next(iter(self._in_memory)))
-        self._await(name)
+            in_memory = dict(report)
+        self._waiting[name] = in_memory
+        held = [each for each, kept in self._waiting.items() if kept is not None] if in_memory else []
+        if len(held) > MOST_IN_MEMORY:
+            self._drop(held[0])
         self._wake.set()
-
-    def _await(self, name: str) -> None:
-        self._waiting[name] = 0
-        heapq.heappush(self._due, (0.0, name))
 
     async def close(self) -> None:
         """Try each waiting event once more, for some seconds in all. Then leave the rest to the next process."""
         if self._task is None:
             return
         self._is_closing = True
-        self._due = [(0.0, name) for name in sorted(self._waiting)]
         self._wake.set()
         await asyncio.wait({self._task}, timeout=_CLOSING)
         self._task.cancel()
@@ -123,43 +110,47 @@ class Outbox:
         if isinstance(error, Exception):  # a bug of ours: the files stay for the next process
             logger.error("The outbox of the %s stopped", self._name, exc_info=error)
         self._task = None
-        self._log_what_is_left()
-        for name in self._waiting.keys() - self._in_memory.keys():
+        if self._aside > 1:
+            logger.error("%d events for the %s are set aside in %s", self._aside, self._name, self._files.folder)
+        if self._waiting:
+            logger.warning("Events that wait for the %s: %d, in %s", self._name, len(self._waiting), self._files.folder)
+        for name in self._waiting:
             self._files.release(name)
         if self._is_usable:
             await asyncio.to_thread(self._files.close)
 
     async def _run(self) -> None:
-        while True:
-            now = asyncio.get_running_loop().time()
-            if not self._is_closing and now >= self._look_at:
+        loop = asyncio.get_running_loop()
+        while not self._is_closing:
+            await self._send_all()
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), max(0.0, min(self._retry_at, self._look_at) - loop.time()))
+            self._wake.clear()
+            if loop.time() >= self._retry_at:
+                self._try_again()
+            if loop.time() >= self._look_at:
                 await self._adopt()
-            if (name := self._next_due(now)) is not None:
-                await self._send(name)
-            elif self._is_closing:
+        self._try_again()
+        self._in_a_row = 0
+        await self._send_all()
+
+    def _try_again(self) -> None:
+        """Let the events that failed be tried once more; only one of them if the receiver is away."""
+        self._failed.clear()
+        self._retry_at, self._in_a_row = math.inf, min(self._in_a_row, _AWAY - 1)
+        self._pauses_made += 1
+
+    async def _send_all(self) -> None:
+        """Send the events that wait, the oldest first, until the receiver is thought to be away."""
+        while self._in_a_row < _AWAY:
+            name = next((each for each in sorted(self._waiting) if each not in self._failed), None)
+            if name is None:
                 return
-            else:
-                await self._rest(now)
-
-    def _next_due(self, now: float) -> str | None:
-        """Return the event to try now, if there is one."""
-        if self._is_closing and len(self._failed) >= _AWAY:
-            return None
-        while self._due and self._due[0][1] not in self._waiting:
-            heapq.heappop(self._due)
-        if not self._due or max(self._due[0][0], self._away_until) > now:
-            return None
-        return heapq.heappop(self._due)[1]
-
-    async def _rest(self, now: float) -> None:
-        until = min(self._look_at, max(self._due[0][0], self._away_until)) if self._due else self._look_at
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), max(0.0, until - now))
-        self._wake.clear()
+            await self._send(name)
 
     async def _send(self, name: str) -> None:
         try:
-            report = self._in_memory.get(name)
+            report = self._waiting[name]
             await self._deliver(await asyncio.to_thread(self._files.read, name) if report is None else report)
         except FileNotFoundError:  # somebody cleaned up
             self._drop(name)
@@ -173,27 +164,22 @@ class Outbox:
                 f"The {self._name} refuses an event: {error}. It is set aside as {path}; rename it to "
                 f"{name} to have it sent again"
             )
-            self._drop(name)
-            self._note_answer()
+            self._note_answer(name)
         except Exception as error:
             self._note_failure(name, error)
         else:
             self._files.remove(name)
-            self._drop(name)
-            self._note_answer()
+            self._note_answer(name)
 
     def _drop(self, name: str) -> None:
         self._waiting.pop(name, None)
-        self._in_memory.pop(name, None)
         self._failed.discard(name)
 
-    def _note_answer(self) -> None:
-        """Note that the receiver answers: events that failed while it was away are tried at once."""
-        self._failed.clear()
-        if self._away_pauses:
-            self._away_pauses, self._away_until = 0, 0.0
-            self._due = [(0.0, name) for name in sorted(self._waiting)]
-        self._has_warned = any(self._waiting.values())
+    def _note_answer(self, name: str) -> None:
+        """Note that the receiver answers and need not get this event again."""
+        self._drop(name)
+        self._in_a_row = self._pauses_made = 0
+        self._has_warned = bool(self._failed)
 
     def _note_failure(self, name: str, error: Exception) -> None:
         if not self._has_warned:
@@ -202,56 +188,39 @@ class Outbox:
                 *(self._name, self._files.folder, type(error).__name__, error),
             )
         self._has_warned = True
-        if name not in self._waiting:  # removed while it was sent, because the outbox is full
-            return
-        self._waiting[name] += 1
-        self._failed.add(name)
-        now = asyncio.get_running_loop().time()
-        heapq.heappush(self._due, (now + self._pause(self._waiting[name]), name))
-        if len(self._failed) >= _AWAY:
-            self._away_pauses += 1
-            self._away_until = now + self._pause(self._away_pauses)
-
-    def _pause(self, failures: int) -> float:
-        first, longest = self._pauses
-        # Not all at the same moment: many crawls may wait for one receiver.
-        return min(longest, first * 2.0 ** min(failures - 1, 30)) * random.uniform(0.5, 1)
+        self._in_a_row += 1
+        if name in self._waiting:  # else it was removed while it was sent, because the outbox is full
+            self._failed.add(name)
+        if self._retry_at == math.inf:
+            first, longest = self._pauses
+            # Not all at the same moment: many crawls may wait for one receiver.
+            pause = min(longest, first * 2.0 ** min(self._pauses_made, 30)) * random.uniform(0.5, 1)
+            self._retry_at = asyncio.get_running_loop().time() + pause
 
     async def _adopt(self) -> None:
         self._look_at = asyncio.get_running_loop().time() + _LOOK
         if not self._is_usable:
             return
         try:
-            for name in await asyncio.to_thread(self._files.adopt):
-                self._await(name)
-            self._used = list(await asyncio.to_thread(self._files.usage))
-            self._trim()
+            names, trimmed = await asyncio.to_thread(self._files.adopt)
+            self._waiting.update(dict.fromkeys(names))
+            self._forget_trimmed(trimmed)
         except OSError as error:
             logger.error("Events for the %s cannot be read in %s: %s", self._name, self._files.folder, error)
 
-    def _trim(self) -> None:
-        """Remove the oldest events if there are too many; a tenth at once, so that this is rare."""
-        if all(used <= limit for used, limit in zip(self._used, self._limits, strict=True)):
-            return
-        most_events, most_bytes = (limit * 9 // 10 for limit in self._limits)
-        removed = self._files.trim(max(1, most_events), most_bytes)
-        self._used = list(self._files.usage())
-        for name in removed:
+    def _forget_trimmed(self, names: Collection[str]) -> None:
+        """Forget events whose files were removed because there are too many."""
+        for name in names:
             self._drop(name)
-        if removed and not self._has_logged_full:
+        if names and not self._has_logged_full:
             logger.error(
                 "The outbox of the %s in %s is full (at most %d events, %d bytes): the oldest %d events were removed",
-                *(self._name, self._files.folder, *self._limits, len(removed)),
+                *(self._name, self._files.folder, self._files.most_events, self._files.most_bytes, len(names)),
             )
             self._has_logged_full = True
 
     def _log_aside(self, message: str) -> None:
-        """Log the first event that is set aside. The number of the others is logged at the end."""
+        """Log the first event that is set aside. The number of all is logged at the end."""
         self._aside += 1
-        logger.log(logging.ERROR if self._aside == 1 else logging.DEBUG, "%s", message)
-
-    def _log_what_is_left(self) -> None:
-        if self._aside > 1:
-            logger.error("%d events for the %s are set aside in %s", self._aside, self._name, self._files.folder)
-        if self._waiting:
-            logger.warning("Events that wait for the %s: %d, in %s", self._name, len(self._waiting), self._files.folder)
+        if self._aside == 1:
+            logger.error("%s", message)

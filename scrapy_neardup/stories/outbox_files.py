@@ -15,6 +15,8 @@ from filelock import FileLock, Timeout
 
 from scrapy_neardup.records.private_files import make_private_directory
 
+MOST_EVENTS = 10_000
+MOST_BYTES = 100_000_000
 LARGEST_EVENT = 10_000_000  # bytes; a file that is larger is no event
 _LONGEST_NAME = 120  # characters
 _OWNED = re.compile(r"(.+\.json)\.([0-9a-f]{8})")
@@ -32,8 +34,10 @@ class OutboxFiles:
     that its events pass to another one at once. ``<name>.json.refused`` and ``<name>.json.unreadable`` are set aside.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, most_events: int = MOST_EVENTS, most_bytes: int = MOST_BYTES) -> None:
         self.folder = folder
+        self.most_events, self.most_bytes = most_events, most_bytes
+        self._events = self._bytes = 0  # in the folder, as far as this process knows
         self._owner = secrets.token_hex(4)
         self._lock = self._lock_of(self._owner)
 
@@ -47,8 +51,8 @@ class OutboxFiles:
         with contextlib.suppress(OSError):
             Path(self._lock.lock_file).unlink()
 
-    def adopt(self) -> list[str]:
-        """Take over the events that wait for any process, and return their names."""
+    def adopt(self) -> tuple[list[str], list[str]]:
+        """Take over the events that wait for any process. Return their names, and those that ``write`` would return."""
         names, alive = [], {self._owner: True}
         for path in sorted(self.folder.iterdir()):
             owned = _OWNED.fullmatch(path.name)
@@ -61,19 +65,24 @@ class OutboxFiles:
                 if is_free and path.is_file():
                     path.rename(self._owned(name))
                     names.append(name)
-        return names
+        sizes = self._sizes().values()
+        self._events, self._bytes = len(sizes), sum(sizes)
+        return names, self._trim()
 
-    def write(self, report: Mapping[str, Any]) -> tuple[str, int]:
-        """Keep an event. Return its name, and its size in bytes. Raise OSError if the file cannot be written."""
-        name = name_of(report)
+    def write(self, report: Mapping[str, Any]) -> list[str]:
+        """Keep an event. Return the names of those that are removed because there are too many.
+
+        Raise OSError if the file cannot be written.
+        """
         data = encode(report)
         draft = self.folder / f"{self._owner}.draft"
         with contextlib.suppress(FileNotFoundError):
             draft.unlink()
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(data)
-        draft.replace(self._owned(name))  # a process that dies leaves no half event
-        return name, len(data)
+        draft.replace(self._owned(name_of(report)))  # a process that dies leaves no half event
+        self._events, self._bytes = self._events + 1, self._bytes + len(data)
+        return self._trim()
 
     def read(self, name: str) -> dict[str, Any]:
         """Return an event. Raise FileNotFoundError if it is gone, and NotAnEvent if the file has no event."""
@@ -122,29 +131,24 @@ class OutboxFiles:
                 path.unlink(missing_ok=True)
         return len(found)
 
-    def usage(self) -> tuple[int, int]:
-        """Return how many files of events there are, and how many bytes."""
-        sizes = self._sizes().values()
-        return len(sizes), sum(sizes)
+    def _trim(self) -> list[str]:
+        """If there are too many events, remove the oldest tenth, first those that are set aside. Return their names.
 
-    def trim(self, most_events: int, most_bytes: int) -> list[str]:
-        """Remove the oldest files until the rest keeps the limits; first those that are set aside.
-
-        Return the names. Events in the hands of another process stay.
+        Events in the hands of another process stay.
         """
+        if self._events <= self.most_events and self._bytes <= self.most_bytes:
+            return []
         sizes = self._sizes()
-        events, size = len(sizes), sum(sizes.values())
-        removed = []
+        self._events, self._bytes, removed = len(sizes), sum(sizes.values()), list[str]()
         for path in sorted(sizes, key=lambda each: (not _is_aside(each), each.name)):
-            if events <= most_events and size <= most_bytes:
+            if self._events <= max(1, self.most_events * 9 // 10) and self._bytes <= self.most_bytes * 9 // 10:
                 break
             owned = _OWNED.fullmatch(path.name)
             if owned and owned[2] != self._owner:
                 continue
-            with contextlib.suppress(OSError):
-                path.unlink()
+            path.unlink(missing_ok=True)
             removed.append(owned[1] if owned else path.name)
-            events, size = events - 1, size - sizes[path]
+            self._events, self._bytes = self._events - 1, self._bytes - sizes[path]
         return removed
 
     def _sizes(self) -> dict[Path, int]:

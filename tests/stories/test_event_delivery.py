@@ -10,7 +10,6 @@ import resource
 import stat
 import subprocess
 import sys
-import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from receivers import (
     BadReceiver,
     Behaviour,
     Receiver,
+    deliver,
     drip_body,
     drip_headers,
     drip_interim_answers,
@@ -256,12 +256,12 @@ async def test_the_whole_answer_has_a_deadline(behaviour: Behaviour) -> None:
             await webhook.deliver(report(1))
 
         assert await asyncio.to_thread(receiver.cut.acquire, timeout=PATIENCE)
-        await until(lambda: not [each for each in threading.enumerate() if each.name == "neardup-webhook"])
+        await webhook.close()
 
 
 async def test_an_answer_counts_from_its_headers_on() -> None:
     with BadReceiver(drip_body) as receiver:
-        await Webhook(receiver.url).deliver(report(1))
+        await deliver(Webhook(receiver.url), report(1))
 
         assert await asyncio.to_thread(receiver.cut.acquire, timeout=PATIENCE)
 
@@ -271,7 +271,7 @@ async def test_a_flood_is_not_read(behaviour: Behaviour) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with BadReceiver(behaviour) as receiver:
         with contextlib.suppress(DeliveryFailed, Refused):
-            await Webhook(receiver.url).deliver(report(1))
+            await deliver(Webhook(receiver.url), report(1))
         assert await asyncio.to_thread(receiver.cut.acquire, timeout=PATIENCE)
 
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before

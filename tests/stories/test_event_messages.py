@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from newsdesk import MINUTE, opened, text, toll
-from receivers import Receiver
+from receivers import Receiver, deliver
 
 from scrapy_neardup.document import Member, Story
 from scrapy_neardup.exceptions import SettingsError
@@ -114,12 +114,12 @@ async def test_an_event_whose_message_cannot_be_made_is_refused(
     reports: list[dict[str, Any]], receiver: Receiver
 ) -> None:
     with pytest.raises(Refused, match="NEARDUP_EVENTS_WEBHOOK_FORMAT failed: KeyError"):
-        await Webhook(receiver.url, form=f"{__name__}.fails").deliver(reports[0])
+        await deliver(Webhook(receiver.url, form=f"{__name__}.fails"), reports[0])
 
 
 @pytest.mark.parametrize("form", FORMATS)
 async def test_a_webhook_sends_its_format(reports: list[dict[str, Any]], form: Any, receiver: Receiver) -> None:
-    await Webhook(receiver.url, form=form).deliver(reports[0])
+    await deliver(Webhook(receiver.url, form=form), reports[0])
     ((headers, body),) = receiver.requests
     assert json.loads(body) == json.loads(json.dumps(message(reports[0], form)))
     assert headers["X-Neardup-Id"] == reports[0]["id"]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from news_site import NewsSite, article, page
 from projects import HAS_REACTORLESS, Project
-from receivers import Receiver, files, report
+from receivers import Receiver, deliver, files, report
 from redis import Redis
 from scrapy_processes import neardup
 
@@ -64,7 +64,7 @@ async def test_a_password_comes_from_the_url_and_never_from_a_netrc(
     if by_proxy:
         monkeypatch.setenv("http_proxy", url)
         url = "http://hooks.example/events"
-    await Webhook(url.replace("://", f"://{own}")).deliver(report(1))
+    await deliver(Webhook(url.replace("://", f"://{own}")), report(1))
 
     ((headers, _),) = receiver.requests
     assert headers.get("Authorization") == sent

@@ -23,7 +23,7 @@ from scrapy_neardup.records.members import pack_member, pack_neighbour, read_mem
 from scrapy_neardup.records.stories import StoryCounters
 from scrapy_neardup.rules.decision import decide
 from scrapy_neardup.rules.membership import begin_story, count_join, unite
-from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles
+from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles, name_of
 
 
 def scribbled(data: bytes, seed: int) -> bytes:
@@ -110,7 +110,8 @@ def _story(draw: random.Random, folder: Path) -> None:
 def _outbox(draw: random.Random, folder: Path) -> None:
     files = OutboxFiles(folder)
     event = {"id": "a", "level": "watch", "story": "b", "time": "2023-11-14T22:13:20Z", "headline": "Ferry"}
-    name, _ = files.write(event)
+    files.write(event)
+    name = name_of(event)
     path = files._owned(name)
     path.write_bytes(damaged(draw, path.read_bytes()))
     try:

@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from scrapy_neardup.stories.webhook import Webhook
+
 
 def report(number: int) -> dict[str, Any]:
     return {"id": f"story-{number}", "time": f"2023-11-14T22:{number:02}:00Z", "level": "breaking", "story": "story",
@@ -56,6 +58,14 @@ class Receiver:
 
 def files(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
+
+
+async def deliver(webhook: Webhook, report: dict[str, Any]) -> None:
+    """Send one report, and close the connection."""
+    try:
+        await webhook.deliver(report)
+    finally:
+        await webhook.close()
 
 
 Behaviour = Callable[[socket.socket, threading.Event], None]
