@@ -167,9 +167,11 @@ class NearDupSpiderMiddleware(Component):
         if self._is_too_large(response):
             response = response.replace(body=response.body[:HEAD])
         try:
-            found = _read_head(response, SHORT_PAGE) if declared_encoding(response) else None
-            if found is None or not (found[1].is_whole or len(response.body) <= SHORT_PAGE):
-                found = await asyncio.to_thread(_read_head, response, HEAD)  # guessing and decoding take long
+            is_short = len(response.body) <= SHORT_PAGE
+            is_quick = declared_encoding(response) or (is_short and guess_encoding(response.body) == "utf-8")
+            found = _read_head(response, SHORT_PAGE) if is_quick else None
+            if found is None or not (found[1].is_whole or is_short):
+                found = await asyncio.to_thread(_read_head, response, HEAD)  # other guesses and decoding take long
             page.encoding, head = found
         except Exception as error:
             self.log_fault(error, response.url)

@@ -32,6 +32,7 @@ _FEWEST_WORDS = 20  # the default of NEARDUP_MIN_WORDS
 _SELF_CLOSING = re.compile(r"<(iframe|script|style|textarea|title|noscript)\b([^<>]{0,2000})/>", re.IGNORECASE)
 _NESTING_TAG = re.compile(r"<(/?)(?:article|div|main|section)\b", re.IGNORECASE)
 _MOST_NESTING = 1_000_000  # sum of the depths of all blocks: 1,400 nested ones, or 50,000 at a depth of 20
+_FEW_TAGS = 1_400  # so few cannot be nested so deeply
 
 
 MOST_EXTRACTED_CHARACTERS = 5_000_000
@@ -128,7 +129,7 @@ def extract_with_resiliparse(html: str, url: str) -> str:
     """
     from resiliparse.extract.html2text import extract_plain_text
 
-    if _nesting(html) > _MOST_NESTING:
+    if html.count("<") > _FEW_TAGS and _nesting(html) > _MOST_NESTING:
         raise ValueError(
             "its blocks are nested too deeply for resiliparse; to read such pages set NEARDUP_EXTRACTOR = 'trafilatura'"
         )
