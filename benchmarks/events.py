@@ -25,8 +25,9 @@ import xxhash
 from shared import data_parser, print_table, read_pages, unpacked
 from simulated_news import DAYS, News, simulate
 
+from scrapy_neardup.contracts import Granted, UnconfirmedGrant
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Claim, EventSources, Granted, Join, Member, Story, UnconfirmedGrant
+from scrapy_neardup.document import Claim, EventSources, Join, Member, Story
 from scrapy_neardup.lab.feed import read_feed
 from scrapy_neardup.lab.labels import read_background, read_labelled
 from scrapy_neardup.lab.metrics import b_cubed

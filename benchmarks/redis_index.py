@@ -30,19 +30,8 @@ import redis
 import xxhash
 from news_server import redis_server
 
-from scrapy_neardup.contracts import Judged
-from scrapy_neardup.document import (
-    MOST_SOURCE_DOCUMENTS,
-    Document,
-    Fingerprint,
-    Join,
-    Kind,
-    KnownBoilerplate,
-    Match,
-    Member,
-    Status,
-    Verdict,
-)
+from scrapy_neardup.contracts import MOST_SOURCE_DOCUMENTS, Judged, KnownBoilerplate
+from scrapy_neardup.document import Document, Fingerprint, Join, Kind, Match, Member, Status, Verdict
 from scrapy_neardup.evidence.figures import Figure, pack_figures
 from scrapy_neardup.evidence.topic import KEYS, MOST_TOPIC_TERMS, TITLE_BIT
 from scrapy_neardup.index.index import Index

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -10,15 +11,52 @@ from scrapy_neardup.document import (
     Claim,
     Document,
     EventSources,
-    Granted,
+    Extent,
     Join,
-    KnownBoilerplate,
     Match,
     Member,
     Story,
-    UnconfirmedGrant,
     Verdict,
 )
+
+MOST_SOURCE_DOCUMENTS = 24
+MOST_LINES = 256
+MOST_LINES_EVERYWHERE = 1024
+
+EVERYWHERE = bytes(4)
+"""Used in place of a source hash, for boilerplate that several sources print."""
+
+
+class KnownBoilerplate(NamedTuple):
+    """Known boilerplate of a source, packed by ``evidence.source_boilerplate``, the newest last."""
+
+    lines: tuple[bytes, ...] = ()  # lines that are boilerplate, see ``most_lines_of``
+    documents: tuple[
+        bytes, ...
+    ] = ()  # earlier documents, with which new ones are compared; at most MOST_SOURCE_DOCUMENTS
+
+
+def most_lines_of(source: bytes) -> int:
+    """Return how many boilerplate lines are remembered of a source, or of ``EVERYWHERE``."""
+    return MOST_LINES_EVERYWHERE if source == EVERYWHERE else MOST_LINES
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """The answer to a granted claim: the data that the event needs in addition to the claim."""
+
+    members: tuple[Member, ...]  # of the story, in the order they joined
+    signalled: Extent = Extent()  # the extent at the signal before this one
+
+
+@dataclass(frozen=True, slots=True)
+class UnconfirmedGrant:
+    """A grant that nobody has confirmed for a while: its claimant may have died before it passed the event on."""
+
+    token: str
+    note: str
+    story: Story  # as it is now, but ``signalled`` is the extent at the signal before this one
+    members: tuple[Member, ...]  # in the order they joined
 
 
 class Judged(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
@@ -161,27 +160,6 @@ MOST_CHARACTERS = 400_000
 
 LONG_TEXT = 8_000
 """Texts of this many characters or more are read in a thread: the worst of them would block the event loop."""
-
-MOST_SOURCE_DOCUMENTS = 24
-MOST_LINES = 256
-MOST_LINES_EVERYWHERE = 1024
-
-EVERYWHERE = bytes(4)
-"""Used in place of a source hash, for boilerplate that several sources print."""
-
-
-class KnownBoilerplate(NamedTuple):
-    """Known boilerplate of a source, packed by ``evidence.source_boilerplate``, the newest last."""
-
-    lines: tuple[bytes, ...] = ()  # lines that are boilerplate, see ``most_lines_of``
-    documents: tuple[
-        bytes, ...
-    ] = ()  # earlier documents, with which new ones are compared; at most MOST_SOURCE_DOCUMENTS
-
-
-def most_lines_of(source: bytes) -> int:
-    """Return how many boilerplate lines are remembered of a source, or of ``EVERYWHERE``."""
-    return MOST_LINES_EVERYWHERE if source == EVERYWHERE else MOST_LINES
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,18 +327,6 @@ class Join:
         return self.member.seen_at if self.counted_at is None else self.counted_at
 
 
-LEAST_SUPPORT, MOST_SUPPORT, SUPPORT_SHARE = 2, 6, 1 / 3
-
-
-def sources_needed(sources: int) -> int:
-    """Return how many sources of a story must print a new figure to confirm it.
-
-    ``sources`` is the number of the story's independent sources. A third of them must print the figure, at least two.
-    Six are always enough, because six sources can raise an event of their own anyway.
-    """
-    return min(MOST_SUPPORT, max(LEAST_SUPPORT, math.ceil(sources * SUPPORT_SHARE)))
-
-
 EventSources = tuple[tuple[int, bytes], ...]
 """The independent sources of an event: when each of them came, in Unix seconds, and a hash of its owner; by time."""
 
@@ -431,21 +397,3 @@ class Claim:
     extent: Extent = Extent()  # of the story as the claimant knows it
     token: str = ""  # 16 hexadecimal digits, or "" if nobody confirms the grant
     note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Granted:
-    """The answer to a granted claim: the data that the event needs in addition to the claim."""
-
-    members: tuple[Member, ...]  # of the story, in the order they joined
-    signalled: Extent = Extent()  # the extent at the signal before this one
-
-
-@dataclass(frozen=True, slots=True)
-class UnconfirmedGrant:
-    """A grant that nobody has confirmed for a while: its claimant may have died before it passed the event on."""
-
-    token: str
-    note: str
-    story: Story  # as it is now, but ``signalled`` is the extent at the signal before this one
-    members: tuple[Member, ...]  # in the order they joined

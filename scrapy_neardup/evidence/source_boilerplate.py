@@ -25,7 +25,7 @@ A line is boilerplate everywhere if several sources, whose documents share nothi
 A story does not last that long, so its sentences never count, whoever prints them under unlike titles. What is known
 everywhere was learned from strangers: the caller leaves out no more than half of a text because of it.
 
-All workers share what they learn through the store, and it outlives the run: see ``KnownBoilerplate`` in ``document``.
+All workers share what they learn through the store, and it outlives the run: see ``contracts.KnownBoilerplate``.
 """
 
 from __future__ import annotations
@@ -38,13 +38,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
-from scrapy_neardup.document import (
-    EVERYWHERE,
-    MOST_LINES,
-    MOST_SOURCE_DOCUMENTS,
-    KnownBoilerplate,
-    most_lines_of,
-)
+from scrapy_neardup.contracts import EVERYWHERE, MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate, most_lines_of
 from scrapy_neardup.evidence.source_proofs import (
     TITLES,
     SourceDocument,

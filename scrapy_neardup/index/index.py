@@ -8,21 +8,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from scrapy_neardup.contracts import CountedStore, Judge, LearnedStore, RunStore, StoryStore
-from scrapy_neardup.document import (
+from scrapy_neardup.contracts import (
     MOST_SOURCE_DOCUMENTS,
-    Claim,
-    Document,
-    EventSources,
-    Fingerprint,
+    CountedStore,
     Granted,
+    Judge,
     KnownBoilerplate,
-    Match,
-    Member,
-    Story,
+    LearnedStore,
+    RunStore,
+    StoryStore,
     UnconfirmedGrant,
     most_lines_of,
 )
+from scrapy_neardup.document import Claim, Document, EventSources, Fingerprint, Match, Member, Story
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import runs
 from scrapy_neardup.index.batch import Checked, Question

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from scrapy_neardup.document import EVERYWHERE, Neighbour
+from scrapy_neardup.contracts import EVERYWHERE
+from scrapy_neardup.document import Neighbour
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import Layout
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, run

@@ -25,7 +25,8 @@ from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import cast
 
-from scrapy_neardup.document import Claim, EventSources, Granted, Join, Member, Story, UnconfirmedGrant
+from scrapy_neardup.contracts import Granted, UnconfirmedGrant
+from scrapy_neardup.document import Claim, EventSources, Join, Member, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import ExpiredSpan, Layout
 from scrapy_neardup.index.store import Argument, Call, Client, Commit, ConflictError, Expected, run, swap

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterable
 
-from scrapy_neardup.document import Claim, Extent, Join, Member, Story, sources_needed
+from scrapy_neardup.document import Claim, Extent, Join, Member, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES, seconds_of
 from scrapy_neardup.records.members import (
@@ -65,6 +66,18 @@ SETTLED = b"\xff" * 4
 """Stands for the owner of a value that enough owners printed, or that was there before the change."""
 
 NO_VALUE = bytes(VALUE_BYTES)
+
+
+LEAST_SUPPORT, MOST_SUPPORT, SUPPORT_SHARE = 2, 6, 1 / 3
+
+
+def sources_needed(sources: int) -> int:
+    """Return how many sources of a story must print a new figure to confirm it.
+
+    ``sources`` is the number of the story's independent sources. A third of them must print the figure, at least two.
+    Six are always enough, because six sources can raise an event of their own anyway.
+    """
+    return min(MOST_SUPPORT, max(LEAST_SUPPORT, math.ceil(sources * SUPPORT_SHARE)))
 
 
 def count_join(

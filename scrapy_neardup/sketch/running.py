@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from scrapy_neardup.contracts import LearnedStore
-from scrapy_neardup.document import EVERYWHERE, LONG_TEXT, Document, Fingerprint, KnownBoilerplate
+from scrapy_neardup.contracts import EVERYWHERE, KnownBoilerplate, LearnedStore
+from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint
 from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.ahead import unpack_sketch
 from scrapy_neardup.sketch.fingerprint import Sketcher

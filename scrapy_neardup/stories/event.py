@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from scrapy_neardup.contracts import StoryStore
-from scrapy_neardup.document import LEVELS, Claim, Level, Member, Story, UnconfirmedGrant
+from scrapy_neardup.contracts import StoryStore, UnconfirmedGrant
+from scrapy_neardup.document import LEVELS, Claim, Level, Member, Story
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 
 logger = logging.getLogger(__name__)

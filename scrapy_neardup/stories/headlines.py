@@ -8,9 +8,10 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from scrapy_neardup.document import Member, sources_needed
+from scrapy_neardup.document import Member
 from scrapy_neardup.evidence.figures import find_figures
 from scrapy_neardup.evidence.titles import names_site, title_without_site
+from scrapy_neardup.rules.membership import sources_needed
 
 _FEWEST_WORDS = 3
 _FEWEST_CHARACTERS = 6  # in scripts that are written without spaces

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone, tzinfo
 from typing import NamedTuple
 
-from scrapy_neardup.document import Member, sources_needed
+from scrapy_neardup.document import Member
+from scrapy_neardup.rules.membership import sources_needed
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.figure_kinds import FigureKind, in_words, kind_of
 

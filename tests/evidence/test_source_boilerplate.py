@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from scrapy_neardup.contracts import EVERYWHERE, KnownBoilerplate
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import EVERYWHERE, KnownBoilerplate, Verdict
+from scrapy_neardup.document import Verdict
 from scrapy_neardup.evidence.source_boilerplate import DAYS, SourceBoilerplate
 from scrapy_neardup.evidence.source_proofs import PAGES_OF_ONE_TEXT
 from scrapy_neardup.settings import NearDupSettings

@@ -16,7 +16,8 @@ from newsdesk import MINUTE, START, opened
 from redis import Redis
 from servers import RedisServer
 
-from scrapy_neardup.document import Claim, Extent, Granted, Join, Member
+from scrapy_neardup.contracts import Granted
+from scrapy_neardup.document import Claim, Extent, Join, Member
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Breaker, Index
 from scrapy_neardup.stories.event import Draft

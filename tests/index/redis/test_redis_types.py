@@ -12,7 +12,8 @@ from documents import HOUR, MINUTE, START, Article, check
 from joins import joined
 from redis import Redis
 
-from scrapy_neardup.document import Claim, Join, KnownBoilerplate, Member
+from scrapy_neardup.contracts import KnownBoilerplate
+from scrapy_neardup.document import Claim, Join, Member
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import GENERATION
 

@@ -12,7 +12,8 @@ from documents import MINUTE, Article, check
 from joins import FIRST, beginning, join, joined, joining
 from redis import Redis
 
-from scrapy_neardup.document import Claim, Extent, KnownBoilerplate
+from scrapy_neardup.contracts import KnownBoilerplate
+from scrapy_neardup.document import Claim, Extent
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import RedisStore
 from scrapy_neardup.index.store import Call, Commit

@@ -15,7 +15,8 @@ from documents import Article, check, digest
 from joins import FIRST, join, joined
 from newsdesk import opened
 
-from scrapy_neardup.document import Claim, KnownBoilerplate
+from scrapy_neardup.contracts import KnownBoilerplate
+from scrapy_neardup.document import Claim
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.index.purging import Selection

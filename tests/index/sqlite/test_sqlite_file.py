@@ -14,8 +14,8 @@ from conftest import OpenIndex
 from documents import HOUR, MINUTE, START, Article, check, digest
 from joins import joined
 
-from scrapy_neardup.contracts import Judged
-from scrapy_neardup.document import Claim, Join, KnownBoilerplate, Member, Verdict
+from scrapy_neardup.contracts import Judged, KnownBoilerplate
+from scrapy_neardup.document import Claim, Join, Member, Verdict
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.purging import Selection
