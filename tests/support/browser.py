@@ -1,7 +1,6 @@
 """Headless Chromium for tests of pages: the one of the machine, or else one that is installed on the way.
 
-A machine without Chromium gets it from Debian's packages if the tests may install them, or else from playwright's own
-download. If neither works, the tests fail and say what to install: they are never skipped.
+If playwright cannot install it, the tests fail and say what to install: they are never skipped.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from filelock import FileLock
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, sync_playwright
 
 VARIABLE = "NEARDUP_TEST_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -36,65 +35,29 @@ FLAGS = (
 )
 
 
-def installed_chromium(driver: Playwright) -> str | None:
-    """Return the path of a Chromium, or None if there is none."""
-    own = Path(driver.chromium.executable_path)
-    given = os.environ.get(VARIABLE) or next(filter(None, map(shutil.which, NAMES)), None)
-    return given or (str(own) if own.exists() else None)
-
-
-def require_chromium(driver: Playwright) -> str:
-    """Return the path of Chromium, and install it first if it is missing. Several processes may ask at once."""
-    if path := installed_chromium(driver):
-        return path
-    with FileLock(LOCK, timeout=2 * INSTALL_SECONDS):
-        attempts = []
-        for commands in _installations():
-            if path := installed_chromium(driver):
-                return path
-            attempts.append(_run(commands))
-        if path := installed_chromium(driver):
-            return path
-    raise RuntimeError(
-        f"the tests of the report need Chromium. Install it, for example by 'apt-get install chromium', or name its "
-        f"program in {VARIABLE}. These commands did not help:\n" + "\n".join(attempts)
-    )
-
-
 def find_chromium() -> str:
-    """Return the path of Chromium for a program that starts it itself. Install it first if it is missing."""
+    """Return the path of Chromium. If the machine has none, playwright downloads one; several processes may ask."""
+    if given := os.environ.get(VARIABLE) or next(filter(None, map(shutil.which, NAMES)), None):
+        return given
     with sync_playwright() as driver:
-        return require_chromium(driver)
-
-
-def _installations() -> Iterator[list[list[str]]]:
-    if shutil.which("apt-get") and os.geteuid() == 0:
-        yield [
-            ["apt-get", "update", "-qq"],
-            ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-dejavu-core"],
-        ]
-    yield [[sys.executable, "-m", "playwright", "install", "chromium"]]
-
-
-def _run(commands: list[list[str]]) -> str:
-    """Run commands until one fails. Return what the last of them printed."""
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in commands:
-        try:
-            done = subprocess.run(
-                command, env=environment, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return f"{' '.join(command)}: not done after {INSTALL_SECONDS} s"
-        if done.returncode:
-            break
-    return f"{' '.join(command)}: {(done.stdout + done.stderr)[-2000:]}"
+        own = Path(driver.chromium.executable_path)
+    with FileLock(LOCK, timeout=2 * INSTALL_SECONDS):
+        if not own.exists():
+            command = [sys.executable, "-m", "playwright", "install", "chromium"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+            if done.returncode:
+                raise RuntimeError(
+                    "the tests of the report need Chromium: install it, for example by 'apt-get install chromium', or"
+                    f" name its program in {VARIABLE}.\n{done.stderr[-2000:]}"
+                )
+    return str(own)
 
 
 @contextmanager
 def running_chromium() -> Iterator[Browser]:
+    path = find_chromium()
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=require_chromium(driver), args=list(FLAGS))
+        browser = driver.chromium.launch(executable_path=path, args=list(FLAGS))
         yield browser
         browser.close()
 

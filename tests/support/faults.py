@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import queue
 import random
 import socket
 import threading
@@ -51,12 +50,11 @@ async def recovered(detector: NearDupDetector, clock: Clock, text: str, seconds:
 
 
 class Network:
-    """A TCP proxy on loopback that delays, swallows or cuts."""
+    """A TCP proxy on loopback that swallows, cuts or loses answers."""
 
     def __init__(self, port: int) -> None:
         self._target = port
         self.port = free_port()
-        self.latency = 0.0  # seconds, one way
         self._lost_answers = self._arriving_answers = 0
         self._flowing = threading.Event()
         self._flowing.set()
@@ -107,29 +105,16 @@ class Network:
                     threading.Thread(target=self._pump, args=ends, daemon=True).start()
 
     def _pump(self, source: socket.socket, target: socket.socket, answers: bool) -> None:
-        """What arrives is on its way for the latency, however much else is."""
-        on_its_way: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
-        threading.Thread(target=self._deliver, args=(on_its_way, target), daemon=True).start()
-        data = b"-"
-        while data:
-            try:
-                data = source.recv(1 << 16)
-            except OSError:
-                data = b""
-            if answers and data and self._arriving_answers:
-                self._arriving_answers -= 1
-            elif answers and data and self._lost_answers:
-                self._lost_answers -= 1
-                data = b""
-            on_its_way.put((time.monotonic() + self.latency, data))
-        _close(source)
-
-    def _deliver(self, on_its_way: queue.SimpleQueue[tuple[float, bytes]], target: socket.socket) -> None:
         with suppress(OSError):
-            while (parcel := on_its_way.get())[1]:
+            while data := source.recv(1 << 16):
+                if answers and self._arriving_answers:
+                    self._arriving_answers -= 1
+                elif answers and self._lost_answers:
+                    self._lost_answers -= 1
+                    break
                 self._flowing.wait()
-                time.sleep(max(0.0, parcel[0] - time.monotonic()))  # the very delay that is tested
-                target.sendall(parcel[1])
+                target.sendall(data)
+        _close(source)
         _close(target)
 
 

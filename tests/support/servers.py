@@ -103,10 +103,6 @@ class RedisServer:
     def unix_url(self) -> str:
         return f"unix://{self.socket}"
 
-    @property
-    def is_running(self) -> bool:
-        return self._process is not None
-
     def client(self) -> Redis:
         """As an administrator."""
         return Redis(port=self.port, password=self.password or None, socket_timeout=5)
