@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import closing
@@ -284,24 +283,3 @@ def test_purge_of_a_source_removes_its_events_from_the_outbox(project: Path) -> 
     left = [path.name for path in folder.iterdir() if not path.name.endswith(".lock")]
     assert [name.partition(".json")[0] for name in left] == [name_of(kept).removesuffix(".json")]
     alive.close()
-
-
-@pytest.mark.parametrize(
-    ("window", "is_own"),
-    [
-        (["--namespace", "others"], False),
-        (["--store", "sqlite:///.scrapy/other.sqlite"], False),
-        ([], True),
-    ],
-)
-def test_purge_of_another_window_leaves_the_events_of_the_project(
-    project: Path, window: list[str], is_own: bool
-) -> None:
-    shutil.copy(project / ".scrapy/seen.sqlite", project / ".scrapy/other.sqlite")
-    folder = project / ".scrapy/neardup-events/webhook"
-    folder.mkdir(parents=True)
-    (folder / "1.json").write_text(json.dumps(event(1, FIRST)), encoding="utf-8")
-    done = neardup(project, "purge", "--source", "wire.example", "--yes", *window)
-    assert done.returncode == 0
-    assert (folder / "1.json").exists() is not is_own
-    assert ("Not changed: 1 waiting event in" in done.stderr) is not is_own

@@ -82,26 +82,6 @@ def files(folder: Path) -> set[str]:
 EVERYTHING = {"neardup.sqlite", "neardup-dropped", "neardup-events"}
 
 
-@pytest.mark.slow
-def test_a_script_without_a_project_keeps_its_files_in_the_users_data_directory(tmp_path: Path) -> None:
-    home, here = tmp_path / "home", tmp_path / "here"
-    place = home / ".local/share/scrapy-neardup/harbour"
-    (tmp_path / "news.py").write_text(script(BOT_NAME="harbour"))
-    for _ in range(2):
-        done = run(here, "../news.py", home=home)
-        assert done.returncode == 0
-        assert done.stderr.count(f"INFO: The window of the last 24 hours is in {place}/neardup.sqlite\n") == 1
-        assert " ERROR: " not in done.stderr
-    assert [item["neardup_status"] for item in items(here)] == ["original"]  # of the first run; the second had none
-    assert files(place) == EVERYTHING
-    assert files(here) == {"items.jsonl"}
-
-    listed = run(tmp_path, "-m", "scrapy", "neardup", "status", "--json", "-s", "BOT_NAME=harbour", home=home)
-    summary = json.loads(listed.stdout)
-    assert summary["documents"] == 14
-    assert str(place) in summary["store"]
-
-
 def test_only_their_owner_reads_the_files_of_a_crawl(tmp_path: Path) -> None:
     text = script(NEARDUP_DATA_DIR="~/kept", NEARDUP_EVENTS_FEED="told/events.jsonl").replace("News)", "Killed)")
     (tmp_path / "news.py").write_text(text.replace("process =", f"{KILLED}\nprocess ="))

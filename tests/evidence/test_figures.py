@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -274,20 +270,6 @@ def test_packed_figures_come_back_alike_without_labels(some: list[Figure]) -> No
 def test_damaged_bytes_raise_value_error(data: bytes) -> None:
     with pytest.raises(ValueError, match="packed figures"):
         unpack_figures(data)
-
-
-def test_every_process_and_hash_seed_gives_the_same_bytes() -> None:
-    script = (
-        "import sys; from scrapy_neardup.evidence.figures import *; "
-        "sys.stdout.write(pack_figures(find_figures(sys.argv[1])).hex())"
-    )
-    text = STORY.format(4, "thirty", 5, 12, 9) + " 1 2 3 " * 40
-    seen = set()
-    for seed in ("0", "1"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
-        command = [sys.executable, "-c", script, text]
-        seen.add(subprocess.run(command, env=environment, capture_output=True, check=True, text=True).stdout)
-    assert seen == {pack_figures(find_figures(text)).hex()}
 
 
 @pytest.mark.parametrize(

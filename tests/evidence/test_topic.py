@@ -238,22 +238,6 @@ async def test_weekdays_months_and_short_numbers_join_nobody() -> None:
 # Learned in one process, known in all
 
 
-async def test_processes_share_what_they_learn(shared_url: str, namespace: str) -> None:
-    """The second one has seen no document, and makes the topics that the first one makes."""
-    async with opened("news", shared_url, namespace) as one:
-        for number in range(70):
-            rare = [word((number, each)) for each in range(8)]
-            await one.check(one.document(prose(number, COMMON, rare), seen_at=START + number))
-        async with opened("news", shared_url, namespace) as other:
-            assert other.sketcher.topics is not None
-            assert other.sketcher.topics.frequencies.documents >= 64
-    async with opened("news", shared_url, namespace) as third:
-        assert third.sketcher.topics is not None
-        assert third.sketcher.topics.frequencies.documents == 70
-        new = document(prose("new", COMMON, ["skerrow", "gearbox"]))
-        assert third.sketcher.fingerprint(new).topic == one.sketcher.fingerprint(new).topic
-
-
 # Switched off
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import OpenIndex
-from documents import MINUTE, Article, check
+from documents import Article, check
 from heartbeats import silence
 from joins import joined
 from news_site import article as text
@@ -19,7 +19,6 @@ from scrapy_neardup.document import Join, Match, Member
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index import runs as rules
-from scrapy_neardup.rules.decision import MOST_LINKS
 from scrapy_neardup.settings import NearDupSettings
 
 FIRST, SECOND, THIRD = 1, 2, 3
@@ -164,26 +163,6 @@ async def test_a_folder_that_cannot_be_used_costs_the_locks_alone(tmp_path: Path
 # Documents that are dropped count while their match does.
 
 
-async def test_what_is_dropped_as_a_copy_of_a_delivered_document_is_delivered_by_its_own_run(
-    open_index: OpenIndex, store_url: str
-) -> None:
-    """The index does not know whether it is dropped indeed: a copy whose figures changed is kept."""
-    index = await open_index(store_url, DROPPING)
-    await begin(index, FIRST, SECOND, THIRD)
-    await check_as(index, FIRST, PAGE)
-    await index.deliver([PAGE.id])
-    told = COPY.copy(at=MINUTE)
-    untold = COPY.copy(at=MINUTE, url="https://third.example/c", source="third.example")
-    await check_as(index, SECOND, told)
-    await check_as(index, SECOND, untold)
-    await index.deliver([told.id])
-    await end(index, SECOND)
-
-    matches = [await check_as(index, THIRD, article.copy(at=2 * MINUTE)) for article in (told, untold)]
-
-    assert [(match.is_seen, match.candidate) for match in matches if match] == [(True, told.id), (True, PAGE.id)]
-
-
 async def test_a_copy_that_is_kept_does_not_follow_its_match(open_index: OpenIndex, store_url: str) -> None:
     index = await open_index(store_url, Policy(drops=True, keep_sources=frozenset({"other.example"})))
     await begin(index, FIRST, SECOND, THIRD)
@@ -195,24 +174,6 @@ async def test_a_copy_that_is_kept_does_not_follow_its_match(open_index: OpenInd
 
     assert match is not None
     assert (match.is_seen, match.candidate, match.registered_before) == (True, COPY.id, PAGE.id)
-
-
-@pytest.mark.parametrize("links", [2, MOST_LINKS])
-async def test_chains_of_dropped_documents_fall_with_the_first(
-    open_index: OpenIndex, store_url: str, links: int
-) -> None:
-    index = await open_index(store_url, DROPPING)
-    await begin(index, FIRST, SECOND, THIRD)
-    visits = [PAGE.copy(at=at) for at in range(links + 1)]
-    for visit in visits:
-        await check_as(index, FIRST, visit)
-
-    alive = await check_as(index, SECOND, COPY.copy(at=60))
-    await index.withdraw([visits[0].id, COPY.id])
-    fallen = await check_as(index, THIRD, PAGE.copy(at=61, url="https://third.example/c", source="third.example"))
-
-    assert is_seen(alive)
-    assert not is_seen(fallen)
 
 
 # The answer again, and stories.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import get_args
 
@@ -28,20 +27,6 @@ def _prints(preset: str) -> tuple[list[Fingerprint], list[str | None]]:
     texts += [("0", "too short"), ("1", "too short"), ("1", "short too")]
     prints = [sketcher.fingerprint(Document("00" * 8, "", "", "", text, 0.0)) for _, text in texts]
     return prints, [cluster for cluster, _ in texts]
-
-
-@pytest.mark.parametrize("preset", NAMES)
-def test_the_area_is_the_chance_that_a_pair_of_one_cluster_scores_higher(preset: str) -> None:
-    row = PRESETS[preset]
-    prints, clusters = _prints(preset)
-    within, between = [], []
-    for (a, one), (b, other) in combinations(zip(prints, clusters, strict=True), 2):
-        found = likeness(row.measure, a.signature, b.signature, a.size, b.size, row.collisions).score
-        score = 1.0 if a.text_hash == b.text_hash else found
-        (within if one == other else between).append(round(score, 9))
-    wins = sum((w > b) + (w == b) / 2 for w in within for b in between)
-
-    assert area_under_roc(row, prints, clusters) == pytest.approx(wins / (len(within) * len(between)), abs=1e-6)
 
 
 # All pairs, from the threshold on.
@@ -70,21 +55,6 @@ def test_all_pairs_are_those_whose_score_reaches_the_threshold(preset: str) -> N
     assert 0 < right <= found
     assert (scored.pairs.precision, scored.pairs.recall) == (right / found, right / wanted)
     assert scored.closure == b_cubed(clusters, [min(together[number]) for number in range(len(prints))])
-
-
-def test_the_closure_joins_what_is_joined_by_steps() -> None:
-    """The first and the third text are not alike, but both are like the second."""
-    row = replace(PRESETS["cedar"], threshold=0.4)
-    half = [article(number, 150) for number in range(2)]
-    texts = [half[0], "\n".join(half), half[1]]
-    prints = [Sketcher(row, figures=False).fingerprint(Document("00" * 8, "", "", "", text, 0.0)) for text in texts]
-
-    scored = score_all_pairs(row, prints, {"one": ["a", "a", "a"], "two": ["a", "a", "b"]})
-
-    assert scored["one"].pairs.recall == pytest.approx(2 / 3)
-    assert scored["one"].closure.f1 == 1
-    assert scored["two"].closure.recall == 1
-    assert scored["two"].closure.precision == pytest.approx((2 * 2 / 3 + 1 / 3) / 3)
 
 
 # A table of scores has the numbers of ``likeness_of``, to the bit, for every measure.

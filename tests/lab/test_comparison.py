@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from articles import COMET, FERRY
 from newsdesk import text
-from other_words import report
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.lab.comparison import Comparison, TextComparison
@@ -106,48 +105,6 @@ async def test_a_scope_that_excludes_the_pair_is_named() -> None:
     copies = [Given(FERRY + end, f"https://{site}.example/") for site, end in (("one", ""), ("two", " It is late."))]
     comparison = await compare(*copies, NearDupSettings(scope="same-source"))
     assert comparison.why[-1] == "NEARDUP_SCOPE = same-source allows no match of two sources"
-
-
-async def test_no_scope_excludes_a_page_with_the_same_article_number() -> None:
-    first, second = (
-        Given(FERRY + end, f"https://one.example/{section}/ferry-12345678", "Ferry sinks in the strait")
-        for section, end in (("news", ""), ("sport", " It is late in the evening, and nobody knows more."))
-    )
-    comparison = await compare(first, second, NearDupSettings(scope="cross-source"))
-    assert comparison.status == "update"
-    assert "the same article number in both urls" in comparison.why
-
-
-async def test_most_of_the_larger_text_makes_a_copy_below_the_threshold() -> None:
-    first, second = (
-        Given(f"{text('common', 200)}\n{text(title, 8)}", f"https://paper.example/{title[:4]}", title)
-        for title in ("Ferry aground near Skerrow", "Harbour closed after storm")
-    )
-    comparison = await compare(first, second, NearDupSettings(preset_options={"threshold": 0.99}))
-    assert comparison.status == "duplicate"
-    assert not any("article number" in line for line in comparison.why)
-    assert any(re.fullmatch(r"common share of the larger text 0\.\d+ >= 0\.9", line) for line in comparison.why)
-
-
-async def test_a_few_equal_words_under_other_titles_are_no_copy() -> None:
-    first, second = (
-        Given("Ferry sinks in the strait.", f"https://paper.example/{title[:4]}", title)
-        for title in ("Boat aground near Skerrow", "Harbour closed after storm")
-    )
-    comparison = await compare(first, second, NearDupSettings())
-    assert comparison.status == "unchecked"
-    assert "too few words for a copy under titles without a common word" in comparison.why
-
-
-async def test_comparison_of_two_texts_that_share_only_a_part_of_unrelated_news() -> None:
-    """A paragraph that a site uses again makes no relation, if the topics have nothing in common."""
-    names = "Aldermoor Brandreth Calverley Dunstable", "Garroway Hollingbury Inchbold Jellicoe"
-    frame = text("frame", 40)
-
-    comparison = await compare(*(Given(f"{report(each, each)}\n{frame}") for each in names), NearDupSettings())
-
-    assert comparison.status == "original"
-    assert comparison.why[-1].startswith("score of the topics 0.00 < ")
 
 
 async def test_comparison_of_a_script_without_spaces() -> None:

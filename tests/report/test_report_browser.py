@@ -43,23 +43,6 @@ def test_a_story_opens_to_its_timeline_and_its_members_with_why_each_joined(brow
         watched.page.locator("#story-list > li").first.wait_for()
 
 
-def test_visits_of_a_page_are_folded_and_not_counted(browser: Browser, write_report: WriteReport) -> None:
-    again = item(1, "duplicate", url=item()["url"], neardup_kind="revisit")
-    with open_page(browser, write_report([item(), again, item(2, "duplicate")]), "#story/0") as watched:
-        page = watched.page
-        assert page.locator("#story .meta").first.inner_text() == "2 items from 2 independent sources, 1 of them a copy"
-        assert page.locator(".lanes circle").count() == 2
-        assert page.locator(".members tbody tr").count() == 2
-        page.get_by_role("button", name="Show 1 repeated visit").click()
-        assert page.locator(".members tbody tr").count() == 3
-    with open_page(browser, write_report([item(), again]), "#stories") as watched:
-        watched.page.get_by_role("combobox", name="Size").select_option("2 items or more")
-        assert titles(watched.page) == []
-        watched.page.get_by_role("combobox", name="Size").select_option("any, single items too")
-        assert len(titles(watched.page)) == 1
-        assert watched.page.locator("#story-list .stack").count() == 0
-
-
 def test_two_texts_stand_side_by_side_with_changed_figures_marked(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report, "#stories") as watched:
         open_story(watched.page, "River fever: twelve dead, dozens ill")
@@ -139,19 +122,6 @@ def test_stories_are_searched_sorted_and_filtered(browser: Browser, day_report: 
         assert titles(page)[0] == "Railway and drivers reach pay deal"
         page.get_by_role("searchbox").fill("nothing like this")
         assert page.locator("#stories-status").inner_text().startswith("No story fits.")
-
-
-def test_a_long_list_is_shown_in_pages(browser: Browser, write_report: WriteReport) -> None:
-    items = [item(n, neardup_story=f"{n:016x}", title=f"Title {n}", published=n) for n in range(120)]
-    with open_page(browser, write_report(items), "#stories") as watched:
-        page = watched.page
-        page.get_by_role("combobox", name="Sort").select_option("old")
-        assert titles(page)[0] == "Title 0"
-        page.get_by_role("button", name="Next", exact=True).click()
-        assert titles(page)[0] == "Title 50"
-        page.get_by_role("button", name="Next", exact=True).click()
-        assert len(titles(page)) == 20
-        assert page.get_by_role("button", name="Next", exact=True).is_disabled()
 
 
 # News and drops

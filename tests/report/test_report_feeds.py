@@ -145,18 +145,6 @@ def test_visits_of_one_page_get_their_own_documents(tmp_path: Path) -> None:
     assert gathered.texts({0, 1}) == {0: "visit 0", 1: "visit 1"}
 
 
-def test_the_time_of_the_recording_is_the_clock_unless_the_settings_name_one(tmp_path: Path) -> None:
-    feed = written(tmp_path, export("jsonl", [item(1)]), "feed")
-    recorded = written(
-        tmp_path, export("jsonl", [{"id": "a", "url": item(1)["url"], "text": "x", "time": 1_800_000_000}]), "recorded"
-    )
-    (crawled,) = gather([feed], NearDupSettings(), [recorded]).rows
-    (published,) = gather(
-        [feed], NearDupSettings.from_mapping({"NEARDUP_ITEM_FIELDS": {"time": "published"}}), [recorded]
-    ).rows
-    assert (crawled.time, published.time) == (1_800_000_000, item(1)["published"])
-
-
 def test_documents_of_another_recording_are_told_from_missing_ones(tmp_path: Path) -> None:
     given = [item(n, text=None) for n in range(3)] + [item(3, "unchecked", text=None)]
     feed = written(tmp_path, export("jsonl", given))

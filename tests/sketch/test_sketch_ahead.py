@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
@@ -12,15 +11,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from news_site import article, page
+from news_site import article
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content import Extracted, ExtractionProcesses, Sketching
 from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.lab.feed import read_feed
-from scrapy_neardup.lab.pages import PageReader, RecordedPage
-from scrapy_neardup.lab.replay import opened, replay
+from scrapy_neardup.lab.replay import opened
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.ahead import pack_sketch, sketch_ahead, unpack_sketch
 from scrapy_neardup.sketch.running import PacedSketcher
@@ -214,36 +211,6 @@ async def test_texts_that_come_together_are_sketched_together(module: str) -> No
 
 
 # Replay
-
-
-async def replayed(file: Path, options: NearDupSettings, *, sketches: bool) -> list[tuple[object, bool]]:
-    """Verdict of each document, and whether its sketch came from a worker."""
-    detector = NearDupDetector(options, run="")
-    await detector.open()
-    with PageReader(options, workers=2, sketches=sketches) as reader:
-        judged = [each async for each in replay(reader.read(read_feed(file)), detector)]
-    await detector.close()
-    return [(each.verdict, isinstance(each.page, RecordedPage) and bool(each.page.sketch)) for each in judged]
-
-
-@pytest.mark.slow
-async def test_a_replay_says_the_same_whoever_sketches(tmp_path: Path) -> None:
-    """Of texts, of pages and of lines that are wrong, in any order; the first few texts are not worth a worker."""
-    rows = []
-    for number in range(700):
-        text = f"{article(number * 5 // 7)}\n{FOOT if number % 3 else ''}"
-        row = {"id": number, "url": f"http://{number % 40}.example/{number}", "time": 1_700_000_000 + number}
-        rows.append(json.dumps({**row, **({"html": page(text)} if number % 50 == 7 else {"text": text})}))
-    rows[300] = rows[650] = "{"
-    (tmp_path / "feed.jsonl").write_text("\n".join(rows), "utf-8")
-    options = NearDupSettings(store="memory://")
-    alone = await replayed(tmp_path / "feed.jsonl", options, sketches=False)
-    helped = await replayed(tmp_path / "feed.jsonl", options, sketches=True)
-    assert [verdict for verdict, _ in helped] == [verdict for verdict, _ in alone]
-    assert not any(ahead for _, ahead in alone)
-    sketched = [number for number, (_, ahead) in enumerate(helped) if ahead]
-    assert [number for number in sketched if number < 512] == [number for number in range(512) if number % 50 == 7]
-    assert set(range(570, 700)) - set(sketched) == {650}
 
 
 # Crawls

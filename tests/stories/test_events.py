@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter
-
 import pytest
-from conftest import USUAL
 from documents import DAY
 from joins import end_event
 from newsdesk import HOUR, MINUTE, START, Newsroom, opened
 from redis import Redis
-
-from scrapy_neardup.stories.report import special_report
 
 
 async def test_the_item_that_tips_a_story_carries_the_event(newsroom: Newsroom) -> None:
@@ -125,27 +119,3 @@ async def test_a_story_that_cannot_be_kept_costs_no_verdict(redis_url: str, name
 
     assert [verdict.status for verdict in verdicts] == ["original"] + ["duplicate"] * 7
     assert room.events == []
-
-
-@pytest.mark.slow
-async def test_stores_raise_the_same_events(request: pytest.FixtureRequest, namespace: str) -> None:
-    stream = []
-    chance = random.Random(3)
-    for number in range(40):
-        begin, pace = chance.uniform(0, 20 * HOUR), chance.choice((60, 600, 3600))
-        times = [begin] + [begin + chance.expovariate(1 / pace) for _ in range(chance.randrange(24))]
-        stream += [(at, number, f"s{chance.randrange(60)}") for at in times]
-    stream.sort()
-
-    answers = []
-    for name, url in USUAL.items():
-        async with opened(store=url(request), namespace=namespace + name) as room:
-            verdicts = []
-            for start in range(0, len(stream), 50):
-                documents = [room.article(*row[1:], row[0]) for row in stream[start : start + 50]]
-                verdicts += await room.detector.check_in_order(documents)
-            await room.detector.finish(all_over=True)
-            answers.append((verdicts, [special_report(event) for event in room.detector.take_events()]))
-
-    assert answers[0] == answers[1] == answers[2]
-    assert Counter(report["level"] for report in answers[0][1])["breaking"] > 3

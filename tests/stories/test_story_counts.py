@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import struct
 from dataclasses import replace
 
 import pytest
-from conftest import USUAL, OpenIndex
+from conftest import OpenIndex
 from documents import HOUR, START
-from joins import FIRST, changed, join, joined, member, said, speaking
+from joins import FIRST, changed, join, joined, member, speaking
 
 from scrapy_neardup.detector import select
-from scrapy_neardup.document import Claim, Join, Member, Neighbour, Status, Story
+from scrapy_neardup.document import Claim, Join, Member, Neighbour
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
 from scrapy_neardup.records.members import pack_member, unpack_member
@@ -165,52 +164,6 @@ async def test_a_document_counts_at_the_time_that_its_join_gives(index: Index) -
     assert await joined(index, replace(late, counted_at=START + 90)) == story
     await index.claim(Claim(FIRST.id, "watch"))
     assert await index.open_events(START + 59) == []
-
-
-async def test_stores_count_alike(open_index: OpenIndex, request: pytest.FixtureRequest) -> None:
-    random_ = random.Random(7)
-    joins = []
-    for number in range(300):
-        source = f"{random_.randrange(40)}.example" if random_.random() < 0.9 else ""
-        at = random_.randrange(6 * HOUR)
-        first = member("first" if random_.random() < 0.7 else "second", status="original", source="wire.example")
-        status: Status = random_.choice(("duplicate", "update", "related"))
-        values = [said(str(value)) for value in random_.sample(range(20), 5)]
-        is_update = status == "update"
-        joining = member(f"{random_.randrange(250)}", at, source, status=status)
-        joins.append(
-            Join(
-                first,
-                replace(joining, language=random_.choice(("", "en", "de"))),
-                counted=random_.random() < 0.9,
-                counted_at=START + random_.randrange(6 * HOUR) if random_.random() < 0.5 else None,
-                figures_before=values[0] if is_update else b"",
-                figures_after=values[1] if is_update else b"",
-                figures=b"".join(values[1:]),
-            )
-        )
-        if number % 20 == 0:
-            joins.append(joins[-1])
-
-    answers: dict[str, list[object]] = {}
-    for name, url in USUAL.items():
-        index = await open_index(url(request), namespace=name)
-        stories: list[Story] = []
-        for number, each in enumerate(joins):
-            stories.append(await joined(index, each))
-            if number % 50 == 49:
-                extent = stories[-1].extent
-                for level in ("watch", "update"):
-                    claim = Claim(each.story, level, extent=extent)  # type: ignore[arg-type]
-                    stories.append(await index.claim(claim))  # type: ignore[arg-type]
-                stories.append(await joined(index, each))
-        opened = await index.open_events()
-        quiet = await index.open_events(START + 3 * HOUR)
-        answers[name] = [stories, opened, quiet, await index.members(FIRST.id)]
-
-    assert answers["memory"] == answers["sqlite"] == answers["redis"]
-    assert len(stories[-1].changes) > 5
-    assert stories[-1].signalled.confirmed_changes > 1
 
 
 def test_a_member_reads_back_as_packed() -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from statistics import fmean
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_form import tries
 from news_site import NewsSite, page
@@ -19,7 +18,7 @@ from projects import ITEM_A_PAGE, Project
 from texts import NAMES, START, article, likeness_of, noisy, opened
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.minima import LEAD_LANES, likeness
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.sketch import PRESETS, Sketcher
@@ -106,35 +105,6 @@ async def test_other_texts_are_originals(preset: str, store_url: str, namespace:
         verdicts = await detector.check_in_order(documents)
 
     assert {verdict.status for verdict in verdicts} == {"original"}
-
-
-async def _verdicts(preset: str, store: str, namespace: str, texts: Sequence[str]) -> list[Verdict]:
-    async with opened(preset, store, namespace, run="same") as detector:
-        documents = [detector.document(text, seen_at=START + 600 * n) for n, text in enumerate(texts)]
-        return [await detector.check(document) for document in documents]
-
-
-@pytest.mark.parametrize("preset", NAMES)
-@settings(max_examples=tries(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    made=st.lists(
-        st.tuples(st.integers(0, 2), st.sampled_from([0.0, 0.01, 0.05, 0.1, 0.2]), st.integers(0, 5)),
-        min_size=2,
-        max_size=14,
-    )
-)
-def test_all_stores_give_the_same_verdicts(
-    preset: str, made: list[tuple[int, float, int]], redis_url: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    texts = [noisy(article(number), share, seed) for number, share, seed in made]
-    file = f"sqlite:///{tmp_path_factory.mktemp('store')}/window.sqlite"
-    own = f"test-{uuid.uuid4().hex}"
-
-    by_memory, by_sqlite, by_redis = (
-        asyncio.run(_verdicts(preset, store, own, texts)) for store in ("memory://", file, redis_url)
-    )
-
-    assert by_memory == by_sqlite == by_redis
 
 
 @pytest.mark.parametrize("preset", NAMES)
