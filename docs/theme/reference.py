@@ -96,8 +96,8 @@ def _title(page: str) -> str:
 
 def stats() -> str:
     """Return the table of stats."""
-    rows = [f"| `neardup/{name}` | {_linked(meaning)} |" for name, meaning in STATS.items()]
-    return "\n".join(["| stat | counts |", "|---|---|", *rows])
+    rows = [f"| `{name}` | {_linked(meaning)} |" for name, meaning in STATS.items()]
+    return "\n".join(["Their names begin with `neardup/`.", "", "| stat | counts |", "|---|---|", *rows])
 
 
 def options(subcommand: str) -> str:
