@@ -1,4 +1,4 @@
-"""Every stat that the code counts is explained; the navigation has every page."""
+"""Every stat of a crawl is explained; the navigation has every page."""
 
 from __future__ import annotations
 
@@ -6,24 +6,20 @@ import os
 import re
 from pathlib import Path
 
+from projects import FERRY, Project
+
 from scrapy_neardup.crawl.stats import STATS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-STAT = re.compile(r'\bcount\(f?"([a-z_{][a-z_/{}.]+)"\)|"neardup/([a-z_/]+)"|yield f?"((?:run|hints)/[a-z_{}.]+)"')
-# The table gives one name to the stats whose last part is a verdict, a level or a hint.
-ONE_NAME = {
-    "{verdict.status}/{detail}": "<status>",
-    "events/{event.level}": "events/<level>",
-    "hints/{hint.name}": "hints/<name>",
-}
 
 
-def test_every_stat_is_in_the_table() -> None:
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "scrapy_neardup").rglob("*.py")]
-    found = {next(filter(None, each)) for text in texts for each in STAT.findall(text)}
-    timings = {f"{step}/ms_<figure>" for step in ("extract", "sketch", "check")}
-    assert {ONE_NAME.get(name, name) for name in found} | timings == set(STATS)
+def test_every_stat_of_a_crawl_is_in_the_table(project: Project) -> None:
+    names = [re.sub("<[a-z]+>", "[^/]+", name) for name in (*STATS, "<status>/<detail>")]
+    done = project.crawl(FERRY, NEARDUP_RECORD="recorded.jsonl.gz")
+    found = {name.removeprefix("neardup/") for name in done.stats if name.startswith("neardup/")}
+    assert {"checked", "run/kept", "duplicate/exact"} <= found
+    assert [name for name in found if not any(re.fullmatch(pattern, name) for pattern in names)] == []
 
 
 def test_every_guide_is_in_the_list_of_guides() -> None:
