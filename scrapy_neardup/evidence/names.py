@@ -22,11 +22,11 @@ from xxhash import xxh32_intdigest
 from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, TITLE_BIT, TopicWeights, shared_terms, topic_cosine
 
 MOST_NAMES = 12
-LEAST_COMMON_NAMES = 4  # of two documents in two languages
-LEAST_COSINE = 0.3
-LEAD_WORDS = 60
+LEAST_COMMON_NAMES = 3  # of two documents in two languages
+LEAST_COSINE = 0.43
+LEAD_WORDS = 100
 _KEYS = 4
-_COMMON_SHARE = 20  # a name in over a twentieth of all documents tells no events apart
+_COMMON_SHARE = 64  # a name in more than one of so many documents tells no events apart
 _MOST_FOUND = 64  # names of a document
 _MOST_CHARACTERS = 600  # of a line
 _MOST_CHARACTERS_OF_NAMES = 4000  # of a text, in which the words of its names are looked for
@@ -34,6 +34,9 @@ _KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x3A3E_5EED
 _LONGEST, _SHORTEST = 6, 3  # letters of a skeleton
 # Capitals of the Latin, Greek and Cyrillic alphabets; a few letters in these blocks are none.
 _NAME = re.compile("(?<!\\w)[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f\u0460-\u052f][^\\W\\d_]{2,}")
+# Figures of two digits and more, and words such as F35.
+_FIGURE = re.compile("(?<![\\w.,])(?:[0-9][0-9.,]*[0-9](?!\\w)|[A-Z]+[0-9]+[A-Z0-9]*)")
+_THOUSANDS = re.compile("[.,](?=[0-9]{3}(?![0-9]))")
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?…])\W*$")
 _CYRILLIC_ENDING = re.compile("(?<=...)(?:ами|ями|ого|его|ому|ему|ыми|ими|ым|им|ом|ем)$")
 _LETTERS = str.maketrans(
@@ -100,6 +103,8 @@ def find_names(lines: Iterable[str], *, is_title: bool = False) -> list[str]:
             name, at = word[0], word.start()
             if name[0].isupper() and (is_title or not _SENTENCE_BEGINS.search(line, max(0, at - 4), at)):
                 found[skeleton(name)] = None
+        for word in _FIGURE.finditer(line, 0, _MOST_CHARACTERS):
+            found[_THOUSANDS.sub("", word[0]).replace(",", ".")] = None
     found.pop("", None)
     return list(found)[:_MOST_FOUND]
 
