@@ -35,9 +35,10 @@ _BETWEEN = (
     "\\s!-/:-@\\[-`{-~\u00a1-\u00bf\u055a-\u055f\u05be\u060c\u061b\u061f\u0964\u0965"
     "\u2000-\u206f\u3000-\u3003\u3008-\u3020\u30fb"
 )
+# Two numbers are a date only if they are no decimal, no score and no percentage: 15.11 or 15/11, but not 3.75 or 3-1.
 _DATE = re.compile(
-    r"(?<![\d./-])(?:(\d{4})[./-](\d\d?)[./-](\d\d?)|(\d\d?)[./-](\d\d?)(?:[./-](?:\d{4}|\d\d))?)(?![\d./-]*\d)"
-    r"|(\d+)\s*[月월]\s*(\d+)\s*[日일]"
+    r"(?<![\d./-])(?:(\d{4})[./-](\d\d?)[./-](\d\d?)|(\d\d?)[./-](\d\d?)[./-](?:\d{4}|\d\d)"
+    r"|(\d\d?)/(\d\d?)|([0-3]\d)\.([01]\d))(?![\d./-]*\d|\s?%)|(\d+)\s*[月월]\s*(\d+)\s*[日일]"
 )
 _DIVIDER = re.compile("\\s[-|\u2013\u2014\u2022\u00b7\u00bb]\\s+|\\s?\\|\\s?")
 _LONGEST_SITE, _MOST_SITE_WORDS = 60, 5  # characters and words of the name of a site

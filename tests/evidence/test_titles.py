@@ -45,6 +45,7 @@ def test_titles_overlap_by_their_words_of_weight(one: str, other: str, expected:
         ("Lotto, 15 de novembro (15/11)", "Lotto, 16 de novembro (16/11)"),
         ("Gold price, Nov 15, 2019", "Gold price, Nov 16, 2019"),
         ("Horoscope 2019-11-15", "Horoscope 2019-11-16"),
+        ("Horoskop 15.11", "Horoskop 16.11"),
         ("Курс на 15 ноября", "Курс на 16 ноября"),
         ("11月15日の天気", "11月16日の天気"),
     ],
@@ -53,6 +54,14 @@ def test_titles_of_two_days_are_two_editions(one: str, other: str) -> None:
     assert edition_of(one)
     assert edition_of(other)
     assert edition_of(one) != edition_of(other)
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["4 dead in Skerrow quake", "Pick 3 Evening game", "Rate at 3.75", "3.5 percent", "Skerrow 3-1", ""],
+)
+def test_a_title_without_a_date_is_of_no_edition(title: str) -> None:
+    assert edition_of(title) == 0
 
 
 # Over every store

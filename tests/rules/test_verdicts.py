@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from conftest import OpenIndex
 from documents import WIRE, Article, check, topic
-from newsdesk import Newsroom, opened, text, toll
+from newsdesk import START, Newsroom, opened, text, toll
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.evidence.topic import TITLE_BIT, topic_score
@@ -67,6 +67,19 @@ async def test_a_page_whose_figure_is_told_in_other_words_is_kept(newsroom: News
     verdict = await newsroom.publish("storm", "paper", 120, url=PAGE, text=after)
 
     assert (verdict.match_url, verdict.would_drop) == (ELSEWHERE, False)
+
+
+async def test_a_rate_decision_is_an_update_though_its_headline_has_the_new_rate(newsroom: Newsroom) -> None:
+    """A decimal in a headline is no date: such headlines are not those of a column of two days."""
+    for at, rate in enumerate(("3.5", "3.75")):
+        body = f"{text('decision', 200)}\nThe bank raised its key interest rate to {rate} percent, said the governor."
+        url = f"https://www.paper.example/bank-raises-rate-{at}"
+        document = newsroom.detector.document(
+            body, url=url, title=f"Bank raises rate to {rate} percent", seen_at=START + at
+        )
+        verdict = await newsroom.detector.check(document)
+
+    assert (verdict.status, verdict.changes) == ("update", ("%: 3.5 -> 3.75",))
 
 
 async def test_a_translation_is_kept_whatever_names_its_title_shares(newsroom: Newsroom) -> None:
