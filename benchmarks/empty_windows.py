@@ -19,8 +19,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from read_stories import HALVES, Link, half_of, read_pairs, write_unread
-from shared import data_parser, print_table, read_pages, unpacked
+from read_stories import Link, read_pairs, write_unread
+from shared import HALVES, data_parser, half_of, print_table, read_pages, unpacked
 from stories import SETTINGS, START, _judge
 
 from scrapy_neardup.lab.feed import read_feed
@@ -47,7 +47,7 @@ def main() -> None:
         reader = stack.enter_context(PageReader(SETTINGS, options.workers, sketches=True))
         pages = read_pages(reader, read_background([data / "stream-dev.jsonl"]))
         wire = [page for page in reader.read(read_feed(data / "reuters.jsonl")) if isinstance(page, RecordedPage)]
-    chosen = [page for page in pages if options.half in ("both", half_of(page))]
+    chosen = [page for page in pages if options.half in ("both", half_of(page.recorded.url))]
     sets = {language: [page for page in chosen if _language(page) == language] for language in LANGUAGES}
     sets["newswire"] = [page for page in wire if len(page.text.split()) >= _LEAST_WORDS]
     labels, unread = read_pairs(), dict[frozenset[str], Link]()

@@ -22,14 +22,8 @@ LABELS = Path(__file__).parent / "labels"
 NAMES = ("same", "other", "unsure")
 BANDS = (0.26, 0.3, 0.35, 0.4, 0.5)
 DRAWN = 100  # links that are drawn at random
-HALVES = ("seen", "unseen")  # of the sources: whoever changes a rule reads pages of the first half only
 _SHOWN = 400  # characters of a text
 _FEWEST = 5  # with fewer labels no precision is printed
-
-
-def half_of(page: RecordedPage) -> str:
-    """Return the half of the sources to which that of a page belongs."""
-    return HALVES[xxhash.xxh64_intdigest(source_of(page.recorded.url).encode()) % 2]
 
 
 class Link(NamedTuple):

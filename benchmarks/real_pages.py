@@ -28,10 +28,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
-import xxhash
-from shared import data_parser, print_table, unpacked
+from shared import HALVES, data_parser, half_of, print_table, unpacked
 
-from scrapy_neardup.content import source_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.lab.feed import RecordedDocument
@@ -42,7 +40,6 @@ from scrapy_neardup.lab.replay import replay
 from scrapy_neardup.settings import NearDupSettings
 
 EXTRACTORS = ("trafilatura", "resiliparse")
-HALVES = ("seen", "unseen")  # of the sources, by their hash
 SEED = 20191115
 DAY = 24 * 3600
 LABELS = Path(__file__).parent / "labels"
@@ -178,11 +175,6 @@ class Run:
                     if other in parent:
                         parent[root(answer.id)] = root(other)
         return {page: root(page) for page in parent}
-
-
-def half_of(url: str) -> str:
-    """The half of the sources to which that of this url belongs."""
-    return HALVES[xxhash.xxh32_intdigest(source_of(url).encode()) % 2]
 
 
 def _recorded(data: Path, half: str, order: str) -> list[RecordedDocument]:

@@ -11,8 +11,18 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import xxhash
+
+from scrapy_neardup.content import source_of
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.pages import PageReader, RecordedPage
+
+HALVES = ("seen", "unseen")  # of the sources: whoever changes a rule reads pages of the first half only
+
+
+def half_of(url: str) -> str:
+    """Return the half of the sources of real pages to which that of a url belongs."""
+    return HALVES[xxhash.xxh32_intdigest(source_of(url).encode()) % 2]
 
 
 def data_parser(description: str | None) -> argparse.ArgumentParser:
