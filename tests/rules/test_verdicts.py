@@ -82,6 +82,22 @@ async def test_a_rate_decision_is_an_update_though_its_headline_has_the_new_rate
     assert (verdict.status, verdict.changes) == ("update", ("%: 3.5 -> 3.75",))
 
 
+@pytest.mark.parametrize("order", [("amp", "own"), ("own", "amp")])
+async def test_the_page_s_own_url_is_kept_and_named_whichever_variant_came_first(order: tuple[str, str]) -> None:
+    """While the variant is under way in the same run, nobody knows yet whether it will be stored."""
+    urls = {"amp": "https://www.paper.example/amp/fire", "own": PAGE}
+    verdicts = {}
+    async with opened(store="memory://", action="drop", delivers_later=True) as room:
+        for at, variant in enumerate(order):
+            article = {"url": urls[variant], "canonical": PAGE, "title": "Fire in the harbour", "seen_at": START + at}
+            verdicts[variant] = await room.detector.check(room.detector.document(text("fire", 300), **article))
+
+    assert not verdicts["own"].would_drop
+    assert verdicts["amp"].would_drop == (order == ("own", "amp"))
+    second = verdicts[order[1]]
+    assert (second.status, second.original_url, second.match_url) == ("duplicate", PAGE, PAGE)
+
+
 async def test_a_translation_is_kept_whatever_names_its_title_shares(newsroom: Newsroom) -> None:
     for language, seed in (("en", "fire"), ("de", "feuer")):
         url = f"https://www.paper.example/{language}/1234567"
