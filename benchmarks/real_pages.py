@@ -313,7 +313,7 @@ def _brute_force(run: Run, labels: dict[Key, Label]) -> dict[Key, float]:
         for pair in (each for each in pairs if run.is_within(each) == (where == "within")):
             label = labels.get(pair)
             found = groups[pair[0]] == groups[pair[1]]
-            if label and (label.label == "different" or label.reason in NOT_NEWS):
+            if label and (label.label in ("related", "different") or label.reason in NOT_NEWS):
                 counts["aside"] += 1
             else:
                 counts["found" if found else "missed"] += 1
@@ -322,7 +322,7 @@ def _brute_force(run: Run, labels: dict[Key, Label]) -> dict[Key, float]:
                     missed.append(f"- missed {where}: {pair[0]} {pair[1]}, containment {pairs[pair]:.2f}, {name}")
         rows.append((where, counts["found"], counts["missed"], counts["aside"]))
     title = f"{run.extractor}: pairs with containment >= {_CONTAINED} of {_WIDTH}-word runs, found as copies or updates"
-    print_table(title, ("sites", "found", "missed", "aside: walls, templates, other stories"), rows)
+    print_table(title, ("sites", "found", "missed", "aside: walls, templates, other articles"), rows)
     for line in missed:
         print(line)
     return pairs
