@@ -99,7 +99,7 @@ class PageReader:
             page = RecordedPage(entry, entry.text, canonical=canonical if isinstance(canonical, str) else "")
             self._first -= 1
             sketch = self._extraction.submit_texts([entry.text]) if self._sketches and self._first < 0 else None
-            return _Submitted(page, sketch)
+            return _Submitted(page, sketch, page.size)
         given, entry = entry, replace(entry, html=None)  # the page is long, and is not needed any more
         try:
             html = _read(given, self._max_html_bytes)
@@ -108,7 +108,7 @@ class PageReader:
         except _PAGE_ERRORS as error:
             return _Submitted(_failed(entry, error))
         page = RecordedPage(entry, "", canonical=canonical, page_language=head.language, page_title=head.title)
-        return _Submitted(page, text)
+        return _Submitted(page, text, len(html))
 
 
 _PAGE_ERRORS = (OSError, ValueError, ExtractionError)
@@ -119,10 +119,7 @@ class _Submitted(NamedTuple):
 
     page: RecordedPage | WrongLine
     coming: Future[Extracted] | None = None
-
-    @property
-    def size(self) -> int:
-        return self.page.size if isinstance(self.page, RecordedPage) else 0
+    size: int = 0  # of its text or HTML
 
     def result(self) -> RecordedPage | WrongLine:
         if self.coming is None or isinstance(self.page, WrongLine):

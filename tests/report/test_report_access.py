@@ -30,11 +30,12 @@ def test_axe_finds_no_fault(browser: Browser, day_report: Path, part: str, schem
         assert [(fault["id"], [node["target"] for node in fault["nodes"]]) for fault in found] == []
 
 
+@pytest.mark.parametrize("width", [390, 768])
 @pytest.mark.parametrize("part", [*PARTS, "story/0"])
-def test_on_a_phone_nothing_is_too_wide_or_cut_without_a_hint(browser: Browser, day_report: Path, part: str) -> None:
-    with open_page(browser, day_report, f"#{part}", **PHONE) as watched:
+def test_nothing_is_too_wide_or_cut_without_a_hint(browser: Browser, day_report: Path, part: str, width: int) -> None:
+    with open_page(browser, day_report, f"#{part}", viewport={"width": width, "height": 844}) as watched:
         page = watched.page
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["viewport"]["width"]  # type: ignore[index]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
         for each in page.locator(".scroll:visible").all():
             is_cut = each.evaluate("node => node.scrollWidth > node.clientWidth + 1")
             assert each.get_attribute("data-more") == ("right" if is_cut else None)
@@ -50,6 +51,16 @@ def test_on_a_phone_nothing_is_too_wide_or_cut_without_a_hint(browser: Browser, 
                 }).map((node) => node.textContent)"""
         )
         assert cut == []
+
+
+@pytest.mark.parametrize(("width", "rows"), [(390, 2), (768, 1)])
+def test_the_buttons_of_a_comparison_are_in_one_row(browser: Browser, day_report: Path, width: int, rows: int) -> None:
+    with open_page(browser, day_report, "#stories", viewport={"width": width, "height": 844}) as watched:
+        open_story(watched.page, "River fever: twelve dead, dozens ill")
+        press(watched.page, "j", "j")
+        buttons = watched.page.locator("#story .compare .head button")
+        tops = buttons.evaluate_all("nodes => nodes.map((node) => Math.round(node.getBoundingClientRect().top / 12))")
+        assert len(set(tops)) == rows, "on a phone, the close button is beside the heading"
 
 
 def test_the_page_works_by_keyboard_alone(browser: Browser, day_report: Path) -> None:
