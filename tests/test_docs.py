@@ -1,14 +1,12 @@
-"""The reference pages have every tag, verdict, hint and constant of the code."""
+"""The reference pages have every tag, verdict and constant of the code."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from scrapy_neardup.crawl.run_summary import HINTS
 from scrapy_neardup.document import KINDS, STATUSES, TAGS, Reason
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, FEWEST_DOCUMENTS, LEAD_WORDS, UNKNOWN_COVERAGE
 from scrapy_neardup.rules.decision import UNITING_COSINE, UNITING_EXTRA
@@ -40,9 +38,3 @@ def test_the_entry_of_the_topic_threshold_has_the_formula_of_the_code() -> None:
 @pytest.mark.parametrize("word", [*TAGS, *STATUSES, *KINDS, *get_args(Reason)])
 def test_every_tag_and_value_is_explained(word: str) -> None:
     assert f"`{word}`" in SETTINGS
-
-
-def test_every_hint_is_explained() -> None:
-    explained = re.search(r"\| `<name>` \| when \|\n(.*?)\n\n", SETTINGS, re.DOTALL)
-    assert explained
-    assert set(HINTS) == set(re.findall(r"^\| `([\w-]+)`", explained[1], re.MULTILINE))

@@ -1,4 +1,4 @@
-"""Write the reference of settings, stats, commands and the public API, from the code."""
+"""Write the reference of settings, stats, hints, commands and the public API, from the code."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ import api_page
 
 from scrapy_neardup import commands
 from scrapy_neardup import settings as settings_module
+from scrapy_neardup.crawl.run_summary import HINTS
 from scrapy_neardup.crawl.stats import STATS
 from scrapy_neardup.settings import PREFIX, NearDupSettings
 
 DOCS = Path(__file__).parents[1]
 PLACE = re.compile(
-    r"^\*The site shows (settings|options|stats|the API) here\b(?:, those of (.+?))?:.*\*$", re.MULTILINE
+    r"^\*The site shows (settings|options|stats|hints|the API) here\b(?:, those of (.+?))?:.*\*$", re.MULTILINE
 )
 """The line of a page that is replaced. On GitHub it says where the text is."""
 
@@ -43,7 +44,7 @@ def _written(place: re.Match[str]) -> str:
         return settings(place[2].split(", "))
     if place[1] == "options":
         return options(place[2])
-    return stats() if place[1] == "stats" else api_page.page()
+    return {"stats": stats, "hints": hints, "the API": api_page.page}[place[1]]()
 
 
 def settings(names: list[str]) -> str:
@@ -98,6 +99,12 @@ def stats() -> str:
     """Return the table of stats."""
     rows = [f"| `{name}` | {_linked(meaning)} |" for name, meaning in STATS.items()]
     return "\n".join(["Their names begin with `neardup/`.", "", "| stat | counts |", "|---|---|", *rows])
+
+
+def hints() -> str:
+    """Return the table of hints at the end of a crawl, with … for what differs each time."""
+    rows = [f"| `{name}` | {re.sub('{[^}]+}', '…', text)} |" for name, (_, text) in HINTS.items()]
+    return "\n".join(["| `<name>` | the hint |", "|---|---|", *rows])
 
 
 def options(subcommand: str) -> str:
