@@ -11,7 +11,7 @@ from scrapy_neardup.evidence.figure_changes import changed_figures
 from scrapy_neardup.evidence.figures import find_figures, unpack_figures
 from scrapy_neardup.evidence.minima import exact_shares, likeness_of
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
-from scrapy_neardup.lab.passages import LeftOut, Passage, cut_passages, left_out
+from scrapy_neardup.lab.passages import OmittedLine, Passage, cut_passages, left_out
 from scrapy_neardup.lab.stored import StoredDocument, changes_of
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.decision import LEAST_WEIGHT, to_match, weights_of
@@ -27,7 +27,7 @@ class Side:
 
     words: int
     own: tuple[Passage, ...]  # passages that the other one does not have
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[OmittedLine, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,17 +19,17 @@ class Passage(NamedTuple):
     words: int
 
 
-class LeftOut(NamedTuple):
+class OmittedLine(NamedTuple):
     """A line of the main content that does not enter the fingerprint, and why."""
 
     line: str
     why: str
 
 
-def left_out(sketcher: Sketcher, body: Body) -> Iterator[LeftOut]:
+def left_out(sketcher: Sketcher, body: Body) -> Iterator[OmittedLine]:
     """Yield the lines of a text that do not enter its fingerprint."""
     for line in body.short:
-        yield LeftOut(line.text, f"{counted(line.words, 'word')}, under {sketcher.preset.min_block_words}")
+        yield OmittedLine(line.text, f"{counted(line.words, 'word')}, under {sketcher.preset.min_block_words}")
 
 
 def cut_passages(sketcher: Sketcher, body: Body, other: Body) -> list[tuple[bool, Passage]]:

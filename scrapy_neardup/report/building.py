@@ -14,7 +14,7 @@ from scrapy_neardup.report.overview import overview_of
 from scrapy_neardup.report.page import render, write_digest
 from scrapy_neardup.report.payload import add_texts, index_of, mark_texts
 from scrapy_neardup.report.review import Sample, choose_pairs
-from scrapy_neardup.report.stories import Links, Story, group_stories
+from scrapy_neardup.report.stories import FeedStory, Links, group_stories
 
 MOST_BYTES = 24_000_000
 """Of a page. The list of items comes first, and texts fill the rest."""
@@ -59,16 +59,16 @@ def build_digest(gathered: Gathered, title: str = "") -> bytes:
     return write_digest(news_of(last_day(stories), stories, links), title)
 
 
-def _stories_of(gathered: Gathered) -> tuple[Links, list[Story]]:
+def _stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
     links = Links(gathered.rows)
     stories = group_stories(gathered.rows, links)
     add_reports(gathered.events, stories)
     return links, stories
 
 
-def _largest(stories: Sequence[Story], share: float) -> list[Story]:
+def _largest(stories: Sequence[FeedStory], share: float) -> list[FeedStory]:
     """Return the first stories, with at most about this share of the items, and with some room to spare."""
-    room, kept = 0.8 * share * sum(len(story.members) for story in stories), list[Story]()
+    room, kept = 0.8 * share * sum(len(story.members) for story in stories), list[FeedStory]()
     for story in stories:
         room -= len(story.members)
         if room >= 0:
@@ -76,7 +76,7 @@ def _largest(stories: Sequence[Story], share: float) -> list[Story]:
     return kept
 
 
-def _wanted_texts(stories: Sequence[Story], sample: Sample) -> list[int]:
+def _wanted_texts(stories: Sequence[FeedStory], sample: Sample) -> list[int]:
     """Return the rows whose texts the page should have: the pairs to review, then the largest stories."""
     reviewed = (row for pair in sample.pairs for row in (pair.match, pair.row))
     members = (row for story in stories for row in story.members)

@@ -13,7 +13,7 @@ from typing import Any
 from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.document import LEVELS
 from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_URL, clean_line
-from scrapy_neardup.report.stories import Story
+from scrapy_neardup.report.stories import FeedStory
 
 Report = Mapping[str, Any]
 
@@ -37,10 +37,10 @@ def items_of(reports: Sequence[Report], known: set[str]) -> Iterator[dict[str, A
                 yield {**member, "story": key, "changes": figures.pop(_url(member), None)}
 
 
-def add_reports(reports: Sequence[Report], stories: Sequence[Story]) -> None:
+def add_reports(reports: Sequence[Report], stories: Sequence[FeedStory]) -> None:
     """Add to each story what its reports say. Without a report the tags of its items tell the levels."""
     by_key = {key: story for story in stories for key in story.keys}
-    sent: defaultdict[Story, list[Report]] = defaultdict(list)
+    sent: defaultdict[FeedStory, list[Report]] = defaultdict(list)
     for report in sorted(reports, key=_order):
         if (key := _name(report.get("story"))) in by_key:
             sent[by_key[key]].append(report)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from scrapy_neardup.report.overview import usual_span
 from scrapy_neardup.report.rows import Row
-from scrapy_neardup.report.stories import Links, Story
+from scrapy_neardup.report.stories import FeedStory, Links
 from scrapy_neardup.stories.figure_kinds import kind_of
 from scrapy_neardup.stories.summary import read_change
 
@@ -55,14 +55,14 @@ class News(NamedTuple):
     stories: int  # of two items or more
     copies: int
     drops: int
-    events: list[Story]
-    figures: list[tuple[Story, list[Figure]]]
+    events: list[FeedStory]
+    figures: list[tuple[FeedStory, list[Figure]]]
     losing: list[Row]  # drops that lose much of their text, the worst first
-    largest: list[Story]
-    newest: list[Story]
+    largest: list[FeedStory]
+    newest: list[FeedStory]
 
 
-def news_by_day(stories: Sequence[Story], links: Links) -> list[News]:
+def news_by_day(stories: Sequence[FeedStory], links: Links) -> list[News]:
     """Return the news of all feeds, and then those of each day if there are several, the newest day first."""
     counts = Counter(int(row.time // DAY) for story in stories for row in story.coverage if row.time is not None)
     news = [news_of(Period(), stories, links)]
@@ -73,13 +73,13 @@ def news_by_day(stories: Sequence[Story], links: Links) -> list[News]:
     return news
 
 
-def last_day(stories: Sequence[Story]) -> Period:
+def last_day(stories: Sequence[FeedStory]) -> Period:
     """Return the 24 hours before the end of the feeds."""
     times = sorted(row.time for story in stories for row in story.coverage if row.time is not None)
     return Period("24 hours", usual_span(times)[1] - DAY + 1) if times else Period()
 
 
-def news_of(period: Period, stories: Sequence[Story], links: Links) -> News:
+def news_of(period: Period, stories: Sequence[FeedStory], links: Links) -> News:
     """Return the news of a period; ``stories`` are the largest first."""
     rows = [row for story in stories for row in story.coverage if period.has(row.time)]
     drops = [row for row in rows if row.would_drop or row.is_dropped]
@@ -104,7 +104,7 @@ def news_of(period: Period, stories: Sequence[Story], links: Links) -> News:
     )
 
 
-def figures_of(story: Story, links: Links) -> list[Figure]:
+def figures_of(story: FeedStory, links: Links) -> list[Figure]:
     """Return the figures whose values changed: dead, injured and missing first, then in the order of their changes."""
     values: dict[Subject, list[str]] = {}
     firsts: dict[tuple[Subject, str], Row] = {}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from scrapy_neardup.document import STATUSES
 from scrapy_neardup.report.rows import UNTAGGED, Row
-from scrapy_neardup.report.stories import Links, Story
+from scrapy_neardup.report.stories import FeedStory, Links
 
 VERDICTS = (*STATUSES, UNTAGGED)
 
@@ -74,7 +74,7 @@ class Overview:
     unchecked: list[tuple[str, int, str]]  # reason, items, remedy
 
 
-def overview_of(all_rows: Sequence[Row], stories: Sequence[Story], links: Links) -> Overview:
+def overview_of(all_rows: Sequence[Row], stories: Sequence[FeedStory], links: Links) -> Overview:
     rows = [row for row in all_rows if not row.is_revisit and not row.is_reported]
     times = sorted(row.time for row in rows if row.time is not None)
     counts = Counter(row.status for row in rows)
@@ -130,7 +130,7 @@ def usual_span(times: Sequence[float]) -> tuple[float, float]:
     return inner if whole[1] - whole[0] > 4 * max(inner[1] - inner[0], 3600) else whole
 
 
-def _by_source(rows: Sequence[Row], stories: Sequence[Story]) -> list[SourceLine]:
+def _by_source(rows: Sequence[Row], stories: Sequence[FeedStory]) -> list[SourceLine]:
     items = Counter(row.source for row in rows if row.source)
     copies = Counter(row.source for row in rows if row.status == "duplicate")
     first, later = Counter[str](), Counter[str]()

@@ -20,7 +20,7 @@ from scrapy_neardup.document import KINDS
 from scrapy_neardup.report.overview import VERDICTS
 from scrapy_neardup.report.review import Sample
 from scrapy_neardup.report.rows import Row
-from scrapy_neardup.report.stories import Links, Story
+from scrapy_neardup.report.stories import FeedStory, Links
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 
@@ -80,7 +80,7 @@ def inert_json(value: object) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def index_of(stories: Sequence[Story], links: Links) -> Payload:
+def index_of(stories: Sequence[FeedStory], links: Links) -> Payload:
     """Return the columns of all items, story after story in the given order. Stories with one item need no offset."""
     rows = [row for story in stories for row in story.members]
     places = {row.number: place for place, row in enumerate(rows)}

@@ -31,7 +31,7 @@ class Timeline(NamedTuple):
 
 
 @dataclass(eq=False)
-class Story:
+class FeedStory:
     """The items of one story, the earliest first. ``keys`` are its ids in the feed: several if stories were united.
 
     A page that came again unchanged is one of the ``members``, but no coverage. ``status`` and the stats of a crawl
@@ -92,14 +92,14 @@ class Story:
         return Timeline(first, last, dots, [(place(time), level) for level, time in self.levels])
 
 
-def group_stories(rows: Sequence[Row], links: Links) -> list[Story]:
+def group_stories(rows: Sequence[Row], links: Links) -> list[FeedStory]:
     """Return all stories, the largest first. An item without a story is a story of its own.
 
     Two stories that a crawl united have two ids in the feed: an item that joined after that has the id of one of them,
     while its match may have the other.
     """
     united = _united_keys(rows, links)
-    by_key: defaultdict[str, Story] = defaultdict(Story)
+    by_key: defaultdict[str, FeedStory] = defaultdict(FeedStory)
     alone = []
     for row in sorted(rows, key=order_of):
         if row.story:
@@ -107,7 +107,7 @@ def group_stories(rows: Sequence[Row], links: Links) -> list[Story]:
             story.members.append(row)
             story.keys[row.story] = None
         else:
-            alone.append(Story(members=[row]))
+            alone.append(FeedStory(members=[row]))
     return sorted([*by_key.values(), *alone], key=lambda story: (-story.size, -len(story.members)))
 
 

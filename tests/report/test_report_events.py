@@ -16,7 +16,7 @@ from report_items import item
 from scrapy_neardup.report import build_digest, build_report, gather
 from scrapy_neardup.report.events import add_reports
 from scrapy_neardup.report.news import News, news_by_day
-from scrapy_neardup.report.stories import Links, Story, group_stories
+from scrapy_neardup.report.stories import FeedStory, Links, group_stories
 from scrapy_neardup.settings import NearDupSettings
 
 START = 1_700_000_000  # 2023-11-14 22:13:20
@@ -50,7 +50,7 @@ def news_in(rows: list[dict[str, Any]], folder: Path, **settings: Any) -> list[N
     return news_by_day(stories, links)
 
 
-def events_in(rows: list[dict[str, Any]], folder: Path, **settings: Any) -> list[Story]:
+def events_in(rows: list[dict[str, Any]], folder: Path, **settings: Any) -> list[FeedStory]:
     return news_in(rows, folder, **settings)[0].events
 
 
