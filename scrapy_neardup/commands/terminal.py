@@ -54,11 +54,11 @@ class PlainConsole(Console):
         """Pass the error on, so that the command ends as it does for any other output. Rich would exit with 1."""
         raise BrokenPipeError
 
-    def print_indented(self, text: str, indent: int = 2, *, hanging: int = 0, style: str = "") -> None:
+    def print_indented(self, text: str, indent: int = 2, *, hanging: int = 0) -> None:
         """Print a text in lines that begin with ``indent`` spaces, and all but the first with ``hanging`` more."""
         for number, line in enumerate(Text(printable(text)).wrap(self, self.width - indent - hanging)):
             line.rstrip()
-            self.print(Text(" " * (indent + (hanging if number else 0))) + line, style=style)
+            self.print(Text(" " * (indent + (hanging if number else 0))) + line)
 
     def render_str(self, text: str, **styles: Any) -> Text:
         return super().render_str(printable(text), **{**styles, "markup": False, "emoji": False})
