@@ -36,9 +36,6 @@ def test_a_window_that_is_not_there_is_named_with_the_settings_that_name_it(proj
     assert "a NEARDUP_STORE in its custom_settings, give that with --store" in line
 
 
-# Documents that are not there
-
-
 # Commands that only read
 
 
@@ -109,9 +106,3 @@ def test_a_reader_that_closes_its_pipe_ends_a_command_that_prints_a_table(projec
     assert process.stdout is not None
     process.stdout.close()
     assert process.wait() == 141
-
-
-# 80 columns
-
-
-# One thing, one number

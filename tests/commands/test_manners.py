@@ -99,21 +99,18 @@ def test_ctrl_c_ends_a_replay_with_what_was_done(tmp_path: Path) -> None:
     process = start(tmp_path, "replay", "-", "-O", "out.jsonl", "--workers", "1")
     assert process.stdin is not None
     assert process.stderr is not None
-    process.stdin.write(lines(rows(300)))  # more than are judged together; the rest never comes
+    process.stdin.write(lines(rows(900)))  # some are judged; the rest never comes
     process.stdin.flush()
-    while not (tmp_path / "out.jsonl").exists():
+    output = tmp_path / "out.jsonl"
+    while not output.exists() or not output.stat().st_size:
         assert process.poll() is None
         time.sleep(0.05)
-    time.sleep(1)
     process.send_signal(signal.SIGINT)
     process.stdin.close()
     said = process.stderr.read()
     assert process.wait() == INTERRUPTED
     assert "Ended early, after" in said
     assert "Traceback" not in said
-
-
-# Narrow terminals
 
 
 # Input that is not what it should be

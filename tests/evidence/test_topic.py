@@ -235,9 +235,6 @@ async def test_weekdays_months_and_short_numbers_join_nobody() -> None:
     assert [verdict.status for verdict in verdicts] == ["original"] * len(UNRELATED)
 
 
-# Learned in one process, known in all
-
-
 # Switched off
 
 

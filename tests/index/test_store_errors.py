@@ -112,7 +112,7 @@ def clock() -> Clock:
 
 
 async def test_one_check_at_a_time_tries_whether_the_store_is_back(redis_server: RedisServer, clock: Clock) -> None:
-    detector = await detector_on(redis_server.url, clock, 0.3)
+    detector = await detector_on(redis_server.url, clock)
     redis_server.stop()
     await detector.check(detector.document(TEXT))
     redis_server.start()
@@ -126,7 +126,7 @@ async def test_one_check_at_a_time_tries_whether_the_store_is_back(redis_server:
 
 
 async def test_a_cancelled_try_does_not_keep_the_store_away(redis_server: RedisServer, clock: Clock) -> None:
-    detector = await detector_on(redis_server.url, clock, 0.3)
+    detector = await detector_on(redis_server.url, clock)
     redis_server.pause()
     assert await detector.check(detector.document(TEXT)) == LOST
     clock.now += 60
@@ -145,7 +145,7 @@ async def test_a_store_that_was_away_at_the_start_is_used_once_it_is_there(
 ) -> None:
     redis_server.stop()
     with pytest.raises(StoreUnavailable):
-        await detector_on(redis_server.url, clock, 0.3)
+        await detector_on(redis_server.url, clock)
     detector = NearDupDetector(NearDupSettings(store=redis_server.url))
     detector.breaker = Breaker(clock)
     assert await detector.check(detector.document(TEXT)) == LOST

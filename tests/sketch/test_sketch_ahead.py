@@ -211,6 +211,3 @@ async def test_texts_that_come_together_are_sketched_together(module: str) -> No
 
 
 # Replay
-
-
-# Crawls

@@ -48,7 +48,7 @@ async def test_stories_that_turn_out_to_be_one_have_one_final_story(newsroom: Ne
 async def test_a_store_that_is_gone_leaves_what_this_process_knows(
     redis_server: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with opened(store=redis_server.url, store_timeout=0.5) as room:
+    async with opened(store=redis_server.url, store_timeout=3) as room:
         await publish_three(room)
         expected = await room.detector.final_stories()
         redis_server.stop()

@@ -30,8 +30,8 @@ class Clock:
         return self.now
 
 
-async def detector_on(store: str, clock: Clock, timeout: float = 0.5) -> NearDupDetector:
-    """An open detector whose breaker goes by a clock of the test."""
+async def detector_on(store: str, clock: Clock, timeout: float = 3.0) -> NearDupDetector:
+    """An open detector whose breaker goes by a clock of the test. Its store may be slow, as on a busy machine."""
     detector = NearDupDetector(NearDupSettings(store=store, store_timeout=timeout))
     detector.breaker = Breaker(clock)
     await detector.open()
