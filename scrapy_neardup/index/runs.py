@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, cast
 from scrapy_neardup.index.layout import Layout
 from scrapy_neardup.index.store import Argument, Call, Client, Commit, ConflictError, Expected, run, swap
 from scrapy_neardup.records.documents import IS_DROPPED, Record, read_record
-from scrapy_neardup.records.private_files import make_private_directory
+from scrapy_neardup.records.private_files import is_locked, lock_file, make_private_directory, unlock_file
 from scrapy_neardup.rules.decision import MOST_LINKS
 from scrapy_neardup.rules.scoring import CANDIDATE_STATES, CandidateState
 
@@ -184,7 +184,7 @@ class RunLocks:
                 if not _is_own(folder):
                     raise PermissionError(f"{folder} belongs to another user")
                 self._folder = folder
-                lock = _lock(path, timeout=1)
+                lock = lock_file(path, timeout=1)
                 # Another run may have looked at the file just before it was locked, and removed it.
                 if lock is None or path.exists():
                     self._own = lock
@@ -193,10 +193,6 @@ class RunLocks:
 
     def other_runs(self) -> tuple[list[int], list[int]]:
         """Return the other runs that hold their lock, and those that died. Remove the files of the dead."""
-        from filelock import Timeout
-
-        alive: list[int] = []
-        dead: list[int] = []
         own = self._own and Path(self._own.lock_file)
         try:
             if self._folder is None or not _is_own(self._folder):
@@ -204,51 +200,19 @@ class RunLocks:
             paths = [path for path in self._folder.glob(f"*{_SUFFIX}") if path != own and path.stem.isdecimal()]
         except OSError:
             return [], []
-        for path in paths:
-            try:
-                if (lock := _lock(path, timeout=0)) is not None:
-                    _remove(path, lock)
-                    dead.append(int(path.stem))
-            except Timeout:  # noqa: PERF203
-                alive.append(int(path.stem))
-            except (OSError, NotImplementedError):
-                continue
-        return alive, dead
+        locked = {int(path.stem): is_locked(path) for path in paths}
+        dead = [run for run, lives in locked.items() if lives is False]
+        return [run for run, lives in locked.items() if lives], dead
 
     def release(self) -> None:
         """Unlock and remove the file of this run, and the folder if no other run uses it."""
         own, self._own = self._own, None
         if own is not None:
-            _remove(Path(own.lock_file), own)
+            unlock_file(Path(own.lock_file), own)
         if self._folder is not None:
             with suppress(OSError):  # other runs have files there
                 self._folder.rmdir()
                 self._folder.parent.rmdir()
-
-
-def _lock(path: Path, timeout: float) -> FileLock | None:
-    """Return the lock of a file, None if it is not a lock of the system: such a lock would outlive the process."""
-    from filelock import FileLock, SoftFileLock, Timeout
-
-    lock = FileLock(path, mode=0o600)
-    try:
-        lock.acquire(timeout=timeout)
-    except Timeout:
-        if not isinstance(lock, SoftFileLock):
-            raise
-    if not isinstance(lock, SoftFileLock):
-        return lock
-    lock.release()
-    return None
-
-
-def _remove(path: Path, lock: FileLock) -> None:
-    """Remove the file of a run and unlock it. Windows removes no file that is open."""
-    with suppress(OSError):
-        path.unlink(missing_ok=True)
-    lock.release()
-    with suppress(OSError):
-        path.unlink(missing_ok=True)
 
 
 def shared_folder(store: str) -> Path:

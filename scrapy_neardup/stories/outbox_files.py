@@ -9,11 +9,12 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock, Timeout
+from scrapy_neardup.records.private_files import is_locked, lock_file, make_private_directory, unlock_file
 
-from scrapy_neardup.records.private_files import make_private_directory
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 MOST_EVENTS = 10_000
 MOST_BYTES = 100_000_000
@@ -39,17 +40,16 @@ class OutboxFiles:
         self.most_events, self.most_bytes = most_events, most_bytes
         self._events = self._bytes = 0  # in the folder, as far as this process knows
         self._owner = secrets.token_hex(4)
-        self._lock = self._lock_of(self._owner)
+        self._lock: FileLock | None = None
 
     def open(self) -> None:
         """Make the folder, and show that this process lives. Raise OSError if that is not possible."""
         make_private_directory(self.folder.absolute())
-        self._lock.acquire(timeout=0)
+        self._lock = lock_file(self._lock_of(self._owner))
 
     def close(self) -> None:
-        self._lock.release()
-        with contextlib.suppress(OSError):
-            Path(self._lock.lock_file).unlink()
+        if self._lock is not None:
+            unlock_file(self._lock_of(self._owner), self._lock)
 
     def adopt(self) -> tuple[list[str], list[str]]:
         """Take over the events that wait for any process. Return their names, and those that ``write`` would return."""
@@ -163,20 +163,15 @@ class OutboxFiles:
     def _owned(self, name: str) -> Path:
         return self.folder / f"{name}.{self._owner}"
 
-    def _lock_of(self, owner: str) -> FileLock:
-        return FileLock(self.folder / f"{owner}.lock", mode=0o600, thread_local=False)
+    def _lock_of(self, owner: str) -> Path:
+        return self.folder / f"{owner}.lock"
 
     def _is_alive(self, owner: str) -> bool:
-        """Decide whether the owner of a file lives. Remove the lock file and the draft of a dead owner."""
-        lock = self._lock_of(owner)
-        try:
-            lock.acquire(timeout=0)
-        except (Timeout, OSError):
+        """Decide whether the owner of a file lives. Remove the draft of a dead owner."""
+        if is_locked(self._lock_of(owner)) is not False:
             return True
-        lock.release()
-        for left in (Path(lock.lock_file), self.folder / f"{owner}.draft"):
-            with contextlib.suppress(OSError):
-                left.unlink()
+        with contextlib.suppress(OSError):
+            (self.folder / f"{owner}.draft").unlink()
         return False
 
 
