@@ -56,7 +56,7 @@ class Outbox:
         self._waiting: dict[str, dict[str, Any] | None] = {}  # the report if it could not be written to disk
         self._failed: set[str] = set()  # those of them that wait for the next try
         self._in_a_row = 0  # failures since the last success
-        self._pauses_made = 0  # since the last success
+        self._pauses_made = 0  # since no event has failed
         self._retry_at = math.inf
         self._look_at = 0.0
         self._is_closing = False
@@ -142,11 +142,11 @@ class Outbox:
 
     async def _send_all(self) -> None:
         """Send the events that wait, the oldest first, until the receiver is thought to be away."""
-        while self._in_a_row < _AWAY:
-            name = next((each for each in sorted(self._waiting) if each not in self._failed), None)
-            if name is None:
+        for name in sorted(self._waiting.keys() - self._failed):
+            if self._in_a_row >= _AWAY:
                 return
-            await self._send(name)
+            if name in self._waiting:  # else it was removed meanwhile, because the outbox is full
+                await self._send(name)
 
     async def _send(self, name: str) -> None:
         try:
@@ -178,8 +178,9 @@ class Outbox:
     def _note_answer(self, name: str) -> None:
         """Note that the receiver answers and need not get this event again."""
         self._drop(name)
-        self._in_a_row = self._pauses_made = 0
-        self._has_warned = bool(self._failed)
+        self._in_a_row = 0
+        if not self._failed:
+            self._has_warned, self._pauses_made = False, 0
 
     def _note_failure(self, name: str, error: Exception) -> None:
         if not self._has_warned:
