@@ -84,6 +84,8 @@ class Client(Protocol):
     async def run(self, calls: Sequence[Call | Commit]) -> list[object]:
         """Return one answer for each call, in their order, or the error of the store for this call.
 
+        Calls are carried out in their order. But commits may come last, if a Redis does not know the script yet. So no
+        other call may need what a commit of the same run writes.
         Texts and numbers that are kept come back as bytes. The command RUNS returns the time in milliseconds by the
         clock of the store, and all fields of a hash.
         """
