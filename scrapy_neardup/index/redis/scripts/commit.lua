@@ -15,7 +15,7 @@ commit; and for each shard, which is the high bits of a 32-bit key in 3 bytes, i
 (4 bytes).
 ]]
 local find, sub, byte, char = string.find, string.sub, string.byte, string.char
-local at = 0
+local at, typed = 0, {} -- ``typed`` has the keys that a command has read or written: their types are right
 
 local function take()
     at = at + 1
@@ -24,7 +24,7 @@ end
 
 local function call()
     local name, key, count = take(), KEYS[tonumber(take())], tonumber(take())
-    at = at + count
+    at, typed[key] = at + count, true
     return redis.call(name, key, unpack(ARGV, at - count + 1, at))
 end
 
@@ -120,8 +120,8 @@ if hash == false then return 0 end
 local types, place = { H = 'hash', L = 'list', R = 'list', Z = 'zset' }, at + 1
 while place < #ARGV do
     local needed, key = types[sub(ARGV[place], 1, 1)], KEYS[tonumber(ARGV[place + 1])]
-    local found = needed and redis.call('TYPE', key).ok
-    if needed and found ~= 'none' and found ~= needed then return redis.error_reply('WRONGTYPE ' .. key) end
+    local found = needed and not typed[key] and redis.call('TYPE', key).ok
+    if found and found ~= 'none' and found ~= needed then return redis.error_reply('WRONGTYPE ' .. key) end
     place = place + 3 + ARGV[place + 2]
 end
 if hash then redis.call('HSET', hash, unpack(fields)) end
