@@ -214,7 +214,7 @@ def hide_password(name: str, value: Any) -> Any:
 
 PRESET_OPTIONS: dict[str, Check] = {
     "num_perm": number(int, 5, 512),
-    "bands": number(int, 1, 256),
+    "bands": number(int, 1, 256, or_auto=True),
     "rows": number(int, 1, 64),
     "shingle_words": number(int, 1, 20),
     "shingle_characters": number(int, 1, 50),

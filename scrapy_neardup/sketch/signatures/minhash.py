@@ -158,7 +158,7 @@ def _mixed(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
 def permutations(num_perm: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return the odd factors and the addends that datasketch draws for its scheme "affine32".
 
-    They are drawn here because datasketch needs scipy: 114 MB on the disk, and half a second for each process.
+    They are drawn here because datasketch imports scipy: 50 MB and half a second for each process.
     """
     draw = np.random.RandomState(seed)
     factors = draw.randint(0, 1 << 31, num_perm, dtype=np.uint32) * np.uint32(2) + np.uint32(1)

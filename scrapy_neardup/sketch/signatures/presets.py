@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import xxhash
@@ -248,6 +249,15 @@ def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
 
 def _bands_and_rows(base: Preset, row: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[int, int]:
     num_perm, bands, rows = row["num_perm"], given.get("bands"), row["rows"]
+    if bands == "auto":
+        try:
+            return optimal_bands(row["threshold"], num_perm)
+        except ValueError as error:
+            allowed = (
+                f"must be a number, not 'auto', with threshold = {row['threshold']:g}: datasketch finds no"
+                f" number of bands ({error})"
+            )
+            raise _error(given, "bands", allowed) from error
     most = num_perm // rows
     if bands is not None and bands * rows > num_perm:
         allowed = f"with {rows} rows a band and num_perm = {num_perm} there are at most {most} bands"
@@ -257,6 +267,15 @@ def _bands_and_rows(base: Preset, row: Mapping[str, Any], given: Mapping[str, An
     if bands is None:
         bands = most if "rows" in given else min(most, base.bands)
     return bands, rows
+
+
+@lru_cache(maxsize=8)
+def optimal_bands(threshold: float, num_perm: int) -> tuple[int, int]:
+    """Return the bands and rows that datasketch chooses for a threshold."""
+    from datasketch import MinHashLSH
+
+    lsh = MinHashLSH(threshold=threshold, num_perm=num_perm)
+    return int(lsh.b), int(lsh.r)
 
 
 def _error(values: Mapping[str, Any], parameter: str, allowed: str) -> SettingsError:
