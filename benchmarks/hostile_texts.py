@@ -35,7 +35,6 @@ from scrapy_neardup.content import (
     url_identity,
 )
 from scrapy_neardup.content.dates import parse_time
-from scrapy_neardup.crawl.shared import freeze, unfreeze
 from scrapy_neardup.document import Document
 from scrapy_neardup.sketch import PRESETS, Sketcher
 
@@ -197,9 +196,9 @@ async def longest_block(kind: Kind, size: int, times: int = 3) -> float:
     await detector.prepare()
     await detector.check(detector.document(PROSE, url="http://a.com/first", title="A title"))
     gc.collect()
-    freeze()
+    gc.freeze()
     blocks = [await _block(detector, kind, own(kind, size)) for _ in range(times)]
-    unfreeze()
+    gc.unfreeze()
     await detector.close()
     return min(blocks)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from newsdesk import MINUTE, START, opened, text
 
-from scrapy_neardup.report.rows import source_in
+from scrapy_neardup.content import source_of
 from scrapy_neardup.settings import NearDupSettings
 
 VICTIM = "https://harbour.blogspot.com/2026/11/ferry.html"
@@ -58,10 +58,10 @@ async def test_many_blogs_of_a_platform_are_one_owner_unless_owners_are_named(pl
 )
 def test_settings_name_a_source_or_all_sources_of_a_platform(named: str, kept: str, other: str) -> None:
     settings = NearDupSettings.from_mapping({"NEARDUP_KEEP_SOURCES": [named], "NEARDUP_SOURCE_OWNERS": {named: "Ann"}})
-    least = [settings.policy().least_dropped_share(source_in(f"https://{host}/a")) for host in (kept, other)]
+    least = [settings.policy().least_dropped_share(source_of(f"https://{host}/a")) for host in (kept, other)]
     assert (least[0] > 1, least[1]) == (True, settings.drop_share)
     assert (
-        settings.owner_of(source_in(f"https://{kept}/a")) == "Ann" != settings.owner_of(source_in(f"https://{other}/"))
+        settings.owner_of(source_of(f"https://{kept}/a")) == "Ann" != settings.owner_of(source_of(f"https://{other}/"))
     )
 
 
