@@ -77,9 +77,9 @@ def dropped(verdicts: Sequence[Verdict]) -> list[int]:
 
 
 HEADLINES = {
-    "unlike headlines": [None] * 120,
-    "headlines that share words": [f"Council decides on {' '.join(made_up(n, 2))} plans" for n in range(120)],
-    "headlines that end in the name of the site": [f"{' '.join(made_up(n, 4))} - The Harbour News" for n in range(120)],
+    "unlike headlines": [None] * 60,
+    "headlines that share words": [f"Council decides on {' '.join(made_up(n, 2))} plans" for n in range(60)],
+    "headlines that end in the name of the site": [f"{' '.join(made_up(n, 4))} - The Harbour News" for n in range(60)],
 }
 
 
@@ -96,7 +96,7 @@ async def test_a_long_wall_costs_a_new_site_two_articles_at_most_and_none_in_the
 
     assert len(dropped(first)) <= 2
     assert all(second[number].status == "original" for number in dropped(first))
-    assert Counter(verdict.kind for verdict in second) == {"revisit": 120 - len(dropped(first))} | (
+    assert Counter(verdict.kind for verdict in second) == {"revisit": 60 - len(dropped(first))} | (
         {None: len(dropped(first))} if dropped(first) else {}
     )
     assert {verdict.status for verdict in new} == {"original"}
@@ -360,10 +360,10 @@ def test_a_number_under_three_unlike_titles_is_no_article_number() -> None:
 
 def test_memory_is_bounded() -> None:
     guard = SourceBoilerplate()
-    for number in range(5000):
+    for number in range(1100):
         source = number.to_bytes(4, "big")
-        guard.learn(source, number, 0, frozenset({1, 2}), [(line, 9) for line in range(300)], lambda _: frozenset())
-    for number in range(500):
+        guard.learn(source, number, 0, frozenset({1, 2}), [(line, 9) for line in range(40)], lambda _: frozenset())
+    for number in range(60):
         learn(guard, chr(0x400 + number), "".join(map(chr, range(0x4E00, 0x4E20))), page=number)
 
     assert len(guard._sources) == 1024

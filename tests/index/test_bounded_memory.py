@@ -106,13 +106,13 @@ async def test_many_dead_entries_are_freed_some_at_a_time(
     assert (await index.summary()).documents == 0
 
 
-async def test_a_thousand_copies_keep_the_cost_of_a_redis_key_bounded(
+async def test_many_copies_keep_the_cost_of_a_redis_key_bounded(
     open_index: OpenIndex, redis_url: str, redis_keys: Redis, namespace: str
 ) -> None:
     index = await open_index(redis_url)
     article = Article()
 
-    await asyncio.gather(*(check(index, article.copy()) for _ in range(1000)))
+    await asyncio.gather(*(check(index, article.copy()) for _ in range(200)))
 
     bands = list(redis_keys.scan_iter(match=f"{{neardup:{namespace}:*:bands:*"))
     assert max(len(value) for name in bands for value in redis_keys.hvals(name)) <= 16 * 8

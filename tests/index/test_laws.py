@@ -112,7 +112,7 @@ _POLICIES = st.builds(
 )
 
 
-@settings(max_examples=tries(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(articles=_articles(late=60 * HOUR), policy=_POLICIES)
 def test_all_stores_give_the_same_answers(
     articles: list[Article], policy: Policy, redis_url: str, sqlite_url: str, namespace: str
