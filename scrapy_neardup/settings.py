@@ -281,7 +281,7 @@ class NearDupSettings:
     See docs/events.md#delivery.
 
     Write user and password into the url. A ``.netrc`` is not read, for its ``default`` entry would go to every
-    receiver. The proxies of the environment and ``REQUESTS_CA_BUNDLE`` are used.
+    receiver. The proxies of the environment are used, and the certificates of the system or of ``SSL_CERT_FILE``.
     """
 
     events_webhook_format: str = _setting("plain", checks.webhook_format)

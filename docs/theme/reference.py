@@ -113,7 +113,8 @@ def options(subcommand: str) -> str:
     import_module(f"{commands.__name__}.{subcommand.replace('-', '_')}").add_arguments(parser)
     rows = [f"| {_spelling(action)} | {_help(action)} |" for action in parser._actions]
     example = f"```sh\nscrapy neardup {subcommand} {commands.EXAMPLES[subcommand]}\n```"
-    return "\n".join([example, "", *(["| argument | meaning |", "|---|---|", *rows] if rows else [])])
+    table = "\n".join(["| argument | meaning |", "|---|---|", *rows])
+    return f'{example}\n\n<details markdown="1">\n<summary>Options</summary>\n\n{table}\n\n</details>'
 
 
 def _spelling(action: argparse.Action) -> str:
