@@ -117,31 +117,16 @@ def _confirmed(event: StoryEvent) -> list[tuple[int, FigureChange]]:
     ]
 
 
-def confirmed_by_members(members: Sequence[Member], needed: int) -> tuple[tuple[str, int], ...]:
-    """Return the changes that so many owners have recorded, as in ``Story.changes``.
-
-    For reports that are made from items. A store also counts copies of the newer text, which have no changes.
-    """
-    owners: dict[tuple[tuple[str, str], str], set[str]] = {}
-    found = []
-    for member, number, change in _statements(members):
-        known = owners.setdefault((change.subject, change.new), set())
-        if len(known) == needed - 1 and member.owner not in known:
-            found.append((member.id, number))
-        known.add(member.owner)
-    return tuple(found)
-
-
-def _statements(members: Sequence[Member]) -> Iterator[tuple[Member, int, FigureChange]]:
-    """Yield the changes that each member with an owner prints, with their numbers, by time."""
-    for member in sorted(members, key=lambda member: (member.seen_at, member.number)):
-        for number, line in enumerate(member.changes if member.owner else ()):
-            yield member, number, read_change(line)
-
-
 class _Statement(NamedTuple):
     member: Member
     change: FigureChange
+
+
+def _statements(members: Sequence[Member]) -> Iterator[_Statement]:
+    """Yield the changes that each member with an owner prints, by time."""
+    for member in sorted(members, key=lambda member: (member.seen_at, member.number)):
+        for line in member.changes if member.owner else ():
+            yield _Statement(member, read_change(line))
 
 
 def _current(members: Sequence[Member]) -> list[_Statement]:
@@ -150,10 +135,10 @@ def _current(members: Sequence[Member]) -> list[_Statement]:
     A statement that is repeated keeps its first time.
     """
     found: list[_Statement] = []
-    for member, _, change in _statements(members):
-        own = [each for each in found if each.member.owner == member.owner and each.change.is_on_same_figure(change)]
-        if not any(each.change.new == change.new for each in own):
-            found = [each for each in found if each not in own] + [_Statement(member, change)]
+    for new in _statements(members):
+        own = [e for e in found if e.member.owner == new.member.owner and e.change.is_on_same_figure(new.change)]
+        if not any(each.change.new == new.change.new for each in own):
+            found = [each for each in found if each not in own] + [new]
     return found
 
 

@@ -8,7 +8,21 @@ import pytest
 
 from scrapy_neardup.document import Extent, Level, Member, Story
 from scrapy_neardup.stories import StoryEvent
-from scrapy_neardup.stories.summary import confirmed_by_members, facts_of, figure_summary
+from scrapy_neardup.stories.summary import facts_of, figure_summary, read_change
+
+
+def confirmed_by(members: Sequence[Member], needed: int) -> tuple[tuple[str, int], ...]:
+    """The changes that so many owners have printed, as in ``Story.changes``."""
+    owners: dict[object, set[str]] = {}
+    found = []
+    for member in sorted(members, key=lambda member: (member.seen_at, member.number)):
+        for number, change in enumerate(map(read_change, member.changes)):
+            known = owners.setdefault((change.subject, change.new), set())
+            if len(known) == needed - 1 and member.owner not in known:
+                found.append((member.id, number))
+            known.add(member.owner)
+    return tuple(found)
+
 
 NOON = 1_573_819_200  # 15 November 2019, 12:00 UTC
 MINUTE = 60
@@ -25,7 +39,7 @@ def summary(*members: Member, confirmed: Sequence[Member] | None = None) -> str:
 
     Without ``confirmed`` those changes are confirmed that two members have recorded.
     """
-    changes = confirmed_by_members(members, 2) if confirmed is None else tuple((each.id, 0) for each in confirmed)
+    changes = confirmed_by(members, 2) if confirmed is None else tuple((each.id, 0) for each in confirmed)
     story = Story("00" * 8, len(members), len(members), 0, (), (), ("breaking",), changes)
     return figure_summary(StoryEvent("breaking", NOON + 60 * MINUTE, "sources", story, members))
 
