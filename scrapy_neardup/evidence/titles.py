@@ -123,8 +123,8 @@ def words_by_slot(text: str) -> Iterator[tuple[int, str]]:
     """
     for found in _WORD.finditer(unicodedata.normalize("NFKC", text)):
         word = found[0]
-        if not word.isascii() and _UNSPACED.search(word):
-            yield from ((_hash(term), pair) for term, pair in _terms_and_words(word, shouts=False))
+        if pairs := _pairs(word):
+            yield from zip(map(_hash, pairs), pairs, strict=True)
         elif (code := _codes[word][0]) < NO_TERM:
             yield code % NAME, word
 
@@ -156,18 +156,14 @@ def _slots(text: str) -> list[int]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     if text.isupper():
-        return [_hash(term) for term, _ in _terms_and_words(text, shouts=True)]
+        text = text.lower()  # capitals show no abbreviations
     return [code % NAME for code in term_codes(text) if code < NO_TERM]
 
 
-def _terms_and_words(text: str, *, shouts: bool) -> Iterator[tuple[str, str]]:
-    """Yield the terms of a normalised text, each with its word. ``shouts`` says that all its letters are capitals."""
-    for word in _WORD.findall(text):
-        if not word.isascii() and (runs := _UNSPACED.findall(word)):
-            pairs = (run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1)))
-            yield from ((pair, pair) for pair in pairs)
-        elif _has_weight(word, shouts):
-            yield _stem(word), word
+def _pairs(word: str) -> list[str]:
+    """Return the pairs of characters in scripts without spaces, which are terms."""
+    runs = [] if word.isascii() else _UNSPACED.findall(word)
+    return [run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))]
 
 
 def _stem(word: str) -> str:
@@ -182,9 +178,9 @@ def _stem(word: str) -> str:
     return _ARABIC_ARTICLE.sub("", word.casefold())[:_STEM]
 
 
-def _has_weight(word: str, shouts: bool) -> bool:
+def _has_weight(word: str) -> bool:
     least = _LEAST_LETTERS if word[0] < _FIRST_WITHOUT_CASE else _LEAST_LETTERS_ELSEWHERE
-    if len(word) >= least or word.isdigit() or (len(word) > 1 and word.isupper() and not shouts):
+    if len(word) >= least or word.isdigit() or (len(word) > 1 and word.isupper()):
         return True
     return not word.isascii() and _HANGUL.match(word) is not None
 
@@ -199,12 +195,12 @@ class _Codes(dict[str, tuple[int, ...]]):
     def __missing__(self, word: str) -> tuple[int, ...]:
         if len(self) >= _MOST_REMEMBERED:
             self.clear()
-        if not word.isascii() and _UNSPACED.search(word):
-            codes = tuple(_hash(term) for term, _ in _terms_and_words(word, shouts=False))
+        if pairs := _pairs(word):
+            codes = tuple(map(_hash, pairs))
         else:
             is_name = word[0].isupper() and word.casefold() not in _CALENDAR
             mark = FIGURE if word[0].isdigit() else NAME if is_name else 0
-            codes = ((_hash(_stem(word)) if _has_weight(word, shouts=False) else NO_TERM) | mark,)
+            codes = ((_hash(_stem(word)) if _has_weight(word) else NO_TERM) | mark,)
         if len(word) <= _LONGEST_REMEMBERED:
             self[word] = codes
         return codes

@@ -24,33 +24,26 @@ class Asked(NamedTuple):
 
 
 class Trace:
-    """Notes the rules that are asked, in their order."""
+    """Notes the rules that are asked, in their order; ``SILENT`` notes nothing."""
 
     def __init__(self) -> None:
         self.asked: list[Asked | str] = []
 
     def at_least(self, what: str, value: float, bound: float, option: str = "") -> bool:
         """Return whether a value is at least its bound."""
-        self.asked.append(Asked(what, value, bound, option))
+        if self is not SILENT:
+            self.asked.append(Asked(what, value, bound, option))
         return value >= bound
 
     def note(self, fact: str) -> None:
         """Note a rule that compares no numbers."""
-        self.asked.append(fact)
+        if self is not SILENT:
+            self.asked.append(fact)
 
     @property
     def lines(self) -> tuple[str, ...]:
         return tuple(map(str, self.asked))
 
 
-class _Silent(Trace):
-    """Notes nothing: for decisions that nobody asks about."""
-
-    def at_least(self, what: str, value: float, bound: float, option: str = "") -> bool:
-        return value >= bound
-
-    def note(self, fact: str) -> None:
-        pass
-
-
-SILENT: Trace = _Silent()
+SILENT = Trace()
+"""For decisions that nobody asks about."""

@@ -301,10 +301,3 @@ def test_of_a_megabyte_only_the_first_part_is_read(unit: str) -> None:
 def test_a_heap_of_number_words_is_read() -> None:
     for words in ("one" + " hundred" * 9000, "three dozen" * 9000, "twenty " * 9000, "9" * 50_000 + " million"):
         assert changes(words, words) == ()
-
-
-def test_only_numbers_with_a_context_can_be_packed() -> None:
-    with pytest.raises(ValueError, match="4 bytes"):
-        pack_figures([Figure("1", "", b"ab")])
-    with pytest.raises(ValueError, match="digits"):
-        pack_figures([Figure("one", "", b"abcd")])
