@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import get_args
 
 from projects import FERRY, Project
 
 from scrapy_neardup.crawl.stats import STATS
+from scrapy_neardup.document import KINDS, LEVELS, STATUSES, Reason
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 
 def test_every_stat_of_a_crawl_is_in_the_table(project: Project) -> None:
-    names = [re.sub("<[a-z]+>", "[^/]+", name) for name in (*STATS, "<status>/<detail>")]
+    parts = {"<status>": "|".join(STATUSES), "<level>": "|".join(LEVELS), "<name>": "[a-z-]+", "<figure>": r"\w+"}
+    names = [re.sub("<[a-z]+>", lambda part: f"({parts[part[0]]})", name) for name in STATS]
+    names.append(f"({parts['<status>']})/({'|'.join([*KINDS, *get_args(Reason)])})")
     done = project.crawl(FERRY, NEARDUP_RECORD="recorded.jsonl.gz")
     found = {name.removeprefix("neardup/") for name in done.stats if name.startswith("neardup/")}
     assert {"checked", "run/kept", "duplicate/exact"} <= found
