@@ -150,6 +150,10 @@ def every_third(story: Story, time: float, breaking_over: int) -> str | None:
     return "breaking" if story.items >= 3 else None
 
 
+def says_update(story: Story, at: float, breaking_over: int) -> str | None:
+    return "update"
+
+
 def fails(story: Story, at: float, breaking_over: int) -> str | None:
     raise ZeroDivisionError
 
