@@ -1,6 +1,7 @@
 """Measure how well coverage of one event joins one story, in whatever words it is written.
 
 usage: python benchmarks/stories.py [--data DIR] [--orders 5] [--workers N] [--only SET ...] [--read FILE]
+                                      [--embedder PATH]
 
 DIR as for accuracy.py. Four sets are measured:
 
@@ -11,6 +12,8 @@ gold       the gold set, in which clusters about one event count as one
 stream     real pages at their real times: links and stories, by the labels of people who read them
 
 ``--read FILE`` writes the links and stories of real pages that nobody has labelled; see labels/README.md.
+
+``--embedder PATH`` measures with a language model, see NEARDUP_EMBEDDER. Put the folder of its module on PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ from shared import data_parser, print_table, read_pages, unpacked
 from scrapy_neardup.content import source_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Match
+from scrapy_neardup.embedding import shared_embedding
+from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.index.batch import Checked
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.labels import read_background, read_labelled
@@ -61,12 +66,15 @@ ONE_EVENT = {  # merged label -> event: wire stories and later reports on one ev
 
 
 def main() -> None:
+    global SETTINGS
     parser = data_parser(__doc__)
     parser.add_argument("--orders", type=int, default=5, help="random orders of the labelled sets")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--only", nargs="+", choices=SETS, default=SETS, metavar="SET", help=f"of {', '.join(SETS)}")
     parser.add_argument("--read", type=Path, metavar="FILE", help="write the links and stories without a label")
+    parser.add_argument("--embedder", metavar="PATH", help="import path of a callable or class, see NEARDUP_EMBEDDER")
     options = parser.parse_args()
+    SETTINGS = replace(SETTINGS, embedder=options.embedder)
     with ExitStack() as stack:
         data = unpacked(options.data, stack)
         with PageReader(SETTINGS, options.workers, sketches=True) as reader:
@@ -75,6 +83,8 @@ def main() -> None:
             )
             gold = read_labelled(data / "gold-dev.jsonl", ("cluster", "merged")) if "gold" in options.only else None
             gold_pages = read_pages(reader, gold.documents) if gold else []
+        if options.embedder:
+            _embed_ahead(others)
         if "rewritten" in options.only:
             _rewritten(_corpus(data / "rewritten-dev.jsonl", others), options.orders, options.workers)
         if "same" in options.only:
@@ -83,6 +93,15 @@ def main() -> None:
             _gold(gold_pages, gold.clusters, options.orders, options.workers)
         if "stream" in options.only:
             _stream(others, options.read)
+
+
+def _embed_ahead(pages: Sequence[RecordedPage]) -> None:
+    """Embed pages once, before the processes that judge them begin with a copy of this one."""
+    embedding = shared_embedding(SETTINGS.embedder or "", SETTINGS.embed_timeout)
+    for vector in [embedding.submit(text_to_embed(page.title, page.text)) for page in pages]:
+        vector.result()
+    seconds, count = embedding.timings.total / 1000, embedding.timings.count
+    print(f"{SETTINGS.embedder}: {count} texts in {seconds:.0f} s; {embedding.failures} failed")
 
 
 # Stories of one order

@@ -76,10 +76,12 @@ class NearDupDetector:
         self.settings = settings or NearDupSettings()
         self.preset = self.settings.resolved_preset()
         self.sketcher = sketcher or Sketcher(self.preset, **self.settings.sketch_options())
+        self.embedding = self.settings.embedding()
+        embedder = self.embedding.identity if self.embedding else ""
         self.index = index or index_from_url(
             self.settings.store,
             namespace=self.settings.window_namespace,
-            config=self.preset.config(by_source=self.sketcher.by_source, records=RECORD_VERSIONS),
+            config=self.preset.config(by_source=self.sketcher.by_source, records=RECORD_VERSIONS, embedder=embedder),
             policy=self.settings.policy(),
             timeout=self.settings.store_timeout,
             reads_only=reads_only,
@@ -99,6 +101,8 @@ class NearDupDetector:
                 lambda: self.breaker.is_open,
             )
         self.timings = {"sketch": self.sketcher.timings, "check": Timings()}
+        if self.embedding is not None:
+            self.timings["embed"] = self.embedding.timings
         self._paced_sketcher = PacedSketcher(self.sketcher)
         self._sketch_order = asyncio.Lock()  # documents are sketched in the order in which ``check`` was called
         self._knowledge = Knowledge(self.sketcher, self.index)
@@ -118,6 +122,8 @@ class NearDupDetector:
         await self._begin()
         await self._share_frequencies(all_of_them=True)
         await self._share_boilerplate()
+        if self.embedding is not None:
+            await self._share_boilerplate(self._knowledge.keys_of_means())
 
     async def _begin(self) -> None:
         async with self._opening:  # several checks may open the store together
@@ -136,6 +142,7 @@ class NearDupDetector:
         if self._is_open and not self.breaker.is_open:
             await self.confirm_events()
             await self._share_frequencies(all_of_them=True)
+            self._knowledge.end_means()
             await self._share_boilerplate()
         try:
             if self.delivery is not None and self._is_open:
@@ -161,7 +168,8 @@ class NearDupDetector:
 
         The document is not registered. This reads the whole store. Raise StoreError if the store does not answer.
         """
-        (fingerprint,) = await self._paced_sketcher.fingerprints([document])
+        documents = await asyncio.gather(*self._ask_vectors([document])) or [document]
+        (fingerprint,) = await self._paced_sketcher.fingerprints(documents)
         return await self.index.similar(fingerprint, document, most)
 
     def document(
@@ -204,9 +212,11 @@ class NearDupDetector:
         """
         if not has_words(document.text):
             return unchecked("no-text")
+        vectors = self._ask_vectors([document])  # before the lock, so that the embedder gets many texts together
         async with self._sketch_order:
-            await self._learn_of_new_sources([document])
-            (fingerprint,) = await self._paced_sketcher.fingerprints([document])
+            documents = await asyncio.gather(*vectors) or [document]
+            await self._learn_of_new_sources(documents)
+            (fingerprint,) = await self._paced_sketcher.fingerprints(documents)
         # From here nothing is awaited until the check is in the store's queue. So the order of calls is kept.
         verdict = await self._check(document, fingerprint)
         await self._advance([document])
@@ -216,6 +226,7 @@ class NearDupDetector:
         """Return the verdicts that ``check`` would give one after the other. The documents go to the store together."""
         # Tasks start in this order, and none waits for anything before its check is in the store's queue.
         checks: list[asyncio.Task[Verdict]] = []
+        documents = await asyncio.gather(*self._ask_vectors(documents)) or documents
         await self._learn_of_new_sources(documents)
         for group in grouped(documents):
             for document, fingerprint in zip(group, await self._paced_sketcher.fingerprints(group), strict=True):
@@ -276,6 +287,10 @@ class NearDupDetector:
     async def finish(self, *, all_over: bool = False) -> None:
         """End the events that are over. With ``all_over`` no document follows, so end all events. Never raises."""
         await self._unless_store_fails(self.stories.finish(all_over=all_over))
+
+    def _ask_vectors(self, documents: Sequence[Document]) -> list[asyncio.Future[Document]]:
+        """Ask the user's embedder for documents with their vectors. There are none without an embedder."""
+        return [] if self.embedding is None else list(map(self.embedding.ask, documents))
 
     async def _check(self, document: Document, fingerprint: Fingerprint) -> Verdict:
         if not has_words(document.text):

@@ -67,6 +67,7 @@ class Document:
     canonical: str = ""  # the url that the page gives as its own, if it is of the same source
     counted_at: float | None = None  # when it counts for events, in Unix seconds; None if that is ``seen_at``
     sketch: bytes = field(default=b"", repr=False, compare=False)  # of the text, if a worker made it: ``sketch.ahead``
+    vector: bytes = field(default=b"", repr=False, compare=False)  # of ``NEARDUP_EMBEDDER``, see ``evidence.vectors``
 
     @property
     def link(self) -> str:
@@ -101,6 +102,7 @@ class Fingerprint:
     figures: bytes = b""  # packed, see evidence.figures
     topic: bytes = b""  # packed, see evidence.topic
     names: bytes = b""  # packed, see evidence.names
+    vector: bytes = b""  # packed, see evidence.vectors; empty without ``NEARDUP_EMBEDDER``
     specifics: bytes = b""  # packed, see evidence.templates
     titles: bytes = b""  # terms of the title, packed, see evidence.titles
     article_hash: bytes = bytes(4)  # of source and article number, zeros if it has none

@@ -302,6 +302,8 @@ class NearDupPipeline(Component):
         lines = [f"\n  {line}" for step, times in steps.items() if (line := times.line(step))]
         if lines:
             logger.info("Time taken:%s", "".join(lines))
+        if (embedding := self.detector.embedding) is not None:
+            self.set_stat("embed/failures", embedding.failures)
         for step, times in steps.items():
             for name, value in times.summary().items():
                 self.set_stat(f"{step}/{name}", value)

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from zoneinfo import ZoneInfo
 
 from scrapy_neardup import checks
@@ -20,6 +20,9 @@ from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import preset_with
 from scrapy_neardup.stories import ALLOWED_RULES
 from scrapy_neardup.stories.rules import MIN_SOURCES
+
+if TYPE_CHECKING:
+    from scrapy_neardup.embedding import Embedding
 
 PREFIX = "NEARDUP_"
 
@@ -230,6 +233,17 @@ class NearDupSettings:
     """How long to wait for the store. After that it counts as lost: until it is back, items pass at full speed as
     ``unchecked`` with the reason ``store-unavailable``."""
 
+    embedder: str | None = _setting(
+        None, checks.optional(checks.matching(r"\w+(\.\w+)+", "the import path of a callable or class, or None"))
+    )
+    """A language model of your own, which helps to find reports of one event in other words and in other languages: the
+    import path of a callable ``embed(texts: list[str])`` that returns an array with a row for each text, or of a class
+    with such a method. It runs in one worker process for each crawl. See docs/howto/embedder.md."""
+
+    embed_timeout: float = _setting(10.0, checks.number(float, 0.01, 3600, unit=" seconds"))
+    """Seconds that ``NEARDUP_EMBEDDER`` may take for up to 16 texts. If it takes longer, or if it fails, documents are
+    judged without it. If it took longer, it is not asked for a minute."""
+
     event_rule: str = _setting("sources", checks.matching(r"[\w.]+", ALLOWED_RULES))
     """The rule that makes a story an event: ``'sources'`` (many new independent sources within an hour), ``'count'``
     (more than 15 items within 4 hours), or the import path of your own. See docs/events.md#rules."""
@@ -366,6 +380,14 @@ class NearDupSettings:
         if not preset.is_of_text_alone:
             return None
         return Sketching(FACTORY, ahead_options(preset, min_words=self.min_words, figures=self.keep_updates))
+
+    def embedding(self) -> Embedding | None:
+        """Return the user's language model, or None. Raise SettingsError if it does not work."""
+        if self.embedder is None or not self.resolved_preset().topic_terms:
+            return None
+        from scrapy_neardup.embedding import shared_embedding
+
+        return shared_embedding(self.embedder, self.embed_timeout)
 
     def sketch_options(self) -> SketchOptions:
         """Return the arguments of a sketcher besides the preset."""

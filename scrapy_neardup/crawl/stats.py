@@ -19,6 +19,8 @@ STATS = {
     " without its wait for a worker",
     "sketch/ms_<figure>": "the same for the sketch of a text",
     "check/ms_<figure>": "the same for a check by the store, from request to answer",
+    "embed/ms_<figure>": "the same for a text that ``NEARDUP_EMBEDDER`` embeds",
+    "embed/failures": "documents that were judged without a vector because ``NEARDUP_EMBEDDER`` failed",
     "errors": "errors of scrapy-neardup itself, which lose no item: please report the trace in the log",
     "store/errors": "items for which the store gave no answer",
     "time_errors": "items whose time cannot be read",

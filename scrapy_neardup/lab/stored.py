@@ -82,7 +82,8 @@ def named_document(
 def as_stored(detector: NearDupDetector, given: Given) -> StoredDocument:
     """Return a document as a store would keep it. It is not registered."""
     document = detector.document(given.text, url=given.url, title=given.title)
-    fingerprint = detector.sketcher.fingerprint(document)
+    embedding = detector.embedding
+    fingerprint = detector.sketcher.fingerprint(embedding.with_vector(document) if embedding else document)
     return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), given.text, fingerprint)
 
 

@@ -50,7 +50,10 @@ RECORD = PackedFields(
     },
     VERSION,
 )
-_VALUES = attrgetter(*RECORD.fields)
+RECORD_WITH_VECTOR = PackedFields("record", {**RECORD.fields, "vector": "H*"}, VERSION | 0x80)
+"""A record with a vector. Without ``NEARDUP_EMBEDDER`` no record has one, and none is a byte longer for it."""
+
+_VALUES, _VALUES_WITH_VECTOR = attrgetter(*RECORD.fields), attrgetter(*RECORD_WITH_VECTOR.fields)
 
 
 @dataclass(slots=True)  # not frozen: a check makes a dozen, and that takes three times as long
@@ -93,6 +96,7 @@ class Record:
     original_url: bytes = b""  # of a copy
     original_title: bytes = b""
     run: int = 0
+    vector: bytes = b""
     tells_title: bool = False  # whether the text says what the title says; known of a new document only, and not packed
 
     @property
@@ -108,13 +112,16 @@ class Record:
         return (self.url, self.title) if self.original == key else (self.original_url, self.original_title)
 
     def pack(self) -> bytes:
+        if self.vector:
+            return RECORD_WITH_VECTOR.pack(*_VALUES_WITH_VECTOR(self))
         return RECORD.pack(*_VALUES(self))
 
 
 def read_record(data: bytes) -> Record | None:
     """Return a record, or None for bytes that are not a record of this version: they are not a candidate."""
+    fields = RECORD_WITH_VECTOR if data.startswith(RECORD_WITH_VECTOR.prefix) else RECORD
     try:
-        return Record(*RECORD.unpack_whole(data))  # type: ignore[arg-type]  # in the order and types of RECORD
+        return Record(*fields.unpack_whole(data))  # type: ignore[arg-type]  # in the order and types of the fields
     except StoreError:
         return None
 
@@ -146,6 +153,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
         url=cut_to_bytes(document.link, MAX_URL_BYTES),
         title=cut_to_bytes(document.title, MAX_TITLE_BYTES),
         run=run,
+        vector=fingerprint.vector,
         tells_title=fingerprint.tells_title,
     )
 

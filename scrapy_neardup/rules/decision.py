@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -13,7 +14,9 @@ from scrapy_neardup.evidence.figure_changes import changed_figures
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.titles import SAME_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import topic_cosine
+from scrapy_neardup.evidence.vectors import UNITING_MEANING, mean_meaning
 from scrapy_neardup.records.documents import IS_DROPPED, Record
+from scrapy_neardup.rules.meaning import meaning_of
 from scrapy_neardup.rules.policy import NEVER_DROPPED, Policy
 from scrapy_neardup.rules.scoring import (
     CandidateState,
@@ -178,6 +181,7 @@ def link_record(
         original=old.original,
         story=old.story,
         candidate=candidate,
+        vector=record.vector or old.vector,
         original_url=original_url,
         original_title=original_title,
     )
@@ -251,12 +255,15 @@ def _unites(new: Record, match: Record, other: Record, alive: Iterable[ScoredCan
     alone join no stories: one page that lists the names of two events would.
     """
     same_source, threshold = is_same_source(new, other), policy.topic_threshold + UNITING_EXTRA
-    if not related_topic_score(new.topic, other.topic, other.first_topic, same_source, threshold):
+    topics, meaning = (new.topic, other.topic, other.first_topic), meaning_of(new, other)
+    if not related_topic_score(*topics, same_source, threshold, meaning=meaning):
         return False
     own, others = (
-        [each.record.topic for each in alive if each.record.story == story] for story in (match.story, other.story)
+        [each.record for each in alive if each.record.story == story] for story in (match.story, other.story)
     )
+    pairs = list(itertools.product(own, others))
+    if mean_meaning((one.vector, another.vector) for one, another in pairs) >= UNITING_MEANING:
+        return True
     if are_two_languages(new, match):
-        own = [new.topic]
-    cosines = [topic_cosine(one, another) for one in own for another in others]
-    return sum(cosines) >= UNITING_COSINE * len(cosines)
+        pairs = [(new, another) for another in others]
+    return sum(topic_cosine(one.topic, another.topic) for one, another in pairs) >= UNITING_COSINE * len(pairs)

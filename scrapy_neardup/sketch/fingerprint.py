@@ -22,6 +22,7 @@ from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.templates import find_specifics
 from scrapy_neardup.evidence.titles import edition_of, pack_terms, terms_of
 from scrapy_neardup.evidence.topic import LEAD_WORDS, TopicWeights, read_lead, tells_title
+from scrapy_neardup.evidence.vectors import VectorMeans
 from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.place import NO_ARTICLE, NO_SOURCE, Place
 from scrapy_neardup.sketch.signatures import UNSIGNED, SignedText, signer_for
@@ -110,6 +111,7 @@ class Sketcher:
         self.timings = Timings()
         self._sources = SourceBoilerplate()
         self.topics = TopicWeights(preset.topic_terms) if preset.topic_terms else None
+        self.vector_means = VectorMeans()
         self._signer = signer_for(preset)
         if frequencies is not None:
             self._signer.frequencies = frequencies
@@ -190,6 +192,8 @@ class Sketcher:
             keys.append(xxhash.xxh32_intdigest(article_hash, _ARTICLE_KEY_SEED))
         topic, topic_keys = self.topics.topic(sketch.lead, terms) if self.topics else (b"", ())
         names, name_keys = self._names(document, sketch) if topic else (b"", ())
+        language = packed_language(document.language)
+        vector = self.vector_means.centred(document.vector, language, source_hash)
         return Fingerprint(
             signature=sketch.signed.signature,
             size=sketch.signed.size,
@@ -204,11 +208,12 @@ class Sketcher:
             figures=sketch.figures,
             topic=topic,
             names=names,
+            vector=vector if topic else b"",
             specifics=sketch.specifics,
             titles=pack_terms(terms) if self.preset.guarded else b"",
             edition=edition_of(document.title) if self.preset.guarded else 0,
             article_hash=article_hash,
-            language=_packed_language(document.language),
+            language=language,
             is_boilerplate=is_boilerplate,
             own_parts=sketch.left_out.own_parts,
             tells_title=tells_title(sketch.lead, terms),
@@ -357,7 +362,8 @@ class Sketcher:
         return [specifics for group in together for specifics in find_specifics(group)]
 
 
-def _packed_language(code: str) -> bytes:
+def packed_language(code: str) -> bytes:
+    """Return the two letters of an ISO 639-1 code, zeros for any other."""
     packed = code.encode("ascii", "ignore")[:2]
     return packed if len(packed) == 2 else bytes(2)
 

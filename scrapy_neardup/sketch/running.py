@@ -16,7 +16,7 @@ from scrapy_neardup.contracts import EVERYWHERE, KnownBoilerplate, LearnedStore
 from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint
 from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.ahead import unpack_sketch
-from scrapy_neardup.sketch.fingerprint import Sketcher
+from scrapy_neardup.sketch.fingerprint import Sketcher, packed_language
 from scrapy_neardup.sketch.place import source_hash
 
 logger = logging.getLogger(__name__)
@@ -99,6 +99,7 @@ class Knowledge:
         self._lock = sketcher.lock
         self._frequencies = sketcher.all_frequencies
         self._boilerplate = sketcher.boilerplate
+        self._means = sketcher.vector_means
         self._store = store
 
     @property
@@ -107,13 +108,25 @@ class Knowledge:
 
     @property
     def boilerplate_is_due(self) -> bool:
-        return self._boilerplate is not None and self._boilerplate.pending >= _SHARED_TOGETHER
+        """Return whether the store should know of boilerplate, or of mean vectors."""
+        is_due = self._boilerplate is not None and self._boilerplate.pending >= _SHARED_TOGETHER
+        return is_due or self._means.is_pending
+
+    def end_means(self) -> None:
+        """Make what was learned of mean vectors ready to be shared, also if it is little."""
+        with self._lock:
+            self._means.seal()
+
+    def keys_of_means(self) -> list[bytes]:
+        """Return the keys of the means that a document without a language needs."""
+        return self._means.unmet([packed_language("")])
 
     def new_sources(self, documents: Iterable[Document]) -> list[bytes]:
-        """Return the hashes of sources that this process has not met before."""
+        """Return the hashes of sources that this process has not met before, and the keys of new languages' means."""
         if self._boilerplate is None:
             return []
-        return list(self._boilerplate.unmet(source_hash(each.source) for each in documents if each.source))
+        sources = self._boilerplate.unmet(source_hash(each.source) for each in documents if each.source)
+        return [*sources, *self._means.unmet(packed_language(each.language) for each in documents if each.vector)]
 
     def discard_unshared(self) -> None:
         """Do not share with the store the counts and lines that it does not know yet."""
@@ -122,6 +135,8 @@ class Knowledge:
                 frequencies.take_pending()
             if self._boilerplate is not None:
                 self._boilerplate.take_pending()
+            self._means.seal()
+            self._means.take_pending()
 
     async def share_frequencies(self, *, all_of_them: bool = False) -> None:
         """Add what was counted here to the store's sums, and go on with these sums.
@@ -147,21 +162,22 @@ class Knowledge:
             logger.warning("Document frequencies cannot be read: %s", error)
 
     async def share_boilerplate(self, new_sources: Iterable[bytes] = ()) -> None:
-        """Add the boilerplate found here to the store, and take over what other processes found.
+        """Add the boilerplate and the mean vectors found here to the store, and take over what other processes found.
 
-        With ``new_sources`` take over the boilerplate of these sources. Without them, take over the lines that are
-        boilerplate everywhere.
+        With ``new_sources`` take over the boilerplate and the means under these keys. Without them, take over the lines
+        that are boilerplate everywhere.
         """
         if self._boilerplate is None:
             return
         with self._lock:
-            pending = self._boilerplate.take_pending()
+            pending, means = self._boilerplate.take_pending(), self._means.take_pending()
         asked = {source: KnownBoilerplate() for source in new_sources or [EVERYWHERE]}
         try:
-            found = await self._store.exchange_boilerplate(asked | pending)
+            found = await self._store.exchange_boilerplate(asked | pending | means)
         except BaseException:
             with self._lock:
                 self._boilerplate.give_back(pending)
+                self._means.give_back(means)
             raise
         with self._lock:
-            self._boilerplate.merge(found)
+            self._boilerplate.merge(self._means.merge(found))

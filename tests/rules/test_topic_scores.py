@@ -19,6 +19,7 @@ from scrapy_neardup.evidence.topic import (
     topic_score,
 )
 from scrapy_neardup.rules.scoring import SAME_SOURCE_EXTRA, related_topic_score
+from scrapy_neardup.rules.trace import Trace
 
 _TERMS = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=40, unique_by=lambda term: term[0])
 TOPICS = _TERMS.map(lambda terms: b"".join(struct.pack(">H", slot + TITLE_BIT * titled) for slot, titled in terms))
@@ -100,3 +101,18 @@ def test_damaged_topics_have_scores_too(topics: tuple[bytes, bytes], same_source
     assert 0.0 <= topic_score(one, other) <= 1.0 + 1e-12
     assert 0.0 <= topic_cosine(one, other) <= 1.0 + 1e-12
     assert 0.0 <= related_topic_score(one, other, one, same_source, 0.16) <= 1.0 + 1e-12
+
+
+def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
+    one, trace = topic("ABcdefgh"), Trace()
+    other = topic("ABcdeuvw")
+    plain = related_topic_score(one, other, b"", False, 0.0)
+    score = related_topic_score(one, other, b"", False, 0.0, trace, 0.6)
+    assert score == pytest.approx(plain + 0.125)
+    assert f"score of the terms {plain:.3f}, and +0.125 for vectors with a cosine of 0.60" in trace.lines
+
+
+def test_a_document_that_means_nearly_the_same_need_not_resemble_the_first_one() -> None:
+    one, far = topic("ABcdefgh"), topic("IJklmnop")
+    assert related_topic_score(one, one, far, False, 0.28, meaning=0.4) == 0.0
+    assert related_topic_score(one, one, far, False, 0.28, meaning=0.6) > 0.28

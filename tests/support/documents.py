@@ -105,6 +105,8 @@ class Article:
     number: str = ""  # of the article, in its source
     language: str = ""
     edition: int = 0
+    names: str = ""  # one letter a name in one alphabet
+    vector: tuple[int, ...] = ()  # packed as signed bytes
     serial: int = -1
 
     def __post_init__(self) -> None:
@@ -135,6 +137,9 @@ class Article:
             band_keys=band_keys(signature),
             topic_keys=tuple(key_of("term", term) for term in self.topic.lower()[:KEYS]),
             topic=topic(self.topic),
+            name_keys=tuple(key_of("name", name) for name in self.names[:4]),
+            names=headline(self.names),
+            vector=struct.pack(f"{len(self.vector)}b", *self.vector),
             specifics=self.specifics,
             figures=figures(self.figures),
             titles=headline(self.headline),

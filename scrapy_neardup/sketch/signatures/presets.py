@@ -71,11 +71,11 @@ class Preset:
     event_rule: str = "sources"
     seed: int = 1
 
-    def config(self, *, by_source: bool = False, records: tuple[int, ...] = ()) -> str:
+    def config(self, *, by_source: bool = False, records: tuple[int, ...] = (), embedder: str = "") -> str:
         """Return a hash, 8 hexadecimal digits, of all parameters that change a fingerprint.
 
         It is part of every key of a store. ``records`` are the versions of what the store keeps, so that two versions
-        of this package never read each other's records.
+        of this package never read each other's records. ``embedder`` names the model that vectors are made by, if any.
         """
         decisive = asdict(self)
         # Thresholds change the verdict on two fingerprints, but never a fingerprint.
@@ -88,6 +88,8 @@ class Preset:
             decisive["reference"] = load_reference(self.reference).digest  # the content of the file, not its path
         decisive |= {"normaliser": NORMALISER, "lane_bytes": 1, "scheme": "affine32", "by_source": by_source}
         decisive["records"] = records
+        if embedder:
+            decisive["embedder"] = embedder
         return xxhash.xxh32_hexdigest(repr(sorted(decisive.items())).encode())
 
     @property

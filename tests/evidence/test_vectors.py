@@ -1,0 +1,121 @@
+"""Vectors: how they are packed, centred and compared, and what a mean vector costs an attacker."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from embedders import DIMENSIONS, by_first_word, vector_of
+
+from scrapy_neardup.contracts import KnownBoilerplate
+from scrapy_neardup.evidence.vectors import (
+    BLOCK,
+    FEWEST_DOCUMENTS,
+    LEAD_WORDS,
+    MOST_OF_SOURCE,
+    VectorMeans,
+    meaning_cosine,
+    pack_raw,
+    text_to_embed,
+)
+
+ENGLISH, GERMAN = b"en", b"de"
+
+
+def raw(word: str) -> bytes:
+    (packed,) = pack_raw(by_first_word([word]), 1)
+    return packed
+
+
+def learned(count: int, language: bytes = ENGLISH) -> VectorMeans:
+    """Return means that have learned from documents with a meaning and a source each."""
+    means = VectorMeans()
+    for number in range(count):
+        means.centred(raw(f"other{number}"), language, number.to_bytes(4, "big"))
+    return means
+
+
+def test_title_and_first_words_are_embedded() -> None:
+    words = [f"w{number}" for number in range(LEAD_WORDS + 5)]
+    assert text_to_embed("Title", "\n".join(words)) == f"Title\n{' '.join(words[:LEAD_WORDS])}"
+
+
+def test_cosines_of_unrelated_texts_are_near_zero_although_all_vectors_are_alike() -> None:
+    one, other = vector_of("ferry"), vector_of("market")
+    assert one @ other / np.linalg.norm(one) / np.linalg.norm(other) > 0.7
+    means = learned(200)
+    ferry, market, again = (means.centred(raw(each), ENGLISH, b"site") for each in ("ferry", "market", "ferry"))
+    cosine, same = meaning_cosine(ferry, market), meaning_cosine(ferry, again)
+    assert cosine is not None
+    assert abs(cosine) < 0.35
+    assert same is not None
+    assert same > 0.99
+    assert len(ferry) == DIMENSIONS  # a byte a dimension
+
+
+def test_without_a_vector_or_with_another_dimension_there_is_no_cosine() -> None:
+    assert meaning_cosine(b"", b"\1\2") is None
+    assert meaning_cosine(b"\1\2\3", b"\1\2") is None
+    assert meaning_cosine(b"\0\0", b"\1\2") is None
+
+
+def test_the_first_documents_have_no_vector_because_nothing_is_known_of_the_mean() -> None:
+    means = learned(FEWEST_DOCUMENTS - 1)
+    assert means.centred(raw("ferry"), ENGLISH, b"site") == b""
+    assert means.centred(raw("ferry"), ENGLISH, b"site") != b""
+
+
+def test_a_source_moves_a_mean_only_a_little() -> None:
+    honest, attacked = learned(BLOCK // 2), learned(BLOCK // 2)
+    for _ in range(1000):
+        attacked.centred(raw("attack"), ENGLISH, b"evil")
+    for _ in range(MOST_OF_SOURCE):
+        honest.centred(raw("attack"), ENGLISH, b"evil")
+    assert attacked.centred(raw("ferry"), ENGLISH, b"site") == honest.centred(raw("ferry"), ENGLISH, b"site")
+
+
+def test_processes_share_means_through_a_store() -> None:
+    one, other = learned(BLOCK), VectorMeans()
+    assert one.is_pending
+    assert other.centred(raw("ferry"), ENGLISH, b"site") == b""
+    asked = other.unmet([ENGLISH, GERMAN])
+    pending = one.take_pending()
+    assert set(pending) < set(asked)
+    assert not one.is_pending
+    rest = other.merge({b"site": KnownBoilerplate(), **{key: pending.get(key, KnownBoilerplate()) for key in asked}})
+    assert rest == {b"site": KnownBoilerplate()}
+    assert other.unmet([ENGLISH, GERMAN]) == []
+    first = meaning_cosine(*(each.centred(raw("ferry"), ENGLISH, b"site") for each in (one, other)))
+    assert first is not None
+    assert first > 0.99
+
+
+def test_a_run_of_few_documents_shares_them_at_its_end() -> None:
+    means = learned(3)
+    assert not means.is_pending
+    means.seal()
+    other = VectorMeans()
+    other.unmet([ENGLISH])
+    other.merge(means.take_pending())
+    assert other.centred(raw("ferry"), ENGLISH, b"site") != b""
+
+
+def test_what_a_store_did_not_take_is_shared_later() -> None:
+    means = learned(BLOCK)
+    pending = means.take_pending()
+    means.give_back(pending)
+    assert means.take_pending() == pending
+
+
+def test_damaged_means_are_left_out() -> None:
+    means = learned(FEWEST_DOCUMENTS)
+    asked = means.unmet([ENGLISH])
+    nan = np.full(DIMENSIONS, np.nan, np.float16).tobytes()
+    means.merge({key: KnownBoilerplate((), (b"", b"odd", nan, b"\0\0\0\0")) for key in asked})
+    vector = means.centred(raw("ferry"), ENGLISH, b"site")
+    assert meaning_cosine(vector, learned(FEWEST_DOCUMENTS).centred(raw("ferry"), ENGLISH, b"site")) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("answer", [None, [1.0, 2.0], [[1.0]], [[1.0, float("nan")]], [[1.0, 2.0]] * 2, [["a", "b"]]])
+def test_an_answer_of_another_form_is_refused(answer: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        pack_raw(answer, 1)

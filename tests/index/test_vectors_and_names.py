@@ -1,0 +1,65 @@
+"""Every store: vectors decide between reports whose topics or names are alike."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import OpenIndex
+from documents import Article, check, topic
+
+from scrapy_neardup.evidence.topic import topic_score
+from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.records.documents import RECORD
+
+NEAR, FAR, OPPOSITE = (100, 100, 0, 0), (0, 0, 100, 100), (-100, -100, 0, 0)
+
+
+@pytest.mark.every_store
+@pytest.mark.parametrize(
+    ("vector", "more", "joins"),
+    [
+        (NEAR, 0.1, True),
+        (FAR, 0.1, False),
+        ((), 0.1, False),
+        (FAR, 0.0, False),
+        ((), 0.0, True),
+        (OPPOSITE, -0.1, False),
+    ],
+)
+async def test_vectors_raise_and_lower_the_score_of_topics(
+    open_index: OpenIndex, store_url: str, vector: tuple[int, ...], more: float, joins: bool
+) -> None:
+    one, other = "ABcdefgh", "ABcdeuvw"
+    index = await open_index(store_url, Policy(topic_threshold=topic_score(topic(one), topic(other)) + more))
+    await check(index, Article("wire", topic=one, vector=NEAR))
+    match = await check(index, Article("own report", topic=other, vector=vector))
+    assert (match is not None) is joins
+
+
+@pytest.mark.every_store
+@pytest.mark.parametrize(
+    ("names", "vector", "joins"),
+    [("abef", NEAR, True), ("abef", FAR, False), ("abef", (), False), ("aefg", NEAR, False)],
+)
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_two_common_names_and_like_vectors_join_two_languages(
+    index: Index, names: str, vector: tuple[int, ...], joins: bool, language: str
+) -> None:
+    await check(index, Article("wire", language="en", topic="ABcdefgh", names="abcd", vector=NEAR))
+    match = await check(index, Article("report", language=language, topic="IJklmnop", names=names, vector=vector))
+    assert (match is not None) is (joins and language == "de")
+
+
+async def test_a_copy_without_a_vector_takes_that_of_its_match(index: Index) -> None:
+    wire = Article("wire", vector=NEAR)
+    await check(index, wire)
+    await check(index, Article("copy", like="wire", equal=110))
+    (first, _), (second, _) = [(record.vector, key) for key, record in await index.records()]
+    assert first == second == bytes(each % 256 for each in NEAR)
+
+
+async def test_a_record_without_a_vector_has_not_a_byte_more(index: Index) -> None:
+    await check(index, Article("wire"))
+    ((_, plain),) = await index.records()
+    assert plain.pack()[:1] == RECORD.prefix
+    plain.vector = b"1234"
+    assert plain.pack()[:1] != RECORD.prefix

@@ -1,0 +1,141 @@
+"""NEARDUP_EMBEDDER: vectors come from the user's own model, and a model that fails costs no verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+from embedders import DIMENSIONS
+from newsdesk import START, Newsroom, opened, text
+from other_words import report
+
+from scrapy_neardup import NearDupDetector, NearDupSettings, SettingsError
+from scrapy_neardup.embedding import Embedding
+from scrapy_neardup.evidence.vectors import BLOCK, FEWEST_DOCUMENTS
+
+NAMES = "Aldermoor Brandreth Calverley Dunstable Everleigh"
+MODEL = "embedders.Model"
+
+
+async def learn(room: Newsroom, count: int = FEWEST_DOCUMENTS) -> None:
+    for number in range(count):
+        await publish(room, f"Other{number}", report(f"Name{number} Place{number}", number))
+
+
+async def publish(room: Newsroom, title: str, body: str, language: str = "") -> str:
+    document = room.detector.document(
+        body, url=f"https://{title.lower()}.example/", title=title, seen_at=START, language=language
+    )
+    return (await room.detector.check(document)).status
+
+
+async def vectors(room: Newsroom) -> list[int]:
+    """Return how many bytes the vector of each document has, in the order in which they came."""
+    return [len(record.vector) for _, record in sorted(await room.detector.index.records())]
+
+
+@pytest.mark.every_store
+async def test_documents_keep_their_vectors(store_url: str, namespace: str) -> None:
+    async with opened(store=store_url, namespace=namespace, embedder="embedders.by_first_word") as room:
+        await learn(room)
+        await publish(room, "Ferry", report(NAMES, "ferry"))
+        assert sorted(await vectors(room)) == [0] * FEWEST_DOCUMENTS + [DIMENSIONS]
+
+
+async def test_without_the_setting_no_document_has_a_vector(store_url: str, namespace: str) -> None:
+    async with opened(store=store_url, namespace=namespace) as room:
+        await learn(room, FEWEST_DOCUMENTS + 1)
+        assert room.detector.embedding is None
+        assert set(await vectors(room)) == {0}
+
+
+@pytest.mark.every_store
+async def test_another_run_knows_the_means_from_its_first_document_on(shared_url: str, namespace: str) -> None:
+    settings = {"store": shared_url, "namespace": namespace, "embedder": MODEL}
+    async with opened(**settings) as room:
+        await learn(room, BLOCK)
+    async with opened(**settings, run="next") as room:
+        await publish(room, "Ferry", report(NAMES, "ferry"))
+        assert (await vectors(room)).count(0) == FEWEST_DOCUMENTS
+
+
+async def test_models_of_two_versions_never_meet(shared_url: str, namespace: str) -> None:
+    found = []
+    for embedder in (MODEL, "embedders.NewerModel", MODEL, None):
+        async with opened(store=shared_url, namespace=namespace, embedder=embedder, run=str(len(found))) as room:
+            found.append(await publish(room, "Ferry", text("ferry")))
+    assert found == ["original", "original", "duplicate", "original"]
+
+
+def test_path_dimension_and_version_name_a_model() -> None:
+    embedding = Embedding(MODEL, 10.0)
+    assert embedding.identity == f"{MODEL} {DIMENSIONS} 7"
+    embedding.close()
+
+
+@pytest.mark.parametrize(
+    ("title", "why"),
+    [
+        ("Fail", "ConnectionError: the service is away"),
+        ("Wrong", r"must return one row of 2 to 4096 numbers"),
+        ("Hang", r"no answer within NEARDUP_EMBED_TIMEOUT = 0.5 s"),
+        ("End", "ended with exit status 3"),
+    ],
+)
+async def test_a_failing_model_costs_no_verdict_and_is_told_once(
+    title: str, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(store="memory://", embedder=MODEL, embed_timeout=0.5) as room:
+        assert room.detector.embedding is not None
+        embedding = room.detector.embedding = Embedding(MODEL, 0.5)
+        with caplog.at_level(logging.WARNING):
+            assert await publish(room, title, text("ferry")) == "original"
+            assert await publish(room, f"{title} again", text("ferry")) == "duplicate"
+        embedding.close()
+    (message,) = [each.getMessage() for each in caplog.records if "NEARDUP_EMBEDDER" in each.getMessage()]
+    assert why.replace(r"\.", ".") in message
+    assert embedding.failures == 2
+
+
+async def test_after_a_pause_a_model_that_was_late_is_asked_again() -> None:
+    now = [0.0]
+    embedding = Embedding(MODEL, 0.5, clock=lambda: now[0])
+    assert embedding.submit("Hang").result(30) == b""
+    assert embedding.submit("Ferry").result(30) == b""
+    now[0] = 61.0
+    assert len(embedding.submit("Ferry").result(30)) == 2 * DIMENSIONS
+    embedding.close()
+
+
+def test_a_text_that_was_embedded_is_not_sent_again() -> None:
+    embedding = Embedding(MODEL, 10.0)
+    first = embedding.submit("Ferry").result(30)
+    embedding.close()
+    assert embedding.submit("Ferry").result(30) == first != b""
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("embedders.nothing", "has no attribute 'nothing'"),
+        ("no_such_module.embed", "No module named 'no_such_module'"),
+        ("embedders.broken", "RuntimeError: no model file"),
+        ("embedders.DIMENSIONS", "must be the import path"),
+    ],
+)
+def test_an_embedder_that_does_not_work_stops_the_start(path: str, why: str) -> None:
+    with pytest.raises(SettingsError, match="NEARDUP_EMBEDDER") as raised:
+        NearDupDetector(NearDupSettings(store="memory://", embedder=path))
+    assert why in str(raised.value)
+
+
+async def test_checks_keep_the_order_of_their_calls() -> None:
+    async with opened(store="memory://", embedder=MODEL) as room:
+        documents = [
+            room.detector.document(text("ferry"), url=f"https://s{number}.example/", title=f"T{number}", seen_at=START)
+            for number in range(40)
+        ]
+        verdicts = await asyncio.gather(*map(room.detector.check, documents))
+        assert [each.status for each in verdicts] == ["original"] + ["duplicate"] * 39
+        assert {each.original for each in verdicts[1:]} == {documents[0].id}
