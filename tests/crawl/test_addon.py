@@ -12,7 +12,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import BaseSettings, Settings
 
 from scrapy_neardup import Addon, CapturePipeline, NearDupPipeline, NearDupSpiderMiddleware
-from scrapy_neardup.addon import ITEMS_AT_ONCE
+from scrapy_neardup.addon import EXPORTERS, ITEMS_AT_ONCE
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware
 
 pytestmark = pytest.mark.versions
@@ -25,6 +25,7 @@ OURS = {
     "DOWNLOADER_MIDDLEWARES": {NearDupDownloaderMiddleware: 1},
     "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: 10},
     "ITEM_PIPELINES": {CapturePipeline: 1, NearDupPipeline: 300},
+    "FEED_EXPORTERS": EXPORTERS,
 }
 
 
@@ -52,6 +53,7 @@ def test_a_place_given_by_class_stays(order: int | None) -> None:
         "DOWNLOADER_MIDDLEWARES": {NearDupDownloaderMiddleware: order},
         "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: order},
         "ITEM_PIPELINES": {NearDupPipeline: order, CapturePipeline: order},
+        "FEED_EXPORTERS": {"xml": "news.OwnExporter", "csv": None},
     }
     before, after = written(given)
     assert after == {**before, "CONCURRENT_ITEMS": ITEMS_AT_ONCE}
