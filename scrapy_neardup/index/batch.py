@@ -99,6 +99,7 @@ class Batch:
         self._shared = set[int]()  # look-up keys of several documents
         self._posted: dict[int, list[tuple[int, bytes]]] = {}  # generations and postings by shared key
         self._versions: dict[int, bytes] = {}  # of the generations with documents of this batch
+        self._token, self._commits = secrets.token_bytes(6), 0  # a version is both together
         met = set[int]()
         for new in news:
             self._shared |= met & new.keys.numbers.keys()
@@ -122,7 +123,8 @@ class Batch:
         if self._versions:
             self._add_posted(new)
         new.candidates = find_candidates(new.keys, new.generations, new.key, self._policy.window)
-        own, new.version = new.own, secrets.token_bytes(8)
+        self._commits += 1
+        own, new.version = new.own, self._token + self._commits.to_bytes(2, "big")
         self._versions[own.number] = new.version
         posted = own.number, own.posting_of(new.key)
         for key in new.keys.numbers.keys() & self._shared:
