@@ -19,6 +19,7 @@ from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.rules.meaning import meaning_of
 from scrapy_neardup.rules.policy import NEVER_DROPPED, Policy
 from scrapy_neardup.rules.scoring import (
+    FIRST_COSINE,
     CandidateState,
     ScoredCandidate,
     are_two_languages,
@@ -251,8 +252,9 @@ def _unites(new: Record, match: Record, other: Record, alive: Iterable[ScoredCan
     """Decide whether the story of the match and that of another candidate are one, because the document fits both.
 
     All members that the document was compared with count, so that a digest in one story does not unite it with
-    others. In another language the document itself stands for the members of its story, which share no terms. Names
-    alone join no stories: one page that lists the names of two events would.
+    others. So must the first documents of both, because somebody could write many members that fit both stories. In
+    another language the document itself stands for the members of its story, which share no terms. Names alone join no
+    stories: one page that lists the names of two events would.
     """
     same_source, threshold = is_same_source(new, other), policy.topic_threshold + UNITING_EXTRA
     topics, meaning = (new.topic, other.topic, other.first_topic), meaning_of(new, other)
@@ -266,4 +268,6 @@ def _unites(new: Record, match: Record, other: Record, alive: Iterable[ScoredCan
         return True
     if are_two_languages(new, match):
         pairs = [(new, another) for another in others]
+    elif topic_cosine(match.first_topic or match.topic, other.first_topic or other.topic) < FIRST_COSINE:
+        return False
     return sum(topic_cosine(one.topic, another.topic) for one, another in pairs) >= UNITING_COSINE * len(pairs)
