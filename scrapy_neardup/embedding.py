@@ -21,12 +21,11 @@ from functools import lru_cache
 from math import inf
 from typing import Any
 
-from scrapy_neardup.content.extractors import explain_failure
 from scrapy_neardup.content.worker import TEXTS, Sketching, WorkerOptions, encode
 from scrapy_neardup.content.worker_process import STARTUP_SECONDS, WorkerProcess, in_this_loop
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.vectors import pack_raw, text_to_embed
-from scrapy_neardup.exceptions import ExtractionError, SettingsError
+from scrapy_neardup.exceptions import ExtractionError, SettingsError, explain_failure
 from scrapy_neardup.imports import load_callable
 from scrapy_neardup.timings import Timings
 

@@ -34,3 +34,7 @@ class ExtractionError(NearDupError):
 
 class InputError(NearDupError, ValueError):
     """A line or file that was given to a command cannot be used. The message names the file and the line."""
+
+
+def explain_failure(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

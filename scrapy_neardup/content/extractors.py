@@ -74,15 +74,6 @@ def checked_text(text: object, most_characters: int) -> str:
     return text[:MOST_CHARACTERS]
 
 
-def explain_failure(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
-def explain_memory_limit(most: int | None) -> str:
-    """Return the end of a message about a page that took, or may have taken, too much memory."""
-    return f"; a worker process may take NEARDUP_EXTRACT_MEMORY = {most} bytes" if most is not None else ""
-
-
 def is_built_in(name: str) -> bool:
     """Decide whether the extractor is one of this package. Their answer does not depend on the url of a page."""
     return name in BUILT_IN

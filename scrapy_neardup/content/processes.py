@@ -24,14 +24,13 @@ from scrapy_neardup.content.extractors import (
     MOST_MEMORY,
     Extracted,
     Undecoded,
-    explain_failure,
     is_built_in,
     load_extractor,
 )
 from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.content.worker import BYTES, TEXT, TEXTS, Sketching, WorkerOptions, decode, encode
 from scrapy_neardup.content.worker_process import GONE_SECONDS, TimeBudget, WorkerProcess, in_this_loop
-from scrapy_neardup.exceptions import ExtractionError
+from scrapy_neardup.exceptions import ExtractionError, explain_failure
 from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:

@@ -12,11 +12,10 @@ from scrapy_neardup.content.extractors import (
     Extractor,
     Undecoded,
     checked_text,
-    explain_failure,
 )
 from scrapy_neardup.content.head import decode_as
 from scrapy_neardup.content.worker_process import in_this_loop
-from scrapy_neardup.exceptions import ExtractionError
+from scrapy_neardup.exceptions import ExtractionError, explain_failure
 from scrapy_neardup.timings import Timings
 
 _MOST_STUCK = 4  # threads

@@ -26,12 +26,11 @@ from typing import BinaryIO, NamedTuple, NoReturn, TypeAlias, TypeVar
 from scrapy_neardup.content.extractors import (
     Extractor,
     checked_text,
-    explain_failure,
-    explain_memory_limit,
     is_built_in,
     load_extractor,
 )
 from scrapy_neardup.content.head import declared_encoding, decode_as
+from scrapy_neardup.exceptions import explain_failure
 from scrapy_neardup.imports import load_callable
 
 R = TypeVar("R")
@@ -108,6 +107,11 @@ def encode(text: str) -> bytes:
 
 def decode(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
+
+
+def explain_memory_limit(most: int | None) -> str:
+    """Return the end of a message about a page that took, or may have taken, too much memory."""
+    return f"; a worker process may take NEARDUP_EXTRACT_MEMORY = {most} bytes" if most is not None else ""
 
 
 def main() -> None:

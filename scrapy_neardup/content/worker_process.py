@@ -19,8 +19,17 @@ from contextlib import suppress
 from math import inf
 from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar, cast
 
-from scrapy_neardup.content.extractors import Extracted, explain_memory_limit
-from scrapy_neardup.content.worker import FAILED, LATE, WorkerOptions, decode, encode, receive, send
+from scrapy_neardup.content.extractors import Extracted
+from scrapy_neardup.content.worker import (
+    FAILED,
+    LATE,
+    WorkerOptions,
+    decode,
+    encode,
+    explain_memory_limit,
+    receive,
+    send,
+)
 from scrapy_neardup.exceptions import ExtractionError
 
 T = TypeVar("T")

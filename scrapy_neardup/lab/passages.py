@@ -30,6 +30,9 @@ def left_out(sketcher: Sketcher, body: Body) -> Iterator[OmittedLine]:
     """Yield the lines of a text that do not enter its fingerprint."""
     for line in body.short:
         yield OmittedLine(line.text, f"{counted(line.words, 'word')}, under {sketcher.preset.min_block_words}")
+    for line in body.lines:
+        if line.key in body.boilerplate:
+            yield OmittedLine(line.text, "boilerplate: in several different stories")
 
 
 def cut_passages(sketcher: Sketcher, body: Body, other: Body) -> list[tuple[bool, Passage]]:

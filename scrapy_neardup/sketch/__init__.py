@@ -1,5 +1,6 @@
 """Make the fingerprint of a main content: tokens, boilerplate, shingles, signature, band keys and figures."""
 
+from scrapy_neardup.evidence.boilerplate import BoilerplateGuard
 from scrapy_neardup.sketch.ahead import FACTORY, ahead_options
 from scrapy_neardup.sketch.fingerprint import Sketcher, SketchOptions
 from scrapy_neardup.sketch.place import page_hash, source_hash
@@ -11,6 +12,7 @@ __all__ = [
     "FACTORY",
     "PRESETS",
     "Body",
+    "BoilerplateGuard",
     "Preset",
     "SketchOptions",
     "Sketcher",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from scrapy_neardup.evidence.boilerplate import Trace
 from scrapy_neardup.records.packing import PackedFields
 from scrapy_neardup.sketch.fingerprint import LeftOut, Sketcher, TextSketch
 from scrapy_neardup.sketch.signatures import SignedText
@@ -23,7 +24,7 @@ FACTORY = f"{__name__}.sketch_ahead"
 _MOST_CHARACTERS = 65_536  # that are sketched together
 
 _STRINGS = "signature", "figures", "specifics", "lead", "names"
-_ARRAYS = "lines", "band_keys", "sample_keys", "words"
+_ARRAYS = "lines", "band_keys", "sample_keys", "words", "samples", "owners"
 _SKETCH = PackedFields(
     "packed sketch",
     {"milliseconds": "d", "size": "I", "text_hash": "8s", **dict.fromkeys((*_STRINGS, *_ARRAYS), "I*")},
@@ -58,9 +59,9 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
 
 def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
     """Pack a sketch for ``unpack_sketch`` on the same machine."""
-    signed = sketch.signed
+    signed, trace = sketch.signed, sketch.trace
     numbers = [array("I", each) for each in (signed.band_keys, signed.sample_keys)]
-    arrays = array("Q", sketch.lines), *numbers, array("I", sketch.lines.values())
+    arrays = array("Q", trace.lines), *numbers, trace.words, trace.samples, trace.owners
     strings = signed.signature, sketch.figures, sketch.specifics, sketch.lead, sketch.names
     return _SKETCH.pack(milliseconds, signed.size, sketch.text_hash, *strings, *(each.tobytes() for each in arrays))
 
@@ -69,9 +70,9 @@ def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
     """Return the sketch and the milliseconds it took. Raise StoreError for bytes that are no packed sketch."""
     values: Any = _SKETCH.unpack_whole(packed)
     milliseconds, size, text_hash, signature, figures, specifics, lead, names, lines, *numbers = values
-    band_keys, sample_keys, words = (array("I", each) for each in numbers)
+    band_keys, sample_keys, words, samples, owners = (array("I", each) for each in numbers)
     sketch = TextSketch(
-        lines=dict(zip(array("Q", lines), words, strict=True)),
+        trace=Trace({key: place for place, key in enumerate(array("Q", lines))}, words, samples, owners),
         left_out=LeftOut(),
         signed=SignedText(signature, size, tuple(band_keys), tuple(sample_keys)),
         text_hash=text_hash,

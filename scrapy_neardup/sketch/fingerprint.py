@@ -15,6 +15,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
+from scrapy_neardup.evidence.boilerplate import NO_TRACE, BoilerplateGuard, Trace
 from scrapy_neardup.evidence.figures import find_figures, pack_figures
 from scrapy_neardup.evidence.names import LEAD_WORDS as NAMED_WORDS
 from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
@@ -54,7 +55,7 @@ class LeftOut(NamedTuple):
 class TextSketch:
     """The part of a fingerprint that depends only on the text and on which of its lines are boilerplate."""
 
-    lines: dict[int, int]  # words of each line that counts, by its key; none if the preset removes no boilerplate
+    trace: Trace
     left_out: LeftOut
     signed: SignedText
     text_hash: bytes
@@ -69,7 +70,7 @@ class TextRead(NamedTuple):
 
     text: str
     body: Body
-    lines: dict[int, int]  # words of each line that counts, by its key; none if the preset removes no boilerplate
+    trace: Trace
     left_out: LeftOut = LeftOut()
     figures: bytes | None = None  # packed, of all lines; None if they have not been looked for
 
@@ -109,6 +110,7 @@ class Sketcher:
         self.min_words = min_words
         self.figures = figures
         self.timings = Timings()
+        self._boilerplate = BoilerplateGuard()
         self._sources = SourceBoilerplate()
         self.topics = TopicWeights(preset.topic_terms) if preset.topic_terms else None
         self.vector_means = VectorMeans()
@@ -122,8 +124,10 @@ class Sketcher:
         self.whole("any word " * self.min_words)
 
     def body(self, text: str) -> Body:
-        """Return the lines of a main content."""
-        return self.read_texts([text])[0].body
+        """Return the lines of a main content that enter the fingerprint, without known boilerplate."""
+        read = self.read_texts([text])[0]
+        with self.lock:
+            return read.body.without(self._boilerplate.known(read.trace, self.min_words))
 
     def shingle_width(self, body: Body) -> int:
         """Return how many tokens a shingle has in most of the text."""
@@ -285,24 +289,25 @@ class Sketcher:
     def _leave_out(self, text: str, known: TextRead | TextSketch, place: Place | None) -> LeftOut:
         """Learn from a document; return its lines that are boilerplate.
 
-        Lines that are boilerplate everywhere are learned from articles of others. They are left out only if they are at
-        most half of the text, so strangers cannot take a text away by printing its sentences.
+        Lines that are known from articles of others are left out only if they are at most half of the text. So
+        strangers cannot take a text away by printing its sentences.
         """
         if not self.preset.guarded:
             return LeftOut()
+        trace = known.trace
         own: frozenset[int] = frozenset()
         if place is not None and place.source_hash != NO_SOURCE:
+            lines = zip(trace.lines, trace.words, strict=True)
             own = self._sources.learn(
-                *(place.source_hash, place.page, place.article, place.terms, known.lines.items()),
+                *(place.source_hash, place.page, place.article, place.terms, lines),
                 *(partial(self._terms_in_lines, text, known, {}), place.site_terms, place.day),
             )
-        everywhere = self._sources.everywhere(known.lines.keys() - own)
-        if not everywhere:
-            return LeftOut(own)
-        words, of_others = (sum(known.lines[key] for key in keys) for keys in (known.lines.keys() - own, everywhere))
-        if of_others > min(words // 2, words - self.min_words):
+        everywhere = self._sources.everywhere(trace.lines.keys() - own)
+        others = self._boilerplate.learn(trace, self.min_words, own, everywhere)
+        if not everywhere <= others:
             return LeftOut(own, 0, own | everywhere)
-        return LeftOut(own | everywhere, WHOLE_TEXT * (words - of_others) // words)
+        own_parts = WHOLE_TEXT * trace.words_without(own | others) // trace.words_without(own) if others else WHOLE_TEXT
+        return LeftOut(own | others, own_parts)
 
     def _terms_in_lines(
         self, text: str, known: TextRead | TextSketch, terms: dict[int, frozenset[int]], keys: frozenset[int]
@@ -315,8 +320,8 @@ class Sketcher:
     def read_texts(self, texts: Sequence[str]) -> list[TextRead]:
         """Read texts with all their lines."""
         bodies = read_bodies(texts, min_words=self.min_words, min_block_words=self.preset.min_block_words)
-        lines = (body.long_lines if self.preset.guarded else {} for body in bodies)
-        return list(map(TextRead, texts, bodies, lines))
+        traces = (Trace.of(body, self.shingle_width(body)) if self.preset.guarded else NO_TRACE for body in bodies)
+        return list(map(TextRead, texts, bodies, traces))
 
     def sketch_texts(self, texts: Sequence[TextRead]) -> list[TextSketch]:
         """Sketch texts that were read, without their boilerplate."""
@@ -340,7 +345,7 @@ class Sketcher:
         body = read.body.without(read.left_out.of_lead or read.left_out.lines)
         lead = self.lead(body) if signed.signature else b""
         return TextSketch(
-            lines=read.lines,
+            trace=read.trace,
             left_out=read.left_out,
             signed=signed,
             text_hash=read.body.text_hash,

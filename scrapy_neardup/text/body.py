@@ -89,11 +89,6 @@ class Body:
         return self.reading is other.reading and self.all_lines.tokens[1] <= other.all_lines.tokens[0]
 
     @property
-    def long_lines(self) -> dict[int, int]:
-        """Return how many words each line has whose block is long enough to count, by its key."""
-        return dict(zip(self.long.keys.tolist(), self.long.words.tolist(), strict=True))
-
-    @property
     def lines(self) -> list[Line]:
         return self._read(self.long)
 

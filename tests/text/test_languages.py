@@ -227,17 +227,3 @@ def test_entities_are_the_characters_they_stand_for(script: str) -> None:
 def test_a_page_names_its_language(html_: str, language: str) -> None:
     assert read_head(html_).language == language
     assert read_head(html_.encode()).language == language
-
-
-@pytest.mark.parametrize(
-    ("block", "sentences"),
-    [
-        ("The bridge was closed on Monday after the flood. It will be opened again before the summer comes.", 2),
-        ("The bridge was closed on Aug. 27 after J. F. Smith of U.S. Bridges Inc. said so to all of us.", 1),
-        ("The bridge costs 1.5 million and is shown on bridges.example for all who want to see it. No. Yes.", 1),
-        ("橋は閉鎖された。技術者が橋脚にひびを見つけたためである。来月には再び開通する見込みだという。", 3),
-        ("पुल सोमवार को बंद कर दिया गया क्योंकि दो खंभों में दरारें थीं। अगले महीने इसे फिर से सब के लिए खोला जाएगा।", 2),
-    ],
-)
-def test_a_block_is_cut_into_sentences(block: str, sentences: int) -> None:
-    assert len(Sketcher(PRESETS["news"]).body(block).lines) == sentences
