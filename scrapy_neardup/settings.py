@@ -189,7 +189,7 @@ class NearDupSettings:
     ``{"neardup_status": "dup"}``. The default is all tags under their own names."""
 
     extractor: str = _setting("trafilatura", checks.matching(r"[\w.]+", "the name or import path of an extractor"))
-    """What finds the main content of a page: ``'trafilatura'``, ``'resiliparse'`` (three times as fast; run ``pip
+    """What finds the main content of a page: ``'trafilatura'``, ``'resiliparse'`` (six times as fast; run ``pip
     install resiliparse``), or the import path of a callable ``(html: str, url: str) -> str``. It runs outside the
     event loop, once for each response. Verdicts come in the order of the responses.
 
