@@ -52,6 +52,7 @@ def select(source: str = "", url: str = "") -> Selection:
 
 class NearDupDetector:
     """Judges documents one after the other against the window, which holds the recent documents.
+
     ``run`` is part of every document id. If the same document is checked again in one run, it keeps its verdict. In
     another run the same page is a revisit. Without ``run`` a random one is drawn. With ``delivers_later`` a document
     counts as seen for good only after ``delivery.deliver`` was called with a list that has its id. If the process dies
