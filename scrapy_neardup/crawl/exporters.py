@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from codecs import lookup
+from codecs import getwriter, lookup
 from collections.abc import Mapping
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import XMLGenerator
 
 from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
@@ -47,10 +49,13 @@ class XmlExporter(_Exporter, XmlItemExporter):
     Scrapy writes the word None, and a reference to half a character, for which readers of XML refuse the whole file.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if lookup(self.encoding or "").name.startswith("utf"):
-            self.stream.reconfigure(errors="replace")  # all other characters can be written
+    def __init__(self, file: BytesIO, **kwargs: Any) -> None:
+        super().__init__(file, **kwargs)
+        encoding = self.encoding or "utf-8"
+        if lookup(encoding).name.startswith("utf"):  # all other characters can be written
+            writer: Any = getwriter(encoding)(file)
+            writer.errors = "replace"
+            self.xg = XMLGenerator(writer, encoding=encoding)
 
     def serialize_field(self, field: Mapping[str, Any], name: str, value: Any) -> Any:
         return "" if value is None and name in self.tags else super().serialize_field(field, name, value)

@@ -15,7 +15,7 @@ function showDrops() {
   const folded = items.length - losing.length;
   const shown = isDropsUnfolded || !losing.length ? items : losing;
   dropPages.show(shown);
-  byId('drops-status').textContent = items.length ? `${counted(losing.length, 'item')} with text that its match lacks, ${folded.toLocaleString('en')} without.` : '';
+  byId('drops-status').textContent = items.length ? `${counted(losing.length, 'item')} with text of their own, ${folded.toLocaleString('en')} without.` : '';
   const more = byId('drops-folded');
   more.hidden = shown.length === items.length;
   more.firstElementChild.textContent = `Show ${counted(folded, 'item')} of which nothing ${data.flags.some((flags) => flags & DROPPED) ? 'was' : 'would be'} lost`;
