@@ -131,7 +131,7 @@ def test_the_news_open_a_story(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report) as watched:
         page = watched.page
         event = page.locator(".news .card").first
-        assert "15 items from 15 independent sources; 14 items are copies" in event.inner_text()
+        assert "15 items from 15 sources; 14 items are copies" in event.inner_text()
         assert "breaking 14:4" in event.locator(".ends").inner_text()
         event.get_by_role("link", name="Brackwater blast: workers missing").click()
         page.locator("#story-title", has_text="Brackwater blast: workers missing").wait_for()

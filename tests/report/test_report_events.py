@@ -64,7 +64,7 @@ def test_an_event_has_one_number_of_items_and_of_sources(tmp_path: Path) -> None
     (story,) = events_in([*items, event(2), event(3, "update")], tmp_path)
     assert (story.size, len(story.owners), story.copies) == (5, 5, 4)
     page = " ".join(build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).html.split())
-    assert "5 items from 5 independent sources; 4 items are copies" in page
+    assert "5 items from 5 sources; 4 items are copies" in page
     assert "3 items from" not in page
 
 

@@ -67,7 +67,7 @@ function verdictCounts(story) {
 }
 
 // The words of the template's macro `size`.
-const sizeText = (story) => `${counted(story.size, 'item')} from ${counted(story.sources, 'independent source')}${story.copies ? `, ${story.copies.toLocaleString('en')} of them ${story.copies === 1 ? 'a copy' : 'copies'}` : ''}`;
+const sizeText = (story) => `${counted(story.size, 'item')} from ${counted(story.sources, 'source')}${story.copies ? `; ${counted(story.copies, 'item')} ${story.copies === 1 ? 'is a copy' : 'are copies'}` : ''}`;
 
 function storyCard(story) {
   const span = story.last > story.first ? [moment(story.first), ' to ', moment(story.last)] : [moment(story.first)];
