@@ -35,9 +35,9 @@ from read_stories import Link, report_large_events, report_links, report_stories
 from shared import data_parser, print_table, read_pages, unpacked
 
 from scrapy_neardup.content import source_of
+from scrapy_neardup.content.embedding import shared_embedding
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Match
-from scrapy_neardup.embedding import shared_embedding
 from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.index.batch import Checked
 from scrapy_neardup.lab.feed import RecordedDocument

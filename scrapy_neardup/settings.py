@@ -22,7 +22,7 @@ from scrapy_neardup.stories import ALLOWED_RULES
 from scrapy_neardup.stories.rules import MIN_SOURCES
 
 if TYPE_CHECKING:
-    from scrapy_neardup.embedding import Embedding
+    from scrapy_neardup.content.embedding import Embedding
 
 PREFIX = "NEARDUP_"
 
@@ -385,7 +385,7 @@ class NearDupSettings:
         """Return the user's language model, or None. Raise SettingsError if it does not work."""
         if self.embedder is None or not self.resolved_preset().topic_terms:
             return None
-        from scrapy_neardup.embedding import shared_embedding
+        from scrapy_neardup.content.embedding import shared_embedding
 
         return shared_embedding(self.embedder, self.embed_timeout)
 

@@ -25,10 +25,8 @@ Vector = NDArray[np.float32]
 
 LEAD_WORDS = 50
 MEANING_WEIGHT, NEUTRAL_MEANING = 0.5, 0.35  # add to the score of two topics: weight * (cosine - neutral)
-LEAST_MEANING, LEAST_FOREIGN_MEANING = (
-    0.5,
-    0.45,
-)  # cosine of documents that mean nearly the same, in one language or two
+LEAST_MEANING = 0.5  # cosine of documents in one language that mean nearly the same
+LEAST_FOREIGN_MEANING = 0.45  # the same in two languages
 LEAST_NAMES = 2  # that such documents in two languages share
 UNITING_MEANING = 0.5  # mean cosine of the members of two stories that are one
 

@@ -50,9 +50,7 @@ class NewDocument:
     least_dropped: float
     generations: list[Generation] = field(default_factory=list)  # those in the window, the newest first
     own: Generation = field(init=False)  # in which it is posted
-    known: Record | NewDocument | None = (
-        None  # its stored record, or an earlier one of this batch, if it was checked before
-    )
+    known: Record | NewDocument | None = None  # if it was checked before: its record, or an earlier one of this batch
     candidates: list[bytes] = field(default_factory=list)
     version: bytes = b""  # that its own generation gets
     match: Match | None = None

@@ -11,7 +11,7 @@ from newsdesk import START, Newsroom, opened, text
 from other_words import report
 
 from scrapy_neardup import NearDupDetector, NearDupSettings, SettingsError
-from scrapy_neardup.embedding import Embedding
+from scrapy_neardup.content.embedding import Embedding
 from scrapy_neardup.evidence.vectors import BLOCK, FEWEST_DOCUMENTS
 
 NAMES = "Aldermoor Brandreth Calverley Dunstable Everleigh"
