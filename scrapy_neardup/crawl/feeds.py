@@ -9,7 +9,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path, PureWindowsPath
 from typing import IO, Any
@@ -46,33 +46,50 @@ class JsonLinesFeed:
 
     When ``put`` returns, the line is on the disk if the file is local. So a local file is complete even if the crawl is
     killed. Other users of the machine cannot read it if this class made it. With ``packed`` the file is a gzip file.
-    With ``is_daily`` the uri is a path that names the day on which the crawl began. Crawls of the same day append to
-    the file, also at the same time, and the first line of a crawl removes the files of the folder that are over
-    ``KEPT_DAYS`` days old. ``lines`` says in the log what the lines are, in the plural.
+    With ``is_daily`` the uri is a path with ``%(day)s``, and each line goes to the file of its day (UTC). Crawls of the
+    same day append to the file, also at the same time. Whoever opens a file removes the files of the folder that are
+    over ``KEPT_DAYS`` days old. ``lines`` says in the log what the lines are, in the plural. ``clock`` gives Unix
+    seconds.
 
     Raise SettingsError, which names ``setting``, if nothing can be stored under the uri.
     """
 
     def __init__(
-        self, crawler: Crawler, setting: str, uri: str, lines: str, *, packed: bool = False, is_daily: bool = False
+        self,
+        crawler: Crawler,
+        setting: str,
+        uri: str,
+        lines: str,
+        *,
+        packed: bool = False,
+        is_daily: bool = False,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         assert crawler.spider is not None
-        self._spider = crawler.spider
-        self._setting = setting
-        self._lines = lines
+        self._crawler, self._spider = crawler, crawler.spider
+        self._setting, self._uri, self._lines = setting, uri, lines
+        self._is_packed, self._is_daily, self._clock = packed, is_daily, clock
         self._has_begun = self._has_failed = False
-        storage = storage_class(crawler.settings, setting, uri)
-        filled_in = _filled_in(setting, uri, self._spider)
-        self.shown_uri = without_password(filled_in)
-        scheme = _scheme(uri)
-        options = {"format": "jsonlines", **({"overwrite": False} if scheme in _APPENDING else {})}
-        try:
-            self._storage: FeedStorageProtocol = build_from_crawler(storage, crawler, filled_in, feed_options=options)
-        except Exception as error:  # a library is missing, or the uri is incomplete
-            raise _wrong_uri(setting, filled_in, "no feed can be stored there", error) from error
-        self._is_packed, self._is_daily = packed, is_daily
         self._file: IO[bytes] | None = None
         self._gzip: gzip.GzipFile | None = None
+        self._take_place(self._now())
+
+    def _take_place(self, now: datetime) -> None:
+        """Find out where the lines of this time go."""
+        storage = storage_class(self._crawler.settings, self._setting, self._uri)
+        filled_in = _filled_in(self._setting, self._uri, self._spider, now)
+        options = {"format": "jsonlines", **({"overwrite": False} if _scheme(self._uri) in _APPENDING else {})}
+        try:
+            self._storage: FeedStorageProtocol = build_from_crawler(
+                storage, self._crawler, filled_in, feed_options=options
+            )
+        except Exception as error:  # a library is missing, or the uri is incomplete
+            raise _wrong_uri(self._setting, filled_in, "no feed can be stored there", error) from error
+        self.shown_uri = without_password(filled_in)
+        self._day = now.date()
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), timezone.utc)
 
     def holds_earlier_lines(self) -> bool:
         """Decide whether this is a local file with lines of an earlier crawl. Ask before the first line is written."""
@@ -113,9 +130,14 @@ class JsonLinesFeed:
         return True
 
     def _opened(self) -> IO[bytes] | gzip.GzipFile:
+        if self._is_daily and (now := self._now()).date() != self._day:
+            if self._file is not None:
+                self._file.close()  # a local file is stored when it is closed
+                self._file = None
+            self._take_place(now)
         if self._file is None:
             if self._is_daily:
-                _remove_old_files(Path(self.shown_uri).parent)
+                _remove_old_files(Path(self.shown_uri).parent, self._clock())
             mask = os.umask(0o077)
             try:
                 self._file = self._storage.open(self._spider)
@@ -126,10 +148,10 @@ class JsonLinesFeed:
         return self._gzip or self._file
 
 
-def _remove_old_files(folder: Path) -> None:
+def _remove_old_files(folder: Path, now: float) -> None:
     for path in folder.glob("*-????-??-??.jsonl"):
         with contextlib.suppress(OSError):  # somebody else removes it too
-            if path.stat().st_mtime < time.time() - KEPT_DAYS * 24 * 3600:
+            if path.stat().st_mtime < now - KEPT_DAYS * 24 * 3600:
                 path.unlink()
 
 
@@ -162,10 +184,10 @@ def _scheme(uri: str) -> str:
     return "" if PureWindowsPath(uri).drive else urlsplit(uri).scheme
 
 
-def _filled_in(setting: str, uri: str, spider: Spider) -> str:
+def _filled_in(setting: str, uri: str, spider: Spider, now: datetime) -> str:
     """Return the uri with ``%(time)s``, ``%(name)s`` and other attributes of the spider filled in."""
-    now = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
-    given = {"time": now, "batch_time": now, "batch_id": 1, "day": now[:10]}
+    moment = now.replace(microsecond=0).isoformat().replace(":", "-")
+    given = {"time": moment, "batch_time": moment, "batch_id": 1, "day": moment[:10]}
 
     def value(placeholder: re.Match[str]) -> str:
         name = placeholder[1]

@@ -18,7 +18,7 @@ from scrapy.utils.serialize import ScrapyJSONEncoder
 from scrapy.utils.test import get_crawler
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.crawl.feeds import dropped_items
+from scrapy_neardup.crawl.feeds import JsonLinesFeed, dropped_items
 from scrapy_neardup.document import TAGS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
@@ -61,6 +61,39 @@ def test_dropped_items_go_to_the_file_of_the_day_in_the_data_directory(project: 
             )
             assert row["neardup_original"] == kept["page"]
     assert len(lines(feed)) == 6
+
+
+async def test_each_day_has_a_file_and_old_files_are_removed(tmp_path: Path) -> None:
+    """A crawl over midnight writes to two files. Files of others stay."""
+
+    def seconds(time: str) -> float:
+        return datetime.fromisoformat(f"{time}+00:00").timestamp()
+
+    for name, modified in [
+        ("news-2026-01-01.jsonl", "2026-01-01T12:00"),
+        ("news-2026-01-02.jsonl", "2026-01-02T12:00"),
+        ("my-notes.jsonl", "2025-01-01T12:00"),
+    ]:
+        (tmp_path / name).write_text('{"n": 0}\n')
+        os.utime(tmp_path / name, (seconds(modified), seconds(modified)))
+    crawler = get_crawler(Spider)
+    crawler.spider = Spider("news")
+    now = [seconds("2026-01-31T23:59")]
+    uri = f"{tmp_path}/%(name)s-%(day)s.jsonl"
+    feed = JsonLinesFeed(crawler, "NEARDUP_DROPPED_FEED", uri, "items", is_daily=True, clock=lambda: now[0])
+    assert feed.put({"n": 1})
+    assert sorted(os.listdir(tmp_path)) == [
+        "my-notes.jsonl", "news-2026-01-02.jsonl", "news-2026-01-31.jsonl",
+    ]  # fmt: skip
+    assert feed.put({"n": 2})
+    now[0] = seconds("2026-02-01T12:01")
+    assert feed.put({"n": 3})
+    assert await feed.close()
+    assert sorted(os.listdir(tmp_path)) == [
+        "my-notes.jsonl", "news-2026-01-31.jsonl", "news-2026-02-01.jsonl",
+    ]  # fmt: skip
+    january, february = (lines(tmp_path / f"news-2026-{day}.jsonl") for day in ("01-31", "02-01"))
+    assert (january, february) == ([{"n": 1}, {"n": 2}], [{"n": 3}])
 
 
 def test_pages_that_came_again_are_in_no_default_file(project: Project, site: NewsSite) -> None:
