@@ -160,20 +160,6 @@ async def test_a_detector_nobody_opened_opens_itself_once() -> None:
     assert sorted(verdict.status for verdict in verdicts) == ["duplicate"] * 19 + ["original"]
 
 
-@pytest.mark.parametrize(
-    ("url", "source"),
-    [
-        (URL, "wire.example"),
-        ("https://news.bbc.co.uk/1", "bbc.co.uk"),
-        ("", ""),
-        ("ftp://x.example/", ""),
-        ("http://[", ""),
-    ],
-)
-async def test_the_source_is_the_registrable_domain(detector: NearDupDetector, url: str, source: str) -> None:
-    assert detector.document("text", url=url).source == source
-
-
 class NotingSketcher(Sketcher):
     """Notes whether it is asked on the event loop."""
 

@@ -12,8 +12,6 @@ from other_words import BOTH, BUDGET, BUDGET_NAMES, report
 from scrapy_processes import run_scrapy
 from servers import free_port
 
-from scrapy_neardup.rules.scoring import SAME_SOURCE_EXTRA
-
 Neardup = Callable[..., str]
 
 
@@ -37,22 +35,6 @@ def neardup(tmp_path: Path) -> Neardup:
 
 
 PAIR = "a.jsonl#a", "b.jsonl#b"
-
-
-def test_explain_shows_the_shared_terms_and_the_parts_of_the_score(neardup: Neardup) -> None:
-    found = json.loads(neardup("explain", *PAIR, "--json"))
-    topic = found["topic"]
-    assert {"Skerrow", "Aldermoor", "Fairweather"} < set(found["terms"])
-    assert topic["score"] == pytest.approx(topic["terms"] + topic["titles"])
-    assert found["documents"] <= 2, "those two alone"
-
-    printed = neardup("explain", *PAIR)
-    needed = 0.28 + SAME_SOURCE_EXTRA
-    assert (
-        f"score of the topics {topic['score']:.2f} {'>=' if topic['score'] >= needed else '<'} {needed:g}\n" in printed
-    )
-    assert "Brandreth" in printed
-    assert ("B after A: related" in printed) == (topic["score"] >= needed)
 
 
 def test_explain_weighs_terms_as_a_window_does(neardup: Neardup) -> None:

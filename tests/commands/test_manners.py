@@ -132,11 +132,6 @@ async def _fill_namespace(store: str, namespace: str) -> None:
     await detector.close()
 
 
-def test_eval_and_tune_judge_the_same_orders(folder: Path) -> None:
-    said = [" ".join(neardup(folder, command, "--help").stdout.split()) for command in ("eval", "tune")]
-    assert all("random orders in which the documents are judged (default: 5)" in each for each in said)
-
-
 # Documents of the window
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from projects import Project
 from scrapy_processes import neardup
-from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim, counted
@@ -78,12 +77,6 @@ async def test_a_purged_copy_leaves_its_original(detector: NearDupDetector) -> N
     assert "copy.example" not in {member.source for member in await detector.index.members(story)}
 
 
-async def test_a_dry_run_removes_nothing(detector: NearDupDetector) -> None:
-    assert await detector.purge(dry_run=True) == 3
-
-    assert (await detector.summary()).documents == 3
-
-
 @pytest.mark.every_store
 async def test_purging_all_leaves_no_document_and_no_story(detector: NearDupDetector) -> None:
     assert await detector.purge() == 3
@@ -144,37 +137,6 @@ async def test_every_configuration_of_a_namespace_is_purged(
 
 
 # Redis
-
-
-@pytest.fixture
-def small_server(tmp_path: Path) -> RedisServer:
-    return RedisServer(tmp_path, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
-
-
-def test_status_warns_of_a_policy_that_drops_records(small_server: RedisServer, tmp_path: Path) -> None:
-    small_server.start()
-    try:
-        done = neardup(tmp_path, "status", "--store", small_server.url)
-    finally:
-        small_server.stop()
-
-    assert "Warning: maxmemory-policy is allkeys-lru" in " ".join(done.stdout.split())
-    assert "Use noeviction" in done.stdout
-
-
-@pytest.mark.parametrize("form", ["redis://:{}@127.0.0.1:{}/0", "redis://127.0.0.1:{1}/0?password={0}"])
-def test_status_never_shows_a_password(tmp_path: Path, form: str) -> None:
-    server = RedisServer(tmp_path, password="s3cret").start()
-    try:
-        right = neardup(tmp_path, "status", "--store", form.format("s3cret", server.port))
-        wrong = neardup(tmp_path, "status", "--store", form.format("s3cretive", server.port))
-    finally:
-        server.stop()
-
-    assert (right.returncode, wrong.returncode) == (0, 2)
-    assert "***" in right.stdout
-    assert "check user and password" in wrong.stderr + wrong.stdout
-    assert "s3cret" not in right.stdout + right.stderr + wrong.stdout + wrong.stderr
 
 
 # The commands

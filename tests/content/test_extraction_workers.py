@@ -20,7 +20,7 @@ import pytest
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Crawl, Project
 
-from scrapy_neardup.content import Extracted, Extraction, ExtractionProcesses, start_extraction
+from scrapy_neardup.content import Extracted, ExtractionProcesses, start_extraction
 from scrapy_neardup.content.processes import IN_FLIGHT
 from scrapy_neardup.content.worker_process import TimeBudget
 from scrapy_neardup.exceptions import ExtractionError
@@ -248,19 +248,6 @@ async def test_closing_with_a_full_queue_fails_every_page_at_once(
         await pool.extract("", of("late"))
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-async def test_threads_and_processes_answer_alike(folder: Path, workers: int) -> None:
-    extraction: Extraction = start_extraction("awkward.extract", workers=workers, timeout=20)
-    try:
-        assert await extraction.extract("text", of("x")) == Extracted("text")
-        for name in ("raises", "none", "huge"):
-            with pytest.raises(ExtractionError, match=f"^{of(name)}: "):
-                await extraction.extract("", of(name))
-        assert extraction.timings.summary()["ms_count"] == 4
-    finally:
-        extraction.close()
-
-
 # Crawls
 
 
@@ -272,22 +259,6 @@ def project(project: Project) -> Project:
 
 WORKERS = {"NEARDUP_EXTRACT_WORKERS": 2, "LOG_LEVEL": "INFO"}
 AWKWARD = {**WORKERS, "NEARDUP_EXTRACTOR": "news.awkward.extract"}
-
-
-@pytest.mark.slow
-def test_a_crawl_with_workers_that_crash_and_hang_keeps_every_item(project: Project, site: NewsSite) -> None:
-    failing = ["killed", "exits", "endless", "stopped", "forks", "raises", "none", "huge"]
-    names = [*failing, *(f"good{number}" for number in range(20))]
-    urls = [site.publish(f"/{name}", page(article(name))) for name in names]
-    crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_EXTRACT_TIMEOUT=3, **AWKWARD)
-    assert crawl.status == 0
-    assert crawl.stats["finish_reason"] == "finished"
-    reasons = {item["page"].rpartition("/")[2]: item["neardup_reason"] for item in crawl.items}
-    assert reasons == {name: "extraction-failed" if name in failing else None for name in names}
-    for name in failing:
-        assert len(crawl.lines("WARNING", f"No main content: {site.url}/{name}: ")) == 1
-    assert not crawl.lines("Traceback")
-    assert left_behind(project) == []
 
 
 def left_behind(project: Project) -> list[str]:

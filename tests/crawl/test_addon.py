@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Project
-from scrapy.exceptions import UsageError
 from scrapy.settings import BaseSettings, Settings
 
 from scrapy_neardup import Addon, CapturePipeline, NearDupPipeline, NearDupSpiderMiddleware
@@ -76,15 +75,6 @@ def test_the_user_keeps_the_last_word() -> None:
     settings = Settings({"ITEM_PIPELINES": {FILES: 200}})
     Addon().update_settings(settings)
     assert settings.getpriority("ITEM_PIPELINES") == Settings({"ITEM_PIPELINES": {}}).getpriority("ITEM_PIPELINES")
-
-
-@pytest.mark.parametrize("wrong", [{"NEARDUP_EXTRACTOR": "news.nowhere"}, {"NEARDUP_ITEM_CLASSES": ["news.Nobody"]}])
-def test_what_a_setting_names_must_be_there(wrong: dict[str, Any]) -> None:
-    ((name, _),) = wrong.items()
-    with pytest.raises(UsageError, match=name):
-        Addon.update_pre_crawler_settings(Settings(wrong))
-    with pytest.raises(UsageError, match=name):
-        Addon().update_settings(Settings(wrong))
 
 
 def twins(site: NewsSite) -> list[str]:

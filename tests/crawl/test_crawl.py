@@ -208,26 +208,11 @@ def test_a_page_is_known_by_its_canonical_url(project: Project, site: NewsSite) 
     assert project.crawl(ITEM_A_PAGE, urls=urls, CONCURRENT_REQUESTS=1).statuses == {"original": 1, "update": 1}
 
 
-def test_fields_narrow_the_tags(project: Project, site: NewsSite) -> None:
-    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_FIELDS=["neardup_status", "neardup_original"])
-    assert {tuple(item) for item in crawl.items} == {("page", "neardup_status", "neardup_original")}
-
-
 def test_fields_rename_the_tags(project: Project, site: NewsSite) -> None:
     fields = {"neardup_status": "verdict", "neardup_original": "copy_of"}
     crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_FIELDS=fields)
     assert {tuple(item) for item in crawl.items} == {("page", "verdict", "copy_of")}
     assert sorted(item["verdict"] for item in crawl.items) == ["duplicate", "original", "original"]
-
-
-def test_a_store_that_cannot_be_opened_costs_no_item(project: Project, site: NewsSite) -> None:
-    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_STORE="sqlite:////dev/null/window.sqlite")
-    assert crawl.status == 0
-    assert [item["neardup_reason"] for item in crawl.items] == ["store-unavailable"] * 3
-    assert crawl.neardup["unchecked/store-unavailable"] == 3
-    assert crawl.neardup["store/errors"] >= 1
-    (error,) = crawl.lines(" ERROR: ")
-    assert "/dev/null/window.sqlite" in error
 
 
 @pytest.mark.parametrize("file", ["/dev/null/window.sqlite", "{folder}/damaged.sqlite"])

@@ -72,19 +72,6 @@ async def test_each_response_reaches_the_spider_in_a_round_of_its_own() -> None:
     assert len({at for _, at in seen}) == 30
 
 
-async def test_responses_are_held_back_while_many_pages_wait_for_extraction() -> None:
-    request, response = Request("http://a.example/"), Response("http://a.example/")
-    middleware = NearDupDownloaderMiddleware.from_crawler(get_crawler())
-    with ExitStack() as pages:
-        for _ in range(MOST_WAITING):
-            pages.enter_context(middleware.shared.backlog.counted())
-        held = asyncio.create_task(middleware.process_response(request, response))
-        for _ in range(100):
-            await asyncio.sleep(0)
-        assert not held.done()
-    assert await held is response
-
-
 async def test_responses_are_held_back_while_many_items_with_texts_of_their_own_wait_for_verdicts(
     tmp_path: Path,
 ) -> None:

@@ -117,22 +117,6 @@ def test_feed_and_drop_feed_together_hold_every_page(project: Path, scrapy: Scra
     assert {item["neardup_original"] for item in dropped} <= {item["url"] for item in kept}
 
 
-def test_the_text_of_every_page_is_extracted(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from scrapy.http import HtmlResponse
-    from trafilatura import extract
-
-    monkeypatch.syspath_prepend(str(project))
-    from newsroom.site.press import Newsstand  # type: ignore[import-not-found,unused-ignore]
-
-    stand = Newsstand.load()
-    for host, pages in stand.by_host.items():
-        for page in pages:
-            html = HtmlResponse(page.url, body=stand.article(page, stand.sources[host])).text
-            text = extract(html, fast=True, include_comments=False, include_tables=False) or ""
-            missing = [paragraph for paragraph in page.paragraphs() if paragraph not in text.split("\n")]
-            assert not missing, page.url
-
-
 class Publisher(ThreadingHTTPServer):
     """A small site on loopback: ``pages`` maps a path to a content type and a body; ``asked`` lists the requests."""
 

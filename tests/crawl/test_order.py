@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from news_site import Answer, NewsSite, article, page
 from projects import Project
 
-from scrapy_neardup.crawl.order import AnswerOrder, ItemPlace, ResponseOrder, ResponsePlace
+from scrapy_neardup.crawl.order import ItemPlace, ResponseOrder, ResponsePlace
 
 # A crawl
 
@@ -346,21 +346,3 @@ async def test_places_that_are_late_together_are_passed_over_together(monkeypatc
     assert seen == [(4, 0), (0, 0), (1, 0)]
     await asyncio.gather(ready, *tasks)
     assert not order.places
-
-
-async def test_an_answer_waits_for_those_asked_for_before() -> None:
-    loop, answers, seen = asyncio.get_running_loop(), AnswerOrder[int](), list[int]()
-    asked = [loop.create_future() for _ in range(4)]
-    for answer in asked:
-        answers.follow(answer).add_done_callback(lambda done: seen.append(-1 if done.exception() else done.result()))
-    given_up = answers.follow(asked[3])
-    given_up.cancel()
-    asked[2].set_result(2)
-    asked[1].set_exception(ValueError())
-    await asyncio.sleep(0)
-    assert seen == []
-    asked[0].set_result(0)
-    asked[3].set_result(3)
-    for _ in range(20):
-        await asyncio.sleep(0)
-    assert seen == [0, -1, 2, 3]

@@ -125,15 +125,6 @@ def test_memory_is_bounded_and_what_keeps_coming_is_kept() -> None:
     assert found[-1] == list(DISCLAIMER)
 
 
-def test_two_guards_learn_alike_from_the_same_documents() -> None:
-    documents = [[*paragraphs(seed % 7, 5), DISCLAIMER[seed % 2], *paragraphs(seed, 2)] for seed in range(60)]
-
-    one, other = ([left_out(guard, lines) for lines in documents] for guard in (BoilerplateGuard(), BoilerplateGuard()))
-
-    assert one == other
-    assert any(one)
-
-
 # Through the detector, over every store.
 
 

@@ -96,15 +96,6 @@ async def test_a_report_of_a_few_lines_is_told_by_the_names_it_begins_with() -> 
     assert [verdict.original for verdict in verdicts[2:4]] == [verdict.story for verdict in verdicts[:2]]
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_a_report_is_its_own_template_and_another_report_is_not(name: str) -> None:
-    one, other = (find_specifics(text) for text in TEMPLATES[name])
-
-    assert template_evidence(one, other)
-    assert template_evidence(other, one)
-    assert not template_evidence(one, one)
-
-
 def test_a_report_with_other_figures_is_an_update_of_it() -> None:
     before = result("North Haven", "Port Alba", "Ida Lund", "13", "4,210")
     after = result("North Haven", "Port Alba", "Ida Lund", "14", "5,100")

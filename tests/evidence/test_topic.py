@@ -112,22 +112,6 @@ async def test_rewritten_coverage_joins_the_story_and_another_event_does_not() -
     assert paper.containment < NEWS.related_threshold
 
 
-async def test_independent_reports_raise_an_event() -> None:
-    draw = random.Random(7)
-    names = "the Morning Star,off Skerrow,the Hebrides,of Magnus Aird,near Oban,by Northlink,from Barra".split(",")
-    reports = []
-    for number in range(8):
-        words = ["".join(draw.choices("aeioudlmnrst", k=6)) for _ in range(80)]
-        for name in draw.sample(names, len(names)):
-            words.insert(draw.randrange(1, len(words)), name)
-        reports.append((f"s{number}", f"It {' '.join(words)}."))
-
-    verdicts, events = await run(reports)
-
-    assert [each.status for each in verdicts[1:]] == ["related"] * 7
-    assert [event.level for event in events] == ["watch", "breaking"]
-
-
 @pytest.mark.parametrize(
     ("text", "names"),
     [

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from conftest import OpenIndex
 from documents import HOUR, START, Article, check
-from floods import flood
 from newsdesk import opened
 
-from scrapy_neardup.document import Document, Match
+from scrapy_neardup.document import Document
 from scrapy_neardup.index import Index
 
 SECOND = START.to_bytes(4, "big").hex()
@@ -36,41 +33,6 @@ async def test_two_documents_with_one_id_are_two_documents(index: Index, number:
         assert copy is not None
         assert (copy.original, copy.url) == (each.id, article.url)
         assert await index.check(article.fingerprint, _in_one_second(article, number)) == each
-
-
-def _renamed(answer: Match | None, places: dict[str, int]) -> Match | None:
-    """The answer with the places of articles instead of ids."""
-    if answer is None:
-        return None
-    neighbour = answer.neighbour and replace(answer.neighbour, story=str(places[answer.neighbour.story]))
-    names = ("original", "story", "candidate", "registered_before")
-    ids = {name: str(places.get(getattr(answer, name), "")) for name in names}
-    return replace(answer, neighbour=neighbour, **ids)  # type: ignore[arg-type]
-
-
-async def _answers(index: Index, articles: Sequence[Article], numbers: Sequence[int]) -> list[Match | None]:
-    """Check articles, each with a number in place of the hash, and every fifth of them again."""
-    places: dict[str, int] = {}
-    answers = []
-    for place, (article, number) in enumerate(zip(articles, numbers, strict=True)):
-        document = _in_one_second(article, number)
-        for _ in range(2 if place % 5 == 0 else 1):
-            checked = await index.check(article.fingerprint, document)
-            assert places.setdefault(checked.id, place) == place, "two documents have one id"
-            answers.append(_renamed(checked.match, places))
-    return answers
-
-
-async def test_verdicts_are_the_same_if_all_documents_of_a_second_have_one_id(
-    open_index: OpenIndex, store_url: str
-) -> None:
-    articles = list({(each.text, each.url): each for each in flood(150, 5, 24 * HOUR)}.values())
-
-    apart = await _answers(await open_index(store_url, namespace="-apart"), articles, range(len(articles)))
-    together = await _answers(await open_index(store_url, namespace="-together"), articles, [0] * len(articles))
-
-    assert sum(answer is not None for answer in apart) > 50
-    assert together == apart
 
 
 async def test_stories_and_delivery_go_by_the_id_that_a_verdict_names(shared_url: str, namespace: str) -> None:

@@ -52,20 +52,6 @@ async def test_an_excerpt_is_no_copy_by_the_share_of_the_larger(open_index: Open
     assert again.original == excerpt.id
 
 
-async def test_an_abridged_copy_matches_by_containment_and_not_by_resemblance(
-    open_index: OpenIndex, store_url: str
-) -> None:
-    abridged = Article("abridged", like="wire", equal=38, size=100)
-    for measure, related in (("containment", False), ("resemblance", True)):
-        index = await open_index(store_url, Policy(measure=measure), namespace=measure)
-        await check(index, Article(size=330))
-
-        match = await check(index, abridged.copy())
-
-        assert match is not None
-        assert match.related is related
-
-
 @pytest.mark.parametrize(
     ("scope", "same_source", "other_source", "no_source"),
     [("all", True, True, True), ("same-source", True, False, False), ("cross-source", False, True, True)],
@@ -132,15 +118,6 @@ async def test_of_equal_candidates_the_oldest_matches(index: Index) -> None:
 
     assert match is not None
     assert match.candidate == articles[1].id
-
-
-async def test_a_changed_page_matches_however_different(index: Index) -> None:
-    await check(index, Article("morning", url=WIRE))
-
-    match = await check(index, Article("evening", url=WIRE))
-
-    assert match is not None
-    assert (match.same_url, match.same_text, match.related, match.similarity) == (True, False, False, 0.0)
 
 
 async def test_a_page_that_came_before_is_known_though_its_new_text_is_that_of_another_page(index: Index) -> None:

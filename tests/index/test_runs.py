@@ -61,21 +61,6 @@ def is_seen(match: Match | None) -> bool:
 # What a run has not delivered counts while the run lives.
 
 
-async def test_documents_of_a_run_that_is_over_are_nobodys_original_and_nobodys_revisit(index: Index) -> None:
-    await begin(index, FIRST, SECOND, THIRD)
-    await check_as(index, FIRST, PAGE)
-    await end(index, FIRST)
-
-    copied = await check_as(index, SECOND, COPY.copy())
-    again = await check_as(index, SECOND, PAGE.copy())
-
-    assert copied is not None
-    assert not copied.is_seen
-    assert again is not None
-    assert (again.is_seen, again.candidate_url) == (True, COPY.url)
-    assert again.registered_before == PAGE.id
-
-
 async def test_a_run_that_others_know_to_be_dead_is_over(index: Index) -> None:
     await begin(index, FIRST, SECOND, THIRD)
     await check_as(index, FIRST, PAGE)
@@ -83,18 +68,6 @@ async def test_a_run_that_others_know_to_be_dead_is_over(index: Index) -> None:
     await index.beat(dead=[FIRST])
 
     assert not is_seen(await check(index, PAGE.copy()))
-
-
-async def test_delivered_documents_stay_when_their_run_is_over(index: Index) -> None:
-    await begin(index, FIRST, SECOND, THIRD)
-    await check_as(index, FIRST, PAGE)
-    await index.deliver([PAGE.id, COPY.copy().id])
-    await end(index, FIRST)
-
-    match = await check_as(index, SECOND, PAGE.copy())
-
-    assert match is not None
-    assert (match.is_seen, match.kept_share, match.run) == (True, 1.0, 0)
 
 
 # Heartbeats, by the clock of the store.

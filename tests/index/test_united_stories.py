@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import pytest
-from conftest import USUAL, OpenIndex
 from documents import HOUR, MINUTE, START, Article, check
 from joins import beginning, changed, joined, joining, member, said
 
@@ -203,44 +201,3 @@ async def test_changes_of_both_stories_count_once(index: Index) -> None:
     assert again.changes == story.changes
     assert len(confirmed.changes) == 2
     assert {document for document, _ in confirmed.changes} == {member("one", 60).id, member("two", 60).id}
-
-
-@pytest.mark.parametrize("seed", range(3))
-async def test_stores_unite_alike(open_index: OpenIndex, request: pytest.FixtureRequest, seed: int) -> None:
-    firsts = [beginning(f"first {number}", 10 * number) for number in range(12)]
-    answers = {}
-    for name, url in USUAL.items():
-        index, draw = await open_index(url(request), namespace=f"{seed}-{name}"), random.Random(seed)
-        given: list[object] = []
-        for number in range(150):
-            first, other = draw.sample(firsts, 2)
-            joins = joining(first, f"{draw.randrange(100)}", draw.randrange(HOUR), f"{draw.randrange(30)}.example")
-            values = [said(str(value)) for value in draw.sample(range(20), 3)]
-            neighbour = Neighbour(draw.choice(firsts).id, "", "")
-            story = await joined(
-                index,
-                replace(
-                    joins,
-                    counted=draw.random() < 0.9,
-                    figures_before=values[0],
-                    figures_after=values[1],
-                    figures=b"".join(values[1:]),
-                    neighbour=draw.choice((None, neighbour)),
-                ),
-            )
-            given.append(story)
-            if number % 12 == 5:
-                given.append(await index.unite(story.id, other))
-            if number % 20 == 7:
-                level = draw.choice(("watch", "breaking", "ended", "update"))
-                claim = Claim(draw.choice((story.id, first.id)), level, START + HOUR, extent=story.extent)  # type: ignore[arg-type]
-                given.append(await index.claim(claim))
-        final = await index.final_stories([each.id for each in firsts])
-        given += [final, await index.open_events(), await index.open_events(START + HOUR // 2)]
-        given += [await index.members(each.id) for each in firsts if each.id not in final]
-        answers[name] = given
-        assert 4 <= len(final) <= 11
-
-    for name, given in answers.items():
-        for one, other in zip(answers["memory"], given, strict=True):
-            assert one == other, name

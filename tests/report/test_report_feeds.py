@@ -66,12 +66,6 @@ def test_a_feed_that_scrapy_exports_gives_the_same_rows_in_every_form(
 
 
 @pytest.mark.parametrize("form", EXPORTERS)
-def test_texts_are_found_again_in_every_form(tmp_path: Path, form: str) -> None:
-    gathered = gather([written(tmp_path, export(form, ITEMS))], NearDupSettings())
-    assert gathered.texts({0, 2}) == {0: ITEMS[0]["text"], 2: ITEMS[2]["text"]}
-
-
-@pytest.mark.parametrize("form", EXPORTERS)
 @given(title=TEXTS, url=TEXTS)
 def test_titles_survive_every_form(tmp_path_factory: pytest.TempPathFactory, form: str, title: str, url: str) -> None:
     path = written(tmp_path_factory.mktemp("feed"), export(form, [item(title=f"A {title} B", url=f"u{url}")]))

@@ -211,14 +211,6 @@ def test_a_page_that_came_again_is_no_further_item_of_its_story(tmp_path: Path) 
     assert built([item(), again, item(2, "duplicate")], tmp_path).stories == 1
 
 
-def test_the_page_counts_as_many_stories_as_status(judged_day: JudgedSite, tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/window.sqlite"
-    neardup(tmp_path, "replay", str(judged_day.documents), "-O", "verdicts.jsonl", "--store", store)
-    status = json.loads(neardup(tmp_path, "status", "--store", store, "--json").stdout)
-    page = build_report(gather([tmp_path / "verdicts.jsonl"], NearDupSettings()))
-    assert page.stories == status["stories"] == 10
-
-
 def test_every_item_of_the_day_finds_its_match(judged_day: JudgedSite) -> None:
     rows = gather([judged_day.verdicts], NearDupSettings(), [judged_day.documents]).rows
     links = Links(rows)

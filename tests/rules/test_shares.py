@@ -79,13 +79,6 @@ async def verdicts(texts: list[tuple[str, str]], **settings: object) -> list[Ver
 WIRE = words("wire", 200)
 
 
-async def test_a_long_article_that_holds_a_short_one_is_extended_and_kept() -> None:
-    _, longer = await verdicts([("wire.example", WIRE), ("paper.example", f"{WIRE}\n{words('own', 400)}")])
-
-    assert (longer.status, longer.kind, longer.would_drop) == ("duplicate", "extended", False)
-    assert longer.share == pytest.approx(1 / 3, abs=0.1)
-
-
 async def test_the_share_from_which_on_is_dropped_is_a_setting() -> None:
     texts = [("wire.example", WIRE), ("paper.example", f"{WIRE}\n{words('own', 100)}")]
 

@@ -64,17 +64,6 @@ async def test_who_asks_again_gets_the_same_grant_and_nobody_else_does(index: In
     assert other is None
 
 
-async def test_a_grant_that_is_confirmed_is_given_no_more(index: Index) -> None:
-    story = await begin_story(index)
-    claim = await claims_of(index, story, "breaking", TOKENS[0])
-    await index.claim(claim)
-
-    await index.confirm([(story, TOKENS[0])])
-
-    assert await index.claim(claim) is None
-    assert await index.take_over(0) == []
-
-
 async def test_a_grant_that_nobody_confirms_is_taken_over_once(open_index: OpenIndex, shared_url: str) -> None:
     indexes = [await open_index(shared_url) for _ in range(3)]
     story = await begin_story(indexes[0])
@@ -115,7 +104,7 @@ async def test_damaged_grants_are_left_out(open_index: OpenIndex, redis_url: str
 # Lost answers
 
 
-@pytest.mark.parametrize(("arriving", "lost"), [(0, 1), (1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (0, 2), (0, 3)])
+@pytest.mark.parametrize(("arriving", "lost"), [(0, 1), (1, 1), (1, 3), (0, 2)])
 async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
     redis_server: RedisServer, namespace: str, arriving: int, lost: int
 ) -> None:
@@ -223,22 +212,15 @@ async def test_a_process_does_not_take_over_from_itself(store_url: str, namespac
         assert [event.level for event in room.detector.take_events()] == ["breaking"]
 
 
-@pytest.mark.parametrize(
-    "damaged",
-    ["", "[]", "{}", "null", '{"level": "watch"}', "[" * 10_000, '{"a": 1}'],
-)
-def test_a_damaged_draft_is_an_error(damaged: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011
-        Draft.read(damaged)
-
-
-def test_a_draft_is_read_as_it_was_packed() -> None:
+def test_a_draft_is_read_as_it_was_packed_or_is_an_error() -> None:
     draft = Draft("update", START, "00" * 8, 13, 12, 11, 6, 1, 5)
+    fields = {"level": "broken", "item": "x", "time": -1, "items": 1.5, "joined": True}
+    damaged = [json.dumps({**json.loads(draft.pack()), field: value}) for field, value in fields.items()]
 
     assert Draft.read(draft.pack()) == draft
-    for field, value in {"level": "broken", "item": "x", "time": -1, "items": 1.5, "joined": True}.items():
+    for packed in (*damaged, "", "[]", "{}", "null", "[" * 10_000):
         with pytest.raises(ValueError):  # noqa: PT011
-            Draft.read(json.dumps({**json.loads(draft.pack()), field: value}))
+            Draft.read(packed)
 
 
 async def test_events_raised_before_the_store_fails_are_not_lost() -> None:

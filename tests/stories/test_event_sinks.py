@@ -19,10 +19,9 @@ from redis import Redis
 from scrapy_processes import neardup
 
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.index.redis.connection import connect
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.outbox import Outbox
-from scrapy_neardup.stories.stream import RedisStream, stream_of
+from scrapy_neardup.stories.stream import stream_of
 from scrapy_neardup.stories.webhook import SIGNATURE, Webhook
 
 pytestmark = pytest.mark.versions
@@ -71,26 +70,7 @@ async def test_a_password_comes_from_the_url_and_never_from_a_netrc(
     assert headers["Host"] == ("hooks.example" if by_proxy else receiver.url.split("/")[2])
 
 
-@pytest.mark.parametrize("status", [400, 404, 302])
-async def test_a_receiver_that_refuses_is_an_error(hook: Webhook, receiver: Receiver, status: int) -> None:
-    receiver.statuses = [status]
-
-    with pytest.raises(OSError, match=str(status) if status != 302 else "redirected"):
-        await hook.deliver(report(1))
-
-
 # The outbox
-
-
-async def test_an_outbox_delivers_in_order_and_keeps_nothing(tmp_path: Path, hook: Webhook, receiver: Receiver) -> None:
-    outbox = Outbox("webhook", tmp_path, hook.deliver)
-    await outbox.open()
-    for number in range(20):
-        outbox.put(report(number))
-    await outbox.close()
-
-    assert receiver.ids == [f"story-{number}" for number in range(20)]
-    assert files(tmp_path) == []
 
 
 async def test_what_cannot_be_delivered_waits_for_the_next_process(tmp_path: Path, receiver: Receiver) -> None:
@@ -131,18 +111,6 @@ async def test_an_unwritable_folder_still_delivers(tmp_path: Path, caplog: pytes
 
 
 # The stream
-
-
-async def test_a_stream_gets_an_entry_an_event(redis_url: str, namespace: str) -> None:
-    stream = RedisStream(redis_url, namespace, connect)
-    await stream.deliver(report(1))
-    await stream.close()
-
-    with Redis.from_url(redis_url, decode_responses=True) as client:
-        ((_, entry),) = client.xrange(namespace)
-        client.unlink(namespace)
-    assert (entry["id"], entry["level"]) == ("story-1", "breaking")
-    assert json.loads(entry["report"]) == report(1)
 
 
 def test_a_stream_is_named_in_the_stores_server_or_in_another() -> None:

@@ -44,24 +44,6 @@ async def test_what_is_still_running_ends_when_all_is_over(newsroom: Newsroom) -
     assert await newsroom.detector.index.open_events() == []
 
 
-async def test_a_flood_of_one_source_is_no_event(newsroom: Newsroom) -> None:
-    for n in range(200):
-        await newsroom.publish("fixture list", "club", n * 7, url=f"https://club.example/{n}")
-
-    assert newsroom.events == []
-
-
-async def test_sources_of_one_owner_are_one_voice(store_url: str, namespace: str) -> None:
-    owners = {f"s{n}.example": "Press Ltd" for n in range(20)}
-    async with opened(store=store_url, namespace=namespace, source_owners=owners) as room:
-        for n in range(20):
-            await room.publish("fire", f"s{n}", n)
-        assert room.events == []
-        for n in range(20, 25):
-            await room.publish("fire", f"s{n}", n)
-        assert room.levels == ["breaking"]
-
-
 async def test_a_clock_that_jumps_ends_nothing(newsroom: Newsroom) -> None:
     for n in range(8):
         await newsroom.publish("fire", f"s{n}", n * MINUTE)

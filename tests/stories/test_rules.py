@@ -186,13 +186,6 @@ def test_wrong_owners_are_named(wrong: object) -> None:
         NearDupSettings.from_mapping({"NEARDUP_SOURCE_OWNERS": wrong})
 
 
-async def test_a_users_own_rule_is_asked(store_url: str, namespace: str) -> None:
-    async with opened(store=store_url, namespace=namespace, event_rule=f"{__name__}.every_third") as room:
-        verdicts = [await room.publish("fire", "one", n, url=f"https://one.example/{n}") for n in range(5)]
-
-    assert [verdict.event for verdict in verdicts] == [None, None, "breaking", None, None]
-
-
 async def test_a_rule_that_fails_costs_no_verdict(caplog: pytest.LogCaptureFixture) -> None:
     async with opened(store="memory://", event_rule=f"{__name__}.fails") as room:
         verdicts = [await room.publish("fire", f"s{n}", n) for n in range(5)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import struct
 from dataclasses import replace
 
 import pytest
@@ -13,9 +12,7 @@ from joins import FIRST, changed, join, joined, member, speaking
 
 from scrapy_neardup.detector import select
 from scrapy_neardup.document import Claim, Join, Member, Neighbour
-from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
-from scrapy_neardup.records.members import pack_member, unpack_member
 from scrapy_neardup.rules.membership import (
     MOST_ITEM_TIMES,
     MOST_LANGUAGES,
@@ -164,12 +161,3 @@ async def test_a_document_counts_at_the_time_that_its_join_gives(index: Index) -
     assert await joined(index, replace(late, counted_at=START + 90)) == story
     await index.claim(Claim(FIRST.id, "watch"))
     assert await index.open_events(START + 59) == []
-
-
-def test_a_member_reads_back_as_packed() -> None:
-    packed = struct.pack(">I", 3) + pack_member(FIRST)
-
-    assert unpack_member(bytes.fromhex(FIRST.id), packed).url == FIRST.url
-    for wrong in (packed[:-1], packed + b"x", b"", packed[:4] + b"\x09" + packed[5:]):
-        with pytest.raises(StoreError):
-            unpack_member(bytes.fromhex(FIRST.id), wrong)

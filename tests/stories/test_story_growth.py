@@ -110,13 +110,3 @@ async def test_a_chain_of_weak_likeness_is_no_event() -> None:
 
     assert Counter(verdict.status for verdict in verdicts)["related"] >= 30
     assert events == []
-
-
-async def test_rewrites_of_one_text_are_coverage_of_it() -> None:
-    wire = article("wire", 400)
-    rewrites = [(f"s{number}", noisy(wire, REWRITTEN, number)) for number in range(8)]
-
-    verdicts, events = await _run([("wire", wire), *rewrites], HOUR / 2)
-
-    assert Counter(verdict.status for verdict in verdicts)["related"] >= 6
-    assert [event.level for event in events] == ["watch", "breaking", "ended"]

@@ -24,7 +24,6 @@ from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.minima import resemblance
 from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
 from scrapy_neardup.sketch.signatures.minhash import minima, signature
-from scrapy_neardup.sketch.signatures.presets import optimal_bands
 from scrapy_neardup.text.reading import Reading, normalise, shingle_hashes, window_hashes
 
 NEWS = PRESETS["news"]
@@ -211,13 +210,6 @@ def test_the_estimate_lies_within_four_standard_errors(true: float, seed: int) -
 
     equal = jaccard + (1 - jaccard) / 256
     assert abs(estimate - jaccard) <= 4 * math.sqrt(equal * (1 - equal) / 128)
-
-
-def test_bands_are_found_for_a_threshold() -> None:
-    bands, rows = optimal_bands(0.5, 128)
-
-    assert bands * rows <= 128
-    assert abs((1 / bands) ** (1 / rows) - 0.5) < 0.1
 
 
 # Configurations.

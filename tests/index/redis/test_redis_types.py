@@ -64,24 +64,3 @@ async def test_a_key_of_another_type_is_one_clear_error_and_is_not_touched(
 
     assert not isinstance(raised.value, StoreUnavailable)
     assert keys.get(name) == b"somebody else's"
-
-
-@pytest.mark.parametrize("kind", ["stories", "events", f"records:{START // HOUR}"])
-async def test_a_check_that_meets_a_key_of_another_type_writes_nothing(
-    open_index: OpenIndex, redis_url: str, keys: Redis, namespace: str, kind: str
-) -> None:
-    index = await open_index(redis_url)
-    original = Article()
-    await joined(index, Join(_member(original), _member(Article(at=MINUTE))))
-    await index.claim(Claim(original.id, "watch"))
-    keys.delete(f"{{neardup:{namespace}:{CONFIG}}}:{kind}")
-    _others_key(keys, namespace, kind)
-
-    def kept() -> dict[bytes, bytes]:
-        return {name: keys.dump(name) for name in keys.scan_iter(match=f"{{neardup:{namespace}:*", count=1000)}
-
-    before = kept()
-    with pytest.raises(StoreError, match="is of another type than"):
-        await joined(index, Join(_member(original), _member(Article("another", at=2 * MINUTE))))
-
-    assert kept() == before

@@ -159,24 +159,6 @@ async def test_a_beat_and_a_delivery_are_repeated_if_others_change_what_they_rea
     assert interruptions.swaps == [None, 1, None]
 
 
-async def test_what_was_learned_is_added_up_whoever_is_faster(
-    open_index: OpenIndex,
-    redis_url: str,
-    at_once: None,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    index, other = await open_index(redis_url), await open_index(redis_url)
-    counted = pack_counted(3, np.bincount([7], minlength=SLOTS).astype(np.uint32))
-    interruptions = Interrupted(lambda: other.add_frequencies("x", counted))
-    interruptions.of(index, monkeypatch)
-
-    total = await index.add_frequencies("x", counted)
-
-    assert interruptions.swaps == [None, 1]
-    assert unpack_sum(total)[0] == 6
-    assert total == await other.add_frequencies("x", NOTHING)
-
-
 async def test_what_was_learned_and_counted_is_added_once_if_its_answer_was_lost(
     open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -194,24 +194,6 @@ async def test_a_purge_lets_others_write_in_between(
 # Files that may only be read
 
 
-async def test_a_file_that_another_process_makes_meanwhile_may_be_written(
-    open_index: OpenIndex, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    may = os.access
-
-    def answer_then_make(path: Path, mode: int) -> bool:
-        answer = may(path, mode)
-        file.touch()
-        return answer
-
-    monkeypatch.setattr("os.access", answer_then_make)
-
-    index = await open_index(f"sqlite:///{file}")
-
-    assert await check(index, Article()) is None
-    assert (await index.summary()).documents == 1
-
-
 async def test_a_file_that_may_only_be_read_can_be_looked_into(
     open_index: OpenIndex, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

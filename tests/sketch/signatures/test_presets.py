@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -69,20 +68,6 @@ def test_likeness_falls_on_average_as_noise_is_added(preset: str) -> None:
 
 
 @pytest.mark.parametrize("preset", NAMES)
-async def test_of_identical_documents_at_once_exactly_one_is_the_original(
-    preset: str, store_url: str, namespace: str
-) -> None:
-    async with opened(preset, store_url, namespace) as detector:
-        documents = [detector.document(article("wire"), url=f"https://{n}.example/a", seen_at=START) for n in range(20)]
-        verdicts = await asyncio.gather(*(detector.check(document) for document in documents))
-
-    assert sorted(verdict.status for verdict in verdicts) == ["duplicate"] * 19 + ["original"]
-    assert {verdict.original for verdict in verdicts if verdict.original} == {
-        document.id for document, verdict in zip(documents, verdicts, strict=True) if verdict.status == "original"
-    }
-
-
-@pytest.mark.parametrize("preset", NAMES)
 async def test_of_lightly_edited_copies_every_one_links_to_the_original(
     preset: str, store_url: str, namespace: str
 ) -> None:
@@ -120,16 +105,6 @@ def test_a_crawl_is_judged_by_it(preset: str, project: Project, site: NewsSite) 
     assert not crawl.lines(" ERROR: ")
     assert crawl.neardup["duplicate"] == crawl.neardup["dropped"] == 1
     assert len(crawl.items) == 2
-
-
-async def test_two_presets_never_meet_in_one_store(store_url: str, namespace: str) -> None:
-    if store_url == "memory://":
-        pytest.skip("a store in memory is one detector's")
-    for preset in NAMES:
-        async with opened(preset, store_url, namespace) as detector:
-            document = detector.document(article("wire"), seen_at=START)
-
-            assert (await detector.check(document)).status == "original", preset
 
 
 # What a user may set, and what not.

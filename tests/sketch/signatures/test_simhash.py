@@ -177,16 +177,4 @@ async def test_an_empty_vector_leaves_the_text_alone_to_be_compared(vectors: str
         assert (await detector.check(again)).kind == "exact"
 
 
-def test_vectors_of_another_callable_are_another_configuration() -> None:
-    from dataclasses import replace
-
-    row = PRESETS["simhash"]
-    assert replace(row, features="a.b").config() != row.config() != replace(row, features="a.c").config()
-
-
 # What is like a document.
-
-
-def test_a_language_without_a_stemmer_is_named() -> None:
-    with pytest.raises(SettingsError, match=r"^NEARDUP_PRESET_OPTIONS\[.stemming.\] = 'klingon': must be one of "):
-        NearDupSettings.from_mapping({"NEARDUP_PRESET": "simhash", "NEARDUP_PRESET_OPTIONS": {"stemming": "klingon"}})
