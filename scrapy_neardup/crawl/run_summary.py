@@ -165,7 +165,7 @@ class RunSummary:
 
     def _gravest_changes(self) -> list[tuple[FigureChange, str, int]]:
         """Return a few changes, their first titles and their items: the dead first, then those that most print."""
-        from scrapy_neardup.stories.figure_kinds import kind_of
+        from scrapy_neardup.evidence.number_words import kind_of
         from scrapy_neardup.stories.summary import read_change
 
         rows = [(read_change(line), title, items) for (_, line), (title, items) in self._changes.items()]

@@ -23,14 +23,19 @@ from xxhash import xxh32_digest, xxh32_intdigest
 from scrapy_neardup.evidence.number_tokens import LINE_END, number_tokens
 from scrapy_neardup.evidence.number_words import (
     CURRENCIES,
+    HARMING,
     HEDGES,
     MEASURES,
     MONTHS,
     NAMED_BEFORE,
     PERCENT,
+    PERSONS,
     SAY_NOTHING,
     SCORED,
+    TO_BE,
     WEEKDAYS,
+    FigureKind,
+    kind_of,
     take_numbers,
 )
 
@@ -44,6 +49,7 @@ MAX_CHARACTERS = 60_000
 
 CONTEXT_WORDS = 2
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
+_FATE_WORDS = 4  # behind a word for people: "12 people have also been killed"
 _LONGEST_LABEL = 20  # characters
 SHORT, LONG = 8, 16  # hexadecimal digits of a packed value; values of SHORT digits always fit into MAX_BYTES
 DIGEST = "~"
@@ -98,7 +104,22 @@ def _figure(tokens: list[str], first: int, end: int, value: str, mark: str) -> F
     if label in SAY_NOTHING:  # "58 have been taken ill"
         farther = _words(behind, _FIRST, 2 * CONTEXT_WORDS)
         label = next((word for word in farther[1:] if word not in SAY_NOTHING), label)
+    elif label in PERSONS and label == behind[0]:
+        label += _fate(before, behind[1 : 1 + _FATE_WORDS])
     return Figure(value, label[:_LONGEST_LABEL], hash_before + hash_behind)
+
+
+def _fate(before: list[str], behind: list[str]) -> str:
+    """Return a word that says what happened to people: " killed". Before them it is an English verb, no passive."""
+    for token in behind:
+        if token in ("#", LINE_END):
+            break
+        if len(token) > 2 and token not in SAY_NOTHING:
+            if kind_of(token) < FigureKind.OTHER:
+                return f" {token}"
+            break
+    verb, earlier, *_ = [*(token for token in before if token not in HEDGES and token != "at"), "", ""]
+    return f" {HARMING[verb]}" if verb in HARMING and earlier not in TO_BE else ""
 
 
 def _words(tokens: list[str], near: slice, count: int = CONTEXT_WORDS) -> list[str]:

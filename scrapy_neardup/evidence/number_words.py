@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from enum import IntEnum
 from functools import lru_cache
 from itertools import compress
 
@@ -100,6 +101,21 @@ COUNTED = frozenset(
 )
 """Words that stand behind a count: "2000 people" is no year."""
 
+PERSONS = frozenset(
+    (
+        "people persons menschen personen personas personnes persone pessoas mensen человек людей человека люди людини"
+        " осіб"
+    ).split()
+)
+"""Words for people, of whom the next word may say that they died: "12 people were killed"."""
+
+HARMING = {
+    **dict.fromkeys("kill kills killed killing".split(), "killed"),
+    **dict.fromkeys("injure injures injured injuring wound wounds wounded wounding".split(), "injured"),
+}
+TO_BE = frozenset("is are was were be been being".split())
+"""With a word of ``HARMING`` behind them they say nothing of the number that follows: "two were killed. 12 people"."""
+
 COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")
 """The same in scripts without spaces, by the first character: "2000人"."""
 
@@ -108,6 +124,44 @@ NAMED_BEFORE = frozenset("magnitude level category version phase aged age grade 
 
 SCORED = frozenset("win victory loss defeat draw lead against over after half overtime ahead".split())
 """Words that stand behind a score: "a 2-1 win"."""
+
+
+class FigureKind(IntEnum):
+    """What a figure counts, in the order in which a message names them: the dead first, money last."""
+
+    DEAD = 0
+    INJURED = 1
+    MISSING = 2
+    OTHER = 3
+    MONEY = 4
+
+
+# With a star: all words that begin so. In the languages in which numbers in words are read.
+_WORDS = {
+    FigureKind.DEAD: (
+        "dead death deaths died dies dying kill* fatalit* tot tote toten toter todesopfer* getötet* gestorben starben"
+        " muert* murier* murió fallecid* fallecier* mort morts morte mortes morti morto mortos mortas"
+        " décès tué tués tuée tuées"
+        " vittime uccis* decedut* morrer* óbito* doden dood overleden gedood omgekomen"
+        " погиб* умер* убит* жертв* скончал* загиб* помер* вбит*"
+    ),
+    FigureKind.INJURED: (
+        "injur* wounded hurt hospitalised hospitalized verletzt* verwundet* herid* lesionad* blessé* ferit* ferid*"
+        " gewond* ранен* пострада* травм* поранен* постражд*"
+    ),
+    FigureKind.MISSING: ("missing unaccounted vermiss* desaparecid* disparu* dispers* vermist* пропал* пропавш* зник*"),
+}
+# In scripts without spaces a label is a part of a clause, so the word may be anywhere in it.
+_PARTS = {
+    FigureKind.DEAD: "死 遇难 遇難 遗体 遺体 犠牲".split(),
+    FigureKind.INJURED: "傷 伤 けが 怪我".split(),
+    FigureKind.MISSING: "不明 失踪 失蹤 失联".split(),
+}
+_KINDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+_BEGINNINGS = tuple((word[:-1], kind) for word, kind in _KINDS.items() if word.endswith("*"))
+_MONEY = frozenset(CURRENCIES) | frozenset(CURRENCIES.values())
+_SCALES = frozenset("thousand million millions billion billions trillion trillions bn mn".split())
+_ENGLISH = {FigureKind.DEAD: "dead", FigureKind.INJURED: "injured", FigureKind.MISSING: "missing"}
 
 _SPACED = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+(?:[.,][0-9]+)?")
 _DATE_TIME_PHONE = re.compile(
@@ -277,3 +331,22 @@ def _scaled(number: str, scale: int) -> str:
     if scale == 1 or number.count(".") > 1:
         return number
     return format((Decimal(number) * scale).normalize(), "f")
+
+
+def kind_of(label: str) -> FigureKind:
+    """Return what a figure with this label counts. The last word decides, but for money: "people killed"."""
+    word = label.casefold().strip().rpartition(" ")[2]
+    if word in _KINDS:
+        return _KINDS[word]
+    found = [kind for beginning, kind in _BEGINNINGS if word.startswith(beginning)]
+    found += [kind for kind, parts in _PARTS.items() if any(part in word for part in parts)]
+    is_money = any(part in _MONEY for part in label.casefold().split() if part not in _SCALES)
+    return next(iter(found), FigureKind.MONEY if is_money else FigureKind.OTHER)
+
+
+def in_words(label: str, old: str, new: str) -> str:
+    """Return a changed figure in words: "7 dead, was 3". Dead, injured and missing are said in English."""
+    kind = kind_of(label)
+    noun = _ENGLISH.get(kind, label if kind is FigureKind.MONEY or label in COUNTED | PERCENT else "")
+    told = f"{new} {noun}" if noun else f"{label}: {new}" if label else new
+    return f"{told}, was {old}" if old else told

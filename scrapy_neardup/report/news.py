@@ -8,10 +8,10 @@ from datetime import datetime, timezone
 from itertools import islice
 from typing import NamedTuple
 
+from scrapy_neardup.evidence.number_words import kind_of
 from scrapy_neardup.report.overview import usual_span
 from scrapy_neardup.report.rows import Row
 from scrapy_neardup.report.stories import FeedStory, Links
-from scrapy_neardup.stories.figure_kinds import kind_of
 from scrapy_neardup.stories.summary import read_change
 
 DAY = 86_400

@@ -8,9 +8,9 @@ from datetime import datetime, timezone, tzinfo
 from typing import NamedTuple
 
 from scrapy_neardup.document import Member
+from scrapy_neardup.evidence.number_words import FigureKind, in_words, kind_of
 from scrapy_neardup.rules.membership import sources_needed
 from scrapy_neardup.stories.event import StoryEvent
-from scrapy_neardup.stories.figure_kinds import FigureKind, in_words, kind_of
 
 _CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
 _NO_LABEL = "figure"  # the label of a figure that has no word of its own
@@ -31,12 +31,13 @@ class FigureChange(NamedTuple):
         return (self.label, "") if self.label else ("", self.old)
 
     def is_on_same_figure(self, other: FigureChange) -> bool:
-        """Decide whether two changes are about one figure: its label, and a value that both have or that comes next.
+        """Decide whether two changes are about one figure: both count the same, and have a value in common.
 
-        In "7 people died and 20 people were hurt" two figures have the same label.
+        In "7 workers and 20 workers of another plant" two figures have the same label.
         """
         values = {self.old, self.new} & {other.old, other.new}
-        return self.label == other.label and bool(values)
+        is_one_kind = kind_of(self.label) == kind_of(other.label) < FigureKind.OTHER
+        return (self.label == other.label or is_one_kind) and bool(values)
 
     @property
     def words(self) -> str:

@@ -103,7 +103,7 @@ def test_a_reader_gets_a_breaking_alert(reader: Reader) -> None:
     assert re.search(r"^  duplicate +14   revisit 14$", again, re.MULTILINE)
     assert re.search(r"^  update +3$", later, re.MULTILINE)
     assert "Events: 1 update" in later
-    assert "\n      3 items, 12 people, was 4             Ferry runs aground off Skerrow\n" in later
+    assert "\n      3 items, 12 dead, was 4               Ferry runs aground off Skerrow\n" in later
     assert "Events: 1 watch, 1 breaking" in alerted
     alerts = (reader.folder / "alerts.py.log").read_text(encoding="utf-8")
     assert "ALERT watch: Ferry runs aground off Skerrow (4 items)" in alerts

@@ -39,7 +39,9 @@ def changes(old: str, new: str) -> tuple[str, ...]:
     ("report", "told"),
     [
         ("Officials said {} are dead after the storm.", "dead: 3 -> 7"),
-        ("Fire kills {} in the harbour\n{} people were killed on Tuesday.", "people: 3 -> 7"),
+        ("Fire kills {} in the harbour\n{} people were killed on Tuesday.", "people killed: 3 -> 7"),
+        ("Nobody was killed. At least {} people were rescued.", "people: 3 -> 7"),
+        ("{} people, 30 of them hurt, were in the hall.", "people: 3 -> 7"),
         ("{} sind tot, sagte die Polizei.", "tot: 3 -> 7"),
         ("火災で{}人死亡\n火災で{}人が死亡した。", "人が死: 3 -> 7"),
     ],
@@ -162,7 +164,7 @@ def test_a_label_is_the_word_people_would_read() -> None:
     ("old", "new", "expected"),
     [
         ("4 dead in Kabul", "12 dead in Kabul", "dead: 4 -> 12"),
-        ("A bomb killed four people in Kabul", "A bomb killed at least 12 people in Kabul", "people: 4 -> 12"),
+        ("A bomb killed four people in Kabul", "A bomb killed at least 12 people in Kabul", "people killed: 4 -> 12"),
         ("Blast killed four people in Kabul", "The toll rose: 12 people in Kabul died", "people: 4 -> 12"),
         ("a magnitude-6.1 earthquake hit", "a magnitude 6.4 earthquake hit", "magnitude: 6.1 -> 6.4"),
         ("They won 2-1 on Sunday", "They won 3-1 on Sunday", "score: 2-1 -> 3-1"),

@@ -56,14 +56,14 @@ def links(sent: Any) -> list[str]:
 async def test_what_is_new_comes_first(reports: list[dict[str, Any]], form: Any) -> None:
     breaking, update, ended = (said(message(report, form)) for report in reports)
     assert re.search(r"Breaking\**: 6 sources within an hour", breaking)
-    assert re.search(r"Update\**: 12 people, was 4\n", update)
+    assert re.search(r"Update\**: 12 dead, was 4\n", update)
     assert re.search(r"Ended\**: no new source for two hours", ended)
     assert "At least two sources say so, first s8.example at 22:21 UTC." in update
     assert "12 independent sources, 11 of them print copies only; 12 items" in ended
-    assert "Also: 12 people, was 4" in ended, "it was told before"
+    assert "Also: 12 dead, was 4" in ended, "it was told before"
     for told in (breaking, update, ended):
         body = told.partition("News of fire")[2] if form == "slack" else told  # Slack shows the rest in a notification
-        assert body.count("12 people") <= 1, "no fact twice"
+        assert body.count("12 dead") <= 1, "no fact twice"
 
 
 @pytest.mark.parametrize("form", CHATS)

@@ -65,6 +65,7 @@ def test_two_sources_that_changed_their_figure_are_named() -> None:
         ("million $", "12 million $"),
         ("%", "12 %"),
         ("people", "12 people"),
+        ("people killed", "12 dead"),
         ("magnitude", "magnitude: 12"),
         ("人", "人: 12"),
     ],
