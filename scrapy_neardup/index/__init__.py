@@ -73,11 +73,15 @@ def index_from_url(
         raise SettingsError("NEARDUP_STORE", without_password(url), str(error)) from None
     scheme, _, rest = url.partition("://")
     store: Store
-    if scheme in ("memory", "sqlite"):
-        from scrapy_neardup.index.sqlite.store import MEMORY, SQLiteStore
+    if scheme == "memory":
+        from scrapy_neardup.index.memory import MemoryStore
+
+        store = MemoryStore()
+    elif scheme == "sqlite":
+        from scrapy_neardup.index.sqlite.store import SQLiteStore
 
         # ``sqlite:///relative/file`` and ``sqlite:////absolute/file``, as SQLAlchemy reads them.
-        store = SQLiteStore(MEMORY if scheme == "memory" else rest[1:], timeout, reads_only=reads_only)
+        store = SQLiteStore(rest[1:], timeout, reads_only=reads_only)
     else:
         from scrapy_neardup.index.redis.store import RedisStore
 

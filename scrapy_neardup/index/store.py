@@ -2,7 +2,8 @@
 
 Whoever adds a store writes a class for each of the two protocols of this module, ``Store`` and ``Client``. All rules,
 and how the data of a window are laid out, are the same for all stores. The commands are those of Redis, see
-https://redis.io/docs/latest/commands. The rest of the module is for those who ask a store.
+https://redis.io/docs/latest/commands. ``LocalClient`` has what the stores of this process share. The rest of the module
+is for those who ask a store.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import asyncio
 import logging
 import random
 import time
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar, cast
 
 from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.records.packing import split
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +27,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 Argument = bytes | str | int
 
+_SHARD_BYTES, _NUMBER_BYTES = 3, 2  # see ``Posting``
 _MOST_ATTEMPTS = 100
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds, at most; doubled each time that somebody else was faster
 _DONE_SECONDS = 60
@@ -142,6 +146,80 @@ class Store(Protocol):
 
 class ConflictError(StoreError):
     """Somebody has changed what was read. Read again."""
+
+
+class LocalClient(Client):
+    """A client inside this process, which answers at once. Subclasses have a method for each command."""
+
+    async def run(self, calls: Sequence[Call | Commit]) -> list[object]:
+        return [self._commit(call) if isinstance(call, Commit) else self._run(call) for call in calls]
+
+    async def run_aside(self, function: Callable[..., R], *arguments: object) -> R:
+        return function(*arguments)
+
+    def _run(self, call: Call) -> object:
+        return getattr(self, call.name.lower())(call.key, *call.arguments)
+
+    def _commit(self, commit: Commit) -> object:
+        for call, expected in commit.expected:
+            answer = self._run(call)
+            if as_bytes(answer or b"") != expected:
+                return answer
+        if commit.posting is not None and not self._post(commit.posting):
+            return 0
+        for call in commit.writes:
+            self._run(call)
+        return 1
+
+    def _post(self, posting: Posting) -> bool:
+        """Post a document. Return False if somebody else has posted anything near it since the caller has read."""
+        for key, _, version, _ in posting.hashes:
+            if (self.hget(key, "version") or b"") != version:
+                return False
+        own, bits, _, _ = posting.hashes[-1]
+        shards, added, at = split(posting.shards, _SHARD_BYTES), list[tuple[bytes, bytes]](), 0
+        for each in split(posting.gone, _NUMBER_BYTES + posting.size):
+            shard = shards[int.from_bytes(each[:_NUMBER_BYTES], "big") - 1]
+            postings = split(self.hget(own, shard) or b"", posting.size)
+            self.hset(own, shard, b"".join(every for every in postings if every != each[_NUMBER_BYTES:]))
+        for shard, count in zip(shards, posting.counts, strict=True):
+            added.append((shard, posting.postings[at : at + count * posting.size]))
+            at += count * posting.size
+        self.append(own, added)
+        self.hset(own, "bits", bits, "version", posting.version)
+        return True
+
+    @abstractmethod
+    def append(self, key: str, pairs: Iterable[tuple[bytes, bytes]]) -> None:
+        """Append to each field of a hash the value behind it."""
+
+    @abstractmethod
+    def hget(self, key: str, field: Argument) -> bytes | None:
+        """Return a field of a hash, None if it is not there."""
+
+    @abstractmethod
+    def hset(self, key: str, *pairs: Argument) -> None:
+        """Write fields of a hash, each with its value behind it."""
+
+
+def finished(steps: Awaitable[R]) -> R:
+    """Return what ``steps`` return. They wait for nothing: their client answers at once."""
+    waiting = steps.__await__()
+    try:
+        next(waiting)
+    except StopIteration as done:
+        return cast("R", done.value)
+    raise AssertionError("a step waited for something other than its client")
+
+
+def as_bytes(value: object) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+
+
+def score_range(low: Argument, high: Argument) -> tuple[float, float, bool]:
+    """Return the bounds of a range of scores, and whether the high one is in it: "(" before it leaves it out."""
+    text = str(high)
+    return float(low), float(text.lstrip("(")), text[0] != "("
 
 
 async def run(client: Client, calls: Sequence[Call | Commit]) -> list[object]:

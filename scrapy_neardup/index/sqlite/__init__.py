@@ -1,1 +1,1 @@
-"""The window in one SQLite file, or in memory."""
+"""The window in one SQLite file."""

@@ -22,7 +22,6 @@ APPLICATION = 0x4E44_5550
 VERSION = 2
 """``PRAGMA user_version``."""
 
-MEMORY = ":memory:"
 _MEND = "move it away, or set NEARDUP_STORE to another file"
 _UNUSABLE = ("disk", "unable to open", "readonly", "permission", "locking protocol")
 """Words in errors about a file that may be in order: it cannot be used now."""
@@ -42,7 +41,7 @@ TABLES = (
 
 
 class SQLiteFile:
-    """One connection to a file, or to a database in memory. All methods are called in one thread.
+    """One connection to a file. All methods are called in one thread.
 
     If the file or its folder may not be written, the file is opened read-only. With ``reads_only`` nothing is written
     even if it may be.
@@ -65,7 +64,7 @@ class SQLiteFile:
             raise
 
     def _connect(self) -> None:
-        if self.path != MEMORY and not self.reads_only:
+        if not self.reads_only:
             try:
                 make_private_directory(Path(self.path).absolute().parent)
             except OSError as error:
@@ -155,7 +154,7 @@ class SQLiteFile:
 
         If the file has no log and its folder may not be written, nobody writes it. SQLite need not look for a log.
         """
-        if self.path == MEMORY or not (self.is_read_only or self.reads_only):
+        if not (self.is_read_only or self.reads_only):
             return self.path, False
         try:
             os.stat(self.path)

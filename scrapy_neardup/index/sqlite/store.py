@@ -1,4 +1,4 @@
-"""A SQLite file as a store, which processes of one machine share; or a database in memory.
+"""A SQLite file as a store, which processes of one machine share.
 
 It carries out the commands of Redis that this package uses, on two tables. A step is a transaction. All SQL runs in one
 separate thread.
@@ -9,24 +9,30 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar, cast
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.sqlite.file import MEMORY as MEMORY
 from scrapy_neardup.index.sqlite.file import SQLiteFile
-from scrapy_neardup.index.store import Argument, Call, Client, Commit, Facts, Posting, Store
-from scrapy_neardup.records.packing import split
+from scrapy_neardup.index.store import (
+    Argument,
+    Client,
+    Facts,
+    LocalClient,
+    Store,
+    as_bytes,
+    finished,
+    score_range,
+)
 
 _MOST_FREED = 20_000  # entries of dead keys in a transaction, which takes some hundredths of a second
-_SHARD_BYTES, _NUMBER_BYTES = 3, 2
 R = TypeVar("R")
 
 
 class SQLiteStore(Store):
-    """``path`` is a file, or ``":memory:"``. A missing file is made with its folder.
+    """A missing file is made with its folder.
 
     With ``reads_only`` nothing is written, not even the tables of a new file.
     """
@@ -37,8 +43,8 @@ class SQLiteStore(Store):
         self._opening = asyncio.Lock()
         self._thread: ThreadPoolExecutor | None = None
 
-    def run_folder(self, window: str) -> Path | None:
-        return None if self.location == MEMORY else Path(f"{self.location}-runs", window)
+    def run_folder(self, window: str) -> Path:
+        return Path(f"{self.location}-runs", window)
 
     async def open(self, key: str) -> None:
         async with self._opening:
@@ -67,8 +73,6 @@ class SQLiteStore(Store):
     async def _in_thread(self, function: Callable[..., R], *arguments: object) -> R:
         if self._thread is None:
             raise StoreUnavailable(f"{self.location}: the store is closed")
-        if self.location == MEMORY:  # a step takes little longer than handing it to a thread
-            return self._explaining(function, *arguments)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._explaining, function, *arguments)
 
@@ -83,20 +87,10 @@ class SQLiteStore(Store):
             client = SQLiteClient(sql)
             if not reads:
                 client.free_dead_keys()
-            return _finished(steps(client))
+            return finished(steps(client))
 
 
-def _finished(steps: Awaitable[R]) -> R:
-    """Return what ``steps`` return. They wait for nothing: their client answers at once."""
-    waiting = steps.__await__()
-    try:
-        next(waiting)
-    except StopIteration as done:
-        return cast("R", done.value)
-    raise AssertionError("a step waited for something other than its client")
-
-
-class SQLiteClient(Client):
+class SQLiteClient(LocalClient):
     """Carries out commands in a transaction that its caller has begun. Each method that has no docstring is a command.
 
     A hash has its fields in ``entries``, a sorted set its members with their scores, and a list its places.
@@ -106,12 +100,6 @@ class SQLiteClient(Client):
         self._sql = sql
         self._now = time.time()
         self._ids: dict[str, int | None] = {}
-
-    async def run(self, calls: Sequence[Call | Commit]) -> list[object]:
-        return [self._commit(call) if isinstance(call, Commit) else self._run(call) for call in calls]
-
-    async def run_aside(self, function: Callable[..., R], *arguments: object) -> R:
-        return function(*arguments)  # this is no event loop
 
     async def names(self, beginning: str) -> list[str]:
         query = "SELECT name FROM keys WHERE substr(name, 1, ?) = ? AND expires > ? ORDER BY name"
@@ -140,38 +128,9 @@ class SQLiteClient(Client):
                 return
             self._sql.execute("DELETE FROM keys WHERE id = ?", key)
 
-    def _run(self, call: Call) -> object:
-        return getattr(self, call.name.lower())(call.key, *call.arguments)
-
-    def _commit(self, commit: Commit) -> object:
-        for call, expected in commit.expected:
-            answer = self._run(call)
-            if (answer if isinstance(answer, bytes) else _bytes(answer or b"")) != expected:
-                return answer
-        if commit.posting is not None and not self._post(commit.posting):
-            return 0
-        for call in commit.writes:
-            self._run(call)
-        return 1
-
-    def _post(self, posting: Posting) -> bool:
-        """Post a document. Return False if somebody else has posted anything near it since the caller has read."""
-        for key, _, version, _ in posting.hashes:
-            if (self.hget(key, "version") or b"") != version:
-                return False
-        own, bits, _, _ = posting.hashes[-1]
-        shards, added, at = split(posting.shards, _SHARD_BYTES), list[tuple[bytes, object]](), 0
-        for each in split(posting.gone, _NUMBER_BYTES + posting.size):
-            shard = shards[int.from_bytes(each[:_NUMBER_BYTES], "big") - 1]
-            postings = split(self.hget(own, shard) or b"", posting.size)
-            self.hset(own, shard, b"".join(every for every in postings if every != each[_NUMBER_BYTES:]))
-        for shard, count in zip(shards, posting.counts, strict=True):
-            added.append((shard, posting.postings[at : at + count * posting.size]))
-            at += count * posting.size
+    def append(self, key: str, pairs: Iterable[tuple[bytes, bytes]]) -> None:
         # SQLite calls what it appends a text, whatever its bytes.
-        self._put(own, added, "CAST(value || excluded.value AS BLOB)")
-        self.hset(own, "bits", bits, "version", posting.version)
-        return True
+        self._put(key, list(pairs), "CAST(value || excluded.value AS BLOB)")
 
     def _find(self, key: str) -> int | None:
         """Return the number of a key, None if there is no such key."""
@@ -203,30 +162,30 @@ class SQLiteClient(Client):
             self._sql.execute(f"INSERT INTO entries (key, field, value) VALUES {rows} {update}", values)
 
     def _remove(self, key: str, fields: Sequence[Argument]) -> None:
-        rows = [(self._find(key), _bytes(field)) for field in fields]
+        rows = [(self._find(key), as_bytes(field)) for field in fields]
         self._sql.executemany("DELETE FROM entries WHERE key = ? AND field = ?", rows)
 
     def hget(self, key: str, field: Argument) -> bytes | None:
         return self.hmget(key, field)[0]
 
     def hmget(self, key: str, *fields: Argument) -> list[bytes | None]:
-        asked = [_bytes(field) for field in fields]
+        asked = [as_bytes(field) for field in fields]
         rows = self._rows(key, f"AND field IN ({', '.join('?' * len(asked))})", *asked)
         found = dict(rows)
-        return [None if (value := found.get(field)) is None else _bytes(value) for field in asked]
+        return [None if (value := found.get(field)) is None else as_bytes(value) for field in asked]
 
     def hexists(self, key: str, field: Argument) -> int:
         return int(self.hget(key, field) is not None)
 
     def hgetall(self, key: str) -> dict[bytes, bytes]:
-        return {_bytes(field): _bytes(value) for field, value in self._rows(key)}
+        return {as_bytes(field): as_bytes(value) for field, value in self._rows(key)}
 
     def hlen(self, key: str) -> int:
         (count,) = self._sql.execute("SELECT count(*) FROM entries WHERE key = ?", (self._find(key),)).fetchone()
         return int(count)
 
     def hset(self, key: str, *pairs: Argument) -> None:
-        self._put(key, [(_bytes(each), _bytes(value)) for each, value in zip(pairs[::2], pairs[1::2], strict=True)])
+        self._put(key, [(as_bytes(each), as_bytes(value)) for each, value in zip(pairs[::2], pairs[1::2], strict=True)])
 
     def hdel(self, key: str, *fields: Argument) -> None:
         self._remove(key, fields)
@@ -237,7 +196,7 @@ class SQLiteClient(Client):
     def zadd(self, key: str, *arguments: Argument) -> None:
         *options, score, member = arguments
         value = "max(value, excluded.value)" if "GT" in options else "excluded.value"
-        self._put(key, [(_bytes(member), score)], value)
+        self._put(key, [(as_bytes(member), score)], value)
 
     def zrem(self, key: str, *members: Argument) -> None:
         self._remove(key, members)
@@ -248,7 +207,7 @@ class SQLiteClient(Client):
     def zrangebyscore(self, key: str, low: Argument, high: Argument, *limit: Argument) -> list[bytes]:
         condition, bounds = _range(low, high)
         rows = self._rows(key, f"{condition} ORDER BY value, field LIMIT ?", *bounds, limit[-1] if limit else -1)
-        return [_bytes(member) for member, _ in rows]
+        return [as_bytes(member) for member, _ in rows]
 
     def zremrangebyscore(self, key: str, low: Argument, high: Argument) -> None:
         condition, bounds = _range(low, high)
@@ -256,8 +215,8 @@ class SQLiteClient(Client):
 
     def rpush(self, key: str, *values: Argument) -> None:
         places = self._rows(key, "ORDER BY field DESC LIMIT 1")
-        first = int.from_bytes(_bytes(places[0][0]), "big") + 1 if places else 0
-        self._put(key, [((first + n).to_bytes(8, "big"), _bytes(value)) for n, value in enumerate(values)])
+        first = int.from_bytes(as_bytes(places[0][0]), "big") + 1 if places else 0
+        self._put(key, [((first + n).to_bytes(8, "big"), as_bytes(value)) for n, value in enumerate(values)])
 
     def ltrim(self, key: str, start: int, end: int) -> None:
         kept = "SELECT field FROM entries WHERE key = ? ORDER BY field DESC LIMIT ?"
@@ -265,7 +224,7 @@ class SQLiteClient(Client):
         self._sql.execute(f"DELETE FROM entries WHERE key = ? AND field NOT IN ({kept})", (number, number, -start))
 
     def lrange(self, key: str, start: int, end: int) -> list[bytes]:
-        return [_bytes(value) for _, value in self._rows(key, "ORDER BY field")]
+        return [as_bytes(value) for _, value in self._rows(key, "ORDER BY field")]
 
     def lrem(self, key: str, count: int, value: bytes) -> None:
         self._sql.execute("DELETE FROM entries WHERE key = ? AND value = ?", (self._find(key), value))
@@ -281,11 +240,7 @@ class SQLiteClient(Client):
         return int(1000 * self._now), self.hgetall(key)
 
 
-def _bytes(value: object) -> bytes:
-    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
-
-
 def _range(low: Argument, high: Argument) -> tuple[str, tuple[float, float]]:
-    """Return a condition for scores, and its bounds. Redis excludes a bound with a bracket before it."""
-    text = str(high)
-    return f"AND value >= ? AND value {'<' if text[0] == '(' else '<='} ?", (float(low), float(text.lstrip("(")))
+    """Return a condition for scores, and its bounds."""
+    least, most, is_closed = score_range(low, high)
+    return f"AND value >= ? AND value {'<=' if is_closed else '<'} ?", (least, most)

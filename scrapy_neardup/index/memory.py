@@ -1,0 +1,173 @@
+"""A store in the memory of this process. It carries out the commands of Redis that this package uses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from typing import TypeVar
+
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index.store import (
+    Argument,
+    Client,
+    Facts,
+    LocalClient,
+    Store,
+    as_bytes,
+    finished,
+    score_range,
+)
+
+R = TypeVar("R")
+
+
+@dataclass(slots=True)
+class _Data:
+    """All keys by their type, and when each of them expires by this machine's clock."""
+
+    hashes: dict[str, dict[bytes, bytes]] = field(default_factory=dict)
+    sets: dict[str, dict[bytes, float]] = field(default_factory=dict)  # scores by member
+    lists: dict[str, list[bytes]] = field(default_factory=dict)
+    expires: dict[str, float] = field(default_factory=dict)
+    next_expiry: float = inf  # no key expires before
+
+    def remove(self, key: str) -> None:
+        for keys in (self.hashes, self.sets, self.lists, self.expires):
+            keys.pop(key, None)
+
+    def remove_expired(self, now: float) -> None:
+        if now < self.next_expiry:
+            return
+        for key in [key for key, expires in self.expires.items() if expires <= now]:
+            self.remove(key)
+        self.next_expiry = min(self.expires.values(), default=inf)
+
+
+class MemoryStore(Store):
+    """What it keeps ends when it is closed."""
+
+    location = "memory://"
+
+    def __init__(self) -> None:
+        self._data: _Data | None = None
+
+    def run_folder(self, window: str) -> Path | None:
+        return None
+
+    async def open(self, key: str) -> None:
+        self._data = self._data or _Data()
+
+    async def close(self) -> None:
+        self._data = None
+
+    async def ask(self, steps: Callable[[Client], Awaitable[R]], *, reads: bool = False) -> R:
+        if self._data is None:
+            raise StoreUnavailable(f"{self.location}: the store is closed")
+        return finished(steps(MemoryClient(self._data)))
+
+    def explained(self, error: Exception) -> StoreError:
+        return error if isinstance(error, StoreError) else StoreError(f"{self.location}: {error}")
+
+
+class MemoryClient(LocalClient):
+    """Each method that has no docstring is a command."""
+
+    def __init__(self, data: _Data) -> None:
+        self._data = data
+        self._now = time.time()
+        data.remove_expired(self._now)
+
+    async def names(self, beginning: str) -> list[str]:
+        keys = (*self._data.hashes, *self._data.sets, *self._data.lists)
+        return sorted(key for key in keys if key.startswith(beginning))
+
+    async def fields(self, key: str) -> dict[bytes, bytes]:
+        return self.hgetall(key)
+
+    async def facts(self, keys: Sequence[str]) -> Facts:
+        kept = (each for found in self._data.hashes.values() for pair in found.items() for each in pair)
+        return Facts({"server": "the memory of this process"}, bytes=sum(map(len, kept)))
+
+    def append(self, key: str, pairs: Iterable[tuple[bytes, bytes]]) -> None:
+        found = self._data.hashes.setdefault(key, {})
+        for name, value in pairs:
+            found[name] = found.get(name, b"") + value
+
+    def hget(self, key: str, name: Argument) -> bytes | None:
+        found = self._data.hashes.get(key)
+        return found.get(as_bytes(name)) if found else None
+
+    def hmget(self, key: str, *names: Argument) -> list[bytes | None]:
+        found = self._data.hashes.get(key)
+        return list(map(found.get, map(as_bytes, names))) if found else [None] * len(names)
+
+    def hexists(self, key: str, name: Argument) -> int:
+        return int(self.hget(key, name) is not None)
+
+    def hgetall(self, key: str) -> dict[bytes, bytes]:
+        return dict(self._data.hashes.get(key, {}))
+
+    def hlen(self, key: str) -> int:
+        return len(self._data.hashes.get(key, ()))
+
+    def hset(self, key: str, *pairs: Argument) -> None:
+        names, values = map(as_bytes, pairs[::2]), map(as_bytes, pairs[1::2])
+        self._data.hashes.setdefault(key, {}).update(zip(names, values, strict=True))
+
+    def hdel(self, key: str, *names: Argument) -> None:
+        found = self._data.hashes.get(key, {})
+        for name in names:
+            found.pop(as_bytes(name), None)
+
+    def hincrby(self, key: str, name: Argument, more: int) -> None:
+        self.hset(key, name, int(self.hget(key, name) or 0) + more)
+
+    def zadd(self, key: str, *arguments: Argument) -> None:
+        *options, score, member = arguments
+        found, name = self._data.sets.setdefault(key, {}), as_bytes(member)
+        found[name] = max(float(score), found.get(name, -inf)) if "GT" in options else float(score)
+
+    def zrem(self, key: str, *members: Argument) -> None:
+        found = self._data.sets.get(key, {})
+        for member in members:
+            found.pop(as_bytes(member), None)
+
+    def zcard(self, key: str) -> int:
+        return len(self._data.sets.get(key, ()))
+
+    def zrangebyscore(self, key: str, low: Argument, high: Argument, *limit: Argument) -> list[bytes]:
+        least, most, is_closed = score_range(low, high)
+        found = (
+            (score, member)
+            for member, score in self._data.sets.get(key, {}).items()
+            if least <= score and (score < most or (is_closed and score == most))
+        )
+        return [member for _, member in sorted(found)[: int(limit[-1]) if limit else None]]
+
+    def zremrangebyscore(self, key: str, low: Argument, high: Argument) -> None:
+        self.zrem(key, *self.zrangebyscore(key, low, high))
+
+    def rpush(self, key: str, *values: Argument) -> None:
+        self._data.lists.setdefault(key, []).extend(map(as_bytes, values))
+
+    def ltrim(self, key: str, start: int, end: int) -> None:
+        self._data.lists[key] = self.lrange(key, 0, -1)[start:]
+
+    def lrange(self, key: str, start: int, end: int) -> list[bytes]:
+        return list(self._data.lists.get(key, ()))
+
+    def lrem(self, key: str, count: int, value: bytes) -> None:
+        self._data.lists[key] = [each for each in self.lrange(key, 0, -1) if each != value]
+
+    def expire(self, key: str, seconds: float) -> None:
+        self._data.expires[key] = expires = self._now + seconds
+        self._data.next_expiry = min(self._data.next_expiry, expires)
+
+    def unlink(self, key: str) -> None:
+        self._data.remove(key)
+
+    def runs(self, key: str) -> tuple[int, dict[bytes, bytes]]:
+        return int(1000 * self._now), self.hgetall(key)
