@@ -38,7 +38,7 @@ def test_a_story_opens_to_its_timeline_and_its_members_with_why_each_joined(brow
             ", containment 97%",
             "copy, the same text",
         ]
-        assert watched.page.locator(".lanes circle").count() == 4
+        assert watched.page.locator("#story .timeline circle").count() == 4
         watched.page.go_back()
         watched.page.locator("#story-list > li").first.wait_for()
 

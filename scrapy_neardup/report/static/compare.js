@@ -3,109 +3,55 @@
 
 const NUMBER = /(\p{N}+(?:[.,:]\p{N}+)*)/u;
 
-// Return the nodes of a part of a text. Numbers in a change are marked, and spaces at its end are not.
-function paint(marked, start, end, tag, number) {
-  const text = marked.text.slice(start, end);
-  if (!tag) return [text];
-  const change = text.trimEnd();
-  const pieces = change.split(NUMBER).map((piece, place) => (place % 2 ? element('strong', { class: 'figure' }, piece) : piece));
-  return [change ? element(tag, { 'data-change': number }, ...pieces) : '', text.slice(change.length)];
+// Return the nodes of some tokens. Numbers in a change are marked, and spaces at its end are not.
+function paint(tokens, tag, number) {
+  const nodes = [];
+  let text = '';
+  const add = () => {
+    if (!tag) nodes.push(text);
+    else {
+      const change = text.trimEnd();
+      const pieces = change.split(NUMBER).map((piece, place) => (place % 2 ? element('strong', { class: 'figure' }, piece) : piece));
+      nodes.push(change ? element(tag, { 'data-change': number }, ...pieces) : '', text.slice(change.length));
+    }
+    text = '';
+  };
+  for (const token of tokens) {
+    if (token.before.length) {
+      add();
+      nodes.push(...token.before.map(leftOut));
+    }
+    text += token.text;
+  }
+  add();
+  return nodes.filter((node) => node !== '');
 }
 
-const leftOut = (marked, { start, end }) => element('span', { class: 'left-out', title: 'a short line: navigation, caption or byline' }, marked.text.slice(start, end));
+const leftOut = (text) => element('span', { class: 'left-out', title: 'a short line: navigation, caption or byline' }, text);
+const endsLine = (tokens) => !tokens.length || tokens.at(-1).text.endsWith('\n');
 
-// One text without the passages that the plugin left out. `blocks` are these passages, and `at` is where they stood.
-// Places in `text` are places of the text that was kept.
-class KeptText {
-  constructor(marked) {
-    this.marked = marked;
-    this.parts = []; // {at, start}: from here on, places in the kept text belong to places in the whole text
-    this.blocks = [];
-    this.text = '';
-    let end = 0;
-    for (const block of this.lines()) {
-      this.keep(end, block.start);
-      this.blocks.push({ ...block, at: this.text.length });
-      end = block.end;
-    }
-    this.keep(end, marked.text.length);
-    if (!this.text.endsWith('\n')) { // so that the last line can be compared with a line in the middle
-      this.parts.push({ at: this.text.length, start: marked.text.length });
-      this.text += '\n';
-    }
-    this.next = 0; // the block that is painted next
-    this.place = 0;
+// Return the tokens of each line.
+function splitLines(tokens) {
+  const lines = [[]];
+  for (const token of tokens) {
+    lines.at(-1).push(token);
+    if (token.text.endsWith('\n')) lines.push([]);
   }
-
-  // Passages from the start of a line on are taken with their line end.
-  lines() {
-    const { text, short } = this.marked;
-    const joined = [];
-    for (const [start, end] of short) {
-      const last = joined.at(-1);
-      if (last && /^\s*$/.test(text.slice(last.end, start))) last.end = end;
-      else joined.push({ start, end });
-    }
-    return joined.map(({ start, end }) => {
-      const isWhole = (start === 0 || text[start - 1] === '\n') && text[end] === '\n';
-      return { start, end: isWhole ? end + 1 : end };
-    });
-  }
-
-  keep(start, end) {
-    if (end <= start) return;
-    this.parts.push({ at: this.text.length, start });
-    this.text += this.marked.text.slice(start, end);
-  }
-
-  get isAtBlock() {
-    return this.next < this.blocks.length && this.blocks[this.next].at <= this.place;
-  }
-
-  takeBlock() {
-    this.next += 1;
-    return leftOut(this.marked, this.blocks[this.next - 1]);
-  }
-
-  // Paint the next characters. A passage that was left out between them stands between them.
-  take(length, tag, number) {
-    const nodes = [];
-    const end = this.place + length;
-    while (this.place < end) {
-      while (this.isAtBlock) nodes.push(this.takeBlock());
-      const stop = Math.min(end, this.blocks[this.next]?.at ?? end);
-      const start = this.wholePlace(this.place);
-      nodes.push(...paint(this.marked, start, Math.min(start + stop - this.place, this.marked.text.length), tag, number));
-      this.place = stop;
-    }
-    return nodes.filter((node) => node !== '');
-  }
-
-  wholePlace(place) {
-    const part = this.parts.findLast((each) => each.at <= place);
-    return part ? part.start + place - part.at : this.marked.text.length;
-  }
+  return lines.at(-1).length ? lines : lines.slice(0, -1);
 }
 
 // The rows of both sides. A row ends where both texts end a line. A line that only one text has, and one that was left
 // out, is a row of its own, so that it stands beside the place where the other text has nothing.
 class Rows {
   constructor(left, right) {
-    this.left = new KeptText(left);
-    this.right = new KeptText(right);
     this.rows = [];
     this.changes = 0;
     this.begin();
-    this.close();
-    for (const run of differencesOf(this.left.text, this.right.text)) {
+    for (const run of differencesOf(left, right)) {
       if (run.same) this.addSame(run);
       else this.addChange(run);
     }
     this.close();
-  }
-
-  get leftOut() {
-    return this.left.blocks.length + this.right.blocks.length;
   }
 
   begin() {
@@ -116,47 +62,37 @@ class Rows {
     return !this.row.left.length && !this.row.right.length;
   }
 
-  // End a row. What was left out behind it becomes rows too.
   close() {
     if (!this.isEmpty) this.rows.push(this.row);
     this.begin();
-    while (this.left.isAtBlock || this.right.isAtBlock) {
-      for (const side of ['left', 'right']) if (this[side].isAtBlock) this.row[side].push(this[side].takeBlock());
-      this.row.isSame = false;
-      this.rows.push(this.row);
-      this.begin();
-    }
   }
 
   addSame(run) {
-    const lines = linesOfText(run.right);
-    linesOfText(run.left).forEach((line, number) => {
-      this.row.left.push(...this.left.take(line.length));
-      this.row.right.push(...this.right.take(lines[number].length));
-      if (line.endsWith('\n')) this.close();
-    });
+    const lines = splitLines(run.right);
+    splitLines(run.left).forEach((line, number) => this.add(line, lines[number]));
   }
 
   addChange(run) {
-    const isOfBoth = run.left.trim() !== '' && run.right.trim() !== '';
-    const isOfLines = this.isEmpty && [run.left, run.right].every((text) => !text || text.endsWith('\n'));
-    const lines = [run.left, run.right].map(linesOfText);
-    if ((run.left + run.right).trim() !== '') this.changes += 1;
-    if (isOfLines && !isOfBoth) {
-      for (let line = 0; line < Math.max(lines[0].length, lines[1].length); line += 1) {
-        this.take(lines[0][line] ?? '', lines[1][line] ?? '');
-        this.close();
-      }
+    const texts = [joined(run.left), joined(run.right)];
+    const isOfLines = this.isEmpty && endsLine(run.left) && endsLine(run.right);
+    if (texts.join('').trim() !== '') this.changes += 1;
+    if (isOfLines && texts.some((text) => text.trim() === '')) {
+      const [left, right] = [splitLines(run.left), splitLines(run.right)];
+      for (let line = 0; line < Math.max(left.length, right.length); line += 1) this.add(left[line] ?? [], right[line] ?? [], true);
     } else {
-      this.take(run.left, run.right);
-      if (isOfLines) this.close();
+      this.add(run.left, run.right, true, isOfLines);
     }
   }
 
-  take(left, right) {
-    this.row.isSame = false;
-    this.row.left.push(...this.left.take(left.length, 'del', this.changes));
-    this.row.right.push(...this.right.take(right.length, 'ins', this.changes));
+  add(left, right, isChange = false, ends = endsLine(left) && endsLine(right)) {
+    while (this.isEmpty && [left, right].some((tokens) => tokens[0]?.before.length)) {
+      const [one, other] = [left, right].map((tokens) => (tokens[0]?.before.splice(0, 1) ?? []).map(leftOut));
+      this.rows.push({ left: one, right: other, isSame: false });
+    }
+    this.row.isSame &&= !isChange;
+    this.row.left.push(...paint(left, isChange && 'del', this.changes));
+    this.row.right.push(...paint(right, isChange && 'ins', this.changes));
+    if (ends) this.close();
   }
 }
 
@@ -197,8 +133,7 @@ class Comparison {
   async draw() {
     const { item, other } = this;
     this.facts.replaceChildren(...this.factsOf());
-    const left = other >= 0 ? await textOf(other) : null;
-    const right = await textOf(item);
+    const [left, right] = (await Promise.all([other, item].map(textOf))).map((text) => text && tokensOf(text));
     const titles = [
       other >= 0 ? this.titleOf(other, this.role) : this.absent(),
       this.titleOf(item, 'This item'),
@@ -209,7 +144,8 @@ class Comparison {
       this.sides.replaceChildren(...titles, ...sides);
       return;
     }
-    const { rows, changes, leftOut: passages } = new Rows(left, right);
+    const passages = [...left, ...right].reduce((sum, token) => sum + token.before.length, 0);
+    const { rows, changes } = new Rows(left, right);
     this.sides.replaceChildren(
       ...titles,
       ...rows.flatMap((row) => [row.left, row.right].map((nodes) => element('div', { class: row.isSame ? 'text same' : 'text', dir: 'auto' }, ...nodes))),
@@ -249,13 +185,10 @@ class Comparison {
     return element('div', { class: 'title' }, element('div', { class: 'role' }, 'Match'), ...what);
   }
 
-  single(marked, item) {
+  single(tokens, item) {
     if (item < 0) return element('div', {});
-    if (!marked) return element('div', { class: 'text empty' }, 'The text of this item is not in this page.');
-    const kept = new KeptText(marked);
-    const nodes = kept.take(kept.text.length);
-    while (kept.isAtBlock) nodes.push(kept.takeBlock());
-    return element('div', { class: 'text', dir: 'auto' }, ...nodes);
+    if (!tokens) return element('div', { class: 'text empty' }, 'The text of this item is not in this page.');
+    return element('div', { class: 'text', dir: 'auto' }, ...paint(tokens));
   }
 
   // Go to the next or the previous change, on both sides.

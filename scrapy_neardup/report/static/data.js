@@ -51,6 +51,8 @@ class Story {
     }
     this.size = Math.max(1, this.size);
     this.sources = owners.size;
+    const words = itemsOf(this).flatMap((item) => [data.title[item], sourceOf(item)]);
+    this.words = [...new Set(words)].join('\n').toLowerCase(); // that a search finds
   }
 
   get length() {
@@ -60,7 +62,6 @@ class Story {
 
 let data = null;
 let stories = [];
-let searchable = []; // for each story, its titles and sources in lower case
 
 async function loadData() {
   data = await unpack('index');
@@ -73,23 +74,9 @@ async function loadData() {
   for (let item = starts[starts.length - 1]; item < items; item += 1) {
     stories.push(new Story(item, item + 1, data.title[item]));
   }
-  searchable = stories.map((story) => searchText(story));
 }
 
-function searchText(story) {
-  const parts = [];
-  const seen = new Set();
-  for (let item = story.start; item < story.end; item += 1) {
-    const title = data.title[item];
-    if (!seen.has(title)) parts.push(title);
-    seen.add(title);
-    const source = data.sources[data.source[item]];
-    if (!seen.has(source)) parts.push(source);
-    seen.add(source);
-  }
-  return parts.join('\n').toLowerCase();
-}
-
+const itemsOf = (story) => Array.from({ length: story.length }, (_, place) => story.start + place);
 const isAgain = (item) => (data.flags[item] & AGAIN) !== 0;
 const verdictOf = (item) => meta.verdicts[data.verdict[item]];
 const sourceOf = (item) => data.sources[data.source[item]];

@@ -37,33 +37,6 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
-function startTheme() {
-  const names = ['auto', 'light', 'dark'];
-  const choice = byId('theme');
-  let place = 0;
-  try {
-    place = Math.max(0, names.indexOf(localStorage.getItem('neardup-theme')));
-  } catch {
-    place = 0;
-  }
-  const apply = () => {
-    choice.textContent = `Theme: ${names[place]}`;
-    if (place) document.documentElement.dataset.theme = names[place];
-    else delete document.documentElement.dataset.theme;
-  };
-  choice.addEventListener('click', () => {
-    place = (place + 1) % names.length;
-    apply();
-    try {
-      localStorage.setItem('neardup-theme', names[place]);
-    } catch {
-      // The choice holds until the page is closed.
-    }
-  });
-  choice.hidden = false;
-  apply();
-}
-
 // The chosen day. Its news are in the page; stories and drops of other days are left out.
 let dayStart = null;
 const DAY = 86400;
@@ -85,7 +58,6 @@ function startDays() {
 }
 
 async function start() {
-  startTheme();
   document.querySelectorAll('.scroll').forEach(watchOverflow);
   route();
   window.addEventListener('hashchange', route);
@@ -107,8 +79,6 @@ async function start() {
   startReview();
   route();
   document.documentElement.dataset.ready = 'true';
-  performance.mark('ready');
-  for (const name of Object.keys(KEYS)) setTimeout(() => orderOf(name));
 }
 
 start();

@@ -1,10 +1,8 @@
 // The list of stories with its filters, and one story opened.
 
 const storyPages = new Pager(byId('story-list'), byId('story-pages'), (story) => storyCard(story));
-const orders = new Map(); // name of an order -> stories in this order
 const MOST_MEMBERS = 200; // shown at first
-const MOST_LANES = 15;
-const MOST_DOTS = 1000;
+const MOST_DOTS = 150;
 
 const KEYS = {
   size: (story) => -story.size,
@@ -13,17 +11,6 @@ const KEYS = {
   sources: (story) => -story.sources,
   updates: (story) => -story.updates,
 };
-
-// Return the places of all stories in an order. The list comes sorted by size.
-function orderOf(name) {
-  if (!orders.has(name)) {
-    const key = KEYS[name];
-    const keys = Float64Array.from(stories, key);
-    const places = Uint32Array.from(stories, (_, place) => place);
-    orders.set(name, name === 'size' ? places : places.sort((one, other) => keys[one] - keys[other] || one - other));
-  }
-  return orders.get(name);
-}
 
 function chosenFilters() {
   const place = (id) => (byId(id).value === '' ? -1 : Number(byId(id).value));
@@ -36,12 +23,11 @@ function chosenFilters() {
   };
 }
 
-function isChosen(place, filters) {
-  const story = stories[place];
+function isChosen(story, filters) {
   if (story.size < filters.size) return false;
   if (filters.verdict >= 0 && !(story.verdicts & (1 << filters.verdict))) return false;
   if (!isOfDay(story.first, story.last)) return false;
-  if (!filters.words.every((word) => searchable[place].includes(word))) return false;
+  if (!filters.words.every((word) => story.words.includes(word))) return false;
   return (filters.source < 0 || hasMember(story, data.source, filters.source)) && (filters.language < 0 || hasMember(story, data.language, filters.language));
 }
 
@@ -51,13 +37,11 @@ function hasMember(story, column, value) {
 }
 
 function filterStories() {
-  const begin = performance.now();
   const filters = chosenFilters();
-  const found = [];
-  for (const place of orderOf(byId('f-sort').value)) if (isChosen(place, filters)) found.push(stories[place]);
+  const key = KEYS[byId('f-sort').value];
+  const found = stories.filter((story) => isChosen(story, filters)).sort((one, other) => key(one) - key(other));
   storyPages.show(found);
   byId('stories-status').textContent = found.length ? `${counted(found.length, 'story', 'stories')} found.` : 'No story fits. Clear a filter, or choose "any, single items too".';
-  byId('stories').dataset.milliseconds = (performance.now() - begin).toFixed(1);
 }
 
 function verdictCounts(story) {
@@ -123,7 +107,7 @@ function showStory(start) {
 // Visits of pages that had not changed are folded, and so is what does not fit at first.
 function membersOf(story, most, rest) {
   const body = element('tbody');
-  const items = Array.from({ length: story.length }, (_, place) => story.start + place);
+  const items = itemsOf(story);
   const counts = items.filter((item) => !isAgain(item) || story.size === story.length);
   const fill = (shown) => {
     openStory.rows.clear();
@@ -146,7 +130,7 @@ function memberRow(item) {
   const isLinked = data.match[item] >= 0 || data.original[item] >= 0 || data.elsewhere[item] !== undefined;
   const label = isLinked ? 'Compare' : 'Read';
   const open = button(label, () => compareMember(item), { 'aria-label': `${label}: ${nameOf(item)}, ${sourceOf(item)}` });
-  const hasVariants = story.length <= MOST_MEMBERS && Array.from({ length: story.length }, (_, place) => story.start + place).some((other) => other !== item && data.source[other] === data.source[item]);
+  const hasVariants = story.length <= MOST_MEMBERS && itemsOf(story).some((other) => other !== item && data.source[other] === data.source[item]);
   const row = element('tr', {},
     element('td', {}, moment(data.time[item])),
     element('td', {}, sourceOf(item)),
@@ -204,39 +188,17 @@ function storyKey(name) {
   return true;
 }
 
-// A lane for each source, in the order in which they came, and a dot for each item.
+// A dot for each item on one line, as the news draw it. Of very many items some are drawn.
 function timelineOf(story) {
-  if (story.first < 0 || story.length < 2 || story.last <= story.first) return [];
-  const lanes = [];
-  const laneOf = new Map();
-  const items = Array.from({ length: story.length }, (_, place) => story.start + place).filter((item) => !isAgain(item));
-  const names = new Set(items.map(sourceOf));
-  const most = names.size <= MOST_LANES ? MOST_LANES : MOST_LANES - 1; // the last lane is for several others
-  for (const source of names) {
-    laneOf.set(source, Math.min(lanes.length, most));
-    if (lanes.length < most) lanes.push(source || 'no source');
-    else if (lanes.length === most) lanes.push(counted(names.size - most, 'other source'));
-  }
-  // Where there is no room beside the lanes, their names stand above them.
-  const isNarrow = window.matchMedia('(max-width: 44rem)').matches;
-  const [top, step] = isNarrow ? [28, 36] : [14, 20];
-  const height = top + lanes.length * step + 14;
-  const x = (time) => `${(((time - story.first) / (story.last - story.first)) * 100).toFixed(2)}%`;
-  const svg = drawing('svg', { class: `lanes${isNarrow ? ' narrow' : ''}`, height, role: 'img', 'aria-label': `Timeline of ${sizeText(story)}. The table below has the same items.` });
-  lanes.forEach((name, lane) => {
-    const y = top + lane * step;
-    const place = isNarrow ? { x: -8, y: y - 11 } : { x: -14, y: y + 4, 'text-anchor': 'end' };
-    svg.append(drawing('line', { class: 'grid', x1: 0, x2: '100%', y1: y, y2: y }), drawing('text', { class: 'axis', ...place }, name.length > 30 ? `${name.slice(0, 29)}…` : name));
-  });
-  for (const item of items.slice(0, MOST_DOTS).filter((each) => data.time[each] >= 0)) {
-    svg.append(drawing('circle', { class: `v-${verdictOf(item)}`, cx: x(data.time[item]), cy: top + laneOf.get(sourceOf(item)) * step, r: 6 },
+  if (story.first < 0 || story.last <= story.first) return [];
+  const items = itemsOf(story).filter((item) => !isAgain(item) && data.time[item] >= 0);
+  const x = (item) => `${(((data.time[item] - story.first) / (story.last - story.first)) * 100).toFixed(2)}%`;
+  const svg = drawing('svg', { class: 'timeline', height: 22, role: 'img', 'aria-label': `Timeline of ${sizeText(story)}. The table below has the same items.` },
+    drawing('line', { class: 'grid', x1: 0, x2: '100%', y1: 11, y2: 11 }));
+  const step = Math.ceil(items.length / MOST_DOTS);
+  for (const item of items.filter((_, place) => place % step === 0)) {
+    svg.append(drawing('circle', { class: `v-${verdictOf(item)}`, cx: x(item), cy: 11, r: 5 },
       drawing('title', {}, `${momentText(data.time[item])} ${sourceOf(item)}: ${verdictOf(item)}`)));
   }
-  for (const [time, anchor] of [[story.first, 'start'], [story.last, 'end']]) {
-    svg.append(drawing('text', { class: 'axis', x: x(time), y: height - 6, 'text-anchor': anchor }, momentText(Math.round(time))));
-  }
-  const present = meta.verdicts.filter((_, place) => story.verdicts & (1 << place));
-  const legend = element('ul', { class: 'legend' }, ...present.map((name) => element('li', {},
-    drawing('svg', { class: 'swatch', viewBox: '0 0 12 12', 'aria-hidden': 'true' }, drawing('circle', { class: `v-${name}`, cx: 6, cy: 6, r: 5.5 })), name)));
-  return [legend, svg];
+  return [svg, element('p', { class: 'ends' }, moment(story.first), moment(story.last))];
 }
