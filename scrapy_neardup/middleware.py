@@ -23,7 +23,6 @@ from scrapy_neardup.content import (
     guess_encoding,
     read_head,
     source_of,
-    start_extraction,
 )
 from scrapy_neardup.crawl.item_context import ItemContext, Page
 from scrapy_neardup.crawl.order import ResponseOrder, ResponsePlace
@@ -65,15 +64,7 @@ class NearDupSpiderMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._extraction = start_extraction(
-            self.settings.extractor,
-            workers=self.settings.extract_workers,
-            timeout=self.settings.extract_timeout,
-            most_characters=self.settings.max_html_bytes,
-            memory=self.settings.extract_memory,
-            timings=self.shared.extraction_timings,
-            sketching=self.settings.sketching(),
-        )
+        self._extraction = self.settings.start_extraction(self.shared.extraction_timings)
         self._order = ResponseOrder(self.settings.extract_timeout)
         self._canonical = CanonicalUrls()
         self._is_first = True

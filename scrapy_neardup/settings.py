@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from zoneinfo import ZoneInfo
 
 from scrapy_neardup import checks
-from scrapy_neardup.content import Sketching, platform_of
+from scrapy_neardup.content import Extraction, Sketching, platform_of, start_extraction
 from scrapy_neardup.document import TAGS, without_password
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy, Scope
@@ -23,6 +23,7 @@ from scrapy_neardup.stories.rules import MIN_SOURCES
 
 if TYPE_CHECKING:
     from scrapy_neardup.content.embedding import Embedding
+    from scrapy_neardup.timings import Timings
 
 PREFIX = "NEARDUP_"
 
@@ -380,6 +381,18 @@ class NearDupSettings:
         if not preset.is_of_text_alone:
             return None
         return Sketching(FACTORY, ahead_options(preset, min_words=self.min_words, figures=self.keep_updates))
+
+    def start_extraction(self, timings: Timings | None = None) -> Extraction:
+        """Return what extracts the pages of a crawl, see ``content.start_extraction``."""
+        return start_extraction(
+            self.extractor,
+            workers=self.extract_workers,
+            timeout=self.extract_timeout,
+            most_characters=self.max_html_bytes,
+            memory=self.extract_memory,
+            timings=timings,
+            sketching=self.sketching(),
+        )
 
     def embedding(self) -> Embedding | None:
         """Return the user's language model, or None. Raise SettingsError if it does not work."""

@@ -9,20 +9,20 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from scrapy.exceptions import UsageError
-from scrapy.settings import Settings
+from scrapy.settings import BaseSettings, Settings
+from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
 from scrapy_neardup.addon import checked_settings
 from scrapy_neardup.commands.inputs import add_json, add_store, located_settings, with_store
 from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
-from scrapy_neardup.commands.wiring import Finding, State, check_add_on
-from scrapy_neardup.content import ExtractionProcesses, start_extraction
+from scrapy_neardup.content import ExtractionProcesses
 from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import counted, without_password
@@ -45,6 +45,24 @@ _PAGE = (
 )
 _MEND_DISK = "set NEARDUP_DATA_DIR to a directory that this user may write to, or check the disk"
 _TITLE = "TEST, not a real event: sent by scrapy neardup doctor, please ignore"
+_ENTRY = '"scrapy_neardup.Addon": 500'
+_LINE = f"ADDONS = {{{_ENTRY}}}"
+_BY_HAND = (
+    ("ITEM_PIPELINES", "CapturePipeline"),
+    ("ITEM_PIPELINES", "NearDupPipeline"),
+    ("SPIDER_MIDDLEWARES", "NearDupSpiderMiddleware"),
+)
+
+State = Literal["ok", "warning", "failed"]
+
+
+class Finding(NamedTuple):
+    """The result of one check. ``mend`` says what to do if it is not ok."""
+
+    check: str
+    state: State
+    found: str
+    mend: str = ""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,20 +99,17 @@ def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Finding]:
         again = "correct the setting that failed, and run this command again"
         return [
             Finding("settings", "failed", str(error), "change this setting"),
-            check_add_on(scrapy_settings, in_project=inside_project()),
+            _check_add_on(scrapy_settings),
             Finding("all others", "warning", what, again),
         ]
     chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}"
-    first = [
-        Finding("settings", "ok", chosen),
-        check_add_on(scrapy_settings, in_project=inside_project(), enabled=settings.enabled),
-    ]
+    first = [Finding("settings", "ok", chosen), _check_add_on(scrapy_settings, enabled=settings.enabled)]
     with working("checking"):
         return first + asyncio.run(_check_all(located_settings(options, values), send_events=not options.no_events))
 
 
 async def _check_all(settings: NearDupSettings, *, send_events: bool) -> list[Finding]:
-    checks: dict[str, AsyncIterator[Finding]] = {
+    checks = {
         "data directory": _check_data_dir(settings),
         "events": _check_waiting_events(settings),
         "store": _check_store(settings),
@@ -104,75 +119,112 @@ async def _check_all(settings: NearDupSettings, *, send_events: bool) -> list[Fi
         checks["webhook"] = _check_webhook(settings, settings.events_webhook)
     if send_events and settings.events_stream:
         checks["stream"] = _check_stream(settings, settings.events_stream)
-    found = await asyncio.gather(*(_collect(name, check) for name, check in checks.items()))
+    found = await asyncio.gather(*(_finish(name, check) for name, check in checks.items()))
     return [finding for findings in found for finding in findings]
 
 
-async def _collect(name: str, check: AsyncIterator[Finding]) -> list[Finding]:
-    """Return what a check found until it ended or failed."""
-    findings: list[Finding] = []
-
-    async def collect() -> None:
-        async for finding in check:
-            findings.append(finding)  # noqa: PERF401  an error leaves what came before it
-
+async def _finish(name: str, check: Awaitable[list[Finding]]) -> list[Finding]:
+    """Return what a check found, or why it failed."""
     try:
-        await asyncio.wait_for(collect(), _PATIENCE)
+        return await asyncio.wait_for(check, _PATIENCE)
     except asyncio.TimeoutError:
-        findings.append(Finding(name, "failed", f"no answer within {_PATIENCE:g} s", "check address and load"))
+        return [Finding(name, "failed", f"no answer within {_PATIENCE:g} s", "check address and load")]
     except OSError as error:
-        findings.append(Finding(name, "failed", f"{error.filename or name}: {error.strerror or error}", _MEND_DISK))
+        return [Finding(name, "failed", f"{error.filename or name}: {error.strerror or error}", _MEND_DISK)]
     except Exception as error:
-        what = f"{type(error).__name__}: {error}"
-        findings.append(Finding(name, "failed", what, "this is unexpected: please report it"))
-    return findings
+        return [Finding(name, "failed", f"{type(error).__name__}: {error}", "this is unexpected: please report it")]
 
 
-async def _check_data_dir(settings: NearDupSettings) -> AsyncIterator[Finding]:
+def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Finding:
+    """Decide whether crawls with these settings of Scrapy judge items."""
+    parts: set[str] = set()  # of the plugin that the settings turn on
+    for name in ("ADDONS", "ITEM_PIPELINES", "SPIDER_MIDDLEWARES"):
+        for component in _enabled(settings, name):
+            try:
+                loaded = load_object(component)
+            except Exception as error:  # importing a module may raise anything
+                is_ours = "scrapy_neardup" in str(component)
+                if name != "ADDONS" and not is_ours:  # the crawl itself says so
+                    continue
+                mend = f"write {_LINE}" if is_ours else "correct or remove this entry"
+                return Finding("add-on", "failed", f"{component!r}, which cannot be loaded: {error}", mend)
+            parts.update(each.__name__ for each in getattr(loaded, "__mro__", ()) if _is_ours(each))
+    if not enabled:
+        mend = "remove NEARDUP_ENABLED from the settings, or set it to True"
+        return Finding("add-on", "warning", "NEARDUP_ENABLED = False: no item is judged", mend)
+    missing = [f"{part} in {name}" for name, part in _BY_HAND if part not in parts]
+    if missing and "Addon" not in parts:
+        return _not_wired(settings, missing)
+    # With None, Twisted chooses another reactor. Without a reactor, Scrapy runs on asyncio alone.
+    reactor = settings.get("TWISTED_REACTOR")
+    if settings.getbool("TWISTED_REACTOR_ENABLED", True) and not str(reactor).endswith("AsyncioSelectorReactor"):
+        mend = "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default"
+        return Finding("add-on", "failed", f"TWISTED_REACTOR = {reactor!r}: no item is judged", mend)
+    return Finding("add-on", "ok", "these settings turn the plugin on")
+
+
+def _is_ours(part: type) -> bool:
+    return part.__module__.startswith("scrapy_neardup.")
+
+
+def _enabled(settings: BaseSettings, name: str) -> Iterator[Any]:
+    return (component for component, order in (settings.getdict(name) or {}).items() if order is not None)
+
+
+def _not_wired(settings: BaseSettings, missing: list[str]) -> Finding:
+    if len(missing) < len(_BY_HAND):
+        mend = f'add it (docs/settings.md, "Wiring by hand"), or write {_LINE} instead'
+        return Finding("add-on", "failed", f"wired by hand, without {' and '.join(missing)}", mend)
+    if not inside_project():
+        return Finding("add-on", "ok", f"not looked for, as there is no project here; in a script, set {_LINE}")
+    others = [name for name in _enabled(settings, "ADDONS") if not str(name).startswith("scrapy_neardup.")]
+    mend = f"add {_ENTRY} to ADDONS in settings.py" if others else f"write {_LINE} into settings.py"
+    found = f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged"
+    return Finding("add-on", "failed", found, mend)
+
+
+async def _check_data_dir(settings: NearDupSettings) -> list[Finding]:
     folder = Path(in_data_dir(settings, ""))
     if not can_be_written(folder):
         mend = "set NEARDUP_DATA_DIR to a directory that this user may write to"
-        yield Finding("data directory", "failed", f"no file can be made in {folder}", mend)
-        return
+        return [Finding("data directory", "failed", f"no file can be made in {folder}", mend)]
     nearest = _nearest(folder)
     with tempfile.NamedTemporaryFile(dir=nearest):
         free = shutil.disk_usage(nearest).free
     is_new = " (the first crawl makes it)" if nearest != folder else ""
     state: State = "warning" if free < _LITTLE_SPACE else "ok"
     mend = "make room: the window and dropped items need it"
-    yield Finding("data directory", state, f"{folder}{is_new}, {free / 1e9:,.1f} GB free", mend)
+    return [Finding("data directory", state, f"{folder}{is_new}, {free / 1e9:,.1f} GB free", mend)]
 
 
-async def _check_store(settings: NearDupSettings) -> AsyncIterator[Finding]:
-    scheme, _, path = settings.store.partition(":///")
+async def _check_store(settings: NearDupSettings) -> list[Finding]:
     if settings.store == "memory://":
         mend = "use a file or a Redis, so that the next crawl knows what this one has seen"
-        yield Finding("store", "warning", "memory://: the window ends with its process", mend)
-        return
+        return [Finding("store", "warning", "memory://: the window ends with its process", mend)]
     try:
-        async for finding in _check_redis(settings) if is_redis(settings.store) else _check_file(settings, Path(path)):
-            yield finding
+        if is_redis(settings.store):
+            return await _check_redis(settings)
+        return [await _check_file(settings, Path(settings.store.partition(":///")[2]))]
     except NearDupError as error:
         mend = "check NEARDUP_STORE; is the server running?"
-        if scheme == "sqlite":
+        if not is_redis(settings.store):
             mend = "move this file away, or name another file in NEARDUP_STORE"
-        yield Finding("store", "failed", str(error), mend)
+        return [Finding("store", "failed", str(error), mend)]
 
 
-async def _check_file(settings: NearDupSettings, path: Path) -> AsyncIterator[Finding]:
+async def _check_file(settings: NearDupSettings, path: Path) -> Finding:
     size = path.stat().st_size if path.exists() else 0  # noqa: ASYNC240  nothing else runs here
     if not can_be_written(path.parent):
-        yield Finding("store", "failed", f"no file can be made in {path.parent}", _MEND_DISK)
-    elif not size:
+        return Finding("store", "failed", f"no file can be made in {path.parent}", _MEND_DISK)
+    if not size:
         # Try the file system with a file beside the place of the window.
         with tempfile.TemporaryDirectory(dir=_nearest(path.parent)) as folder:
             seconds = await _seconds_to_open(replace(settings, store=f"sqlite:///{folder}/probe.sqlite"))
-        yield Finding("store", "ok", f"{path} (the first crawl makes it), SQLite works there in {_shown(seconds)}")
-    elif not os.access(path, os.W_OK):
-        yield Finding("store", "failed", f"{path} cannot be written", "give this user the right to write the file")
-    else:
-        seconds = await _seconds_to_open(settings, reads_only=True)
-        yield Finding("store", "ok", f"{path}, {size / 1e6:,.1f} MB, opened in {_shown(seconds)}")
+        return Finding("store", "ok", f"{path} (the first crawl makes it), SQLite works there in {_shown(seconds)}")
+    if not os.access(path, os.W_OK):
+        return Finding("store", "failed", f"{path} cannot be written", "give this user the right to write the file")
+    seconds = await _seconds_to_open(settings, reads_only=True)
+    return Finding("store", "ok", f"{path}, {size / 1e6:,.1f} MB, opened in {_shown(seconds)}")
 
 
 async def _seconds_to_open(settings: NearDupSettings, *, reads_only: bool = False) -> float:
@@ -183,95 +235,84 @@ async def _seconds_to_open(settings: NearDupSettings, *, reads_only: bool = Fals
     return time.perf_counter() - start
 
 
-async def _check_redis(settings: NearDupSettings) -> AsyncIterator[Finding]:
+async def _check_redis(settings: NearDupSettings) -> list[Finding]:
     from scrapy_neardup.index.redis.probe import FOR_PEOPLE, probe
 
     probed = await probe(settings.store, settings.window_namespace, settings.store_timeout)
     server = ", ".join(filter(None, (probed.facts.get("server"), probed.facts.get("mode"))))
-    yield Finding("store", "ok", f"{without_password(settings.store)}{f' ({server})' if server else ''}")
-    mend = "each check waits for an answer: bring the server nearer to the crawl"
-    state: State = "warning" if probed.seconds > _SLOW else "ok"
-    yield Finding("latency", state, f"{_shown(probed.seconds)} for one answer", mend)
+    slow = "each check waits for an answer: bring the server nearer to the crawl"
     needed = " ".join(f"+{each}" for each in probed.missing_rights)
-    mend = f"ACL SETUSER <user> {needed}, see docs/redis.md"
+    grant = f"ACL SETUSER <user> {needed}, see docs/redis.md"
     if not needed:
-        yield Finding("rights", "ok", "this user may call every command that is needed")
+        rights = Finding("rights", "ok", "this user may call every command that is needed")
     elif FOR_PEOPLE.issuperset(probed.missing_rights):
-        yield Finding("rights", "warning", f"{needed} missing: status, similar and purge do not work", mend)
+        rights = Finding("rights", "warning", f"{needed} missing: status, similar and purge do not work", grant)
     else:
-        yield Finding("rights", "failed", f"{needed} missing: crawls cannot use the store", mend)
+        rights = Finding("rights", "failed", f"{needed} missing: crawls cannot use the store", grant)
     policy = f"maxmemory-policy {probed.facts.get('maxmemory-policy', 'unknown')}, {probed.facts.get('memory', '')}"
+    found = [
+        Finding("store", "ok", f"{without_password(settings.store)}{f' ({server})' if server else ''}"),
+        Finding(
+            "latency", "warning" if probed.seconds > _SLOW else "ok", f"{_shown(probed.seconds)} for one answer", slow
+        ),
+        rights,
+        *(Finding("eviction", "warning", policy, warning) for warning in probed.warnings),
+    ]
     if not probed.warnings:
-        yield Finding("eviction", "ok", policy)
-    for warning in probed.warnings:
-        yield Finding("eviction", "warning", policy, warning)
+        found.append(Finding("eviction", "ok", policy))
     if abs(probed.clock_ahead) > _CLOCK_OFF:
-        found = f"the server's clock is {probed.clock_ahead:+.1f} s from this machine's"
-        yield Finding("server clock", "warning", found, "synchronise both clocks (NTP)")
+        ahead = f"the server's clock is {probed.clock_ahead:+.1f} s from this machine's"
+        found.append(Finding("server clock", "warning", ahead, "synchronise both clocks (NTP)"))
+    return found
 
 
-async def _check_extractor(settings: NearDupSettings) -> AsyncIterator[Finding]:
-    extraction = start_extraction(
-        settings.extractor,
-        workers=settings.extract_workers,
-        timeout=settings.extract_timeout,
-        most_characters=settings.max_html_bytes,
-        memory=settings.extract_memory,
-        sketching=settings.sketching(),
-    )
+async def _check_extractor(settings: NearDupSettings) -> list[Finding]:
+    extraction = settings.start_extraction()
     where = f"{settings.extractor} in a {'worker process' if isinstance(extraction, ExtractionProcesses) else 'thread'}"
     start = time.perf_counter()
     try:
         extracted = await extraction.extract(_PAGE, "https://www.neardup-doctor.example/ferry")
     except ExtractionError as error:
         mend = "try NEARDUP_EXTRACT_WORKERS = 0, or a larger NEARDUP_EXTRACT_MEMORY"
-        yield Finding("extractor", "failed", f"{where}: {error}", mend)
-        return
+        return [Finding("extractor", "failed", f"{where}: {error}", mend)]
     finally:
         extraction.close()
     state: State = "ok" if _SENTENCE.strip() in extracted.text else "warning"
     mend = "a test page gave no article: check NEARDUP_EXTRACTOR, unless it is for pages of another kind"
-    yield Finding("extractor", state, f"{where}, started in {_shown(time.perf_counter() - start)}", mend)
+    return [Finding("extractor", state, f"{where}, started in {_shown(time.perf_counter() - start)}", mend)]
 
 
-async def _check_waiting_events(settings: NearDupSettings) -> AsyncIterator[Finding]:
+async def _check_waiting_events(settings: NearDupSettings) -> list[Finding]:
     folder = in_data_dir(settings, "neardup-events")
     names = glob.glob("*/*.json*", root_dir=folder)
-    aside = sum(name.endswith((".refused", ".unreadable")) for name in names)
-    if aside:
+    if aside := sum(name.endswith((".refused", ".unreadable")) for name in names):
         mend = "look at these files: the receiver refused them for good; delete them when the cause is mended"
-        yield Finding("events", "warning", f"{counted(aside, 'event')} set aside in {folder}", mend)
-    else:
-        found = f"waiting for a receiver: {counted(len(names), 'event')}" if names else "no event waits"
-        yield Finding("events", "ok", found)
+        return [Finding("events", "warning", f"{counted(aside, 'event')} set aside in {folder}", mend)]
+    found = f"waiting for a receiver: {counted(len(names), 'event')}" if names else "no event waits"
+    return [Finding("events", "ok", found)]
 
 
-async def _check_webhook(settings: NearDupSettings, url: str) -> AsyncIterator[Finding]:
+async def _check_webhook(settings: NearDupSettings, url: str) -> list[Finding]:
     form = settings.events_webhook_format
     webhook = Webhook(url, settings.events_webhook_secret, deadline=_PATIENCE - 1, form=form)
     mend = f"check NEARDUP_EVENTS_WEBHOOK, NEARDUP_EVENTS_WEBHOOK_FORMAT = {form!r}, and the receiver's log"
-    try:
-        yield await _check_receiver("webhook", webhook.deliver, mend)
-    finally:
-        await webhook.close()
+    return [await _check_receiver("webhook", webhook, mend)]
 
 
-async def _check_stream(settings: NearDupSettings, name: str) -> AsyncIterator[Finding]:
+async def _check_stream(settings: NearDupSettings, name: str) -> list[Finding]:
     stream = RedisStream(*stream_of(name, settings.store), connect)
-    try:
-        mend = "check NEARDUP_EVENTS_STREAM, and the rights of its user (+xadd)"
-        yield await _check_receiver("stream", stream.deliver, mend)
-    finally:
-        await stream.close()
+    return [await _check_receiver("stream", stream, "check NEARDUP_EVENTS_STREAM, and the rights of its user (+xadd)")]
 
 
-async def _check_receiver(name: str, deliver: Callable[[dict[str, Any]], Awaitable[None]], mend: str) -> Finding:
+async def _check_receiver(name: str, receiver: Webhook | RedisStream, mend: str) -> Finding:
     report = await _make_test_report()
     start = time.perf_counter()
     try:
-        await deliver(report)
+        await receiver.deliver(report)
     except Exception as error:  # of aiohttp, redis, or the system
         return Finding(name, "failed", f"the test event was not taken: {error}", mend)
+    finally:
+        await receiver.close()
     return Finding(name, "ok", f"took the test event {report['id']} in {_shown(time.perf_counter() - start)}")
 
 

@@ -75,11 +75,15 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     with suppress(KeyboardInterrupt), counting("documents judged", total) as on_judged:
         for each in configured:  # what was measured until Ctrl-C is shown
             evaluation = asyncio.run(evaluate(source.pages, each, range(options.seeds), on_judged=on_judged))
-            presets[each.preset] = _rounded(evaluation, source)
+            presets[each.preset] = {
+                "labels": {options.label: _rates_of(evaluation, source)},
+                "bytes": None if evaluation.bytes is None else round(evaluation.bytes),
+            }
     if len(presets) < len(configured):
         print_error(f"Interrupted: {len(presets)} of {len(configured)} presets were measured.")
-    for label in source.without_copies:
-        print_error(f"No {label} has two documents, so there are no copies to find: only wrong links can be counted.")
+    if not source.has_copies:
+        what = f"No {options.label} has two documents, so there are no copies to find"
+        print_error(f"{what}: only wrong links can be counted.")
     if options.json:
         print_json(
             {
@@ -89,7 +93,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
                 "left_out_of_background": len(source.left_out),
                 "without_text": source.without_text,
                 "errors": source.errors,
-                "clusters": source.cluster_counts,
+                "clusters": {options.label: source.cluster_count},
                 "orders": options.seeds,
                 "presets": presets,
             }
@@ -101,18 +105,13 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     return int(_has_met(options.fail_on, presets) or source.errors > 0)
 
 
-def _rounded(evaluation: Evaluation, source: LabelledPages) -> dict[str, Any]:
-    """Return the rates of each label by each protocol, and the bytes of a document in the store."""
-    labels: dict[str, Any] = {}
-    for label, clusters in source.clusters.items():
-        labels[label] = {
-            protocol: {**mean(scores).rounded(), "f1_by_order": [round(score.f1, 4) for score in scores]}
-            for protocol, scores in evaluation.scores(clusters).items()
-        }
-        if label in source.without_copies:
-            for rates in labels[label].values():
-                rates.update(recall=None, f1=None, f1_by_order=None)
-    return {"labels": labels, "bytes": None if evaluation.bytes is None else round(evaluation.bytes)}
+def _rates_of(evaluation: Evaluation, source: LabelledPages) -> dict[str, Any]:
+    """Return the rates by each protocol. Without copies nothing can be found, so only the precision is known."""
+    unknown = {} if source.has_copies else {"recall": None, "f1": None, "f1_by_order": None}
+    return {
+        protocol: {**mean(scores).rounded(), "f1_by_order": [round(score.f1, 4) for score in scores], **unknown}
+        for protocol, scores in evaluation.scores(source.clusters).items()
+    }
 
 
 def _has_met(limits: Sequence[Limit], presets: dict[str, Any]) -> bool:

@@ -19,7 +19,7 @@ from scrapy.utils.project import inside_project
 from scrapy_neardup.commands.terminal import print_error, print_wrapped, track, working
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.exceptions import InputError, NoWindowError, SettingsError
+from scrapy_neardup.exceptions import InputError, NoWindowError
 from scrapy_neardup.lab.feed import RecordedDocument, WrongLine, shown
 from scrapy_neardup.lab.labels import (
     DEFAULT_LABEL,
@@ -77,8 +77,8 @@ def add_labelled_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--label",
         metavar="KEY",
-        action="append",
-        help="key of the label (default: cluster); separate several keys by commas",
+        default=DEFAULT_LABEL,
+        help="key of the label (default: cluster)",
     )
     parser.add_argument(
         "--background",
@@ -123,15 +123,6 @@ def refuse_overwriting(output: Path, inputs: Iterable[Path]) -> None:
             raise InputError(f"{output}: is the input; name another file for the output")
 
 
-def label_names(options: argparse.Namespace) -> list[str]:
-    """Return the labels in the order given, each once."""
-    given = ",".join(options.label or [DEFAULT_LABEL])
-    names = list(dict.fromkeys(name.strip() for name in given.split(",")))
-    if "" in names:
-        raise SettingsError("--label", given, "must be a key of the input's lines")
-    return names
-
-
 def read_labelled_pages(
     options: argparse.Namespace, settings: NearDupSettings, *, sketches: bool = False
 ) -> LabelledPages:
@@ -142,7 +133,7 @@ def read_labelled_pages(
     Raise InputError if the labels are wrong, before any page is extracted.
     """
     with working("reading labels"):
-        labelled = read_labelled(options.input, label_names(options))
+        labelled = read_labelled(options.input, [options.label])
         background, left_out = without_labelled(read_background(options.background), labelled.documents)
         documents = [*labelled.documents, *background]
     if left_out:
@@ -155,9 +146,9 @@ def read_labelled_pages(
         raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
     with PageReader(settings, options.workers, sketches=sketches) as reader:
         pages = [page for page in read_pages(reader, documents, len(documents)) if isinstance(page, RecordedPage)]
-    others = [None] * (len(pages) - len(labelled.documents))
-    clusters = {label: [*names, *others] for label, names in labelled.clusters.items()}
-    return LabelledPages(pages, clusters, len(labelled.documents), left_out)
+    count = len(labelled.documents)
+    clusters = [*labelled.clusters[options.label], *([None] * (len(pages) - count))]
+    return LabelledPages(pages, clusters, count, left_out)
 
 
 def with_store(options: argparse.Namespace, values: dict[str, Any]) -> dict[str, Any]:

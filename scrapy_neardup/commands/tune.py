@@ -10,7 +10,7 @@ from dataclasses import astuple
 from typing import Any
 
 from scrapy_neardup.commands import INTERRUPTED
-from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, label_names, number, read_labelled_pages
+from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, number, read_labelled_pages
 from scrapy_neardup.commands.terminal import PlainConsole, counting, print_error, print_json, print_table
 from scrapy_neardup.exceptions import InputError, SettingsError
 from scrapy_neardup.lab.feed import shown
@@ -52,19 +52,18 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     if options.parameter not in preset.takes:
         raise SettingsError("--parameter", options.parameter, f"the preset {preset.name} has no such threshold")
     source = read_labelled_pages(options, configured, sketches=True)
-    for label in source.without_copies:
-        raise InputError(f"{shown(options.input)}: no {label} has two documents, so there are no copies to tune for")
+    if not source.has_copies:
+        raise InputError(f"{shown(options.input)}: no {options.label} has two documents, so there are no copies to tune for")
     precision = _DEFAULT_PRECISION[options.parameter] if options.precision is None else options.precision
     present = float(getattr(preset, options.parameter))
     thresholds = grid.thresholds()
     points: list[Point] = []
-    (clusters,) = source.clusters.values()
     total = len(thresholds) * options.seeds * len(source.pages)
     with counting("documents judged", total) as on_judged, suppress(KeyboardInterrupt):
         for threshold in thresholds:  # what was measured until Ctrl-C is shown
             tried = with_threshold(configured, options.parameter, threshold)
             evaluation = asyncio.run(evaluate(source.pages, tried, range(options.seeds), on_judged=on_judged))
-            points.append(Point(threshold, evaluation.mean_scores(clusters)))
+            points.append(Point(threshold, evaluation.mean_scores(source.clusters)))
     suggested = suggest(points, grid, precision, present)
     if options.json:
         answer = None if suggested is None else _row(suggested, grid)
@@ -89,8 +88,6 @@ def _grid(options: argparse.Namespace) -> Grid:
     grid = GRIDS[options.parameter]._replace(**given)
     if grid.low > grid.high:
         raise SettingsError("--to", grid.high, f"must be from {grid.low} (--from) to 1")
-    if len(label_names(options)) > 1:
-        raise SettingsError("--label", ",".join(options.label), "tune takes one label")
     if options.parameter == "topic_threshold" and not options.background:
         raise InputError("--background: topic_threshold needs documents without labels, which reports may join wrongly")
     return grid

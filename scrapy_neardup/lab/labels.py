@@ -24,10 +24,10 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class LabelledPages:
-    """Pages with their main content, the labelled ones first; each label has None for a background page."""
+    """Pages with their main content, the labelled ones first. The cluster of a background page is None."""
 
     pages: list[RecordedPage]
-    clusters: dict[str, list[str | None]]
+    clusters: list[str | None]
     labelled: int  # number of pages with labels
     left_out: tuple[str, ...] = ()  # lines of the background that are labelled documents
 
@@ -36,9 +36,9 @@ class LabelledPages:
         return len(self.pages) - self.labelled
 
     @property
-    def without_copies(self) -> list[str]:
-        """Return the labels of which no cluster has two documents."""
-        return [label for label, count in self.cluster_counts.items() if count == self.labelled]
+    def has_copies(self) -> bool:
+        """Return whether a cluster has two documents."""
+        return self.cluster_count < self.labelled
 
     @property
     def errors(self) -> int:
@@ -50,8 +50,8 @@ class LabelledPages:
         return sum(page.error is None and not page.text.strip() for page in self.pages[: self.labelled])
 
     @property
-    def cluster_counts(self) -> dict[str, int]:
-        return {label: len(set(names[: self.labelled])) for label, names in self.clusters.items()}
+    def cluster_count(self) -> int:
+        return len(set(self.clusters[: self.labelled]))
 
 
 def read_labelled(path: Path, labels: Sequence[str] = (DEFAULT_LABEL,)) -> Labelled:

@@ -46,13 +46,15 @@ def test_stories_are_scored_among_the_background(neardup: Neardup, tmp_path: Pat
     rows = [{"id": n, "text": report(names("de-AT", 6), n)} for n in range(3)]
     write(tmp_path / "background.jsonl", [*rows, *({"id": 9 + n, "text": text(("other", n))} for n in range(9))])
 
-    given = "eval", "gold.jsonl", "--label", "cluster,all", "--seeds", "2", "--json"
-    alone = json.loads(neardup(*given))["presets"]["news"]["labels"]
-    among = json.loads(neardup(*given, "--background", "background.jsonl"))["presets"]["news"]["labels"]["cluster"]
+    def rates(label: str, *more: str) -> dict[str, Any]:
+        printed = neardup("eval", "gold.jsonl", "--label", label, "--seeds", "2", "--json", *more)
+        found: dict[str, Any] = json.loads(printed)["presets"]["news"]["labels"][label]
+        return found
 
-    assert (alone["cluster"]["pairwise"]["precision"], alone["cluster"]["pairwise"]["recall"]) == (1, 1)
+    alone, among = rates("cluster"), rates("cluster", "--background", "background.jsonl")
+    assert (alone["pairwise"]["precision"], alone["pairwise"]["recall"]) == (1, 1)
     # All reports are one cluster of the label "all": 10 of its 36 pairs are in stories.
-    assert alone["all"]["pairwise"]["recall"] == round(10 / 36, 4)
+    assert rates("all")["pairwise"]["recall"] == round(10 / 36, 4)
     # Of the 15 pairs of the second event, 3 are right and 3 are of background documents.
     assert among["pairwise"]["precision"] == round(10 / 19, 4)
     assert among["b-cubed"]["precision"] == round((4 + 2 + 3 / 2) / 9, 4)
