@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.document import Fingerprint
 from scrapy_neardup.evidence.minima import BY_CHANCE, LEAD_LANES, LEAST_RESEMBLANCE, Measure
-from scrapy_neardup.lab.metrics import Score, b_cubed
+from scrapy_neardup.lab.protocols import Score, b_cubed
 from scrapy_neardup.sketch import Preset
 
 _STEPS = 1 << 20

@@ -30,8 +30,8 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim, EventSources, Join, Member, Story
 from scrapy_neardup.lab.feed import read_feed
 from scrapy_neardup.lab.labels import read_background, read_labelled
-from scrapy_neardup.lab.metrics import b_cubed
 from scrapy_neardup.lab.pages import PageReader, RecordedPage
+from scrapy_neardup.lab.protocols import b_cubed
 from scrapy_neardup.lab.replay import Judged, replay
 from scrapy_neardup.records.members import unpack_member
 from scrapy_neardup.records.stories import StoryCounters, read_sources

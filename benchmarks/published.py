@@ -20,9 +20,8 @@ from all_pairs import score_all_pairs
 from scrapy_neardup.content import source_of
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.lab.labels import read_labelled
-from scrapy_neardup.lab.metrics import Score, mean, online
 from scrapy_neardup.lab.pages import PageReader, RecordedPage
-from scrapy_neardup.lab.protocols import Order, evaluate
+from scrapy_neardup.lab.protocols import Order, Score, evaluate, mean, online
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Sketcher
 

@@ -42,9 +42,8 @@ from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.index.batch import Checked
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.labels import read_background, read_labelled
-from scrapy_neardup.lab.metrics import Score, mean, online
 from scrapy_neardup.lab.pages import PageReader, RecordedPage
-from scrapy_neardup.lab.protocols import COPIES
+from scrapy_neardup.lab.protocols import COPIES, Score, mean, online
 from scrapy_neardup.lab.replay import replay
 from scrapy_neardup.settings import NearDupSettings
 

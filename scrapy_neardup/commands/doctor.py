@@ -85,9 +85,9 @@ def _print(findings: Sequence[Finding]) -> None:
     """Print each finding, and below it how to mend it. Lines break between words, so that a path stays whole."""
     width = max(len(finding.check) for finding in findings)
     for finding in findings:
-        print_wrapped(f"{_MARKS[finding.state]:<7}  {finding.check:<{width}}  {finding.found}", indent=width + 11)
+        print_wrapped(f"{_MARKS[finding.state]:<7}  {finding.check:<{width}}  {finding.found}", hanging=width + 11)
         if finding.state != "ok":
-            print_wrapped(f"{'':<{width + 11}}-> {finding.mend}", indent=width + 11)
+            print_wrapped(f"{'':<{width + 11}}-> {finding.mend}", hanging=width + 11)
 
 
 def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Finding]:

@@ -15,8 +15,7 @@ from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, read_
 from scrapy_neardup.commands.terminal import counting, print_error, print_json, print_table
 from scrapy_neardup.document import counted
 from scrapy_neardup.lab.labels import LabelledPages
-from scrapy_neardup.lab.metrics import mean
-from scrapy_neardup.lab.protocols import PROTOCOLS, Evaluation, evaluate
+from scrapy_neardup.lab.protocols import PROTOCOLS, Evaluation, evaluate, mean
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS
 

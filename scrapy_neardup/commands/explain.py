@@ -10,12 +10,11 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, live_detector
-from scrapy_neardup.commands.terminal import PlainConsole, print_error, print_json, print_table, working
+from scrapy_neardup.commands.terminal import print_error, print_heading, print_json, print_table, print_wrapped, working
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import counted, printable
 from scrapy_neardup.exceptions import InputError, NoWindowError
-from scrapy_neardup.lab.comparison import Comparison, compare, match_of
-from scrapy_neardup.lab.passages import Passage
+from scrapy_neardup.lab.comparison import Comparison, Passage, compare, match_of
 from scrapy_neardup.lab.replay import opened
 from scrapy_neardup.lab.stored import StoredDocument, is_document_id, named_document
 from scrapy_neardup.settings import NearDupSettings
@@ -90,14 +89,13 @@ def _described(document: StoredDocument) -> dict[str, str]:
 
 
 def _print(sides: dict[str, _Side], found: Comparison) -> None:
-    console = PlainConsole()
     for name, (given, document, _) in sides.items():
         title = " ".join(document.title.split())
         seen = "" if document.fingerprint else f"  {document.id}  {document.seen_at[:16].replace('T', ' ')} UTC"
-        console.print_indented(f"{name}{seen}  {title}", 0, hanging=3)
+        print_wrapped(f"{name}{seen}  {title}", hanging=3)
         print(printable(f"   {given if document.fingerprint else document.url}"))
-    _print_lines(console, f"B after A: {'/'.join(filter(None, (found.status, found.kind)))}", found.why)
-    console.print()
+    _print_lines(f"B after A: {'/'.join(filter(None, (found.status, found.kind)))}", found.why)
+    print()
     exact = ("", "") if found.texts is None else (f"{found.texts.resemblance:.3f}", f"{found.texts.containment:.3f}")
     rows = [
         ("resemblance", f"{found.resemblance:.3f}", exact[0]),
@@ -110,40 +108,39 @@ def _print(sides: dict[str, _Side], found: Comparison) -> None:
         parts = f"{found.topic.terms:.3f} (terms) + {found.topic.titles:.3f} (titles)"
         terms = [f"terms in common: {', '.join(found.terms)}"] if found.terms else []
         lines = [f"score: {parts}; known documents: {found.documents:,}", *terms]
-        _print_lines(console, f"Topics: {found.topic.score:.3f}", lines)
+        _print_lines(f"Topics: {found.topic.score:.3f}", lines)
     if found.texts is not None:
-        _print_passages(console, "In both", found.texts.shared)
+        _print_passages("In both", found.texts.shared)
         for name, text in (("A", found.texts.first), ("B", found.texts.second)):
-            _print_passages(console, f"Only in {name}", text.own)
-            _print_lines(console, f"Left out of {name}", [f"[{each.why}] {_cut(each.line)}" for each in text.left_out])
-    _print_lines(console, "Figures", found.changes)
+            _print_passages(f"Only in {name}", text.own)
+            _print_lines(f"Left out of {name}", [f"[{each.why}] {_cut(each.line)}" for each in text.left_out])
+    _print_lines("Figures", found.changes)
     names = {side.document.id: name for name, side in sides.items()}
     for name, (_, _, match) in sides.items():
         if match is not None:
             shown = names.get(match.id) or f"{match.id}: {' '.join(match.title.split())}"
-            console.print_indented(f"When {name} came, its match was {shown}", 0, hanging=3)
+            print_wrapped(f"When {name} came, its match was {shown}", hanging=3)
             if match.id not in names:
                 print(printable(f"   {match.url}"))
     if found.texts is None:
-        hint = "The window keeps no texts. To see the common text, give files, or urls with --fetch."
-        console.print_indented(hint, 0)
+        print_wrapped("The window keeps no texts. To see the common text, give files, or urls with --fetch.", hanging=0)
 
 
-def _print_lines(console: PlainConsole, title: str, lines: Iterable[str]) -> None:
+def _print_lines(title: str, lines: Iterable[str]) -> None:
     for number, line in enumerate(lines):
         if not number:
-            console.print(f"\n{title}", style="bold")
-        console.print_indented(line, hanging=2)
+            print_heading(title)
+        print_wrapped(line, 2)
 
 
-def _print_passages(console: PlainConsole, title: str, passages: Sequence[Passage]) -> None:
+def _print_passages(title: str, passages: Sequence[Passage]) -> None:
     """Print the longest passages in the order of the text."""
     words = sum(passage.words for passage in passages)
     longest = sorted(passages, key=lambda passage: -passage.words)[:_PASSAGES]
     lines = [f"({passage.words}) {_cut(passage.text)}" for passage in passages if passage in longest]
     if len(passages) > len(lines):
         lines.append(f"and {len(passages) - len(lines)} shorter ones")
-    _print_lines(console, f"{title}: {counted(words, 'word')} in {counted(len(passages), 'passage')}", lines)
+    _print_lines(f"{title}: {counted(words, 'word')} in {counted(len(passages), 'passage')}", lines)
 
 
 def _cut(text: str) -> str:

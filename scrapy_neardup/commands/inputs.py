@@ -141,7 +141,7 @@ def read_labelled_pages(
             f"{left_out[0]}: this document of --background is labelled too (the same url or text), so it is left out"
             f" of the background. Documents left out: {len(left_out)}"
         )
-        print_wrapped(said, 2, stderr=True)
+        print_wrapped(said, stderr=True)
     if len(documents) < 2:
         raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
     with PageReader(settings, options.workers, sketches=sketches) as reader:

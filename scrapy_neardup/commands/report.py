@@ -114,6 +114,6 @@ def _print(output: Path, built: Built) -> None:
     print_table(str(output), ("", ""), rows)
     for note in built.notes:
         if note.is_warning:
-            print_wrapped(" ".join(filter(None, (note.text, note.remedy))), 2, stderr=True)
+            print_wrapped(" ".join(filter(None, (note.text, note.remedy))), stderr=True)
         for line in note.details:
-            print_wrapped(f"  {line}", 4, stderr=True)
+            print_wrapped(line, 2, stderr=True)

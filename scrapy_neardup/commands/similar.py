@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, explain_emptiness, live_detector, number
-from scrapy_neardup.commands.terminal import PlainConsole, print_json, working
+from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
 from scrapy_neardup.document import Match, Status, counted, printable
 from scrapy_neardup.lab.stored import named_document, similar_to
 
@@ -34,13 +34,12 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         return 0
     count = counted(len(rows), "document") if rows else "No document of the window is"
     print(printable(f"{count} like {options.document}{'' if rows else '.'}"))
-    console = PlainConsole()
     for row in rows:
         # No url is broken, so that it can be copied. An original is named only if it is a third page.
         title = " ".join(row["title"].split())
         like = f"related by topic {row['topic']:.3f}" if row["topic"] else f"{row['like']} {row['score']:.3f}"
-        console.print()
-        console.print_indented(f"{row['seen_at'][:16].replace('T', ' ')} UTC  {like}  {title}", 0, hanging=4)
+        print()
+        print_wrapped(f"{row['seen_at'][:16].replace('T', ' ')} UTC  {like}  {title}", hanging=4)
         print(printable(f"    {row['url'] or row['id']}"))
         if row["original"] != row["id"] and row["original_url"] not in (row["url"], url):
             print(printable(f"    original: {row['original_url'] or row['original']}"))

@@ -37,7 +37,7 @@ def print_json(value: object, *, stderr: bool = False) -> None:
 def print_error(message: str) -> None:
     """Print a message on standard error: on a terminal in lines that fit, else in one line."""
     if sys.stderr.isatty():
-        print_wrapped(message, 2, stderr=True)
+        print_wrapped(message, stderr=True)
     else:
         print(printable(message), file=sys.stderr)
 
@@ -54,53 +54,64 @@ class PlainConsole(Console):
         """Pass the error on, so that the command ends as it does for any other output. Rich would exit with 1."""
         raise BrokenPipeError
 
-    def print_indented(self, text: str, indent: int = 2, *, hanging: int = 0) -> None:
-        """Print a text in lines that begin with ``indent`` spaces, and all but the first with ``hanging`` more."""
-        for number, line in enumerate(Text(printable(text)).wrap(self, self.width - indent - hanging)):
-            line.rstrip()
-            self.print(Text(" " * (indent + (hanging if number else 0))) + line)
-
     def render_str(self, text: str, **styles: Any) -> Text:
         return super().render_str(printable(text), **{**styles, "markup": False, "emoji": False})
 
 
-def print_wrapped(line: str, indent: int, *, stderr: bool = False) -> None:
-    """Print a long line in several that fit, all but the first of them indented."""
-    print("\n".join(wrapped(line, indent, stderr=stderr)), file=sys.stderr if stderr else sys.stdout)
-
-
-def wrapped(line: str, indent: int, *, stderr: bool = False) -> list[str]:
-    """Return a long line in several that fit, all but the first of them indented.
+def print_wrapped(line: str, indent: int = 0, *, hanging: int = 2, stderr: bool = False) -> None:
+    """Print a text in lines that fit: the first with ``indent`` spaces, the others with ``hanging`` more.
 
     Words are never cut, so paths stay whole. If a word is too long for a line with this indent, the indent is smaller.
     """
-    width, text = PlainConsole(stderr=stderr).width, printable(line)
-    if max(map(len, text.split()), default=0) > width - indent:
-        indent = min(indent, _SMALL_INDENT)
-    return textwrap.wrap(text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    width, text, more = PlainConsole(stderr=stderr).width, printable(line), indent + hanging
+    if max(map(len, text.split()), default=0) > width - more:
+        more = min(more, _SMALL_INDENT)
+    lines = textwrap.wrap(
+        text,
+        width,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * more,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    print("\n".join(lines), file=sys.stderr if stderr else sys.stdout)
+
+
+def print_heading(title: str) -> None:
+    PlainConsole().print(f"\n{title}", style="bold")
 
 
 def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, stderr: bool = False) -> None:
-    """Print rows under headings, columns of numbers aligned to the right. An empty row is printed as a line.
+    """Print a table, see ``table_of``."""
+    console = PlainConsole(stderr=stderr)
+    console.print(table_of(title, headings, rows, console.width))
 
-    Single words, such as names of sources, are broken only if the others would have too little room.
+
+def table_of(
+    title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], width: int, *, is_live: bool = False
+) -> Table:
+    """Return rows under headings, columns of numbers aligned to the right. An empty row is shown as a line.
+
+    Single words, such as names of sources, are broken only if the others would have too little room. In a live table
+    each row is one line: a text that is too long for its column is cut.
     """
     cells = [[str(cell) for cell in row] for row in rows]
     columns = list(zip(*filter(None, cells), strict=True)) or [()] * len(headings)
-    table, console = Table(title=title or None, show_header=any(headings)), PlainConsole(stderr=stderr)
+    table = Table(title=title or None, title_justify="left" if is_live else "center", show_header=any(headings))
     named = list(zip(headings, columns, strict=True))
     words = [max(map(len, (heading, *column))) for heading, column in named if _is_of_words(column)]
-    keeps_words = sum(words) + 3 * len(columns) <= console.width * 2 // 3  # each column has a border and two blanks
+    keeps_words = sum(words) + 3 * len(columns) <= width * 2 // 3  # each column has a border and two blanks
     for heading, column in named:
         is_number = all(map(_NUMBER.fullmatch, column))
-        is_whole = is_number or (keeps_words and _is_of_words(column))
-        table.add_column(heading, justify="right" if is_number else "left", no_wrap=is_whole, overflow="fold")
+        is_whole = is_live or is_number or (keeps_words and _is_of_words(column))
+        justify, overflow = "right" if is_number else "left", "ellipsis" if is_live else "fold"
+        table.add_column(heading, justify=justify, no_wrap=is_whole, overflow=overflow)  # type: ignore[arg-type]
     for row in cells:
         if row:
             table.add_row(*row)
         else:
             table.add_section()
-    console.print(table)
+    return table
 
 
 def _is_of_words(column: Iterable[str]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from scrapy_neardup.commands import INTERRUPTED
 from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, number, read_labelled_pages
-from scrapy_neardup.commands.terminal import PlainConsole, counting, print_error, print_json, print_table
+from scrapy_neardup.commands.terminal import counting, print_error, print_json, print_table, print_wrapped
 from scrapy_neardup.exceptions import InputError, SettingsError
 from scrapy_neardup.lab.feed import shown
 from scrapy_neardup.lab.protocols import evaluate
@@ -53,7 +53,9 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         raise SettingsError("--parameter", options.parameter, f"the preset {preset.name} has no such threshold")
     source = read_labelled_pages(options, configured, sketches=True)
     if not source.has_copies:
-        raise InputError(f"{shown(options.input)}: no {options.label} has two documents, so there are no copies to tune for")
+        raise InputError(
+            f"{shown(options.input)}: no {options.label} has two documents, so there are no copies to tune for"
+        )
     precision = _DEFAULT_PRECISION[options.parameter] if options.precision is None else options.precision
     present = float(getattr(preset, options.parameter))
     thresholds = grid.thresholds()
@@ -110,19 +112,19 @@ def _print(parameter: str, grid: Grid, points: Sequence[Point], suggested: Point
 
 def _print_advice(parameter: str, points: Sequence[Point], suggested: Point, present: float, background: int) -> None:
     """Say if other thresholds are as good as the suggested one, and when a topic threshold cannot be trusted."""
-    console, same = PlainConsole(), plateau(points, suggested, GRIDS[parameter])
+    same = plateau(points, suggested, GRIDS[parameter])
     if len(same) > 1:
         which = "the one nearest to the present setting" if same[0] <= present <= same[-1] else "the middle one"
-        console.print_indented(
+        print_wrapped(
             f"All thresholds from {same[0]:g} to {same[-1]:g} have the same rates: these documents do not tell them"
             f" apart, and {which} is suggested. Label documents that are nearer to the threshold to find more.",
-            0,
+            hanging=0,
         )
     if parameter == "topic_threshold" and (background < LEAST_BACKGROUND or suggested.threshold < present):
-        console.print_indented(
+        print_wrapped(
             "Take care: low thresholds look better than they are, because wrong links between two documents of the"
             f" background are not counted. Use a background of {LEAST_BACKGROUND:,} documents or more from the same"
             " days, labels of events and not of copies, and look at related pairs (scrapy neardup report) before you"
             " lower the threshold.",
-            0,
+            hanging=0,
         )

@@ -8,19 +8,18 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import datetime, timezone
 from typing import Any
 
-from rich.console import Group
+from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
-from scrapy_neardup.commands.terminal import PlainConsole, print_json, wrapped
+from scrapy_neardup.commands.terminal import PlainConsole, print_json, table_of
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import STATUSES, without_password
+from scrapy_neardup.document import STATUSES, printable, without_password
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.lab.stored import is_document_id
 from scrapy_neardup.stories.headlines import headline_of
@@ -56,29 +55,26 @@ async def _watch(options: argparse.Namespace, values: dict[str, Any]) -> None:
         view = await watcher.look()
         if not view["verdicts"]:
             await explain_emptiness(detector)
-        if options.json or options.once or not sys.stdout.isatty():
-            while True:
-                if options.json:
-                    print_json(view)
-                else:
-                    console.print(_drawn(view, detector))
-                sys.stdout.flush()
-                if options.once:
-                    return
-                await asyncio.sleep(options.interval)
-                view = await watcher.look()
+        is_live = sys.stdout.isatty() and not options.json and not options.once
         try:
-            drawn = _drawn(view, detector, console.height)
-            with Live(drawn, console=console, screen=True, auto_refresh=False) as live:
-                live.refresh()
+            with Live(console=console, screen=True, auto_refresh=False) if is_live else nullcontext() as live:
                 while True:
+                    if live is not None:
+                        live.update(_drawn(view, detector, console, is_live=True), refresh=True)
+                    elif options.json:
+                        print_json(view)
+                    else:
+                        console.print(_drawn(view, detector, console))
+                    sys.stdout.flush()
+                    if options.once:
+                        return
                     await asyncio.sleep(options.interval)
                     view = await watcher.look()
-                    live.update(_drawn(view, detector, console.height), refresh=True)
         except asyncio.CancelledError:  # Ctrl-C: the screen before is back, so leave the state of now on it
-            with suppress(asyncio.TimeoutError, StoreError):
-                view = await asyncio.wait_for(watcher.look(), _LAST_LOOK)
-            console.print(_drawn(view, detector))
+            if is_live:
+                with suppress(asyncio.TimeoutError, StoreError):
+                    view = await asyncio.wait_for(watcher.look(), _LAST_LOOK)
+                console.print(_drawn(view, detector, console))
             raise
 
 
@@ -145,23 +141,25 @@ class Watcher:
         return " ".join(headline.split())
 
 
-def _drawn(view: View, detector: NearDupDetector, height: int | None = None) -> Group:
-    """Return the tables: running events first. With ``height`` each row is one line, and the events fit."""
-    heading = wrapped(f"{view['time'][:19].replace('T', ' ')} UTC  {view['namespace']}  {view['store']}", 2)
-    heading += wrapped(f"Warning: {view['warning']}.", 2) if view["warning"] else []
-    parts: list[Any] = [Text("\n".join(heading))]
-    events = sorted(view["events"], key=lambda each: -int(each["sources"]))
-    if events:
-        shown = events if height is None else events[: height - len(heading) - _TABLE_LINES]
-        more = f", {len(shown)} of {len(events)}" if len(shown) < len(events) else ""
-        rows = [[str(each[name]) for name in ("level", "sources", "items", "headline")] for each in shown]
-        headings = ("level", "sources", "items", "headline")
-        parts.append(_table(f"running events{more}, items counted up to now", headings, rows, height))
-    if verdicts := _verdict_rows(view, is_dropping=detector.index.policy.drops):
-        parts.append(_table("items", ("verdict", *(f"last {span}" for span in _SPANS)), verdicts, height))
-    if view["stories"]:
-        rows = [[str(each[name]) for name in ("10 minutes", "hour", "headline")] for each in view["stories"]]
-        parts.append(_table("growing stories", ("joined in 10 min", "in an hour", "headline"), rows, height))
+def _drawn(view: View, detector: NearDupDetector, console: Console, *, is_live: bool = False) -> Group:
+    """Return the tables: running events first. In a live view each row is one line, and the events fit."""
+    heading = f"{view['time'][:19].replace('T', ' ')} UTC  {view['namespace']}  {view['store']}"
+    warning = [f"Warning: {view['warning']}."] if view["warning"] else []
+    parts: list[Any] = [Text(printable(line)) for line in (heading, *warning)]
+
+    def add(title: str, headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        if rows:
+            parts.append(table_of(title, headings, rows, console.width, is_live=is_live))
+
+    columns = ("level", "sources", "items", "headline")
+    events = [[each[name] for name in columns] for each in sorted(view["events"], key=lambda each: -each["sources"])]
+    shown = events[: console.height - len(parts) - _TABLE_LINES] if is_live else events
+    more = f", {len(shown)} of {len(events)}" if len(shown) < len(events) else ""
+    add(f"running events{more}, items counted up to now", columns, shown)
+    verdicts = _verdict_rows(view, is_dropping=detector.index.policy.drops)
+    add("items", ("verdict", *(f"last {span}" for span in _SPANS)), verdicts)
+    rows = [[each[name] for name in ("10 minutes", "hour", "headline")] for each in view["stories"]]
+    add("growing stories", ("joined in 10 min", "in an hour", "headline"), rows)
     return Group(*parts)
 
 
@@ -176,19 +174,3 @@ def _verdict_rows(view: View, *, is_dropping: bool) -> list[list[str]]:
     if "would_drop" in verdicts:
         rows.append(("dropped" if is_dropping else "would be dropped", verdicts["would_drop"]))
     return [[label, *(f"{counts[span]:,}" for span in _SPANS)] for label, counts in rows]
-
-
-def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], height: int | None) -> Table:
-    """Return a table. With ``height`` it is live: a headline that is too long for its line is cut."""
-    is_live = height is not None
-    table = Table(title=title, title_justify="left", expand=is_live and "headline" in headings)
-    for heading in headings:
-        is_text = heading in ("level", "verdict", "headline")
-        ratio = 1 if is_live and heading == "headline" else None
-        overflow: Any = "ellipsis" if is_live else "fold"
-        table.add_column(
-            heading, justify="left" if is_text else "right", overflow=overflow, no_wrap=is_live, ratio=ratio
-        )
-    for row in rows:
-        table.add_row(*row)
-    return table

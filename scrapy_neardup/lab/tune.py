@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
-from scrapy_neardup.lab.metrics import Score
+from scrapy_neardup.lab.protocols import Score
 from scrapy_neardup.settings import NearDupSettings
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from scrapy_neardup.lab.feed import RecordedDocument, WrongLine, read_feed
 from scrapy_neardup.lab.pages import PageReader, RecordedPage
-from scrapy_neardup.report.events import is_report, items_of
 from scrapy_neardup.report.reading import Raw, read_rows
 from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TEXT, LONGEST_URL, Row, RowFormat, clean_line, clean_text
+from scrapy_neardup.report.stories import is_report, items_of
 from scrapy_neardup.settings import NearDupSettings
 
 Track = Callable[[Iterable[Raw | WrongLine]], Iterator[Raw | WrongLine]]

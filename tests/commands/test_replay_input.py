@@ -22,7 +22,7 @@ from scrapy_neardup.lab.feed import (
 )
 from scrapy_neardup.lab.labels import read_labelled
 from scrapy_neardup.lab.pages import PageReader
-from scrapy_neardup.lab.single import read_single
+from scrapy_neardup.lab.stored import read_single
 from scrapy_neardup.report.reading import read_rows
 
 

@@ -13,7 +13,7 @@ from texts import NAMES, article, noisy
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.minima import LEAD_LANES, Measure, likeness, likeness_of
-from scrapy_neardup.lab.metrics import b_cubed
+from scrapy_neardup.lab.protocols import b_cubed
 from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
 
 

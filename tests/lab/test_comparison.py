@@ -12,8 +12,7 @@ from newsdesk import text
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.lab.comparison import Comparison, TextComparison
 from scrapy_neardup.lab.comparison import compare as compare_stored
-from scrapy_neardup.lab.single import Given
-from scrapy_neardup.lab.stored import as_stored
+from scrapy_neardup.lab.stored import Given, as_stored
 from scrapy_neardup.settings import NearDupSettings
 
 

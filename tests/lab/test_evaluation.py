@@ -17,9 +17,8 @@ from published import Originals, online_once
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.labels import read_background, read_labelled, without_labelled
-from scrapy_neardup.lab.metrics import Score, b_cubed, online, pairwise
 from scrapy_neardup.lab.pages import RecordedPage
-from scrapy_neardup.lab.protocols import Order, evaluate, shuffled
+from scrapy_neardup.lab.protocols import Order, Score, b_cubed, evaluate, online, pairwise, shuffled
 from scrapy_neardup.lab.tune import GRIDS, Point, suggest
 from scrapy_neardup.settings import NearDupSettings
 

@@ -14,9 +14,8 @@ from newsstand import JudgedSite
 from report_items import item
 
 from scrapy_neardup.report import build_digest, build_report, gather
-from scrapy_neardup.report.events import add_reports
 from scrapy_neardup.report.news import News, news_by_day
-from scrapy_neardup.report.stories import FeedStory, Links, group_stories
+from scrapy_neardup.report.stories import FeedStory, Links, add_reports, group_stories
 from scrapy_neardup.settings import NearDupSettings
 
 START = 1_700_000_000  # 2023-11-14 22:13:20
