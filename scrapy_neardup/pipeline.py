@@ -139,7 +139,7 @@ class NearDupPipeline(Component):
         context = current_item.get()
         try:
             if context.opted_out:
-                self.summary.seen.opted_out += 1
+                self.summary.opted_out += 1
                 return item
             if not self.is_judged(item):
                 self.summary.skip(item)
@@ -166,7 +166,7 @@ class NearDupPipeline(Component):
                 await document.item_dropped()
             raise NearDuplicate(self._url(adapter, context.page), verdict)
         if not self.tagger.tag(adapter, verdict):
-            self.summary.seen.note(self.summary.seen.untagged, type(item).__qualname__)
+            self.summary.leave_untagged(item)
         return item
 
     async def _announce(self, item: Any, verdict: Verdict, adapter: ItemAdapter, page: Page) -> None:
@@ -193,10 +193,10 @@ class NearDupPipeline(Component):
         row = dropped_row(adapter, self.tagger.tags(verdict))
         if self.dropped is not None and is_written and not self.dropped.put(row):
             self.count("dropped_feed/errors")
-            self.summary.seen.problems["dropped-feed"] += 1
+            self.summary.problems["dropped-feed"] += 1
             return False
         self.count("dropped")
-        self.summary.add_dropped()
+        self.summary.dropped += 1
         return True
 
     async def _prepare(self) -> None:
@@ -270,7 +270,7 @@ class NearDupPipeline(Component):
         )
         if self.record is not None and not self.record.put(recorded_row(document, canonical, url_is_own=url_is_own)):
             self.count("record/errors")
-            self.summary.seen.problems["record"] += 1
+            self.summary.problems["record"] += 1
         return document
 
     async def _verdict(self, document: Document, pending: PendingDocument) -> Verdict:
@@ -289,7 +289,7 @@ class NearDupPipeline(Component):
     def _leave_late_items(self) -> None:
         """Warn that the crawl ends before its items are judged. Scrapy's own crawls wait for them."""
         self._is_over = True
-        self.summary.seen.late = self._under_way
+        self.summary.late = self._under_way
         logger.warning(
             "The crawl ends before its items are judged: %s without a verdict. `scrapy parse --pipelines` does not wait"
             " for pipelines. To see verdicts, use `scrapy crawl` with -s NEARDUP_DRY_RUN=True",
@@ -327,7 +327,7 @@ class NearDupPipeline(Component):
         value = adapter.get(name) if name else None
         if value is None:
             if name:
-                self.summary.seen.problems["no-time"] += 1
+                self.summary.problems["no-time"] += 1
             return None
         from scrapy_neardup.content.dates import parse_time
 
@@ -335,7 +335,7 @@ class NearDupPipeline(Component):
             return min(parse_time(value), time.time())
         except ValueError as error:
             self.count("time_errors")
-            self.summary.seen.problems["time"] += 1
+            self.summary.problems["time"] += 1
             if not self._time_warned:
                 self._time_warned = True
                 logger.warning("NEARDUP_ITEM_FIELDS: the time in %r: %s; such items get the current time", name, error)

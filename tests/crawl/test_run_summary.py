@@ -114,7 +114,7 @@ def test_memory_is_bounded_and_the_largest_story_is_kept() -> None:
         summary.add(Verdict("related", story="large"), title="Large", url=f"https://{number}.example/")
     for number in range(20_100):
         summary.add(Verdict("original", story=str(number)), title="", url="")
-    assert len(summary._stories) == 20_000
+    assert len(summary._stories) <= 20_000
     assert dict(summary.stats())["run/largest_story"] == 30
     assert "     30 items, 30 sources   Large\n    https://0.example/\n" in summary.text() + "\n"
 
