@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from news_site import NewsSite, article, page
 from projects import Item, Project
@@ -27,7 +28,7 @@ class News(Pages):
         return scrapy.Request(url, meta={"proxy": self.settings["SITE"]})
 
     def parse(self, response):
-        yield {"page": response.url, "text_of": response.css("article ::text").getall()[-1][:30]}
+        yield {"page": response.url, "report": response.css("meta[name=report]::attr(content)").get()}
 """
 
 _MOMENTS = '''
@@ -148,46 +149,38 @@ class KillingSite(NewsSite):
         self._victim.send_signal(signal.SIGINT)
 
 
-@dataclass
 class World:
-    """Pages of several papers: ``report_of`` says which report a page prints. A story has a report for each figure."""
+    """Pages of five papers. Each names the report that it prints: those of one story with one figure print the same."""
 
-    pages: dict[str, str] = field(default_factory=dict)
-    report_of: dict[str, str] = field(default_factory=dict)
-    later: dict[str, str] = field(default_factory=dict)  # pages that print another report by the time of the next crawl
-
-    @classmethod
-    def of(cls, seed: object, stories: int = 24, papers: int = 5) -> World:
-        draw, world = random.Random(repr(seed)), cls()
+    def __init__(self, seed: object, stories: int = 24) -> None:
+        draw = random.Random(repr(seed))
+        self._seed = seed
+        self.pages: dict[str, str] = {}
+        self.printed: dict[str, list[str]] = defaultdict(list)  # the reports of each page, the newest at the end
+        self._later: list[tuple[str, int, int]] = []
         for story in range(stories):
-            title = f"{_TITLES[story % len(_TITLES)]} {draw.choice('north south east west'.split())}"
             dead = draw.randrange(3, 30)
-            for paper in draw.sample(range(papers), draw.choice((1, 2, 3, 5))):
+            for paper in draw.sample(range(5), draw.choice((1, 2, 3, 5))):
                 url = f"http://paper{paper}.example/news/{story}-{draw.randrange(1000)}"
                 more = draw.choice((0, 0, 0, 7)) if story % 3 == 0 else 0
-                world._print(url, title, (seed, story), dead + more, draw.choice(("exact", "exact", "near")), paper)
+                self._print(url, story, dead + more, draw.choice(("", "", f"\n{article(paper, 15)}")))
                 if story % 6 == 0 and draw.random() < 0.5:
-                    world.later[url] = f"{story}/{dead + 20}"
-        return world
+                    self._later.append((url, story, dead + 20))
 
-    def _print(self, url: str, title: str, seed: object, dead: int, how: str, paper: int) -> None:
-        self.pages[url] = page(_report(seed, dead) + (f"\n{article(paper, 15)}" if how == "near" else ""), title=title)
-        self.report_of[url] = f"{seed[1]}/{dead}"  # type: ignore[index]
+    def _print(self, url: str, story: int, dead: int, end: str = "") -> None:
+        body = f"{dead} people died in the storm, the governor said on Monday.\n{article((self._seed, story, 2), 60)}"
+        title = f"{_TITLES[story % 6]} {'north south east west'.split()[story // 6 % 4]}"
+        self.printed[url].append(f"{story}/{dead}")
+        html = page(f"{article((self._seed, story))}\n{body}{end}", title)
+        self.pages[url] = html.replace("<head>", f"<head><meta name=report content='{story}/{dead}'>")
 
     def papers(self, *numbers: int) -> list[str]:
         return [url for url in self.pages if int(url[len("http://paper")]) in numbers]
 
-    def age(self, seed: object) -> None:
-        """Publish the later reports."""
-        for url, report in self.later.items():
-            story, dead = map(int, report.split("/"))
-            title = re.findall("<title>(.*?)</title>", self.pages[url])[0]
-            self._print(url, title, (seed, story), dead, "exact", 0)
-        self.later = {}
-
-
-def _report(seed: object, dead: int) -> str:
-    return f"{article(seed)}\n{dead} people died in the storm, the governor said on Monday.\n{article((seed, 2), 60)}"
+    def age(self) -> None:
+        """Change the figures of some pages."""
+        for later in self._later:
+            self._print(*later)
 
 
 class Crawls:
@@ -205,20 +198,19 @@ class Crawls:
             "NEARDUP_EXTRACTOR": "news.prose.prose",
             **settings,
         }
-        self.logs: list[str] = []
+        self.errors: list[str] = []
 
     def start(
         self, urls: Iterable[str], name: str, moment: Moment | None = None, **settings: Any
     ) -> subprocess.Popen[str]:
         """Start a crawl with feeds named ``<name>-<batch>.jsonl``; dropped items go to ``<name>-dropped.jsonl``."""
-        at_signal = moment if moment is not None and moment.name != SERVED else None
-        at_page = moment if moment is not at_signal else None
+        is_signal = moment is not None and moment.name != SERVED
         self.project.prepare(
             SPIDER,
             {
                 "SITE": self.site.url,
                 "STORED_NOTES": f"{name}-stored.txt",
-                "KILL_AT": (at_signal.name, at_signal.count) if at_signal is not None else None,
+                "KILL_AT": (moment.name, moment.count) if is_signal else None,
                 "FEEDS": {f"{name}-%(batch_id)d.jsonl": {"format": "jsonlines"}},
                 "NEARDUP_DROPPED_FEED": f"{name}-dropped.jsonl",
                 **self.settings,
@@ -227,25 +219,29 @@ class Crawls:
             },
         )
         process = self.project.start("crawl", "news", "-a", f"urls={' '.join(urls)}")
-        if at_page is not None:
-            self.site.kill(process, at_page)
+        if moment is not None and not is_signal:
+            self.site.kill(process, moment)
         return process
 
-    def finish(self, process: subprocess.Popen[str], seconds: float = 600) -> int:
+    def finish(self, process: subprocess.Popen[str]) -> int:
         """Wait until a crawl is over and return its exit status."""
         try:
-            log, _ = process.communicate(timeout=seconds)
+            log, _ = process.communicate(timeout=600)
         finally:
             process.kill()
-        self.logs.append(log)
+        self.errors += [line for line in log.splitlines() if " ERROR: " in line or "Traceback" in line]
         return process.returncode
+
+    def complete(self, process: subprocess.Popen[str]) -> None:
+        """Wait until a crawl has ended as it should."""
+        if status := self.finish(process):
+            self.errors.append(f"a crawl ended with {status}")
 
     def stored(self, name: str) -> list[Item]:
         """The items in the feeds that a crawl stored."""
         notes = self.project.folder / f"{name}-stored.txt"
         feeds = notes.read_text().splitlines() if notes.exists() else []
-        own = self.project.folder / f"{name}-own.jsonl"
-        return [item for feed in [*feeds, own] for item in _lines(self.project.folder / feed)]
+        return [item for feed in [*feeds, f"{name}-own.jsonl"] for item in _lines(self.project.folder / feed)]
 
     def dropped(self, name: str) -> list[Item]:
         return _lines(self.project.folder / f"{name}-dropped.jsonl")
@@ -263,73 +259,50 @@ class Outcome:
 
     lost: set[str]
     false_duplicates: list[str]
-    twice: int = 0  # reports that are in two stored feeds
-    was_killed: bool = True
-    errors: list[str] = field(default_factory=list)
+    errors: list[str]
+    was_killed: bool
 
     @property
     def is_good(self) -> bool:
         return not (self.lost or self.false_duplicates or self.errors)
 
 
-def judge(crawls: Crawls, names: Collection[str], reports: Mapping[str, Mapping[str, str]], due: set[str]) -> Outcome:
-    """Compare the reports that are due with the stored feeds. ``reports`` has the report of each page by crawl."""
-    stored: list[str] = []
-    false = []
-    everywhere: dict[str, set[str]] = {}
-    for by_page in reports.values():
-        for url, report in by_page.items():
-            everywhere.setdefault(url, set()).add(report)
-    for name in names:
-        kept = crawls.stored(name)
-        stored += {reports[name][item["page"]] for item in kept}
-        for item in kept + crawls.dropped(name):
-            if item.get("neardup_status") != "duplicate":
-                continue
-            own, match = reports[name][item["page"]], item["neardup_match"]
-            if own not in everywhere.get(match, ()):
-                false.append(f"{name}: {item['page']} ({own}) is said to be a copy of {match}")
-    errors = [line for log in crawls.logs for line in log.splitlines() if " ERROR: " in line or "Traceback" in line]
-    return Outcome(due - set(stored), false, len(stored) - len(set(stored)), errors=errors)
-
-
 def kill_and_rerun(
     folder: Path, site: KillingSite, store: str, moment: Moment, seed: object, way: str = "one crawl"
 ) -> Outcome:
     """Kill a crawl at a moment, crawl again to the end, and compare the feeds. ``way`` is one of ``WAYS``."""
-    world = World.of(seed)
+    world = World(seed)
     site.pages.update(world.pages)
     crawls = Crawls(folder, site, store, **WAYS[way])
     if way == INTERRUPTED:
-        moment = Moment(SERVED, moment.count, INTERRUPTED)
-    draw = random.Random(repr(seed))
-    urls = world.papers(0, 1, 2) if way == "two crawls" else list(world.pages)
-    draw.shuffle(urls)
-    beside = None
+        moment = replace(moment, name=SERVED, by=INTERRUPTED)
+    urls, beside = list(world.pages), None
     if way == "two crawls":
-        served = len(site.requested)
+        urls, served = world.papers(0, 1, 2), len(site.requested)
         beside = crawls.start(world.papers(3, 4), "beside", DOWNLOAD_DELAY=0.1, CONCURRENT_REQUESTS_PER_DOMAIN=1)
         wait_until("the crawl beside reads pages", lambda: len(site.requested) > served + 2, seconds=60)
-    reports = {"killed": dict(world.report_of), "beside": dict(world.report_of), "resumed": dict(world.report_of)}
+    random.Random(repr(seed)).shuffle(urls)
     job = {"JOBDIR": "job"} if way == "JOBDIR" else {}
     status = crawls.finish(crawls.start(urls, "killed", moment, **job))
-    ended = {}
-    if beside is not None:
-        ended["beside"] = crawls.finish(beside)
     if job:
         forget_emptied_queues(folder / "job")
-        ended["resumed"] = crawls.finish(crawls.start(urls, "resumed", **job))
-    if beside is None:  # nobody reads its pages again
-        world.age(seed)
-    site.pages.update(world.pages)
-    reports["rerun"] = dict(world.report_of)
-    with _other_machine(folder) if way == "another machine" else nullcontext():
-        ended["rerun"] = crawls.finish(crawls.start(urls, "rerun"))
-    due = {world.report_of[url] for url in urls} | {world.report_of[url] for url in world.papers(3, 4) if beside}
-    outcome = judge(crawls, reports, reports, due)
-    outcome.was_killed = status != 0
-    outcome.errors += [f"{name} ended with {each}" for name, each in ended.items() if each]
-    return outcome
+        crawls.complete(crawls.start(urls, "resumed", **job))
+    if beside is not None:
+        crawls.complete(beside)
+    else:  # somebody reads all pages again
+        world.age()
+        site.pages.update(world.pages)
+    (folder / "tmp").mkdir()
+    with patch.dict(os.environ, TMPDIR=str(folder / "tmp")) if way == "another machine" else nullcontext():
+        crawls.complete(crawls.start(urls, "rerun"))
+
+    names = ("killed", "resumed", "beside", "rerun")
+    kept = [item for name in names for item in crawls.stored(name)]
+    copies = [item for item in kept if item["neardup_status"] == "duplicate"]
+    copies += [item for name in names for item in crawls.dropped(name) if item["neardup_status"] == "duplicate"]
+    false = [str(item) for item in copies if item["report"] not in world.printed[item["neardup_match"]]]
+    due = {reports[-1] for reports in world.printed.values()}
+    return Outcome(due - {item["report"] for item in kept}, false, crawls.errors, was_killed=status != 0)
 
 
 def forget_emptied_queues(job: Path) -> None:
@@ -349,17 +322,3 @@ WAYS: dict[str, dict[str, Any]] = {
     "another machine": {},
 }
 """Ways to crawl, with their settings. On another machine the second crawl does not find the locks of the first."""
-
-
-@contextmanager
-def _other_machine(folder: Path) -> Iterator[None]:
-    before = os.environ.get("TMPDIR")
-    (folder / "tmp").mkdir()
-    os.environ["TMPDIR"] = str(folder / "tmp")
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["TMPDIR"]
-        else:
-            os.environ["TMPDIR"] = before
