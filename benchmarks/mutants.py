@@ -1,12 +1,14 @@
-"""How many small faults in the arithmetic and in the verdicts the tests do not see.
+"""How many small faults in the code the tests do not see.
 
-usage: python benchmarks/mutants.py [--each 16] [--seed 1] [--jobs 2] [PART ...]
+usage: python benchmarks/mutants.py [--count 100] [--seed 1] [--coverage FILE] [PART ...]
 
 Takes a sample of the places where one operator, number, condition or return value can be changed, with a fixed seed,
-the same number from each part of the package. Changes one place at a time in a copy of the project and runs the tests
-of the part up to the first failure, beginning with those that are named as the module. A change that no test sees has
-survived: it is printed, and either a test is missing or the changed code makes no difference. A run that takes too
-long counts as seen. The copies lie in a temporary folder; the project itself is not touched.
+from the lines that tests run in their own process. Changes one place at a time in a copy of the project, and runs the
+tests that run this line, those of the same folder first, up to the first failure: first one case of each test, then
+all. A change that no test sees has survived: it is printed, and either a test is missing or the changed code makes no
+difference. A run that takes too long counts as seen. The project itself is not touched.
+
+Which test runs which line is measured once, in about ten minutes, unless ``--coverage`` names the file of such a run.
 
 mutmut 3.8 cannot run these tests: its copies of functions fail in the processes that some tests start elsewhere.
 """
@@ -17,42 +19,23 @@ import argparse
 import ast
 import os
 import random
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
+
+from coverage import CoverageData
 
 ROOT = Path(__file__).parents[1]
-# Stores that answer alike: one kind of Redis is enough, and scripts of Redis need no other store.
-_OTHERS = "tls or sentinel or cluster or valkey or redis6 or redis8 or acl or process"
-ONE_REDIS = ["-k", f"not ({_OTHERS})"]
-ONLY_REDIS = ["-k", f"not ({_OTHERS} or memory or sqlite)"]
-# Folders and modules of the package, with the tests that see them beside those of their own folder.
-PARTS = {
-    "rules": ["tests/evidence/test_titles.py", "tests/index", *ONE_REDIS],
-    "evidence": ["tests/rules", "tests/index/test_topics_and_templates.py", *ONE_REDIS],
-    "records": ["tests/index", *ONE_REDIS],
-    "index": ["tests/index", *ONE_REDIS],
-    "index/redis/scripts": ["tests/index/test_matches.py", "tests/index", *ONLY_REDIS],
-    "stories": ["tests/stories", *ONE_REDIS],
-    "sketch": ["tests/sketch", *ONE_REDIS],
-    "text": ["tests/text"],
-    "detector.py": [
-        "tests/test_detector.py",
-        "tests/index/test_runs.py",
-        "tests/stories",
-        "tests/commands/test_status_purge.py",
-        *ONE_REDIS,
-    ],
-}
-COPIED = ("scrapy_neardup", "tests", "docs", "benchmarks", "example_project", "pyproject.toml", "README.md")
+PACKAGE = "scrapy_neardup"
+COPIED = (PACKAGE, "tests", "docs", "benchmarks", "example_project", "pyproject.toml", "README.md")
+TESTED = ("evidence", "rules", "text", "sketch", "records", "index", "stories", "test_detector.py", "test_sources.py")
+# Stores that answer alike: one kind of Redis is enough.
+ONE_REDIS = "not (tls or sentinel or cluster or valkey or redis6 or redis8 or acl or process)"
 OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -66,23 +49,7 @@ OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.NotIn: ast.In,
 }
 EXCHANGED = {"min": "max", "max": "min", "any": "all", "all": "any"}
-# In a Lua script: comments and strings, which stay as they are, or what can be changed.
-LUA = re.compile(
-    r"--\[\[.*?\]\]|--[^\n]*|'[^'\n]*'|([<>~=]=|[<>]|\b(?:and|or)\b|\bnot |\bmath\.(?:min|max)\b|\b\d+\b)", re.DOTALL
-)
-LUA_OPPOSITES = {
-    "<": "<=",
-    "<=": "<",
-    ">": ">=",
-    ">=": ">",
-    "==": "~=",
-    "~=": "==",
-    "and": "or",
-    "or": "and",
-    "not ": "",
-    "math.min": "math.max",
-    "math.max": "math.min",
-}
+TestsOfLines = dict[int, list[str]]
 
 
 @dataclass(frozen=True)
@@ -105,9 +72,6 @@ class Mutant:
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
     """Yield every mutant of a file, in the order of its lines."""
-    if path.suffix == ".lua":
-        yield from _lua_mutants_of(path)
-        return
     source = (ROOT / path).read_bytes()
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -116,18 +80,6 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
         begin, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
         for changed in _changes(node):
             yield Mutant(path, node.lineno, begin, end, ast.unparse(node), ast.unparse(changed))
-
-
-def _lua_mutants_of(path: Path) -> Iterator[Mutant]:
-    source = (ROOT / path).read_text(encoding="ascii")
-    for found in LUA.finditer(source):
-        if (token := found[1]) is None:
-            continue
-        begin, end = source.rfind("\n", 0, found.start()) + 1, source.find("\n", found.end())
-        before, behind = source[begin : found.start()], source[found.end() : end]
-        for changed in [LUA_OPPOSITES[token]] if token in LUA_OPPOSITES else [str(int(token) + 1), str(int(token) - 1)]:
-            line, after = source.count("\n", 0, begin) + 1, before + changed + behind
-            yield Mutant(path, line, begin, end, source[begin:end], after)
 
 
 def _mutable(tree: ast.Module) -> list[ast.expr | ast.Return]:
@@ -168,92 +120,87 @@ def _changes(node: ast.expr | ast.Return) -> Iterator[ast.AST]:
         yield ast.Return(ast.Constant(None))
 
 
+def measure(folder: Path) -> Path:
+    """Run the tests in a copy of the project. Return the file that says which test runs which line."""
+    data = folder / "coverage"
+    tests = [f"tests/{name}" for name in TESTED]
+    options = ["-n", "auto", "-m", "not slow", "-k", ONE_REDIS]
+    options += [f"--cov={PACKAGE}", "--cov-context=test", "--cov-report="]
+    if not passes(folder, [*options, *tests], seconds=None, COVERAGE_FILE=str(data)):
+        raise SystemExit("the tests fail without any mutant")
+    return data
+
+
+def tests_of_lines(data: CoverageData) -> dict[Path, TestsOfLines]:
+    """Return the tests that run each line of each module, without their parameters."""
+    found: dict[Path, TestsOfLines] = {}
+    for file in data.measured_files():
+        path = Path(PACKAGE, file.rpartition(f"/{PACKAGE}/")[2])
+        found[path] = {
+            line: sorted({context.partition("|")[0].partition("[")[0] for context in contexts if "::" in context})
+            for line, contexts in data.contexts_by_lineno(file).items()
+        }
+    return found
+
+
 def survives(mutant: Mutant, folder: Path, tests: list[str], seconds: float) -> bool:
     """Return whether no test fails on a mutant, which is put into the copy in ``folder`` and taken out again."""
+    nearest = sorted(tests, key=lambda test: f"/{mutant.path.stem}" not in test.replace("test_", ""))
+    nearest.sort(key=lambda test: not test.startswith(f"tests/{mutant.path.parts[1]}"))
     path = folder / mutant.path
     source = path.read_bytes()
     path.write_bytes(mutant.applied_to(source))
     try:
-        return passes(folder, [*nearest_tests(mutant.path), *tests], seconds)
+        return all(passes(folder, [*more, "-k", ONE_REDIS, *nearest], seconds) for more in (["--quick"], []))
     finally:
         path.write_bytes(source)
 
 
-def nearest_tests(module: Path) -> list[str]:
-    """Return the test file with the name of a module and the folder of its tests, if they exist."""
-    folder = Path("tests", *module.parts[1:-1])
-    places = [folder / f"test_{module.name}", folder] if folder != Path("tests") else []
-    return [str(place) for place in places if (ROOT / place).exists()]
-
-
-def passes(folder: Path, tests: list[str], seconds: float) -> bool:
-    """Run the tests in the copy up to the first failure."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+def passes(folder: Path, arguments: list[str], seconds: float | None, **environment: str) -> bool:
+    """Run tests in the copy up to the first failure."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *arguments]
+    given = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", **environment}
     try:
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=seconds, check=False)
+        done = subprocess.run(command, cwd=folder, env=given, capture_output=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
         return False
-    if done.returncode not in (0, 1, 2):  # 2: a file cannot even be imported
-        raise SystemExit(f"pytest cannot run {' '.join(tests)}: {done.stdout.decode()}{done.stderr.decode()}")
-    return done.returncode == 0
+    if done.returncode not in (0, 1, 2, 5):  # 2: a file cannot even be imported; 5: no quick test
+        raise SystemExit(f"pytest cannot run {' '.join(arguments)}: {done.stdout.decode()}{done.stderr.decode()}")
+    return done.returncode in (0, 5)
 
 
-def copy_project(folder: Path) -> Path:
+def copy_project(folder: Path) -> None:
     for each in COPIED:
         source = ROOT / each
         if source.is_dir():
             shutil.copytree(source, folder / each, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, folder / each)
-    return folder
-
-
-def survivors_in(part: str, options: argparse.Namespace, copies: SimpleQueue[Path]) -> None:
-    """Run the tests of one part on a sample of its mutants, several at once, and print how many were seen."""
-    place = ROOT / "scrapy_neardup" / part
-    files = [place]
-    if place.is_dir():
-        files = sorted(place.glob("*.lua")) or sorted(place.rglob("*.py"))
-    mutants = [mutant for path in files for mutant in mutants_of(path.relative_to(ROOT))]
-    sample = random.Random(options.seed).sample(mutants, min(options.each, len(mutants)))
-
-    def try_one(mutant: Mutant | None) -> bool:
-        folder = copies.get()
-        try:
-            if mutant is None:
-                return passes(folder, PARTS[part], options.seconds)
-            survived = survives(mutant, folder, PARTS[part], options.seconds)
-        finally:
-            copies.put(folder)
-        print(f"{'SURVIVED' if survived else 'seen    '} {mutant}", flush=True)
-        return survived
-
-    with ThreadPoolExecutor(options.jobs) as pool:
-        passed, *survived = pool.map(try_one, [None, *sample])
-    if not passed:
-        raise SystemExit(f"the tests of {part} fail, or take too long, without any mutant")
-    print(
-        f"{part}: tests saw {len(sample) - sum(survived)} of {len(sample)} mutants, drawn from {len(mutants):,}",
-        flush=True,
-    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--each", type=int, default=16, help="how many mutants of each part")
+    parser.add_argument("--count", type=int, default=100, help="how many mutants to try")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=900, help="the longest run of the tests that is waited for")
-    parser.add_argument("--jobs", type=int, default=2, help="how many mutants are tried at once")
-    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--seconds", type=float, default=600, help="the longest run of the tests that is waited for")
+    parser.add_argument("--coverage", help="the data of a run with --cov-context=test")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="folders and modules of the package, such as rules")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        copies: SimpleQueue[Path] = SimpleQueue()
-        for number in range(options.jobs):
-            (folder := Path(name, str(number))).mkdir()
-            copies.put(copy_project(folder))
-        for part in options.parts or PARTS:
-            survivors_in(part, options, copies)
+        folder = Path(name)
+        copy_project(folder)
+        data = CoverageData(options.coverage or str(measure(folder)))
+        data.read()
+        tests = tests_of_lines(data)
+        paths = sorted(path for path in tests if not options.parts or path.parts[1] in options.parts)
+        mutants = [mutant for path in paths for mutant in mutants_of(path) if tests[path].get(mutant.line)]
+        sample = random.Random(options.seed).sample(mutants, min(options.count, len(mutants)))
+        survivors = 0
+        for mutant in sample:
+            survived = survives(mutant, folder, tests[mutant.path][mutant.line], options.seconds)
+            survivors += survived
+            print(f"{'SURVIVED' if survived else 'seen    '} {mutant}", flush=True)
+    print(f"tests saw {len(sample) - survivors} of {len(sample)} mutants, drawn from {len(mutants):,}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Run modules and scripts in forks of this process, which has imported what Scrapy's commands use once for all of them.
 
 ``warm_python.py`` connects to the socket that this process listens on, and sends a command: its arguments, folder and
-environment, with its input and outputs. Two lines answer it: the id of the fork, and its exit status. If the connection
-ends before, the fork is killed, as the command would be. This process ends when its standard input does.
+environment, with its input and outputs. A fork of this process starts the command in another fork, and watches over it.
+Two lines are the answer: the process id of the command, and its exit status. If the connection ends before, the command
+is killed. This process ends when its standard input does.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import struct
 import sys
 from contextlib import suppress
 from importlib.metadata import entry_points
-from selectors import EVENT_READ, DefaultSelector
+from select import select
 from typing import Any
 
 LIBRARIES = """
@@ -120,70 +121,50 @@ def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     return json.loads(message[4:]), files
 
 
-class ForkServer:
-    def __init__(self, path: str) -> None:
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(path)
-        self._listener.listen(100)
-        self._selector = DefaultSelector()
-        for each in (0, self._listener):
-            self._selector.register(each, EVENT_READ)
+def serve(path: str) -> bool:
+    """Fork for each connection. Return True in the process of a command, and False when this process shall end."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the watchers
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen(100)
+        while 0 not in select([0, listener], [], [])[0]:
+            connection, _ = listener.accept()
+            if os.fork():
+                connection.close()
+                continue
+            listener.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            if start(connection):
+                return True
+            os._exit(0)
+    return False
 
-    def serve(self) -> bool:
-        """Fork for each command. Return True in a fork, which then runs its command, and False when this ends."""
-        while True:
-            for key, _ in self._selector.select():
-                if key.fileobj == 0:
-                    return False
-                if key.fileobj is self._listener:
-                    if self._fork():
-                        return True
-                else:
-                    self._selector.unregister(key.fileobj)
-                    key.data()
 
-    def _fork(self) -> bool:
-        """Start the command of a new connection. Return whether this process is its fork."""
-        connection, _ = self._listener.accept()
-        try:
-            command, files = receive(connection)
-        except (struct.error, ValueError):
-            connection.close()
-            return False
-        ended, alive = os.pipe()  # ``ended`` can be read when the last process that holds ``alive`` is gone
-        process = os.fork()
-        if not process:
-            for each in (connection, self._listener, self._selector):
-                each.close()
-            os.close(ended)
-            become(command, files)
-            return True
-        for each in (*files, alive):
-            os.close(each)
-
-        def kill() -> None:
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-
-        def reap() -> None:
-            status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-            os.close(ended)
-            with suppress(KeyError):
-                self._selector.unregister(connection)
-            with suppress(OSError):  # nobody waits for it
-                connection.sendall(f"{status}\n".encode())
-            connection.close()
-
-        with suppress(OSError):
-            connection.sendall(f"{process}\n".encode())
-        self._selector.register(connection, EVENT_READ, kill)
-        self._selector.register(ended, EVENT_READ, reap)
+def start(connection: socket.socket) -> bool:
+    """Start the command of a connection and watch over it. Return True in the process of the command."""
+    try:
+        command, files = receive(connection)
+    except (struct.error, ValueError):
         return False
+    process = os.fork()
+    if not process:
+        connection.close()
+        become(command, files)
+        return True
+    for each in files:
+        os.close(each)
+    ended = os.pidfd_open(process)
+    with suppress(OSError):  # nobody waits for it
+        connection.sendall(f"{process}\n".encode())
+        if ended not in select([connection, ended], [], [])[0]:
+            os.kill(process, signal.SIGKILL)
+        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        connection.sendall(f"{status}\n".encode())
+    return False
 
 
 if __name__ == "__main__":
     import_everything()
-    server = ForkServer(sys.argv[1])
     print("ready", flush=True)
-    if server.serve():
+    if serve(sys.argv[1]):
         status = run()

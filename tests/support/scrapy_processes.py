@@ -77,7 +77,7 @@ def _python_command(environment: Mapping[str, str]) -> list[str]:
 
     Variables that the interpreter reads when it starts would do nothing in a fork.
     """
-    forked = hasattr(os, "fork") and FRESH not in os.environ and _of_python(environment) == _of_python(os.environ)
+    forked = hasattr(os, "pidfd_open") and FRESH not in os.environ and _of_python(environment) == _of_python(os.environ)
     return _warm_command() if forked else [sys.executable]
 
 
