@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 import re
 from itertools import product
+from pathlib import Path
 
 import pytest
 from num2words import num2words
-from number_sentences import REWORDINGS, UPDATES
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
@@ -16,6 +16,13 @@ from scrapy_neardup.evidence.figures import find_figures
 from scrapy_neardup.settings import NearDupSettings
 
 SENTENCES_OF_A_TEXT = 8
+TEXT = Path(__file__).with_name("number_sentences.txt").read_text("utf-8")
+SENTENCES = {
+    (kind, language): lines.strip().splitlines()
+    for kind, language, lines in re.findall(r"^\[(\w+) (\w+)\]\n([^\[]*)", TEXT, re.MULTILINE)
+}
+"""By kind of sentence, "changed" or "reworded", and language."""
+
 _CHOICE = re.compile(r"\{(.+?)\|(.+?)\}")
 
 
@@ -45,9 +52,9 @@ async def verdict(original: list[str], copy: list[str]) -> Verdict:
         await detector.close()
 
 
-@pytest.mark.parametrize("language", UPDATES)
+@pytest.mark.parametrize("language", [language for kind, language in SENTENCES if kind == "changed"])
 async def test_a_changed_number_word_is_an_update(language: str) -> None:
-    sentences = UPDATES[language].strip().splitlines()
+    sentences = SENTENCES["changed", language]
     missed = []
     for number, sentence in enumerate(sentences):
         original = story(sentences, number)
@@ -60,9 +67,9 @@ async def test_a_changed_number_word_is_an_update(language: str) -> None:
     assert missed == []
 
 
-@pytest.mark.parametrize("language", REWORDINGS)
+@pytest.mark.parametrize("language", [language for kind, language in SENTENCES if kind == "reworded"])
 async def test_a_copy_with_the_same_number_words_is_no_update(language: str) -> None:
-    sentences, rewordings = UPDATES[language].strip().splitlines(), REWORDINGS[language].strip().splitlines()
+    sentences, rewordings = SENTENCES["changed", language], SENTENCES["reworded", language]
     wrong = []
     for number in range(len(sentences)):
         original = story(sentences, number)
@@ -208,6 +215,6 @@ NOTICE = (
 
 def test_a_notice_in_another_language_does_not_change_the_figures() -> None:
     for language in ("de", "es", "fr", "it", "pt", "ru"):
-        text = "\n".join(map(before, UPDATES[language].strip().splitlines()[2:6]))
+        text = "\n".join(map(before, SENTENCES["changed", language][2:6]))
         alone, beside = find_figures(text), find_figures(f"{NOTICE}\n{text}\n{NOTICE}")
         assert [figure.value for figure in alone] == [figure.value for figure in beside], language

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from conftest import OpenIndex
 from documents import Article, check
-from heartbeats import silence
 from joins import joined
 from news_site import article as text
+from stored import silence
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Join, Match, Member
