@@ -4,8 +4,8 @@ usage: python benchmarks/mutants.py [--count 100] [--seed 1] [--coverage FILE] [
 
 Takes a sample of the places where one operator, number, condition or return value can be changed, with a fixed seed,
 from the lines that tests run in their own process. Changes one place at a time in a copy of the project, and runs the
-tests that run this line, those of the same folder first, up to the first failure: first one case of each test, then
-all, for two minutes at most. A change that no test sees has survived: it is printed, and either a test is missing or the
+tests that run this line, those of the same folder first, up to the first failure: one case of each test first, then
+all, for two minutes at most. A change that no test sees has survived: it is printed. Either a test is missing, or the
 changed code makes no difference. If the first run does not end, the change counts as seen. The project is not touched.
 
 Which test runs which line is measured once, in about ten minutes, unless ``--coverage`` names the file of such a run.
@@ -33,7 +33,8 @@ from coverage import CoverageData
 ROOT = Path(__file__).parents[1]
 PACKAGE = "scrapy_neardup"
 COPIED = (PACKAGE, "tests", "docs", "benchmarks", "example_project", "pyproject.toml", "README.md")
-TESTED = ("evidence", "rules", "text", "sketch", "records", "index", "stories", "test_detector.py", "test_sources.py")
+PARTS = ("evidence", "rules", "text", "sketch", "records", "index", "stories", "detector.py")
+TESTED = (*PARTS[:-1], "test_detector.py", "test_sources.py")
 # Stores that answer alike: one kind of Redis is enough.
 ONE_REDIS = "not (tls or sentinel or cluster or valkey or redis6 or redis8 or acl or process)"
 OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -188,7 +189,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=600, help="the longest run of the tests that is waited for")
     parser.add_argument("--coverage", help="the data of a run with --cov-context=test")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="folders and modules of the package, such as rules")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -196,7 +197,7 @@ def main() -> None:
         data = CoverageData(options.coverage or str(measure(folder)))
         data.read()
         tests = tests_of_lines(data)
-        paths = sorted(path for path in tests if not options.parts or path.parts[1] in options.parts)
+        paths = sorted(path for path in tests if path.parts[1] in (options.parts or PARTS))
         mutants = [mutant for path in paths for mutant in mutants_of(path) if tests[path].get(mutant.line)]
         sample = random.Random(options.seed).sample(mutants, min(options.count, len(mutants)))
         survivors = 0

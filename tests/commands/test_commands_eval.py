@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from news_site import NewsSite
 from scrapy_processes import run_scrapy
 
 from scrapy_neardup.lab.protocols import PROTOCOLS
@@ -193,33 +192,16 @@ def test_explain_two_files(neardup: Neardup, tmp_path: Path) -> None:
     assert "[3 words, under 8] By A. Writer" in printed
 
 
-@pytest.fixture
-def site() -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = f"<html><body><article><p>{story(1)}</p></article></body></html>".encode()
-            if self.path == "/large":
-                body += b" " * 6_000_000
-            self.send_response(404 if self.path == "/gone" else 200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *arguments: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-
-
-def test_explain_fetches_urls(neardup: Neardup, site: str, tmp_path: Path) -> None:
+def test_explain_fetches_urls(neardup: Neardup, site: NewsSite, tmp_path: Path) -> None:
+    page = f"<html><body><article><p>{story(1)}</p></article></body></html>"
     (tmp_path / "a.txt").write_text(story(1))
-    assert "duplicate/exact" in neardup("explain", "a.txt", f"{site}/page").stdout
-    for path, message in (("gone", "cannot be fetched: HTTP Error 404"), ("large", "over NEARDUP_MAX_HTML_BYTES")):
-        done = neardup("explain", "a.txt", f"{site}/{path}", code=2)
+    assert "duplicate/exact" in neardup("explain", "a.txt", site.publish("/page", page)).stdout
+    large = site.publish("/large", page + " " * 6_000_000)
+    for url, message in (
+        (f"{site.url}/gone", "cannot be fetched: HTTP Error 404"),
+        (large, "over NEARDUP_MAX_HTML_BYTES"),
+    ):
+        done = neardup("explain", "a.txt", url, code=2)
         assert message in done.stdout + done.stderr
 
 

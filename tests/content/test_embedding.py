@@ -68,12 +68,6 @@ async def test_models_of_two_versions_never_meet(shared_url: str, namespace: str
     assert found == ["original", "original", "duplicate", "original"]
 
 
-def test_path_dimension_and_version_name_a_model() -> None:
-    embedding = Embedding(MODEL, 10.0)
-    assert embedding.identity == f"{MODEL} {DIMENSIONS} 7"
-    embedding.close()
-
-
 @pytest.mark.parametrize(
     ("title", "why"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -57,12 +56,6 @@ def test_a_place_given_by_class_stays(order: int | None) -> None:
     before, after = written(given)
     assert after == {**before, "CONCURRENT_ITEMS": ITEMS_AT_ONCE}
     assert before["ITEM_PIPELINES"] == given["ITEM_PIPELINES"]
-
-
-def test_a_place_given_on_the_command_line_stays() -> None:
-    own = {"scrapy_neardup.NearDupPipeline": 700}
-    _, after = written({"ITEM_PIPELINES": json.dumps(own)})
-    assert after["ITEM_PIPELINES"] == {**own, CapturePipeline: 1}
 
 
 def test_a_number_of_items_at_once_that_the_user_set_stays() -> None:

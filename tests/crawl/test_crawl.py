@@ -80,6 +80,21 @@ def test_drop_drops_duplicates_and_says_of_what(project: Project, site: NewsSite
     assert crawl.stats["item_dropped_reasons_count/NearDuplicate"] == 1
 
 
+def test_an_article_that_holds_another_and_adds_to_it_is_kept(project: Project, site: NewsSite) -> None:
+    short = site.publish("/short", page(article("ferry"), title="Ferry aground"))
+    longer = site.publish("/long", page(f"{article('ferry')}\n{article('own', 300)}", title="Ferry aground"))
+    again = site.publish("/again", page(article("ferry"), title="Ferry aground"))
+
+    crawl = project.crawl(ITEM_A_PAGE, urls=[short, longer, again], CONCURRENT_REQUESTS=1, NEARDUP_ACTION="drop")
+
+    kept = {item["page"]: item for item in crawl.items}
+    assert kept.keys() == {short, longer}
+    assert (kept[longer]["neardup_status"], kept[longer]["neardup_kind"]) == ("duplicate", "extended")
+    assert kept[longer]["neardup_would_drop"] is False
+    assert 0.2 < float(kept[longer]["neardup_share"]) < 0.6
+    assert crawl.neardup["dropped"] == 1
+
+
 def test_a_dry_run_drops_nothing_and_leaves_the_live_window_as_it_is(project: Project, site: NewsSite) -> None:
     urls = copies(site)
 

@@ -6,15 +6,14 @@ import gzip
 import json
 import shutil
 import subprocess
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from news_site import Answer, NewsSite
 from scrapy_processes import run_python, run_scrapy
 
 pytestmark = [pytest.mark.slow, pytest.mark.versions]
@@ -117,45 +116,12 @@ def test_feed_and_drop_feed_together_hold_every_page(project: Path, scrapy: Scra
     assert {item["neardup_original"] for item in dropped} <= {item["url"] for item in kept}
 
 
-class Publisher(ThreadingHTTPServer):
-    """A small site on loopback: ``pages`` maps a path to a content type and a body; ``asked`` lists the requests."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _PublisherHandler)
-        self.pages: dict[str, tuple[str, bytes]] = {}
-        self.asked: list[str] = []
-
-    def url(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.server_port}{path}"
-
-
-class _PublisherHandler(BaseHTTPRequestHandler):
-    server: Publisher
-
-    def do_GET(self) -> None:
-        self.server.asked.append(self.path)
-        content_type, body = self.server.pages.get(self.path, ("text/plain", b""))
-        self.send_response(200 if self.path in self.server.pages else 404)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @pytest.fixture
-def publisher() -> Iterator[Publisher]:
-    with Publisher() as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        server.pages["/robots.txt"] = ("text/plain", b"User-agent: *\nDisallow: /private/\n")
-        for name in ("rss-new", "rss-old", "private/rss", "atom-new", "map-new", "map-old", "map-undated"):
-            server.pages[f"/{name}"] = ("text/html", ARTICLE.replace("NAME", name).encode())
-        yield server
-        server.shutdown()
-        thread.join()
+def publisher(site: NewsSite) -> NewsSite:
+    site.publish("/robots.txt", Answer(b"User-agent: *\nDisallow: /private/\n", "text/plain"))
+    for name in ("rss-new", "rss-old", "private/rss", "atom-new", "map-new", "map-old", "map-undated"):
+        site.publish(f"/{name}", ARTICLE.replace("NAME", name))
+    return site
 
 
 NOW = datetime.now(timezone.utc).replace(microsecond=0)
@@ -199,27 +165,29 @@ def crawl_feeds(project: Path, scrapy: Scrapy, *arguments: str) -> dict[str, Row
     return {row["title"]: row for row in read_lines(project / "feeds.jsonl")}
 
 
-def test_feeds_reads_rss_and_atom_and_obeys_robots(project: Path, scrapy: Scrapy, publisher: Publisher) -> None:
-    rss = RSS.format(base=publisher.url(""), old=format_datetime(OLD), recent=format_datetime(RECENT))
-    publisher.pages["/rss.xml"] = ("application/rss+xml", rss.encode())
-    publisher.pages["/atom.xml"] = ("application/atom+xml", ATOM.format(recent=RECENT.isoformat()).encode())
-    feeds = f"{publisher.url('/rss.xml')},{publisher.url('/atom.xml')}"
-    items = crawl_feeds(project, scrapy, "-a", f"feeds={feeds}")
+def test_feeds_reads_rss_and_atom_and_obeys_robots(project: Path, scrapy: Scrapy, publisher: NewsSite) -> None:
+    rss = RSS.format(base=publisher.url, old=format_datetime(OLD), recent=format_datetime(RECENT))
+    feeds = [
+        publisher.publish("/rss.xml", Answer(rss.encode(), "application/rss+xml")),
+        publisher.publish("/atom.xml", Answer(ATOM.format(recent=RECENT.isoformat()).encode(), "application/atom+xml")),
+    ]
+    items = crawl_feeds(project, scrapy, "-a", f"feeds={','.join(feeds)}")
     assert set(items) == {"New by RSS", "New by Atom"}
-    assert items["New by RSS"]["url"] == publisher.url("/rss-new")
-    assert items["New by RSS"]["feed"] == publisher.url("/rss.xml")
+    assert items["New by RSS"]["url"] == f"{publisher.url}/rss-new"
+    assert items["New by RSS"]["feed"] == feeds[0]
     assert items["New by Atom"]["published"] == STAMP
-    assert "/private/rss" not in publisher.asked
+    assert "/private/rss" not in publisher.requested
 
 
 def test_feeds_reads_a_sitemap_index_and_a_packed_news_sitemap(
-    project: Path, scrapy: Scrapy, publisher: Publisher
+    project: Path, scrapy: Scrapy, publisher: NewsSite
 ) -> None:
-    dates = {"base": publisher.url(""), "old": OLD.isoformat(), "recent": RECENT.isoformat()}
-    publisher.pages["/sitemap.xml"] = ("application/xml", SITEMAP_INDEX.format(**dates).encode())
-    publisher.pages["/news.xml.gz"] = ("application/gzip", gzip.compress(NEWS_SITEMAP.format(**dates).encode()))
-    items = crawl_feeds(project, scrapy, "-a", f"sitemaps={publisher.url('/sitemap.xml')}")
+    dates = {"base": publisher.url, "old": OLD.isoformat(), "recent": RECENT.isoformat()}
+    packed = gzip.compress(NEWS_SITEMAP.format(**dates).encode())
+    news = publisher.publish("/news.xml.gz", Answer(packed, "application/gzip"))
+    index = publisher.publish("/sitemap.xml", Answer(SITEMAP_INDEX.format(**dates).encode(), "application/xml"))
+    items = crawl_feeds(project, scrapy, "-a", f"sitemaps={index}")
     assert set(items) == {"New by sitemap", "The article map-undated"}
     assert {item["published"] for item in items.values()} == {STAMP}
-    assert {item["feed"] for item in items.values()} == {publisher.url("/news.xml.gz")}
-    assert "/archive.xml" not in publisher.asked
+    assert {item["feed"] for item in items.values()} == {news}
+    assert "/archive.xml" not in publisher.requested

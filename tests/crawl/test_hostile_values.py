@@ -15,13 +15,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from long_form import tries
-from news_site import article, page
 from projects import HAS_REACTORLESS
 from scrapy import Request, Spider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 
-from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup import NearDupDetector
 from scrapy_neardup.document import STATUSES, Verdict
 from scrapy_neardup.middleware import NearDupSpiderMiddleware
 from scrapy_neardup.pipeline import CapturePipeline, NearDuplicate, NearDupPipeline
@@ -223,31 +222,3 @@ def test_the_message_of_a_dropped_item_is_one_line_of_the_log() -> None:
     assert dropped.url == url
     assert str(dropped).isprintable()
     assert str(dropped).count("https://a.example/ 2026-01-01 [root]") == 2
-
-
-@needs_no_reactor
-def test_what_a_page_says_of_itself_is_no_condition(crawling: Crawling, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: object) -> str:
-        raise ZeroDivisionError("a bug")
-
-    monkeypatch.setattr("scrapy_neardup.middleware.read_head", fail)
-    (item,) = crawling.items(response_of(page(article("ferry")).encode()), [{}])
-    assert item["neardup_status"] == "original"
-    assert crawling.stats["neardup/errors"] == 1
-
-
-def test_the_detector_never_raises_for_values(redis_url: str, namespace: str) -> None:
-    async def judge(each: list[dict[str, Any]]) -> None:
-        chosen = NearDupSettings(store=redis_url, namespace=namespace)
-        detector = NearDupDetector(chosen)
-        await detector.open()
-        for values in each:
-            text, given = values.get("text"), {name: values.get(name) for name in ("url", "title", "language")}
-            document = detector.document(text, seen_at=values.get("time"), canonical=values.get("url"), **given)  # type: ignore[arg-type]
-            verdict = await detector.check(document)
-            assert verdict.reason not in ("internal-error", "store-unavailable"), values
-        await detector.close()
-
-    every_one = [{"text": PROSE, field: value} for field in FIELDS for value in [*HARD, HUGE]]
-
-    asyncio.run(judge(every_one))

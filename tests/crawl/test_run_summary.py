@@ -135,10 +135,3 @@ def test_stories_that_became_one_are_counted_once() -> None:
     assert "Event a" not in text
     summary.unite({"c": "0"})
     assert dict(summary.stats())["run/stories"] == 1
-
-
-def test_a_url_takes_one_line() -> None:
-    summary = RunSummary(NearDupSettings())
-    for number in range(2):
-        summary.add(Verdict("related", story="a"), title="Fog", url=f"urn:{number}\n2026-11-23 ERROR: forged")
-    assert "\n2026-11-23" not in summary.text()

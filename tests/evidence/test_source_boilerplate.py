@@ -16,7 +16,6 @@ from scrapy_neardup.contracts import EVERYWHERE, KnownBoilerplate
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
 from scrapy_neardup.evidence.source_boilerplate import DAYS, SourceBoilerplate
-from scrapy_neardup.evidence.source_proofs import PAGES_OF_ONE_TEXT
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import source_hash
 
@@ -100,21 +99,6 @@ async def test_a_long_wall_costs_a_new_site_two_articles_at_most_and_none_in_the
         {None: len(dropped(first))} if dropped(first) else {}
     )
     assert {verdict.status for verdict in new} == {"original"}
-
-
-async def test_pages_that_nothing_tells_apart_are_a_shell_in_the_end(sqlite_url: str, namespace: str) -> None:
-    """They may be copies as well: it takes many to tell, and no more are lost in the next run."""
-    shell = [Page(number, title="", sentences=0) for number in range(50)]
-
-    verdicts = await crawl(sqlite_url, namespace, shell)
-    more = await crawl(sqlite_url, namespace, [Page(number, title="", sentences=0) for number in (60, 61)])
-
-    assert Counter((v.status, v.kind or v.reason) for v in verdicts) == {
-        ("original", None): 1,
-        ("duplicate", "exact"): PAGES_OF_ONE_TEXT - 2,
-        ("unchecked", "boilerplate"): 50 - PAGES_OF_ONE_TEXT + 1,
-    }
-    assert [verdict.reason for verdict in more] == ["boilerplate"] * 2
 
 
 async def test_what_was_learned_outlives_the_run(shared_url: str, namespace: str) -> None:
@@ -338,12 +322,6 @@ def test_lines_that_say_what_a_title_says_belong_to_its_story() -> None:
     found = [learn(guard, terms, "W", page=n, about=terms) for n, terms in enumerate(("ab", "cd", "ef", "gh", "ij"))]
 
     assert found == [set(), set(), set(), keys("W"), keys("W")]
-
-
-def test_one_article_under_many_urls_proves_nothing() -> None:
-    guard = SourceBoilerplate()
-
-    assert not any(learn(guard, "", "W", page=n, article=7) for n in range(20))
 
 
 def test_a_number_under_three_unlike_titles_is_no_article_number() -> None:

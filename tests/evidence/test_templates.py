@@ -103,13 +103,6 @@ def test_a_report_with_other_figures_is_an_update_of_it() -> None:
     assert not template_evidence(find_specifics(before), find_specifics(after))
 
 
-def test_a_copy_inside_a_longer_page_is_no_other_report() -> None:
-    text = dividend("Northern Cement Works", "12", "19", "3")
-    page = f"{result('Old Ferry', 'Mill Town', 'Jo Marsh', '78', '1,955')}\n{text}"
-
-    assert not template_evidence(find_specifics(text), find_specifics(page))
-
-
 @given(st.text(), st.text())
 def test_any_text_has_specifics_that_are_bounded_and_agree_with_themselves(one: str, other: str) -> None:
     found, others = find_specifics(one), find_specifics(other)

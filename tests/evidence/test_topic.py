@@ -142,15 +142,6 @@ def test_terms_of_the_title_are_marked() -> None:
 # Once the stream is known
 
 
-def test_what_most_documents_say_has_no_weight() -> None:
-    sketcher = learned()
-    topic = weights(sketcher.fingerprint(document(prose("new", COMMON, ["skerrow", "gearbox"]))).topic)
-
-    assert slots("skerrow gearbox") <= topic.keys()
-    common = {topic.get(slot, 0) for slot in slots("with from they have been which were said after about")}
-    assert max(common) < min(topic[slot] for slot in slots("skerrow gearbox")) / 3
-
-
 def test_inflected_forms_are_one_term() -> None:
     sketcher = learned()
     one, other = (

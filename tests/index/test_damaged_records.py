@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import pickle
 import random
@@ -51,18 +50,6 @@ async def test_damaged_records_are_no_candidates(
     assert again.original == first.id
     (warning,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
     assert "a record is damaged" in warning.getMessage()
-
-
-async def test_a_repeat_whose_original_is_damaged_stops_nothing(open_index: OpenIndex, shared_url: str) -> None:
-    index = await open_index(shared_url)
-    original, copy = Article(), Article(at=1)
-    await check(index, original)
-    await check(index, copy)
-
-    await overwrite_records(index, b"noise", only=original.id)
-    answers = await asyncio.gather(check(index, copy), check(index, Article("unlike")), return_exceptions=True)
-
-    assert list(answers) == [None, None]
 
 
 async def test_a_match_with_damaged_figures_is_left_out(

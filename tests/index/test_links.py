@@ -28,17 +28,6 @@ async def test_a_link_outlives_the_original(index: Index) -> None:
 
 
 @pytest.mark.every_store
-@pytest.mark.parametrize(("equal", "answer"), [(8, "copy"), (5, "none")])
-async def test_a_handful_of_lanes_tells_no_containment(index: Index, equal: int, answer: str) -> None:
-    """Of a text forty times as long: by the sizes alone either would be all of the shorter one."""
-    await check(index, Article(size=12_000))
-
-    match = await check(index, Article("short", like="wire", equal=equal, size=300))
-
-    assert ("none" if match is None else "related" if match.related else "copy") == answer
-
-
-@pytest.mark.every_store
 async def test_the_best_of_another_story_is_named_beside_the_match(index: Index) -> None:
     fire = Article("fire", url="https://a.example/fire", title="A fire")
     copy = fire.copy(url="https://b.example/fire", title="Our fire", at=MINUTE)

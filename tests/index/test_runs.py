@@ -61,15 +61,6 @@ def is_seen(match: Match | None) -> bool:
 # What a run has not delivered counts while the run lives.
 
 
-async def test_a_run_that_others_know_to_be_dead_is_over(index: Index) -> None:
-    await begin(index, FIRST, SECOND, THIRD)
-    await check_as(index, FIRST, PAGE)
-    index.run = SECOND
-    await index.beat(dead=[FIRST])
-
-    assert not is_seen(await check(index, PAGE.copy()))
-
-
 # Heartbeats, by the clock of the store.
 
 
@@ -119,17 +110,6 @@ async def test_nothing_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
     detector.breaker.succeeded()
     await detector.delivery.report()
     assert (await detector.index.summary()).documents == 0
-    await detector.close()
-
-
-async def test_a_folder_that_cannot_be_used_costs_the_locks_alone(tmp_path: Path) -> None:
-    (tmp_path / "window.sqlite-runs").write_text("in the way")
-    detector = NearDupDetector(NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite"), delivers_later=True)
-
-    await detector.open()
-
-    assert (await detector.check(detector.document("A text of a few words."))).status != "original"
-    assert detector.breaker.is_open is False
     await detector.close()
 
 

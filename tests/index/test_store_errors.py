@@ -97,12 +97,6 @@ async def test_no_server_is_unavailable_and_named(open_index: OpenIndex, tmp_pat
         await open_index(f"{scheme}://{where}")
 
 
-async def test_a_unix_socket_works_as_a_port_does(open_index: OpenIndex, redis_server: RedisServer) -> None:
-    await check(await open_index(redis_server.url), Article())
-
-    assert await check(await open_index(redis_server.unix_url), Article()) is not None
-
-
 # The breaker: what a lost store costs a crawl.
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from documents import HOUR, MINUTE, START, Article, check
+from documents import HOUR, MINUTE, START
 from joins import beginning, changed, joined, joining, member, said
 
 from scrapy_neardup.detector import select
@@ -44,13 +44,6 @@ async def test_a_united_story_has_the_counters_of_both(index: Index, asks: str) 
     assert [(each - START) // MINUTE for each in story.times] == [0, 1, 5, 10, 20, 30]
     assert [(each - START) // MINUTE for each in story.sources] == [0, 1, 5, 20, 30]  # the first time of each source
     assert story.languages == (("de", 1), ("en", 1))
-
-
-async def test_the_members_of_a_story_that_became_a_part_of_another_are_kept_once(index: Index) -> None:
-    await unite_both(index)
-
-    assert {each.title for each in await index.members(EARLY.id)} == {"early", "a", "b", "late", "c", "d"}
-    assert await index.members(LATE.id) == ()
 
 
 async def test_its_members_are_those_of_both_and_further_ones_are_numbered_behind_them(index: Index) -> None:
@@ -153,24 +146,6 @@ async def test_a_story_takes_in_a_bounded_number_of_others(index: Index) -> None
     assert others[-1].id not in await index.final_stories([each.id for each in others])
     assert (await joined(index, joining(others[-1], "b", HOUR))).id == others[-1].id
     assert (await joined(index, joining(others[0], "b", HOUR))).id == EARLY.id
-
-
-async def test_a_story_that_moved_is_remembered_as_long_as_documents_join_it(index: Index) -> None:
-    """A window after its last document nobody can match it any more."""
-    await unite_both(index)
-
-    async def pass_hours(begin: int, end: int) -> None:
-        for hour in range(begin, end):  # two documents an hour: they agree on the time
-            await check(index, Article(f"other {hour}", at=hour * HOUR))
-            await check(index, Article(f"another {hour}", at=hour * HOUR + MINUTE))
-
-    await pass_hours(1, 20)
-    assert (await joined(index, joining(LATE, "e", 20 * HOUR))).id == EARLY.id
-    await pass_hours(20, 40)
-    assert (await joined(index, joining(LATE, "f", 40 * HOUR))).items == 8
-    await pass_hours(40, 70)
-    assert await index.final_stories([LATE.id]) == {}
-    assert await index.members(EARLY.id) == ()
 
 
 async def test_a_purge_after_a_union_removes_the_members_of_both(index: Index) -> None:

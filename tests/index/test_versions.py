@@ -35,13 +35,3 @@ async def test_two_versions_never_read_each_others_records(
 
             assert await new.index.purge(Selection()) == 5
             assert (await old.summary()).documents == 0
-
-
-@pytest.mark.parametrize("changed", [(NEXT[0], RECORD_VERSIONS[1]), (RECORD_VERSIONS[0], NEXT[1])])
-async def test_the_version_of_each_record_is_in_the_configuration(
-    changed: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with opened("news", "memory://", "default") as old:
-        monkeypatch.setattr(detector, "RECORD_VERSIONS", changed)
-        async with opened("news", "memory://", "default") as new:
-            assert (await old.summary()).config != (await new.summary()).config

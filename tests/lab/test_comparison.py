@@ -104,14 +104,3 @@ async def test_a_scope_that_excludes_the_pair_is_named() -> None:
     copies = [Given(FERRY + end, f"https://{site}.example/") for site, end in (("one", ""), ("two", " It is late."))]
     comparison = await compare(*copies, NearDupSettings(scope="same-source"))
     assert comparison.why[-1] == "NEARDUP_SCOPE = same-source allows no match of two sources"
-
-
-async def test_comparison_of_a_script_without_spaces() -> None:
-    first = (
-        "昨夜、海峡でフェリーが沈没し、救助船が夜明けまで冷たい海を捜索した。船長は車両甲板の扉が開いていたと話した。"
-    )
-    last = "漁師たちが乗客の大半を引き上げ、病院船が負傷者を本土へ運んだ。"
-    comparison = await compare(Given(first + last), Given(first), NearDupSettings())
-    assert texts_of(comparison).containment == 1
-    assert "".join(passage.text for passage in texts_of(comparison).first.own).rstrip("。") in last
-    assert texts_of(comparison).second.words == sum(passage.words for passage in texts_of(comparison).shared) > 20

@@ -69,10 +69,6 @@ def test_online_once_by_hand() -> None:
     assert numbers(online_once([order], clusters)) == approx(2 / 5, 2 / 3, 1 / 2)
 
 
-def test_a_labelled_document_linked_to_background_is_a_false_link() -> None:
-    assert online([None, "A", "A"], [None, 0, 1]).precision == 0.5
-
-
 clusterings = st.lists(st.tuples(st.sampled_from(["A", "B", "C", None]), st.integers(0, 4)), max_size=30)
 
 

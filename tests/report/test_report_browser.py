@@ -127,16 +127,6 @@ def test_stories_are_searched_sorted_and_filtered(browser: Browser, day_report: 
 # News and drops
 
 
-def test_the_news_open_a_story(browser: Browser, day_report: Path) -> None:
-    with open_page(browser, day_report) as watched:
-        page = watched.page
-        event = page.locator(".news .card").first
-        assert "15 items from 15 sources; 14 items are copies" in event.inner_text()
-        assert "breaking 14:4" in event.locator(".ends").inner_text()
-        event.get_by_role("link", name="Brackwater blast: workers missing").click()
-        page.locator("#story-title", has_text="Brackwater blast: workers missing").wait_for()
-
-
 def test_a_day_is_chosen_for_news_stories_and_drops(browser: Browser, write_report: WriteReport) -> None:
     later = {"neardup_story": "b" * 16, "neardup_match": item(2)["url"], "neardup_share": 0.8}
     rows = [item(), item(1, "duplicate"), item(2, neardup_story="b" * 16), item(3, "duplicate", **later)]

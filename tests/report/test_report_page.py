@@ -146,13 +146,6 @@ def test_json_in_a_page_ends_no_script_and_is_the_same_json(value: object) -> No
     assert json.loads(text) == value
 
 
-def test_the_same_feeds_give_the_same_page(judged_day: JudgedSite) -> None:
-    pages = {
-        build_report(gather([judged_day.verdicts], NearDupSettings(), [judged_day.documents])).html for _ in range(2)
-    }
-    assert len(pages) == 1
-
-
 # What the page counts
 
 
@@ -209,16 +202,6 @@ def test_a_page_that_came_again_is_no_further_item_of_its_story(tmp_path: Path) 
     again = item(1, "duplicate", url=item()["url"], neardup_kind="revisit")
     assert built([item(), again], tmp_path).stories == 0
     assert built([item(), again, item(2, "duplicate")], tmp_path).stories == 1
-
-
-def test_every_item_of_the_day_finds_its_match(judged_day: JudgedSite) -> None:
-    rows = gather([judged_day.verdicts], NearDupSettings(), [judged_day.documents]).rows
-    links = Links(rows)
-    for row in rows:
-        if row.match:
-            match = links.match(row)
-            assert match is not None
-            assert match.id == row.match
 
 
 def test_pairs_to_review_are_the_same_each_time_and_none_comes_twice(judged_day: JudgedSite) -> None:

@@ -52,12 +52,6 @@ def test_a_few_terms_in_common_score_nothing(one: bytes, other: bytes) -> None:
     assert (topic_cosine(one, other) > 0) is bool(common)
 
 
-@given(one=TOPICS)
-def test_a_topic_is_most_like_itself(one: bytes) -> None:
-    assert topic_cosine(one, one) == (1.0 if one else 0.0)
-    assert topic_score(one, one) <= 1.0
-
-
 def test_a_term_weighs_more_than_the_one_behind_it() -> None:
     weights = list(TERM_WEIGHTS)
 

@@ -8,13 +8,11 @@ from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
-from documents import WIRE, Article, check, topic
+from documents import WIRE, Article, check
 from newsdesk import START, Newsroom, opened, text, toll
 
 from scrapy_neardup.document import Match
-from scrapy_neardup.evidence.topic import TITLE_BIT, topic_score
 from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.rules.scoring import is_same_source, is_same_url
 from scrapy_neardup.rules.verdicts import verdict_of
 
 ARTICLE = Article(url=WIRE, source="wire.example")
@@ -223,22 +221,9 @@ def test_shares_have_four_digits(match: Match) -> None:
     assert (verdict.similarity, verdict.containment, verdict.share) == (0.7123, 0.8123, 0.9123)
 
 
-def test_a_hash_may_have_a_byte_of_zeros() -> None:
-    one = replace(ARTICLE.fingerprint, source_hash=b"\0\1\2\3", url_hash=b"\0\1\2\3\4\5\6\7")
-    assert is_same_source(one, one)
-    assert is_same_url(one, one)
-
-
 @pytest.mark.parametrize(("language", "read"), [("de", "de"), ("DE", ""), ("d1", ""), ("\0\0", ""), ("é", "")])
 async def test_a_language_is_two_small_letters_or_unknown(index: Index, language: str, read: str) -> None:
     await check(index, replace(ARTICLE, language=language))
     found = await check(index, ARTICLE.copy())
     assert found is not None
     assert found.language == read
-
-
-def test_the_first_slot_may_be_a_term_of_the_title() -> None:
-    title, lead = TITLE_BIT.to_bytes(2, "big"), bytes(2)
-    assert topic_score(title + topic("abcd"), title + topic("abcd")) > topic_score(
-        lead + topic("abcd"), lead + topic("abcd")
-    )

@@ -53,15 +53,6 @@ async def test_each_of_several_changes_is_confirmed_by_itself(index: Index) -> N
     ]
 
 
-async def test_a_change_that_nobody_owns_needs_two_sources(index: Index) -> None:
-    bearer = changed("news", "", "12")
-
-    assert await changes_after(index, bearer) == []
-    assert await changes_after(index, copying("one", "b.example", "12")) == []
-    assert await changes_after(index, copying("same", "b.example", "12")) == []
-    assert await changes_after(index, copying("two", "c.example", "12")) == [(bearer.member.id, 0)]
-
-
 async def test_what_was_said_before_a_change_is_no_news(index: Index) -> None:
     await joined(index, changed("news", "a.example", "12"))
     await joined(index, changed("late", "b.example", "4", before="12"))

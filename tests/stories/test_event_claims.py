@@ -80,14 +80,6 @@ async def test_a_grant_that_nobody_confirms_is_taken_over_once(open_index: OpenI
     assert await indexes[2].take_over(0) == []
 
 
-async def test_a_claim_without_a_token_leaves_nothing(index: Index) -> None:
-    story = await begin_story(index)
-    assert await index.claim(Claim(story, "breaking")) is not None
-    assert await index.claim(Claim(story, "breaking")) is None
-
-    assert await index.take_over(0) == []
-
-
 async def test_damaged_grants_are_left_out(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
     index = await open_index(redis_url)
     story = await begin_story(index)
@@ -246,20 +238,6 @@ async def test_events_raised_before_the_store_fails_are_not_lost() -> None:
 
 
 # A crash between joining a story and claiming its level
-
-
-async def test_a_crash_between_join_and_claim_loses_no_event() -> None:
-    """The document that is checked again, as after a lost answer, raises the event that is due."""
-    async with opened(store="memory://") as room:
-        documents = [room.article("fire", f"s{n}", n) for n in range(6)]
-        await room.detector.check_in_order(documents[:5])
-        rule, room.detector.stories.rule = room.detector.stories.rule, lambda **_: None
-        await room.detector.check(documents[5])
-        room.detector.stories.rule = rule
-
-        verdict = await room.detector.check(documents[5])
-
-    assert verdict.event == "breaking"
 
 
 @pytest.mark.parametrize("lost", [":story:", ":"], ids=["the story", "all but the records"])

@@ -15,15 +15,6 @@ from scrapy_neardup.stories import StoryEvent
 from scrapy_neardup.stories.report import special_report
 
 
-async def test_the_language_of_a_story_is_in_its_report(newsroom: Newsroom) -> None:
-    for n in range(7):
-        await newsroom.publish("fire", f"s{n}", n * MINUTE, language="de-AT" if n % 2 else "no language")
-
-    report = special_report(newsroom.events[0])
-    assert report["languages"] == [{"language": "de", "items": 3}]
-    assert [member["language"] for member in report["members"]] == ["", "de", "", "de", "", "de"]
-
-
 async def test_the_report_says_who_when_how_fast_and_what_of(newsroom: Newsroom) -> None:
     fire = text("fire", 200)
     for n in range(7):

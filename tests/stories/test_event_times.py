@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newsdesk import HOUR, MINUTE, START, Newsroom, text
+from newsdesk import HOUR, MINUTE, START, Newsroom
 from projects import Project
 
 from scrapy_neardup.detector import NearDupDetector
@@ -43,21 +43,6 @@ async def test_a_source_that_the_settings_name_counts_at_the_time_that_its_page_
 
     assert (await crawl(papers)).levels == ["watch", "breaking"]
     assert (await crawl(papers, source_owners=owners)).levels == ["watch", "update"]
-
-
-async def test_a_backdated_page_does_not_stop_the_clock_that_ends_events() -> None:
-    others = [(f"other{n}", 5 * HOUR if n % 8 == 0 else 0) for n in range(300)]
-    seconds = iter([*range(START, START + 8), *range(START, START + 10**6, MINUTE)])
-    detector = NearDupDetector(NearDupSettings(store="memory://"), run="test", clock=lambda: next(seconds))
-    await detector.open()
-    room = Newsroom(detector)
-    for n in range(8):
-        await room.publish("fire", f"paper{n}", n, counts_now=True)
-    for n, (source, late) in enumerate(others):
-        await room.publish(f"other {n}", source, n * MINUTE - late, text=text(n, 30), counts_now=True)
-    await detector.close()
-
-    assert room.levels == ["watch", "breaking", "ended"]
 
 
 BACKDATED = """

@@ -32,18 +32,6 @@ async def test_an_event_ends_when_no_new_source_came_for_two_hours(newsroom: New
     assert newsroom.events[-1].item is None
 
 
-async def test_what_is_still_running_ends_when_all_is_over(newsroom: Newsroom) -> None:
-    for n in range(8):
-        await newsroom.publish("fire", f"s{n}", n * MINUTE)
-
-    await newsroom.detector.finish()
-    assert newsroom.detector.take_events() == []
-
-    await newsroom.detector.finish(all_over=True)
-    assert [event.level for event in newsroom.detector.take_events()] == ["ended"]
-    assert await newsroom.detector.index.open_events() == []
-
-
 async def test_a_clock_that_jumps_ends_nothing(newsroom: Newsroom) -> None:
     for n in range(8):
         await newsroom.publish("fire", f"s{n}", n * MINUTE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newsdesk import HOUR, MINUTE, Newsroom, toll
+from newsdesk import MINUTE, Newsroom, toll
 from projects import FERRY, Project
 from scrapy_processes import neardup
 
@@ -40,18 +40,6 @@ async def test_a_story_is_unmuted(newsroom: Newsroom) -> None:
     assert not unmuted.is_muted
     await newsroom.publish("fire", "s8", 8 * MINUTE)
     assert newsroom.levels == ["breaking"]
-
-
-async def test_a_mute_ends_with_its_story(newsroom: Newsroom) -> None:
-    for n in range(6):
-        await newsroom.publish("fire", f"s{n}", n * MINUTE)
-    story = newsroom.events[0].story.id
-    await newsroom.detector.index.mute(story, muted=True)
-    for hour in range(1, 60):
-        await newsroom.publish(f"other {hour}", "other", hour * HOUR)
-    for n in range(6):
-        await newsroom.publish("fire", f"s{n}", 60 * HOUR + n * MINUTE)
-    assert newsroom.levels == ["breaking", "breaking"]
 
 
 def test_the_command_mutes_the_story_that_it_lists(project: Project) -> None:

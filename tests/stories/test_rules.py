@@ -46,16 +46,6 @@ def test_two_thirds_of_the_sources_that_break_are_a_watch() -> None:
     assert sources(story(minutes(0, 10, 20, 61)), 61 * MINUTE, 5) is None
 
 
-async def test_a_small_team_is_told_of_three_sources() -> None:
-    settings = NearDupSettings.from_mapping({"NEARDUP_EVENTS_MIN_SOURCES": "3", "NEARDUP_STORE": "memory://"})
-    async with opened(store="memory://", event_rule="sources", events_min_sources=settings.events_min_sources) as room:
-        for n in range(4):
-            await room.publish("fire", f"s{n}", n * MINUTE)
-    assert room.levels == ["watch", "breaking"]
-    assert [event.story.extent.sources for event in room.events] == [2, 3]
-    assert [event.breaking_over for event in room.events] == [2, 2]
-
-
 def test_the_threshold_is_never_lower_than_the_setting_allows() -> None:
     assert breaking_threshold([], 0, 17, min_sources=3) == 2
     assert breaking_threshold([], 0, 17, min_sources=10) == 9
@@ -200,3 +190,13 @@ async def test_a_rule_of_ones_own_says_watch_breaking_or_nothing(caplog: pytest.
 
     assert [verdict.event for verdict in verdicts] == [None] * 5
     assert "'update' is not 'watch', 'breaking' or None" in caplog.text
+
+
+async def test_a_small_team_is_told_of_three_sources() -> None:
+    settings = NearDupSettings.from_mapping({"NEARDUP_EVENTS_MIN_SOURCES": "3", "NEARDUP_STORE": "memory://"})
+    async with opened(store="memory://", event_rule="sources", events_min_sources=settings.events_min_sources) as room:
+        for n in range(4):
+            await room.publish("fire", f"s{n}", n * MINUTE)
+    assert room.levels == ["watch", "breaking"]
+    assert [event.story.extent.sources for event in room.events] == [2, 3]
+    assert [event.breaking_over for event in room.events] == [2, 2]

@@ -15,7 +15,6 @@ from scrapy_neardup.document import Claim, Join, Member, Neighbour
 from scrapy_neardup.index import Index
 from scrapy_neardup.rules.membership import (
     MOST_ITEM_TIMES,
-    MOST_LANGUAGES,
     MOST_MEMBERS_KEPT,
     MOST_NEIGHBOURS,
     MOST_SOURCES,
@@ -44,17 +43,6 @@ async def test_joining_again_changes_nothing(index: Index) -> None:
 
     assert again == [once] * 3
     assert len(await index.members(FIRST.id)) == 2
-
-
-async def test_a_page_that_changed_is_no_further_item(index: Index) -> None:
-    changed = Join(FIRST, member("changed", 60, "wire.example", status="update"), counted=False)
-
-    story = await joined(index, changed)
-    again = await joined(index, changed)
-
-    assert story == again
-    assert (story.items, story.joined, len(story.sources)) == (1, 2, 1)
-    assert [each.status for each in await index.members(FIRST.id)] == ["original", "update"]
 
 
 async def test_sources_of_one_owner_count_once_and_no_source_never(index: Index) -> None:
@@ -115,14 +103,6 @@ async def test_items_are_counted_by_language(index: Index) -> None:
 
     assert story.languages == (("en", 3), ("de", 1), ("eng", 1))
     assert [each.language for each in await index.members(FIRST.id)] == ["", "de", "en", "", "en", "eng", "en", "de"]
-
-
-async def test_languages_take_bounded_space(index: Index) -> None:
-    codes = [f"{a}{b}" for a in "abcd" for b in "wxyz1"]
-    for number, code in enumerate(codes * 2):
-        story = await joined(index, speaking(f"copy {number}", code))
-
-    assert dict(story.languages) == dict.fromkeys(codes[:MOST_LANGUAGES], 2)
 
 
 @pytest.mark.every_store

@@ -67,17 +67,6 @@ async def test_an_update_is_granted_once_each_time_an_event_doubles(open_index: 
     assert await granted(400) == 0
 
 
-async def test_what_was_signalled_never_shrinks(index: Index) -> None:
-    await joined(index, join("copy", 60, "copy.example"))
-    await index.claim(Claim(FIRST.id, "watch", extent=Extent(20, 20, 2)))
-    await index.claim(Claim(FIRST.id, "breaking", extent=Extent(18, 18, 3)))
-
-    granted = await index.claim(Claim(FIRST.id, "update", extent=Extent(50, 50, 3)))
-    assert granted is not None
-    assert granted.signalled == (20, 20, 3)
-    assert (await joined(index, join("copy", 60, "copy.example"))).signalled == (50, 50, 3)
-
-
 async def test_an_event_does_not_end_while_a_newer_source_has_joined(index: Index) -> None:
     await joined(index, join("copy", 60, "copy.example"))
     await index.claim(Claim(FIRST.id, "breaking"))
@@ -119,3 +108,14 @@ async def test_the_sources_of_ended_events_are_kept_for_days(index: Index) -> No
     assert len(await index.ended_events(START)) == 2
     await end(beginning("third", 9 * DAY), 9 * DAY + 1)
     assert len(await index.ended_events(START)) == 2
+
+
+async def test_what_was_signalled_never_shrinks(index: Index) -> None:
+    await joined(index, join("copy", 60, "copy.example"))
+    await index.claim(Claim(FIRST.id, "watch", extent=Extent(20, 20, 2)))
+    await index.claim(Claim(FIRST.id, "breaking", extent=Extent(18, 18, 3)))
+
+    granted = await index.claim(Claim(FIRST.id, "update", extent=Extent(50, 50, 3)))
+    assert granted is not None
+    assert granted.signalled == (20, 20, 3)
+    assert (await joined(index, join("copy", 60, "copy.example"))).signalled == (50, 50, 3)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import sys
 import tracemalloc
 import unicodedata
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import hostile_texts as hostile
 import pytest
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Project
@@ -35,19 +33,6 @@ from scrapy_neardup.text.reading import Reading
 
 MOST_GROWTH = 10.0  # for four times as much; 16 is quadratic
 LEAST_MS = 1.0  # less is noise
-
-
-def _benchmark() -> ModuleType:
-    path = Path(__file__).parents[2] / "benchmarks" / "hostile_texts.py"
-    spec = importlib.util.spec_from_file_location("hostile_texts", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules["hostile_texts"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-hostile = _benchmark()
 
 
 @pytest.fixture(scope="module")

@@ -140,16 +140,6 @@ async def test_a_service_the_sentinels_do_not_know_is_named(open_index: OpenInde
 # Rights
 
 
-async def test_a_right_that_is_missing_is_named(open_index: OpenIndex, redis_server: RedisServer) -> None:
-    with redis_server.client() as client:
-        rights = [right for right in documented_rights() if right != "+unlink"]
-        client.execute_command("ACL SETUSER", "half", "on", ">pw", *(right for right in rights if right != "+hset"))
-    index = await open_index(redis_server.url.replace("redis://", "redis://half:pw@"))
-
-    with pytest.raises(StoreError, match="check user and password in NEARDUP_STORE, and the user's ACL"):
-        await check(index, Article())
-
-
 async def test_a_user_of_one_namespace_is_kept_to_it(
     open_index: OpenIndex, redis_server: RedisServer, namespace: str
 ) -> None:

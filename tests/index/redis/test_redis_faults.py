@@ -97,24 +97,6 @@ async def test_a_store_that_hangs_before_a_claim_is_waited_for_once(redis_server
     await detector.close()
 
 
-@pytest.mark.parametrize(("right", "warnings"), [("+info", 1), ("-info", 0)])
-async def test_the_log_warns_once_of_a_server_that_evicts(
-    open_index: OpenIndex,
-    redis_server: RedisServer,
-    caplog: pytest.LogCaptureFixture,
-    right: str,
-    warnings: int,
-) -> None:
-    redis_server.execute("CONFIG", "SET", "maxmemory", "100mb")
-    redis_server.execute("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
-    redis_server.execute("ACL", "SETUSER", "default", right)
-    index = await open_index(redis_server.url)
-    await index.open()
-
-    assert [record.levelname for record in caplog.records] == ["WARNING"] * warnings
-    assert caplog.text.count("Use noeviction") == warnings
-
-
 # Failover
 
 
@@ -147,3 +129,21 @@ async def test_a_store_that_never_was_there_is_unavailable(open_index: OpenIndex
     for url in (f"redis+cluster://{hosts}", f"redis+sentinel://{hosts}/news"):
         with pytest.raises(StoreUnavailable):
             await open_index(url, timeout=0.5)
+
+
+@pytest.mark.parametrize(("right", "warnings"), [("+info", 1), ("-info", 0)])
+async def test_the_log_warns_once_of_a_server_that_evicts(
+    open_index: OpenIndex,
+    redis_server: RedisServer,
+    caplog: pytest.LogCaptureFixture,
+    right: str,
+    warnings: int,
+) -> None:
+    redis_server.execute("CONFIG", "SET", "maxmemory", "100mb")
+    redis_server.execute("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+    redis_server.execute("ACL", "SETUSER", "default", right)
+    index = await open_index(redis_server.url)
+    await index.open()
+
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * warnings
+    assert caplog.text.count("Use noeviction") == warnings

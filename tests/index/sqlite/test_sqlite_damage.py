@@ -103,16 +103,6 @@ async def test_every_error_of_a_scribbled_file_names_the_file_and_the_remedy(fil
     assert refused >= len(SEEDS)
 
 
-async def test_damage_that_one_document_needs_fails_no_other_one(open_index: OpenIndex, file: Path) -> None:
-    index = await open_index(f"sqlite:///{file}")
-    articles = [Article(f"story {number}") for number in range(4)]
-    with _failing(file, articles[1].id):
-        answers = await asyncio.gather(*(check(index, each) for each in articles), return_exceptions=True)
-
-    assert [type(answer) for answer in answers] == [type(None), StoreError, type(None), type(None)]
-    assert all([await check(index, each.copy(at=1)) for each in articles[2:]])
-
-
 async def test_damaged_data_do_not_count_as_a_lost_store(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with opened(store=f"sqlite:///{file}") as room:
         documents = [room.article(number, "wire", 0) for number in range(3)]
@@ -123,3 +113,13 @@ async def test_damaged_data_do_not_count_as_a_lost_store(file: Path, caplog: pyt
     assert verdicts[0].reason == "store-unavailable"
     (warning,) = (record.getMessage() for record in caplog.records if record.levelname == "WARNING")
     assert warning.startswith(f"A document passes unchecked: {file}: ")
+
+
+async def test_damage_that_one_document_needs_fails_no_other_one(open_index: OpenIndex, file: Path) -> None:
+    index = await open_index(f"sqlite:///{file}")
+    articles = [Article(f"story {number}") for number in range(4)]
+    with _failing(file, articles[1].id):
+        answers = await asyncio.gather(*(check(index, each) for each in articles), return_exceptions=True)
+
+    assert [type(answer) for answer in answers] == [type(None), StoreError, type(None), type(None)]
+    assert all([await check(index, each.copy(at=1)) for each in articles[2:]])

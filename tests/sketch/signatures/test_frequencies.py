@@ -40,14 +40,6 @@ def counted(documents: int, counts: dict[int, int]) -> bytes:
 # In a store.
 
 
-async def test_a_store_adds_up_what_processes_counted(index: Index) -> None:
-    await index.add_frequencies("terms", counted(3, {0: 1, 7: 2, 0xFFFF: 3}))
-    documents, counts = unpack_sum(await index.add_frequencies("terms", counted(4, {7: 4})))
-
-    assert documents == 7
-    assert {int(slot): int(counts[slot]) for slot in np.flatnonzero(counts)} == {0: 1, 7: 6, 0xFFFF: 3}
-
-
 async def test_all_counts_are_halved_at_the_most_documents(index: Index) -> None:
     await index.add_frequencies("terms", counted(MOST_DOCUMENTS - 1, {1: 30_000, 2: 7}))
     documents, counts = unpack_sum(await index.add_frequencies("terms", counted(1, {2: 2})))

@@ -48,10 +48,6 @@ def test_every_run_of_three_characters_has_a_key_of_its_own(text: str) -> None:
     assert len(set(keys)) == len(set(grams))
 
 
-def test_parts_are_as_equal_as_can_be() -> None:
-    assert set(Counter(part_numbers(GRAMS).tolist()).values()) == {6, 7}
-
-
 def test_a_cosine_of_signatures_is_near_that_of_the_texts() -> None:
     """On the texts it was not trained on: English, so that its 3-grams are there at all."""
     one = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. "
