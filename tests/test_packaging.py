@@ -113,7 +113,12 @@ def test_the_workflow_calls_environments_of_tox_on_every_python() -> None:
     assert set(re.findall(r'python: "(.+?)", env: py', workflow)) == promised
 
 
-def git(*arguments: str) -> str | None:
-    """Return what a command of git prints about this folder, None if it fails."""
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
-    return None if done.returncode else done.stdout.strip()
+NOT_PINNED = {"numpy", "python-dateutil"}  # the oldest has no wheel for every Python; the other is needed by others too
+
+
+def test_the_floors_are_the_versions_that_are_tested() -> None:
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    (dependencies,) = re.findall(r"^dependencies = \[(.*?)^\]", project, re.MULTILINE | re.DOTALL)
+    floors = dict(re.findall(r'^    "([\w-]+)>=([\d.]+)"', dependencies, re.MULTILINE))
+    oldest = dict(re.findall(r"^([\w-]+)==(.+)$", (ROOT / "tests/oldest.txt").read_text("utf-8"), re.MULTILINE))
+    assert {name: floor for name, floor in floors.items() if name not in NOT_PINNED} == oldest

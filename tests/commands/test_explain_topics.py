@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from other_words import BOTH, BUDGET, BUDGET_NAMES, report
 from scrapy_processes import run_scrapy
-from servers import free_port
 
 Neardup = Callable[..., str]
 
@@ -46,13 +45,3 @@ def test_explain_weighs_terms_as_a_window_does(neardup: Neardup) -> None:
     assert found["terms"] == []
     assert found["status"] == "original"
     assert "terms that the topics share 0 < 5" in found["why"]
-
-
-def test_explain_says_that_the_store_is_away_instead_of_using_an_empty_window(neardup: Neardup, tmp_path: Path) -> None:
-    store = f"redis://127.0.0.1:{free_port()}/0"
-
-    done = run_scrapy(tmp_path, "neardup", "explain", *PAIR, "--store", store)
-
-    assert done.returncode != 0
-    assert store in done.stderr
-    assert done.stdout == ""

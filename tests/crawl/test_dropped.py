@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -115,28 +114,6 @@ def test_pages_that_came_again_are_in_no_default_file(project: Project, site: Ne
     assert asked_for.neardup["dropped"] == 4
     (own,) = project.folder.glob("all-20??-??-??.jsonl")
     assert {row["neardup_kind"] for row in lines(own)} == {"revisit"}
-
-
-async def test_the_first_line_of_a_crawl_removes_old_files_of_the_default_feed(tmp_path: Path) -> None:
-    """A crawl that has run for weeks still writes to a file with an old name."""
-    folder = tmp_path / "neardup-dropped"
-    folder.mkdir()
-    names = ("news-2026-01-01.jsonl", "news-2026-01-02.jsonl", "my-notes.jsonl", "2025-01-01.txt")
-    for name in names:
-        (folder / name).write_text("{}\n")
-    for name in names[:1] + names[2:]:
-        os.utime(folder / name, (0, time.time() - 31 * 24 * 3600))
-    crawler = get_crawler(Spider)
-    crawler.spider = Spider("news")
-    feed = dropped_items(crawler, NearDupSettings(data_dir=str(tmp_path), action="drop"))
-    assert feed is not None
-    assert {path.name for path in folder.iterdir()} == set(names)
-    feed.put({"n": 1})
-    feed.put({"n": 2})
-    assert await feed.close()
-    (own,) = {path.name for path in folder.iterdir()} - set(names[1:])
-    assert re.fullmatch(r"news-\d{4}-\d\d-\d\d\.jsonl", own)
-    assert lines(folder / own) == [{"n": 1}, {"n": 2}]
 
 
 def test_the_feed_goes_where_a_scrapy_feed_can_go_and_is_appended_to(project: Project, site: NewsSite) -> None:

@@ -62,10 +62,14 @@ def test_a_page_is_freed_without_the_garbage_collector(project: Project, site: N
 KINDS = ("dicts", "one-dict", "declared")
 
 
-def test_items_of_a_page_are_one_document_with_one_verdict(project: Project, site: NewsSite) -> None:
-    """Judged and extracted once, and tagged alike; across runs they all follow the verdict of their page."""
+@pytest.mark.parametrize("concurrent_items", [1, 100])
+def test_items_of_a_page_are_one_document_with_one_verdict(
+    project: Project, site: NewsSite, concurrent_items: int
+) -> None:
+    """Judged and extracted once, and tagged alike. None is dropped for another one, and later all are dropped."""
     urls = [site.publish(f"/{kind}", page(article(kind))) for kind in KINDS]
-    first = project.crawl(TWENTY, urls=urls, **NOTING)
+    settings = {"NEARDUP_ACTION": "drop", "CONCURRENT_ITEMS": concurrent_items, **NOTING}
+    first = project.crawl(TWENTY, urls=urls, **settings)
 
     assert first.neardup == {"checked": 60, "original": 60}
     assert Counter(item["page"] for item in first.items) == dict.fromkeys(KINDS, 20)
@@ -74,24 +78,8 @@ def test_items_of_a_page_are_one_document_with_one_verdict(project: Project, sit
     assert first.stats["neardup/check/ms_count"] == 3
     assert first.stats["waiting_contexts"] == 0
 
-    second = project.crawl(TWENTY, urls=urls, **NOTING)
-    assert second.neardup == {"checked": 60, "duplicate": 60, "duplicate/revisit": 60, "would_drop": 60}
-    assert len({json.dumps(item, sort_keys=True) for item in second.items}) == 3
-
-
-@pytest.mark.parametrize("concurrent_items", [1, 4, 100])
-def test_none_of_the_items_of_a_page_is_dropped_for_another(
-    project: Project, site: NewsSite, concurrent_items: int
-) -> None:
-    """However many the pipelines have in hand. A page that is crawled again is dropped with all of its items."""
-    urls = [site.publish(f"/{kind}", page(article(kind))) for kind in KINDS]
-    settings = {"NEARDUP_ACTION": "drop", "CONCURRENT_ITEMS": concurrent_items, **NOTING}
-    first = project.crawl(TWENTY, urls=urls, **settings)
-    assert first.neardup == {"checked": 60, "original": 60}
-    assert len(first.items) == 60
-
     second = project.crawl(TWENTY, urls=urls, **settings)
-    assert second.neardup["dropped"] == 60
+    assert second.neardup == {"checked": 60, "duplicate": 60, "duplicate/revisit": 60, "dropped": 60}
     assert second.items == []
     assert second.stats["waiting_contexts"] == 0
 

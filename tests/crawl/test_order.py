@@ -303,22 +303,6 @@ async def test_a_place_that_is_held_is_not_passed_over() -> None:
     assert seen == [(0, 0), (1, 0)]
 
 
-async def test_a_deadline_begins_anew_when_the_page_has_been_extracted(monkeypatch: pytest.MonkeyPatch) -> None:
-    loop, now = asyncio.get_running_loop(), 1000.0
-    monkeypatch.setattr(loop, "time", lambda: now)
-    order, seen = ResponseOrder(10), list[tuple[int, int]]()
-    first, second = order.take_place(), order.take_place()
-    with first.pause_deadline():
-        (waiting,) = await respond(second, seen, 1, [0])
-        now += 15
-    for seconds, expected in ((9, []), (2, [(1, 0)])):
-        now += seconds
-        for _ in range(30):
-            await asyncio.sleep(0)
-        assert seen == expected
-    await waiting
-
-
 async def test_places_that_are_late_together_are_passed_over_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time runs while they wait for each other, but not while an item is ready."""
     loop, now = asyncio.get_running_loop(), 1000.0

@@ -15,23 +15,10 @@ import pytest
 from projects import ITEM_A_PAGE, Project
 from scrapy_processes import run_scrapy
 
-KEYS = [
-    "id",
-    "status",
-    "kind",
-    "original",
-    "original_url",
-    "match",
-    "match_url",
-    "similarity",
-    "containment",
-    "share",
-    "would_drop",
-    "story",
-    "changes",
-    "event",
-    "reason",
-]
+KEYS = (
+    "id status kind original original_url match match_url similarity containment "
+    "share would_drop story changes event reason"
+).split()
 WORDS = [
     f"{start}{end}" for start in ("ba", "ke", "mi", "so", "tu", "pla", "dre") for end in ("ran", "lo", "vit", "na")
 ]

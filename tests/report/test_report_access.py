@@ -11,7 +11,6 @@ from playwright.sync_api import Browser
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
 PARTS = ("news", "stories", "drops", "review", "numbers")
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import stat
+import sys
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -21,6 +22,7 @@ from scrapy_processes import neardup
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.outbox import Outbox
+from scrapy_neardup.stories.outbox_files import OutboxFiles
 from scrapy_neardup.stories.stream import stream_of
 from scrapy_neardup.stories.webhook import SIGNATURE, Webhook
 
@@ -217,3 +219,27 @@ def test_in_quiet_hours_the_webhook_gets_only_what_breaks(tmp_path: Path, site: 
     assert crawl.neardup["events/watch"] == crawl.neardup["events/breaking"] == 1
     assert [json.loads(body)["level"] for _, body in receiver.requests] == ["breaking"]
     assert len((tmp_path / "events.jsonl").read_text("utf-8").splitlines()) == 2
+
+
+EVENT = '{"url": "https://wire.example/x"}'
+
+
+def is_named(text: str) -> bool:
+    return "wire.example" in text
+
+
+def test_a_dry_run_leaves_the_draft_of_a_dead_process(tmp_path: Path) -> None:
+    draft = tmp_path / "0123abcd.draft"
+    draft.write_text(EVENT, encoding="utf-8")
+    (tmp_path / "1.json").write_text(EVENT, encoding="utf-8")
+    assert OutboxFiles(tmp_path).remove_named(is_named, dry_run=True) == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"1.json", draft.name}
+    assert OutboxFiles(tmp_path).remove_named(is_named) == 1
+    assert not list(tmp_path.glob("*.json")) + list(tmp_path.glob("*.draft"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a file of Linux that even root cannot read")
+def test_an_event_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "1.json").symlink_to("/proc/self/mem")
+    with pytest.raises(OSError, match="Input/output error"):
+        OutboxFiles(tmp_path).remove_named(is_named)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faults import FAULTS, LOST, Clock, Network, detector_on, recovered, unlike_text
+from newsdesk import MINUTE, opened
 from servers import RedisServer, free_port
 from topologies import Sentinels
 
@@ -147,3 +148,21 @@ async def test_the_log_warns_once_of_a_server_that_evicts(
 
     assert [record.levelname for record in caplog.records] == ["WARNING"] * warnings
     assert caplog.text.count("Use noeviction") == warnings
+
+
+@pytest.mark.parametrize("answers", range(10))
+async def test_a_copy_is_registered_with_its_story_or_not_at_all(
+    redis_server: RedisServer, namespace: str, answers: int
+) -> None:
+    """The store goes away after so many answers to the crawler that judges the copy."""
+    network = Network(redis_server.port)
+    async with opened(store=redis_server.url, namespace=namespace) as room:
+        original = await room.publish("fire", "wire", 0)
+        async with opened(store=network.url, namespace=namespace) as other:
+            network.lose_answers(99, after=answers)
+            await other.publish("fire", "copier", MINUTE)
+            network.lose_answers(0)
+        registered = len(await room.detector.index.records()) == 2
+        members = await room.detector.index.members(original.story or "")
+
+    assert [each.source for each in members] == (["wire.example", "copier.example"] if registered else [])
