@@ -243,7 +243,7 @@ class NearDupSettings:
 
     embed_timeout: float = _setting(10.0, checks.number(float, 0.01, 3600, unit=" seconds"))
     """Seconds that ``NEARDUP_EMBEDDER`` may take for up to 16 texts. If it takes longer, or if it fails, documents are
-    judged without it. If it took longer, it is not asked for a minute."""
+    judged without it, and it is not asked again for ten times as long as the failure took."""
 
     event_rule: str = _setting("sources", checks.matching(r"[\w.]+", ALLOWED_RULES))
     """The rule that makes a story an event: ``'sources'`` (many new independent sources within an hour), ``'count'``

@@ -12,7 +12,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from itertools import repeat
 from math import inf
@@ -56,7 +56,8 @@ class ExtractionProcesses:
     worker. A page may also fail because of the ``budget`` of its source.
     Workers start with the first pages. ``extract`` holds at most ``IN_FLIGHT`` pages for each worker, and further
     callers wait. A text waits up to 15 ms for others, and is sketched together with them. If a sketch fails, the text
-    is still returned. The ``timings`` do not count sketches.
+    is still returned, and ``on_problem`` gets the reason; the default logs the first. The ``timings`` do not count
+    sketches.
 
     Raise SettingsError if the extractor cannot be imported.
     """
@@ -73,6 +74,7 @@ class ExtractionProcesses:
         timings: Timings | None = None,
         sketching: Sketching | None = None,
         budget: TimeBudget | None = None,
+        on_problem: Callable[[str], None] | None = None,
     ) -> None:
         load_extractor(extractor, for_processes=True)  # raise now, not in a worker, if the name is wrong
         self.timings = timings or Timings()
@@ -81,6 +83,7 @@ class ExtractionProcesses:
         self._budget = budget or TimeBudget(inf)
         self._recycle_after = recycle_after
         self._has_warned = False
+        self._on_problem = on_problem or self._warn
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._slots = asyncio.Semaphore(IN_FLIGHT * self._workers)
         self._lock = threading.Lock()
@@ -216,7 +219,7 @@ class ExtractionProcesses:
         except ExtractionError as error:
             extracted, problem = Extracted(""), str(error)
         if problem:
-            self._warn(problem)
+            self._on_problem(problem)
         return extracted
 
     def _warn(self, problem: str) -> None:

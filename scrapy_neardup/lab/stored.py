@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -86,8 +86,9 @@ def named_document(
 def as_stored(detector: NearDupDetector, given: Given) -> StoredDocument:
     """Return a document as a store would keep it. It is not registered."""
     document = detector.document(given.text, url=given.url, title=given.title)
-    embedding = detector.embedding
-    fingerprint = detector.sketcher.fingerprint(embedding.with_vector(document) if embedding else document)
+    if detector.embedding is not None:
+        document = replace(document, vector=detector.embedding.vector(document).result())
+    fingerprint = detector.sketcher.fingerprint(document)
     return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), given.text, fingerprint)
 
 

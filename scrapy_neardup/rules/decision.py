@@ -14,9 +14,8 @@ from scrapy_neardup.evidence.figure_changes import changed_figures
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.titles import SAME_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import topic_cosine
-from scrapy_neardup.evidence.vectors import UNITING_MEANING, mean_meaning
 from scrapy_neardup.records.documents import IS_DROPPED, Record
-from scrapy_neardup.rules.meaning import meaning_of
+from scrapy_neardup.rules.meaning import UNITING, have_near_firsts, mean_meaning, meaning_of, signs_of_first
 from scrapy_neardup.rules.policy import NEVER_DROPPED, Policy
 from scrapy_neardup.rules.scoring import (
     FIRST_COSINE,
@@ -161,7 +160,8 @@ def link_record(
     old = best.record
     # Topics of two languages share no terms, so the first document of another language begins a line of its own.
     is_first = best.related and are_two_languages(record, old)
-    record = replace(record, first_topic=b"" if is_first else old.first_topic or old.topic)
+    first_topic = b"" if is_first else old.first_topic or old.topic
+    record = replace(record, first_topic=first_topic, first_signs=signs_of_first(old))
     if best.related or best.state == "lost":
         return replace(record, story=old.story, candidate=best.key)
     original_url, original_title = old.of_original(best.key)
@@ -251,23 +251,24 @@ def neighbour_of(
 def _unites(new: Record, match: Record, other: Record, alive: Iterable[ScoredCandidate], policy: Policy) -> bool:
     """Decide whether the story of the match and that of another candidate are one, because the document fits both.
 
-    All members that the document was compared with count, so that a digest in one story does not unite it with
-    others. So must the first documents of both, because somebody could write many members that fit both stories. In
-    another language the document itself stands for the members of its story, which share no terms. Names alone join no
-    stories: one page that lists the names of two events would.
+    All members that the document was compared with count, so that a digest in one story does not unite it with others.
+    The first documents must be alike too, because somebody could write many members that fit both stories. In another
+    language the document stands for the members of its story, which share no terms. Names alone join no stories.
     """
     same_source, threshold = is_same_source(new, other), policy.topic_threshold + UNITING_EXTRA
-    topics, meaning = (new.topic, other.topic, other.first_topic), meaning_of(new, other)
-    if not related_topic_score(*topics, same_source, threshold, meaning=meaning):
+    topics = new.topic, other.topic, other.first_topic
+    if not related_topic_score(*topics, same_source, threshold, meaning=meaning_of(new, other)):
         return False
     own, others = (
         [each.record for each in alive if each.record.story == story] for story in (match.story, other.story)
     )
     pairs = list(itertools.product(own, others))
-    if mean_meaning((one.vector, another.vector) for one, another in pairs) >= UNITING_MEANING:
+    in_words = topic_cosine(match.first_topic or match.topic, other.first_topic or other.topic) >= FIRST_COSINE
+    are_firsts_alike = in_words or have_near_firsts(match, other)
+    if are_firsts_alike and mean_meaning(pairs) >= UNITING:
         return True
     if are_two_languages(new, match):
         pairs = [(new, another) for another in others]
-    elif topic_cosine(match.first_topic or match.topic, other.first_topic or other.topic) < FIRST_COSINE:
+    elif not are_firsts_alike:
         return False
     return sum(topic_cosine(one.topic, another.topic) for one, another in pairs) >= UNITING_COSINE * len(pairs)

@@ -2,47 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 from scrapy_neardup.evidence.topic import shared_terms
-from scrapy_neardup.evidence.vectors import (
-    LEAST_FOREIGN_MEANING,
-    LEAST_MEANING,
-    LEAST_NAMES,
-    meaning_cosine,
-    meaning_part,
-)
+from scrapy_neardup.evidence.vectors import cosine_of, cosine_of_signs, signs_of
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.trace import Trace
 
-Meaning = float | None  # the cosine of the vectors of two documents, None if one of them has no vector
+WEIGHT, NEUTRAL = 0.5, 0.35  # the score of two topics is raised by weight * (cosine - neutral)
+LEAST_OF_FIRST = 0.35  # cosine with the first document of the story that a document joins
+# Two languages: cosine + share for each common name.
+LEAST_OF_LANGUAGES, NAME_SHARE, LEAST_NAMES = 0.6, 0.08, 2
+UNITING = 0.5  # mean cosine of the members of two stories that are one
 
 
-def meaning_of(new: Record, old: Record) -> Meaning:
-    return meaning_cosine(new.vector, old.vector)
+class Meaning(NamedTuple):
+    """The cosines of a new document with an old one, and with the first document of the old one's story."""
+
+    cosine: float
+    with_first: float
 
 
-def add_meaning(score: float, meaning: Meaning, trace: Trace) -> float:
+def meaning_of(new: Record, old: Record) -> Meaning | None:
+    """Return how alike the vectors of two documents are, None if one of them has no vector."""
+    cosine = cosine_of(new.vector, old.vector)
+    return None if cosine is None else Meaning(cosine, cosine_of_signs(signs_of(new.vector), signs_of_first(old)))
+
+
+def signs_of_first(record: Record) -> bytes:
+    """Return the signs of the vector of the first document of a story."""
+    return record.first_signs or signs_of(record.vector)
+
+
+def have_near_firsts(a: Record, b: Record) -> bool:
+    """Decide whether the first documents of the stories of two documents are alike by their vectors."""
+    return cosine_of_signs(signs_of_first(a), signs_of_first(b)) >= LEAST_OF_FIRST
+
+
+def mean_meaning(pairs: Iterable[tuple[Record, Record]]) -> float:
+    """Return the mean cosine of pairs of documents; -1 if there are no pairs, or if a vector is missing."""
+    cosines = [cosine_of(one.vector, other.vector) for one, other in pairs]
+    known = [each for each in cosines if each is not None]
+    return sum(known) / len(known) if known and len(known) == len(cosines) else -1.0
+
+
+def add_meaning(score: float, meaning: Meaning | None, trace: Trace) -> float:
     """Return the score of two topics, raised or lowered by the vectors. Topics that share no terms have no score."""
     if not score or meaning is None:
         return score
-    part = meaning_part(meaning)
-    trace.note(f"score of the terms {score:.3f}, and {part:+.3f} for vectors with a cosine of {meaning:.2f}")
+    part = WEIGHT * (meaning.cosine - NEUTRAL)
+    trace.note(f"score of the terms {score:.3f}, and {part:+.3f} for vectors with a cosine of {meaning.cosine:.2f}")
     return min(1.0, score + part)
 
 
-def is_near(meaning: Meaning) -> bool:
-    """Decide whether two documents of one language mean nearly the same."""
-    return meaning is not None and meaning >= LEAST_MEANING
+def foreign_score(new: Record, old: Record, meaning: Meaning, extra: float, trace: Trace) -> float:
+    """Return a score if two documents in two languages share names and mean nearly the same, else 0.
 
-
-def foreign_score(new: Record, old: Record, extra: float, trace: Trace) -> float:
-    """Return a score if two documents in two languages share a few names and mean nearly the same, else 0.
-
-    ``extra`` is added to the cosine that they need.
+    The more names they share, the less alike their vectors must be. ``extra`` is added to what they need.
     """
-    meaning = meaning_of(new, old)
-    if meaning is None:
-        return 0.0
     common = len(shared_terms(new.names, old.names))
-    is_proposed = trace.at_least("names that both languages share, with vectors", common, LEAST_NAMES)
-    is_like = is_proposed and trace.at_least("cosine of the vectors", meaning, LEAST_FOREIGN_MEANING + extra)
-    return min(1.0, meaning) if is_like else 0.0
+    if not trace.at_least("names that both languages share, with vectors", common, LEAST_NAMES):
+        return 0.0
+    trace.note(f"cosine of the vectors {meaning.cosine:.2f}, and {NAME_SHARE} for each of {common} common names")
+    score = meaning.cosine + NAME_SHARE * common
+    return min(1.0, score) if trace.at_least("their sum", score, LEAST_OF_LANGUAGES + extra) else 0.0

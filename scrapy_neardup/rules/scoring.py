@@ -13,7 +13,7 @@ from scrapy_neardup.evidence.templates import share_of_new_specifics, template_e
 from scrapy_neardup.evidence.titles import LIKE_TITLES, SAME_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, shared_terms, topic_cosine, topic_score
 from scrapy_neardup.records.documents import IS_DROPPED, Record
-from scrapy_neardup.rules.meaning import Meaning, add_meaning, foreign_score, is_near, meaning_of
+from scrapy_neardup.rules.meaning import LEAST_OF_FIRST, Meaning, add_meaning, foreign_score, meaning_of
 from scrapy_neardup.rules.policy import REVISIT_SHARE, Policy
 from scrapy_neardup.rules.trace import SILENT, Trace
 
@@ -130,7 +130,7 @@ def score_candidate(
     if not copy and not have_part and not is_translation:
         topics, meaning = (new.topic, old.topic, old.first_topic), meaning_of(new, old)
         topic = related_topic_score(*topics, same_source, policy.topic_threshold, trace, meaning)
-        topic = topic or _related_names_score(new, old, same_source, trace)
+        topic = topic or _related_names_score(new, old, same_source, meaning, trace)
         if not topic:
             return None
     # Two sources that report one event in other words do not fill in one template.
@@ -320,32 +320,32 @@ def related_topic_score(
     same_source: bool,
     threshold: float,
     trace: Trace = SILENT,
-    meaning: Meaning = None,
+    meaning: Meaning | None = None,
 ) -> float:
     """Return the score of two topics if a document with topic ``a`` joins the story of one with topic ``b``, else 0.
 
     ``first`` is the topic of the first document of the story, empty if that is ``b`` itself. The document must resemble
-    it a little, so that a story does not drift from one topic to the next; or ``meaning`` says that it is near.
+    it a little, in words or in meaning, so that a story does not drift from one topic to the next.
     """
     score = add_meaning(_topic_score(a, b, trace), meaning, trace)
     least = least_topic_score(threshold, same_source=same_source)
     if not trace.at_least("score of the topics", score, least, "" if same_source else "topic_threshold"):
         return 0.0
-    is_like = (
-        not first
-        or is_near(meaning)
-        or trace.at_least("cosine with the first document of the story", topic_cosine(a, first), FIRST_COSINE)
+    is_like = not first or trace.at_least(
+        "cosine with the first document of the story", topic_cosine(a, first), FIRST_COSINE
     )
+    if not is_like and meaning is not None:
+        is_like = trace.at_least("cosine of the vectors with that document", meaning.with_first, LEAST_OF_FIRST)
     return score if is_like else 0.0
 
 
-def _related_names_score(new: Record, old: Record, same_source: bool, trace: Trace = SILENT) -> float:
-    """Return the score of the names of two documents in two languages if they are enough to join a story, else 0."""
+def _related_names_score(new: Record, old: Record, same_source: bool, meaning: Meaning | None, trace: Trace) -> float:
+    """Return the score of two documents in two languages if names, with vectors if there are any, join them, else 0."""
     if not are_two_languages(new, old):
         return 0.0
     extra = SAME_SOURCE_EXTRA if same_source else 0.0
-    if score := foreign_score(new, old, extra, trace):
-        return score
+    if meaning is not None:
+        return foreign_score(new, old, meaning, extra, trace)
     score, least = names_score(new.names, old.names), LEAST_COSINE + extra
     if trace is not SILENT:
         trace.at_least("names that both languages share", len(shared_terms(new.names, old.names)), LEAST_COMMON_NAMES)

@@ -92,7 +92,7 @@ class Knowledge:
 
     A thread may sketch a long text meanwhile, so what is learned is used under the lock of the sketcher.
 
-    Nothing is lost if the store fails: data that it did not take are shared the next time.
+    If the store fails, what it did not take is shared the next time. Only mean vectors are not: they are estimates.
     """
 
     def __init__(self, sketcher: Sketcher, store: LearnedStore) -> None:
@@ -177,7 +177,6 @@ class Knowledge:
         except BaseException:
             with self._lock:
                 self._boilerplate.give_back(pending)
-                self._means.give_back(means)
             raise
         with self._lock:
             self._boilerplate.merge(self._means.merge(found))

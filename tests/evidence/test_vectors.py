@@ -13,7 +13,7 @@ from scrapy_neardup.evidence.vectors import (
     LEAD_WORDS,
     MOST_OF_SOURCE,
     VectorMeans,
-    meaning_cosine,
+    cosine_of,
     pack_raw,
     text_to_embed,
 )
@@ -44,7 +44,7 @@ def test_cosines_of_unrelated_texts_are_near_zero_although_all_vectors_are_alike
     assert one @ other / np.linalg.norm(one) / np.linalg.norm(other) > 0.7
     means = learned(200)
     ferry, market, again = (means.centred(raw(each), ENGLISH, b"site") for each in ("ferry", "market", "ferry"))
-    cosine, same = meaning_cosine(ferry, market), meaning_cosine(ferry, again)
+    cosine, same = cosine_of(ferry, market), cosine_of(ferry, again)
     assert cosine is not None
     assert abs(cosine) < 0.35
     assert same is not None
@@ -53,9 +53,9 @@ def test_cosines_of_unrelated_texts_are_near_zero_although_all_vectors_are_alike
 
 
 def test_without_a_vector_or_with_another_dimension_there_is_no_cosine() -> None:
-    assert meaning_cosine(b"", b"\1\2") is None
-    assert meaning_cosine(b"\1\2\3", b"\1\2") is None
-    assert meaning_cosine(b"\0\0", b"\1\2") is None
+    assert cosine_of(b"", b"\1\2") is None
+    assert cosine_of(b"\1\2\3", b"\1\2") is None
+    assert cosine_of(b"\0\0", b"\1\2") is None
 
 
 def test_the_first_documents_have_no_vector_because_nothing_is_known_of_the_mean() -> None:
@@ -84,7 +84,7 @@ def test_processes_share_means_through_a_store() -> None:
     rest = other.merge({b"site": KnownBoilerplate(), **{key: pending.get(key, KnownBoilerplate()) for key in asked}})
     assert rest == {b"site": KnownBoilerplate()}
     assert other.unmet([ENGLISH, GERMAN]) == []
-    first = meaning_cosine(*(each.centred(raw("ferry"), ENGLISH, b"site") for each in (one, other)))
+    first = cosine_of(*(each.centred(raw("ferry"), ENGLISH, b"site") for each in (one, other)))
     assert first is not None
     assert first > 0.99
 
@@ -99,20 +99,13 @@ def test_a_run_of_few_documents_shares_them_at_its_end() -> None:
     assert other.centred(raw("ferry"), ENGLISH, b"site") != b""
 
 
-def test_what_a_store_did_not_take_is_shared_later() -> None:
-    means = learned(BLOCK)
-    pending = means.take_pending()
-    means.give_back(pending)
-    assert means.take_pending() == pending
-
-
 def test_damaged_means_are_left_out() -> None:
     means = learned(FEWEST_DOCUMENTS)
     asked = means.unmet([ENGLISH])
     nan = np.full(DIMENSIONS, np.nan, np.float16).tobytes()
     means.merge({key: KnownBoilerplate((), (b"", b"odd", nan, b"\0\0\0\0")) for key in asked})
     vector = means.centred(raw("ferry"), ENGLISH, b"site")
-    assert meaning_cosine(vector, learned(FEWEST_DOCUMENTS).centred(raw("ferry"), ENGLISH, b"site")) == pytest.approx(1)
+    assert cosine_of(vector, learned(FEWEST_DOCUMENTS).centred(raw("ferry"), ENGLISH, b"site")) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("answer", [None, [1.0, 2.0], [[1.0]], [[1.0, float("nan")]], [[1.0, 2.0]] * 2, [["a", "b"]]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from conftest import OpenIndex
-from documents import Article, check, topic
+from documents import MINUTE, Article, check, topic
 
 from scrapy_neardup.evidence.topic import topic_score
 from scrapy_neardup.index import Index, Policy
@@ -38,7 +38,14 @@ async def test_vectors_raise_and_lower_the_score_of_topics(
 @pytest.mark.every_store
 @pytest.mark.parametrize(
     ("names", "vector", "joins"),
-    [("abef", NEAR, True), ("abef", FAR, False), ("abef", (), False), ("aefg", NEAR, False)],
+    [
+        ("abef", NEAR, True),
+        ("abef", FAR, False),
+        ("abef", (), False),
+        ("aefg", NEAR, False),
+        ("abcd", (), True),  # without vectors, names alone
+        ("abcd", FAR, False),
+    ],
 )
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_two_common_names_and_like_vectors_join_two_languages(
@@ -47,6 +54,42 @@ async def test_two_common_names_and_like_vectors_join_two_languages(
     await check(index, Article("wire", language="en", topic="ABcdefgh", names="abcd", vector=NEAR))
     match = await check(index, Article("report", language=language, topic="IJklmnop", names=names, vector=vector))
     assert (match is not None) is (joins and language == "de")
+
+
+# Vectors of two events, and one with a cosine of 0.7 with both.
+ONE, OTHER = (60, 60, 60, 60, -60, -60, -60, -60), (-60, 60, -60, 60, -60, 60, -60, 60)
+BETWEEN = tuple(map(sum, zip(ONE, OTHER, strict=True)))
+
+
+@pytest.mark.every_store
+@pytest.mark.parametrize(("other", "unites"), [(OTHER, False), (ONE, True)])
+async def test_members_that_mean_the_same_unite_no_stories_whose_first_documents_differ(
+    open_index: OpenIndex, store_url: str, other: tuple[int, ...], unites: bool
+) -> None:
+    """Somebody writes many of them: each fits both stories."""
+    index = await open_index(store_url, Policy(topic_threshold=0.05))
+    first = Article("wire", topic="ABCDEFgh", vector=ONE)
+    second = Article("other wire", topic="UVWXYZ01", vector=other, at=MINUTE)
+    pages = [Article(f"near one {each}", topic=f"ABCDEFU{each}", vector=BETWEEN, at=2 * MINUTE) for each in "mno"]
+    pages += [Article(f"near other {each}", topic=f"UVWXYZA{each}", vector=BETWEEN, at=3 * MINUTE) for each in "pqr"]
+    joined = [await check(index, each) for each in (first, second, *pages)]
+    assert [match and match.story for match in joined] == [None, None, *[first.id] * 3, *[second.id] * 3]
+
+    match = await check(index, Article("one more", topic="ABCDEUVWXs", vector=BETWEEN, at=4 * MINUTE))
+
+    assert match is not None
+    assert match.neighbour is not None
+    assert (match.story, match.neighbour.story, match.neighbour.unites) == (first.id, second.id, unites)
+
+
+@pytest.mark.parametrize(("vector", "joins"), [(OTHER, False), (ONE, True)])
+async def test_a_document_must_resemble_the_first_one_of_the_story_whatever_its_members_mean(
+    open_index: OpenIndex, store_url: str, vector: tuple[int, ...], joins: bool
+) -> None:
+    index = await open_index(store_url, Policy(topic_threshold=0.05))
+    await check(index, Article("wire", topic="ABCDEFgh", vector=ONE))
+    assert await check(index, Article("between", topic="ABCDEUVWXY", vector=BETWEEN)) is not None
+    assert (await check(index, Article("other wire", topic="UVWXYZ01", vector=vector)) is not None) is joins
 
 
 async def test_a_copy_without_a_vector_takes_that_of_its_match(index: Index) -> None:

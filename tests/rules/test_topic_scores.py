@@ -19,6 +19,7 @@ from scrapy_neardup.evidence.topic import (
     topic_cosine,
     topic_score,
 )
+from scrapy_neardup.rules.meaning import Meaning
 from scrapy_neardup.rules.scoring import SAME_SOURCE_EXTRA, related_topic_score
 from scrapy_neardup.rules.trace import Trace
 
@@ -102,15 +103,15 @@ def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
     one, trace = topic("ABcdefgh"), Trace()
     other = topic("ABcdeuvw")
     plain = related_topic_score(one, other, b"", False, 0.0)
-    score = related_topic_score(one, other, b"", False, 0.0, trace, 0.6)
+    score = related_topic_score(one, other, b"", False, 0.0, trace, Meaning(0.6, 0.6))
     assert score == pytest.approx(plain + 0.125)
     assert f"score of the terms {plain:.3f}, and +0.125 for vectors with a cosine of 0.60" in trace.lines
 
 
-def test_a_document_that_means_nearly_the_same_need_not_resemble_the_first_one() -> None:
+def test_a_document_must_resemble_the_first_one_in_words_or_in_meaning() -> None:
     one, far = topic("ABcdefgh"), topic("IJklmnop")
-    assert related_topic_score(one, one, far, False, 0.28, meaning=0.4) == 0.0
-    assert related_topic_score(one, one, far, False, 0.28, meaning=0.6) > 0.28
+    assert related_topic_score(one, one, far, False, 0.28, meaning=Meaning(0.6, 0.2)) == 0.0
+    assert related_topic_score(one, one, far, False, 0.28, meaning=Meaning(0.6, 0.6)) > 0.28
 
 
 @pytest.mark.parametrize(
