@@ -64,6 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("usual")
     config.addinivalue_line("markers", "every_store: runs on every kind of Redis, also without --all-stores")
+    config.addinivalue_line("markers", "in_memory: tests rules, which all stores share, over a window in memory alone")
     config.addinivalue_line("markers", "slow: takes more than two seconds of a processor, and is not run by --quick")
     config.addinivalue_line("markers", "versions: also runs with the oldest versions of the dependencies")
 
@@ -134,8 +135,9 @@ USUAL = {name: STORES[name] for name in ("memory", "sqlite", "redis")}
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for name in {"store_url", "shared_url"} & set(metafunc.fixturenames):
-        everything = metafunc.config.getoption("--all-stores") or metafunc.definition.get_closest_marker("every_store")
-        kinds = STORES if everything else USUAL
+        is_marked = metafunc.definition.get_closest_marker
+        everything = metafunc.config.getoption("--all-stores") or is_marked("every_store")
+        kinds = STORES if everything else {"memory": _memory} if is_marked("in_memory") else USUAL
         # Several processes do not share a store in memory.
         metafunc.parametrize(name, [kind for kind in kinds if name == "store_url" or kind != "memory"], indirect=True)
 
@@ -203,9 +205,9 @@ def redis_keys(redis_url: str) -> Iterator[Redis]:
 
 
 @pytest.fixture
-async def newsroom(store_url: str, namespace: str) -> AsyncIterator[Newsroom]:
-    """A newsroom over every store in turn."""
-    async with opened(store=store_url, namespace=namespace) as room:
+async def newsroom() -> AsyncIterator[Newsroom]:
+    """A newsroom over a window in memory: what a store keeps of stories is tested in tests/index."""
+    async with opened(store="memory://") as room:
         yield room
 
 

@@ -56,7 +56,6 @@ async def _status(detector: NearDupDetector, text: str, url: str = "") -> str:
     return (await detector.check(detector.document(text, url=url))).status
 
 
-@pytest.mark.every_store
 @pytest.mark.parametrize("source", ["wire.example", "https://amp.wire.example/any/page"])
 async def test_a_purged_source_is_named_by_nothing(detector: NearDupDetector, source: str) -> None:
     assert await detector.purge(source=source, dry_run=True) == 2, "its document and the copy that names it"
@@ -100,7 +99,6 @@ async def test_nothing_is_purged_of_another_source_page_or_namespace(
     await other.close()
 
 
-@pytest.mark.every_store
 @pytest.mark.parametrize("purged", ["wire.example", "copy.example"])
 async def test_a_purged_source_leaves_no_event_that_waits(detector: NearDupDetector, purged: str) -> None:
     copy = detector.document(ONE, url="https://third.example/b")

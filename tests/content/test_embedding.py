@@ -35,7 +35,6 @@ async def vectors(room: Newsroom) -> list[int]:
     return [len(record.vector) for _, record in sorted(await room.detector.index.records())]
 
 
-@pytest.mark.every_store
 async def test_documents_keep_their_vectors(store_url: str, namespace: str) -> None:
     async with opened(store=store_url, namespace=namespace, embedder="embedders.by_first_word") as room:
         await learn(room)
@@ -50,7 +49,6 @@ async def test_without_the_setting_no_document_has_a_vector(store_url: str, name
         assert set(await vectors(room)) == {0}
 
 
-@pytest.mark.every_store
 async def test_another_run_knows_the_means_from_its_first_document_on(shared_url: str, namespace: str) -> None:
     settings = {"store": shared_url, "namespace": namespace, "embedder": MODEL}
     async with opened(**settings) as room:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
 from scrapy_neardup.evidence.boilerplate import Trace
-from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Body, BoilerplateGuard, Sketcher
 
 SKETCHER = Sketcher(PRESETS["news"])
@@ -117,14 +116,6 @@ def test_memory_is_bounded_and_what_keeps_coming_is_kept() -> None:
 
 
 # Through the detector, over every store.
-
-
-@pytest.fixture
-async def detector(store_url: str, namespace: str) -> AsyncIterator[NearDupDetector]:
-    detector = NearDupDetector(NearDupSettings(store=store_url, namespace=namespace), run="test")
-    await detector.open()
-    yield detector
-    await detector.close()
 
 
 async def judge(detector: NearDupDetector, lines: Sequence[str], url: str = "") -> Verdict:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 from documents import Article, check
 
@@ -11,7 +9,8 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
 from scrapy_neardup.evidence.titles import edition_of, pack_terms, title_overlap, title_terms
 from scrapy_neardup.index import Index
-from scrapy_neardup.settings import NearDupSettings
+
+pytestmark = pytest.mark.in_memory
 
 SOURCE = "paper.example"
 
@@ -67,7 +66,6 @@ def test_a_title_without_a_date_is_of_no_edition(title: str) -> None:
 # Over every store
 
 
-@pytest.mark.every_store
 @pytest.mark.parametrize(
     ("headline", "equal", "is_copy"),
     [
@@ -150,14 +148,6 @@ async def test_an_article_number_names_a_page(index: Index, changes: dict[str, o
 
 
 # From the words of a page to its verdict
-
-
-@pytest.fixture
-async def detector(store_url: str, namespace: str) -> AsyncIterator[NearDupDetector]:
-    detector = NearDupDetector(NearDupSettings(store=store_url, namespace=namespace))
-    await detector.open()
-    yield detector
-    await detector.close()
 
 
 QUAKE = (

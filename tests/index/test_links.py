@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from documents import HOUR, MINUTE, WIRE, Article, band_keys, check, lanes
 
 from scrapy_neardup.document import Neighbour
 from scrapy_neardup.index import Index
 
 
-@pytest.mark.every_store
 async def test_a_link_outlives_the_original(index: Index) -> None:
     original = Article(url=WIRE, title="First")
     await check(index, original)
@@ -27,7 +25,6 @@ async def test_a_link_outlives_the_original(index: Index) -> None:
     assert match.candidate == copy.id
 
 
-@pytest.mark.every_store
 async def test_the_best_of_another_story_is_named_beside_the_match(index: Index) -> None:
     fire = Article("fire", url="https://a.example/fire", title="A fire")
     copy = fire.copy(url="https://b.example/fire", title="Our fire", at=MINUTE)
@@ -48,7 +45,6 @@ async def test_the_best_of_another_story_is_named_beside_the_match(index: Index)
     assert alone.neighbour is None
 
 
-@pytest.mark.every_store
 async def test_related_documents_share_the_story_and_are_originals_of_their_own_kind(index: Index) -> None:
     original = Article()
     related = Article("loosely", like="wire", equal=30, title="Another report")

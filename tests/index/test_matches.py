@@ -1,4 +1,4 @@
-"""Every store: what counts as a match. Measures, thresholds, scope and precedence."""
+"""What counts as a match. Measures, thresholds, scope and precedence."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from documents import MINUTE, WIRE, Article, check, estimate
 
 from scrapy_neardup.evidence.minima import containment, share_of_larger
 from scrapy_neardup.index import Index, Policy, Scope
+
+pytestmark = pytest.mark.in_memory
 
 
 def _at(equal: int, size: int = 300, other: int = 300) -> float:

@@ -48,10 +48,11 @@ ANSWERS = ("HGET", "HMGET", "HGETALL", "HEXISTS", "HLEN", "ZCARD", "ZRANGEBYSCOR
 """The commands whose answers count."""
 
 
-@pytest.mark.parametrize("seed", range(5))
-async def test_stores_answer_alike(open_index: OpenIndex, redis_url: str, namespace: str, seed: int) -> None:
+@pytest.mark.every_store
+@pytest.mark.parametrize("seed", range(2))
+async def test_stores_answer_alike(open_index: OpenIndex, shared_url: str, seed: int) -> None:
     answers = []
-    for url in ("memory://", redis_url):
+    for url in ("memory://", shared_url):
         index = await open_index(url)
         draw = random.Random(seed)
         keys = [index.layout.name(kind) for kind in ("hashed", "ordered", "listed")]

@@ -1,4 +1,4 @@
-"""Every store: reports of one event are related by their topics, and reports of one template are no match."""
+"""Reports of one event are related by their topics, and reports of one template are no match."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from scrapy_neardup.evidence.topic import KEYS, topic_score
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.rules.decision import MAX_CANDIDATES, MOST_POSTINGS
 from scrapy_neardup.rules.scoring import SAME_SOURCE_EXTRA
+
+pytestmark = pytest.mark.in_memory
 
 
 async def match_of(index: Index, *articles: Article) -> Match | None:

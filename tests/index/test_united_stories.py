@@ -119,7 +119,6 @@ async def test_a_grant_of_the_story_that_moved_is_confirmed_once_and_for_all(ind
     assert await index.take_over(0) == []
 
 
-@pytest.mark.every_store
 async def test_a_chain_of_unions_is_followed_to_its_end(index: Index) -> None:
     """From the last one on, so that each step makes the chain longer."""
     firsts = [beginning(f"first {number}", number) for number in range(14)]

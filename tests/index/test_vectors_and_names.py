@@ -1,4 +1,4 @@
-"""Every store: vectors decide between reports whose topics or names are alike."""
+"""Vectors decide between reports whose topics or names are alike."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from scrapy_neardup.evidence.topic import topic_score
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.records.documents import RECORD
 
+pytestmark = pytest.mark.in_memory
+
 NEAR, FAR, OPPOSITE = (100, 100, 0, 0), (0, 0, 100, 100), (-100, -100, 0, 0)
 
 
-@pytest.mark.every_store
 @pytest.mark.parametrize(
     ("vector", "more", "joins"),
     [
@@ -35,7 +36,6 @@ async def test_vectors_raise_and_lower_the_score_of_topics(
     assert (match is not None) is joins
 
 
-@pytest.mark.every_store
 @pytest.mark.parametrize(
     ("names", "vector", "joins"),
     [

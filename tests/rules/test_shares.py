@@ -14,6 +14,8 @@ from scrapy_neardup.evidence.minima import share_of
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.settings import NearDupSettings
 
+pytestmark = pytest.mark.in_memory
+
 
 def edit(number: int, equal: int, **changes: object) -> Article:
     """A copy of the wire by a source of its own."""
@@ -30,7 +32,6 @@ def test_the_share_is_of_the_document_s_own_text(resemblance: float, own: int, o
     assert share_of(resemblance, own, other) == pytest.approx(share)
 
 
-@pytest.mark.every_store
 async def test_shares_multiply_along_copies_that_would_be_dropped(index: Index) -> None:
     """The original has left the window by the time of the second copy."""
     await check(index, edit(0, 128))
@@ -44,7 +45,6 @@ async def test_shares_multiply_along_copies_that_would_be_dropped(index: Index) 
     assert again.kept_share == pytest.approx(again.share * first.share, abs=0.01)
 
 
-@pytest.mark.every_store
 async def test_a_copy_that_is_kept_holds_all_of_its_text(open_index: OpenIndex, store_url: str) -> None:
     """Because too little of it is held, because its source is always kept, or because it is a page that changed."""
     policy = Policy(drop_share=0.9, keep_sources=frozenset({"paper2.example"}))
@@ -112,7 +112,6 @@ async def test_within_a_source_a_text_under_another_headline_is_dropped_only_if_
     assert (again.status, again.would_drop) == ("duplicate", True)
 
 
-@pytest.mark.every_store
 @pytest.mark.parametrize("text", ["update", "copy"])
 async def test_a_copy_of_a_kept_update_adds_nothing(text: str, index: Index) -> None:
     """The update holds 0.8 of its text from the original, and its figures differ: it is kept with all of its text."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -14,6 +13,8 @@ from newsdesk import START, Newsroom, opened, text, toll
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.rules.verdicts import verdict_of
+
+pytestmark = pytest.mark.in_memory
 
 ARTICLE = Article(url=WIRE, source="wire.example")
 PAGE, ELSEWHERE = "https://www.paper.example/fire", "https://www.wire.example/fire"
@@ -26,12 +27,6 @@ async def match(index: Index) -> Match:
     found = await check(index, ARTICLE.copy(text="edited", like="wire", equal=110))
     assert found is not None
     return found
-
-
-@pytest.fixture
-async def newsroom() -> AsyncIterator[Newsroom]:
-    async with opened(store="memory://") as room:
-        yield room
 
 
 @pytest.mark.parametrize(("equal", "status"), [(40, "update"), (100, "duplicate")])

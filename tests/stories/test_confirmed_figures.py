@@ -14,7 +14,6 @@ async def changes_after(index: Index, each: Join) -> list[tuple[str, int]]:
     return list((await joined(index, each)).changes)
 
 
-@pytest.mark.every_store
 async def test_in_a_small_story_a_second_source_confirms_a_change(index: Index) -> None:
     bearer = changed("news", "a.example", "12")
 

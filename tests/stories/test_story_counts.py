@@ -21,7 +21,6 @@ from scrapy_neardup.rules.membership import (
 )
 
 
-@pytest.mark.every_store
 async def test_members_come_back_whole_and_in_the_order_they_joined(index: Index) -> None:
     late = Join(FIRST, Member(member("late", 10).id, "https://b.example/x", "Später", "b.example", "b", "update",
                               changes=("dead: 4 -> 12", "hurt: 1 -> 2")))  # fmt: skip
@@ -95,7 +94,6 @@ async def test_who_brings_a_new_value_is_kept_for_the_report(index: Index) -> No
     assert [each.id for each in await index.members(FIRST.id)][MOST_MEMBERS_KEPT:] == [bearer.member.id]
 
 
-@pytest.mark.every_store
 async def test_items_are_counted_by_language(index: Index) -> None:
     for number, language in enumerate(["de", "en", "", "en", "eng", "en"]):
         await joined(index, speaking(f"copy {number}", language))
@@ -105,7 +103,6 @@ async def test_items_are_counted_by_language(index: Index) -> None:
     assert [each.language for each in await index.members(FIRST.id)] == ["", "de", "en", "", "en", "eng", "en", "de"]
 
 
-@pytest.mark.every_store
 async def test_other_stories_are_noted_once_each_and_never_the_story_itself(index: Index) -> None:
     fire = Neighbour(member("fire").id, "https://a.example/Straße", "Feuer")
     others = [Neighbour(member(f"other {number}").id, "", "") for number in range(MOST_NEIGHBOURS)]
@@ -118,7 +115,6 @@ async def test_other_stories_are_noted_once_each_and_never_the_story_itself(inde
     assert (await joined(index, join("last", 60, "copy.example"))).neighbours == story.neighbours
 
 
-@pytest.mark.every_store
 async def test_a_purged_source_or_page_is_no_neighbour(index: Index) -> None:
     urls = ("https://www.fire.example/a", "https://notfire.example/a", "https://flood.example/b", "http://[cut")
     for url in urls:
@@ -143,7 +139,6 @@ async def test_a_document_counts_at_the_time_that_its_join_gives(index: Index) -
     assert await index.open_events(START + 59) == []
 
 
-@pytest.mark.every_store
 async def test_a_story_is_gone_a_window_after_its_last_member(index: Index) -> None:
     await joined(index, join("copy", 60, "copy.example"))
 

@@ -48,7 +48,6 @@ async def test_levels_come_in_their_order(index: Index) -> None:
     assert not await claims("breaking")
 
 
-@pytest.mark.every_store
 async def test_an_update_is_granted_once_each_time_an_event_doubles(open_index: OpenIndex, shared_url: str) -> None:
     indexes = [await open_index(shared_url) for _ in range(3)]
 
@@ -76,7 +75,6 @@ async def test_an_event_does_not_end_while_a_newer_source_has_joined(index: Inde
     assert await index.claim(Claim(FIRST.id, "ended", last_source=START + 120)) is not None
 
 
-@pytest.mark.every_store
 async def test_open_events_are_listed_until_they_end(index: Index) -> None:
     await joined(index, join("copy", 60, "copy.example"))
     assert await index.open_events() == []
@@ -92,7 +90,6 @@ async def test_open_events_are_listed_until_they_end(index: Index) -> None:
     assert await index.open_events() == []
 
 
-@pytest.mark.every_store
 async def test_the_sources_of_ended_events_are_kept_for_days(index: Index) -> None:
     async def end(first: Member, at: int) -> None:
         await joined(index, joining(first, f"copy {at}", at, "copy.example"))

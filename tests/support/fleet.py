@@ -27,19 +27,20 @@ class Fleet:
         self._folder = folder
         self._running = ExitStack()
         self._urls: dict[str, str] = {}
-        self._failed: set[str] = set()
+        self._failed: dict[str, Exception] = {}
 
     def url(self, kind: str) -> str:
-        """Skips the test where a kind cannot be had here."""
-        if kind in self._failed:
-            raise RuntimeError(f"{kind} did not start, see the first test that asked for it")
-        if kind not in self._urls:
+        """Skip the test if a kind cannot be had here. Each kind is started once, also if that fails."""
+        if kind not in self._urls and kind not in self._failed:
             try:
                 self._urls[kind] = KINDS[kind](self)
-            except Exception:
-                self._failed.add(kind)
-                raise
-        return self._urls[kind]
+            except Exception as error:
+                self._failed[kind] = error
+        if kind in self._urls:
+            return self._urls[kind]
+        if isinstance(self._failed[kind], FileNotFoundError):
+            pytest.skip(f"{kind}: {self._failed[kind]}")
+        raise self._failed[kind]
 
     def close(self) -> None:
         self._running.close()
@@ -65,7 +66,7 @@ class Fleet:
     def bundled(self, kind: str) -> str:
         binary = bundled_binary(kind)
         if binary is None:
-            pytest.skip(f"{kind}: its package, named in tox.ini, is not installed")
+            raise FileNotFoundError("its package, named in tox.ini, is not installed")
         return self.start(RedisServer(self.folder(kind), binary=binary)).url
 
     def unix(self) -> str:
@@ -85,7 +86,7 @@ class Fleet:
             return self.start(TLSServer(self.folder("tls"))).url
         except RuntimeError as error:
             if "TLS support" in str(error) or "Bad directive" in str(error):
-                pytest.skip("redis-server on PATH is built without TLS; that of Debian has it")
+                raise FileNotFoundError("redis-server on PATH is built without TLS; that of Debian has it") from error
             raise
 
     def sentinel(self) -> str:

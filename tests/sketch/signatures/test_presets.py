@@ -1,4 +1,4 @@
-"""Every preset keeps the contract of the index and the laws of a signature, on every store."""
+"""Every preset keeps the contract of the index and the laws of a signature."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.minima import LEAD_LANES, likeness
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.sketch import PRESETS, Sketcher
+
+pytestmark = pytest.mark.in_memory
 
 # Laws of signatures and measures.
 

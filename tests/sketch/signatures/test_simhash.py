@@ -20,6 +20,8 @@ from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.signatures.presets import PLANS
 from scrapy_neardup.sketch.signatures.simhash import BITS, block_keys, simhash
 
+pytestmark = pytest.mark.in_memory
+
 _SIGNATURES = st.lists(st.integers(0, 1), min_size=BITS, max_size=BITS).map(bytes)
 
 
