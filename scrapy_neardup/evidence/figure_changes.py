@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from xxhash import xxh32_digest
 
 from scrapy_neardup.evidence.figures import CONTEXT_BYTES, DIGEST, MAX_FIGURES, NO_WORDS, Figure, shortened
 from scrapy_neardup.evidence.number_words import CONVERSIONS, MEASURES
+from scrapy_neardup.records.packing import split
 
 # Two texts of one source are different reports if at least this many figures differ, and more differ than agree.
 LEAST_OTHER_FIGURES = 3
@@ -180,11 +182,11 @@ def share_of_new_figures(new: bytes, old: bytes) -> float:
         return 0.0
     figures, others = _figures(new), _figures(old)
     known = {part for figure in others for part in figure}
-    return sum(known.isdisjoint(figure) for figure in figures) / len(figures) if figures else 0.0
+    return len([each for each in figures if known.isdisjoint(each)]) / len(figures) if figures else 0.0
 
 
-def _figures(packed: bytes) -> set[tuple[bytes, str]]:
+@lru_cache(256)  # a new document is compared with several candidates, and a candidate in both directions
+def _figures(packed: bytes) -> frozenset[tuple[bytes, str]]:
     count = packed[0] if packed else 0
     behind = 1 + CONTEXT_BYTES * count
-    contexts = (packed[at : at + CONTEXT_BYTES] for at in range(1, behind, CONTEXT_BYTES))
-    return set(zip(contexts, packed[behind:].hex().split("f"), strict=False))
+    return frozenset(zip(split(packed[1:behind], CONTEXT_BYTES), packed[behind:].hex().split("f"), strict=False))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -257,8 +258,7 @@ def template_evidence(a: bytes, b: bytes) -> Literal["places", "first names"] | 
     all of these figures must differ. Two short texts are two reports if their first sentences share no name, and no
     name is in the same place.
     """
-    values_a, values_b = _values_by_place(a), _values_by_place(b)
-    leads_a, leads_b = _pop_leads(values_a), _pop_leads(values_b)
+    (values_a, leads_a), (values_b, leads_b) = _unpack_specifics(a), _unpack_specifics(b)
     shared = [(values_a[place], values_b[place]) for place in values_a.keys() & values_b.keys()]
     names = [(in_a, in_b) for in_a, in_b in shared if in_a >= NAME_BIT]
     other_names = sum(in_a != in_b for in_a, in_b in names)
@@ -277,23 +277,20 @@ def share_of_new_specifics(new: bytes, old: bytes) -> float:
 
     Only keys are compared that both texts would have kept. If one has none of them, nothing is known: 0.
     """
-    values, others = _values_by_place(new), _values_by_place(old)
-    _pop_leads(values), _pop_leads(others)
+    (values, _), (others, _) = _unpack_specifics(new), _unpack_specifics(old)
     if not others:
         return 0.0
     highest = min((max(kept) for kept in (values, others) if len(kept) >= MOST), default=1 << 16)
     compared = {place: value for place, value in values.items() if place <= highest}
     known = set(others.values())
-    lost = sum(place not in others and value not in known for place, value in compared.items())
-    return lost / len(compared) if compared else 0.0
+    lost = [place for place, value in compared.items() if place not in others and value not in known]
+    return len(lost) / len(compared) if compared else 0.0
 
 
-def _pop_leads(values: dict[int, int]) -> set[int]:
-    return {values.pop(key) for key in range(LEADS) if key in values}
-
-
-def _values_by_place(specifics: bytes) -> dict[int, int]:
-    return {
-        specifics[start] << 8 | specifics[start + 1]: specifics[start + 2]
-        for start in range(0, len(specifics) // SPECIFIC_BYTES * SPECIFIC_BYTES, SPECIFIC_BYTES)
-    }
+@lru_cache(256)  # a new document is compared with several candidates, and a candidate in both directions
+def _unpack_specifics(packed: bytes) -> tuple[dict[int, int], frozenset[int]]:
+    """Return the values of specifics by their place, and the values of the first names of a short text."""
+    whole = len(packed) // SPECIFIC_BYTES * SPECIFIC_BYTES
+    places = (high << 8 | low for high, low in zip(packed[:whole:3], packed[1:whole:3], strict=True))
+    values = dict(zip(places, packed[2:whole:3], strict=True))
+    return values, frozenset(values.pop(key) for key in range(LEADS) if key in values)

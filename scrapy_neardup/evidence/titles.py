@@ -10,10 +10,12 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from xxhash import xxh32_intdigest
 
 from scrapy_neardup.evidence.number_words import MONTHS, WEEKDAYS
+from scrapy_neardup.records.packing import split
 
 TERM_BYTES = 2  # of a term of a title, see evidence.titles
 LIKE_TITLES = 1 / 3  # two documents with one article number are one article if their titles have this overlap or more
@@ -214,10 +216,11 @@ def title_overlap(a: bytes, b: bytes) -> float:
 
     The terms are packed as ``evidence.titles`` packs them.
     """
-    terms_a, terms_b = _parts(a, TERM_BYTES), _parts(b, TERM_BYTES)
+    terms_a, terms_b = _parts(a), _parts(b)
     shorter = min(len(terms_a), len(terms_b))
     return len(terms_a & terms_b) / shorter if shorter else 1.0
 
 
-def _parts(packed: bytes, size: int) -> set[bytes]:
-    return {packed[at : at + size] for at in range(0, len(packed), size)}
+@lru_cache(256)  # a new document is compared with several candidates
+def _parts(packed: bytes) -> frozenset[bytes]:
+    return frozenset(split(packed, TERM_BYTES))
