@@ -169,9 +169,10 @@ def passes(
         done = subprocess.run(command, cwd=folder, env=given, capture_output=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
         return if_late
-    if done.returncode not in (0, 1, 2, 5):  # 2: a file cannot even be imported; 5: no quick test
-        raise SystemExit(f"pytest cannot run {' '.join(arguments)}: {done.stdout.decode()}{done.stderr.decode()}")
-    return done.returncode in (0, 5)
+    told = f"{done.stdout.decode()}{done.stderr.decode()}"
+    if done.returncode not in (0, 1, 2, 5) and "ERROR collecting" not in told:
+        raise SystemExit(f"pytest cannot run {' '.join(arguments)}: {told}")
+    return done.returncode in (0, 5)  # 5: all of these tests are slow ones
 
 
 def copy_project(folder: Path) -> None:

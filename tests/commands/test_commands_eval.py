@@ -133,20 +133,6 @@ def test_eval_says_what_is_wrong(neardup: Neardup, gold: Path, arguments: list[s
     assert "Traceback" not in done.stderr
 
 
-def test_a_background_that_contains_the_labelled_documents_does_not_count_against_them(
-    neardup: Neardup, gold: Path, tmp_path: Path
-) -> None:
-    rows = [json.loads(line) for line in gold.read_text().splitlines()]
-    background = str(write(tmp_path / "background.jsonl", [*rows, {"id": "other", "text": story(50)}]))
-    done = neardup("eval", str(gold), "--label", "merged", "--background", background, "--seeds", "1", "--json")
-    found = json.loads(done.stdout)
-    assert (found["background"], found["left_out_of_background"]) == (1, 13)
-    assert found["presets"]["news"]["labels"]["merged"]["online"]["precision"] == 1
-    said = " ".join(done.stderr.split())
-    assert f"{background}:1: this document of --background is labelled too" in said
-    assert "Documents left out: 13" in said
-
-
 @pytest.mark.slow
 def test_tune_trades_recall_for_the_precision_wanted(neardup: Neardup, tmp_path: Path) -> None:
     # Pairs of copies, and a pair that shares a half of its words: no copy, say the labels.

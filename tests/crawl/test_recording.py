@@ -73,32 +73,6 @@ def test_a_file_of_json_lines_is_not_packed_and_runs_are_appended(project: Proje
     assert (project.folder / "packed").read_bytes()[:2] == b"\x1f\x8b"
 
 
-def test_each_document_is_on_the_disk_once_it_is_judged(project: Project, site: NewsSite) -> None:
-    """A crawl that is killed leaves a record of what it has judged so far."""
-    spider = ITEM_A_PAGE + KILLED
-    urls = [site.publish("/", page(article("wire")))]
-    project.prepare(spider, NOTED)
-    process = project.start("crawl", "news", "-a", f"urls={urls[0]}")
-    process.communicate(timeout=60)
-    done = project.run("neardup", "replay", RECORDED, "--json")
-    assert json.loads(done.stdout.splitlines()[-1])["verdicts"] == {"original": 1}
-    assert "cannot be read further" in done.stdout
-    assert done.returncode == 1
-
-
-KILLED = """
-    @classmethod
-    def from_crawler(cls, crawler, *args, **kwargs):
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        crawler.signals.connect(spider.die, scrapy.signals.item_scraped)
-        return spider
-
-    def die(self):
-        import os, signal
-        os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
 def test_a_record_that_cannot_be_written_costs_no_item(project: Project, site: NewsSite) -> None:
     urls = [site.publish(f"/{name}", page(article(name))) for name in range(2)]
     settings: dict[str, Any] = {**NOTED, "NEARDUP_RECORD": "/dev/full"}

@@ -16,7 +16,6 @@ from joins import join, joined
 from redis import Redis
 
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.purging import Selection
 
 
 @pytest.mark.every_store
@@ -85,25 +84,6 @@ async def test_an_idle_sqlite_namespace_vanishes(
             assert sql.execute("SELECT count(*) FROM entries WHERE key NOT IN (SELECT id FROM keys)").fetchone()[0] == 0
 
     assert kept == [True, False]
-
-
-async def test_many_dead_entries_are_freed_some_at_a_time(
-    open_index: OpenIndex, sqlite_file: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scrapy_neardup.index.sqlite.store._MOST_FREED", 20)
-    index = await open_index(sqlite_url)
-    await check(index, Article())
-    await index.purge(Selection())
-
-    left = []
-    with closing(sqlite3.connect(sqlite_file)) as sql:
-        for _ in range(6):
-            left.append(sql.execute("SELECT count(*) FROM entries").fetchone()[0])
-            await index.confirm([("", "none")])
-
-    assert left == [max(0, left[0] - 20 * n) for n in range(6)]
-    assert left[0] > 40
-    assert (await index.summary()).documents == 0
 
 
 async def test_many_copies_keep_the_cost_of_a_redis_key_bounded(

@@ -9,7 +9,7 @@ import pytest
 from conftest import OpenIndex
 from documents import MINUTE, WIRE, Article, check, estimate
 
-from scrapy_neardup.evidence.minima import containment, share_of_larger
+from scrapy_neardup.evidence.minima import containment
 from scrapy_neardup.index import Index, Policy, Scope
 
 pytestmark = pytest.mark.in_memory
@@ -40,18 +40,6 @@ async def test_thresholds_are_reached_at_their_very_value(
     match = await check(index, Article("other", like="wire", equal=equal))
 
     assert ("none" if match is None else "related" if match.related else "copy") == answer
-
-
-async def test_an_excerpt_is_no_copy_by_the_share_of_the_larger(open_index: OpenIndex, store_url: str) -> None:
-    index = await open_index(store_url, Policy(measure="larger", threshold=0.5, related_threshold=0.5))
-    await check(index, Article(size=300))
-    excerpt = Article("excerpt", like="wire", equal=40, size=140)
-
-    assert share_of_larger(estimate(40), 300, 140) < 0.5 < _at(40, 300, 140)
-    assert await check(index, excerpt) is None
-    again = await check(index, excerpt.copy())
-    assert again is not None
-    assert again.original == excerpt.id
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from conftest import OpenIndex
 from documents import Article, check
-from joins import joined
 from news_site import article as text
 from stored import silence
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Join, Match, Member
-from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.document import Match
+from scrapy_neardup.exceptions import StoreUnavailable
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index import runs as rules
 from scrapy_neardup.settings import NearDupSettings
@@ -132,31 +129,6 @@ async def test_a_copy_that_is_kept_does_not_follow_its_match(open_index: OpenInd
 # The answer again, and stories.
 
 
-async def test_a_page_that_is_registered_again_rejoins_its_story_and_counts_once(index: Index) -> None:
-    await begin(index, FIRST, SECOND, THIRD)
-    await check_as(index, FIRST, PAGE)
-    copied = await check_as(index, FIRST, COPY)
-    assert copied is not None
-    before = await joined(index, _join(PAGE, COPY, copied))
-    await end(index, FIRST)
-
-    stories = []
-    for article in (PAGE.copy(), COPY.copy()):
-        match = await check_as(index, SECOND, article)
-        assert match is not None
-        assert match.story == PAGE.id
-        stories.append(await joined(index, _join(PAGE, article, match)))
-
-    assert (before.items, len(before.sources)) == (2, 2)
-    assert [(story.items, len(story.sources)) for story in stories] == [(2, 2)] * 2
-    assert [story.joined for story in stories] == [3, 4]
-
-
-def _join(first: Article, article: Article, match: Match) -> Join:
-    members = [Member(each.id, each.url, each.title, each.source, each.source, "original") for each in (first, article)]
-    return Join(*members, counted=not match.is_seen or not match.same_url, registered_before=match.registered_before)
-
-
 # Several at once.
 
 
@@ -187,24 +159,6 @@ def _detector(store: str, namespace: str) -> NearDupDetector:
     return NearDupDetector(settings, delivers_later=True)
 
 
-async def test_checks_that_open_the_store_together_are_of_one_run(tmp_path: Path) -> None:
-    blocked = tmp_path / "blocked"
-    blocked.write_text("no folder")
-    detector = _detector(f"sqlite:///{blocked}/window.sqlite", "late")
-    with pytest.raises(StoreError):
-        await detector.open()
-    blocked.unlink()
-    detector.breaker.succeeded()
-    await detector.prepare()
-
-    verdicts = await asyncio.gather(*(detector.check(detector.document(text(n))) for n in range(8)))
-    heartbeats = [task for task in asyncio.all_tasks() if "_beat_on" in repr(task)]
-    await detector.close()
-
-    assert {verdict.status for verdict in verdicts} == {"original"}
-    assert len(heartbeats) == 1
-
-
 async def test_what_is_dropped_is_delivered_with_its_match_or_at_once(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/window.sqlite"
     first, second, third = (_detector(store, "copies") for _ in range(3))
@@ -224,27 +178,6 @@ async def test_what_is_dropped_is_delivered_with_its_match_or_at_once(tmp_path: 
     await third.close()
 
     assert [(verdict.kind, verdict.match) for verdict in again] == [("revisit", copy.id) for copy in copies]
-
-
-async def test_what_could_not_be_taken_back_is_taken_back_later(tmp_path: Path) -> None:
-    detector = _detector(f"sqlite:///{tmp_path}/window.sqlite", "busy")
-    await detector.open()
-    document = detector.document(text("a"), url="https://a.example/a")
-    await detector.check(document)
-    assert detector.delivery is not None
-    with closing(sqlite3.connect(tmp_path / "window.sqlite", isolation_level=None)) as other:
-        detector.index.store._file.timeout = 0.1  # type: ignore[attr-defined]
-        other.execute("BEGIN IMMEDIATE")
-        await detector.delivery.withdraw([document.id])
-        other.execute("ROLLBACK")
-    detector.index.store._file.timeout = 5  # type: ignore[attr-defined]
-    detector.breaker.succeeded()
-    await detector.delivery.report()
-
-    verdict = await detector.check(detector.document(text("a"), url="https://b.example/b"))
-    await detector.close()
-
-    assert verdict.status == "original"
 
 
 def test_a_link_in_place_of_the_folder_of_locks_is_not_followed(tmp_path: Path) -> None:

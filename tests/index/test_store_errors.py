@@ -39,21 +39,6 @@ async def test_a_file_that_is_no_sqlite_file_is_named(open_index: OpenIndex, tmp
         await open_index(f"sqlite:///{file}")
 
 
-@pytest.mark.parametrize("kept", [100, 4096, 10_000])
-async def test_a_truncated_file_is_named(open_index: OpenIndex, tmp_path: Path, kept: int) -> None:
-    file = tmp_path / "window.sqlite"
-    index = await open_index(f"sqlite:///{file}")
-    await asyncio.gather(*(check(index, Article(f"story {number}")) for number in range(100)))
-    await index.close()
-    file.write_bytes(file.read_bytes()[:kept])
-
-    async def use() -> None:
-        await check(await open_index(f"sqlite:///{file}"), Article())
-
-    with pytest.raises(StoreError, match=r"window\.sqlite"):
-        await use()
-
-
 async def test_a_file_locked_for_longer_than_the_timeout_is_unavailable(open_index: OpenIndex, tmp_path: Path) -> None:
     file = tmp_path / "window.sqlite"
     index = await open_index(f"sqlite:///{file}", timeout=0.1)

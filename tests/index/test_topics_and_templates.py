@@ -280,14 +280,3 @@ async def test_a_template_never_hides_the_page_itself_or_its_very_text(index: In
 
     assert await check(index, Article("changed", url=WIRE, specifics=specifics("CD", "456"))) is not None
     assert await check(index, Article(specifics=specifics("CD", "456"))) is not None
-
-
-async def test_texts_too_short_match_by_exact_text_alone(index: Index) -> None:
-    await check(index, Article("Watch the video", short=True))
-
-    same = await check(index, Article("Watch the video", short=True))
-    other = await check(index, Article("Watch the pictures", short=True))
-
-    assert same is not None
-    assert (same.same_text, same.similarity) == (True, 1.0)
-    assert other is None

@@ -7,7 +7,6 @@ import contextlib
 import json
 import logging
 import resource
-import stat
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -130,21 +129,6 @@ async def test_a_damaged_or_foreign_file_silences_nobody(
     assert receiver.ids == ["story-0", "story-1"]
     assert sorted(files(tmp_path)) == ["0000.json.unreadable", "1111.json", "notes.txt"]
     assert caplog.text.count("holds no event") == 1
-
-
-async def test_events_are_files_of_their_owner_alone(tmp_path: Path) -> None:
-    async def away(each: dict[str, Any]) -> None:
-        raise ConnectionError
-
-    folder = tmp_path / "outbox"
-    outbox = Outbox("webhook", folder, away)
-    await outbox.open()
-    outbox.put(report(1))
-    await outbox.close()
-
-    (path,) = folder.iterdir()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("limits", [{"most_events": 20}, {"most_bytes": 3000}])
@@ -324,26 +308,3 @@ async def test_the_url_of_a_webhook_is_no_part_of_logs_or_errors(
     assert "takes no events" in caplog.text
     assert "sEcReT" not in caplog.text
     assert "anna" not in caplog.text
-
-
-async def test_what_failed_while_the_receiver_was_away_goes_out_when_it_is_back(tmp_path: Path) -> None:
-    """One event that gets through calls all others, whatever their pauses."""
-    sent: list[str] = []
-    tries = []
-
-    async def deliver(each: dict[str, Any]) -> None:
-        tries.append(each["id"])
-        if len(tries) <= 4:
-            raise ConnectionError
-        sent.append(each["id"])
-
-    outbox = Outbox("webhook", tmp_path, deliver, pauses=(0.01, 3600))
-    outbox._pause = lambda failures: 3600 if failures == 1 and len(tries) < 3 else 0.01  # type: ignore[method-assign]
-    await outbox.open()
-    for number in range(30):
-        outbox.put(report(number))
-
-    await until(lambda: len(sent) == 30)
-
-    assert len(tries) == 34
-    await outbox.close()

@@ -10,18 +10,16 @@ import sys
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
 
 import pytest
 from news_site import NewsSite, article, page
 from projects import HAS_REACTORLESS, Project
-from receivers import Receiver, deliver, files, report
+from receivers import Receiver, deliver, report
 from redis import Redis
 from scrapy_processes import neardup
 
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.outbox import Outbox
 from scrapy_neardup.stories.outbox_files import OutboxFiles
 from scrapy_neardup.stories.stream import stream_of
 from scrapy_neardup.stories.webhook import SIGNATURE, Webhook
@@ -34,11 +32,6 @@ async def hook(receiver: Receiver) -> AsyncIterator[Webhook]:
     webhook = Webhook(receiver.url, "secret")
     yield webhook
     await webhook.close()
-
-
-def unreachable() -> str:
-    with Receiver() as gone:
-        return gone.url
 
 
 # The webhook
@@ -73,43 +66,6 @@ async def test_a_password_comes_from_the_url_and_never_from_a_netrc(
 
 
 # The outbox
-
-
-async def test_what_cannot_be_delivered_waits_for_the_next_process(tmp_path: Path, receiver: Receiver) -> None:
-    away = Webhook(unreachable())
-    outbox = Outbox("webhook", tmp_path, away.deliver)
-    await outbox.open()
-    for number in range(3):
-        outbox.put(report(number))
-    await outbox.close()
-    await away.close()
-    assert len([name for name in files(tmp_path) if name.endswith(".json")]) == 3
-
-    back = Webhook(receiver.url)
-    outbox = Outbox("webhook", tmp_path, back.deliver)
-    await outbox.open()
-    outbox.put(report(3))
-    await outbox.close()
-    await back.close()
-
-    assert receiver.ids == [f"story-{number}" for number in range(4)]
-    assert files(tmp_path) == []
-
-
-async def test_an_unwritable_folder_still_delivers(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    sent: list[str] = []
-
-    async def deliver(each: dict[str, Any]) -> None:
-        sent.append(each["id"])
-
-    (tmp_path / "file").write_text("")
-    outbox = Outbox("webhook", tmp_path / "file", deliver)
-    await outbox.open()
-    outbox.put(report(1))
-    await outbox.close()
-
-    assert sent == ["story-1"]
-    assert "cannot be stored" in caplog.text
 
 
 # The stream

@@ -61,24 +61,6 @@ async def _run(documents: Sequence[tuple[str, str]], span: float) -> tuple[list[
     return verdicts, detector.take_events()
 
 
-async def test_unrelated_documents_make_no_story() -> None:
-    """Of one language, by sources that close each text with words of their own, which some share."""
-    language, draw = _Language(), random.Random(6)
-    closing = [language.line(random.Random(f"closing {source // 4}")) for source in range(_SOURCES)]
-    documents = []
-    for _ in range(DOCUMENTS):
-        source = draw.randrange(_SOURCES)
-        lines = [language.line(draw) for _ in range(draw.randint(3, 6))]
-        documents.append((f"s{source}", "\n".join([*lines, closing[source]])))
-
-    verdicts, events = await _run(documents, DAY)
-
-    sizes = Counter(verdict.story for verdict in verdicts if verdict.story)
-    assert sum(sizes.values()) == DOCUMENTS
-    assert max(sizes.values()) <= HANDFUL
-    assert events == []
-
-
 async def test_unrelated_documents_about_common_names_make_no_story() -> None:
     """Each text has six to twelve names: a few are in every tenth text, most in few. The more texts, the more names."""
     language, draw = _Language(), random.Random(8)

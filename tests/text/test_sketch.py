@@ -237,20 +237,6 @@ def test_signatures_are_those_of_datasketch(datasketch: ModuleType, hashes: list
     assert made[0].tolist() == theirs.hashvalues.tolist()
 
 
-@pytest.mark.parametrize("size", [1, 5, 18, 60, 200, 1000])
-def test_sets_of_any_size_agree_as_often_as_they_resemble_each_other(size: int) -> None:
-    shared = size * 2 // 3 or 1
-    jaccard = shared / (2 * size - shared)
-    estimates = []
-    for seed in range(60):
-        drawn = np.random.default_rng(seed).choice(1 << 20, 2 * size, replace=False)
-        numbers = drawn.astype(np.uint32) * np.uint32(4093)
-        a, b = numbers[:size], np.concatenate([numbers[:shared], numbers[size : 2 * size - shared]])
-        estimates.append(resemblance(sign(a, 256), sign(b, 256)))
-
-    assert abs(np.mean(estimates) - jaccard) <= 4 * math.sqrt(jaccard * (1 - jaccard) / min(size, 256) / 60) + 0.003
-
-
 # Tokens. One expression says what they are; the arrays must say the same of every text.
 
 _UNSPACED = (

@@ -60,21 +60,6 @@ async def test_every_key_expires_and_is_of_the_namespace(fleet: Fleet, namespace
     client.close()
 
 
-async def test_what_left_the_window_is_freed_however_many_hours_come_at_once(
-    redis_server: RedisServer, namespace: str
-) -> None:
-    detector = NearDupDetector(NearDupSettings(store=redis_server.url, namespace=namespace))
-    await detector.open()
-    hours = range(60)
-    documents = [detector.document(f"{TEXT} {hour}" * 2, seen_at=NOW + 3600 * hour) for hour in hours]
-    await detector.check_in_order(documents)
-    await detector.close()
-
-    names = [name.decode() for name in open_client(redis_server.url).scan_iter(f"{{neardup:{namespace}:*:records:*")]
-    kept = {int(name.rpartition(":")[2]) - NOW // 3600 for name in names}
-    assert kept == set(range(34, 60))  # two documents agree on what is over
-
-
 async def _most_connections(server: RedisServer, work: asyncio.Future[Any]) -> int:
     """Return how many connections of the name ``crawler`` a server has at most while work goes on."""
     seen = []

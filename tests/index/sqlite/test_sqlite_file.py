@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +19,7 @@ from scrapy_neardup.document import Claim, Join, Member, Verdict
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.purging import Selection
-from scrapy_neardup.index.sqlite.file import APPLICATION, VERSION, SQLiteFile
-from scrapy_neardup.index.sqlite.store import SQLiteStore
+from scrapy_neardup.index.sqlite.file import APPLICATION
 from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counted
 
 SOURCE = digest("wire.example", 4)
@@ -35,29 +34,6 @@ def file(tmp_path: Path) -> Path:
 def sql(file: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         yield connection
-
-
-def test_a_file_that_another_process_is_making_is_one_of_ours(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    connect = sqlite3.connect
-
-    class Interrupted(sqlite3.Connection):
-        """Lets another connection make the tables between the two numbers that tell whose file it is."""
-
-        def execute(self, sql: str, *values: object) -> sqlite3.Cursor:  # type: ignore[override]
-            if sql == "PRAGMA user_version":
-                monkeypatch.setattr(sqlite3, "connect", connect)
-                other = SQLiteFile(str(file), timeout=0.1)
-                with suppress(StoreError, sqlite3.OperationalError):  # the first one may hold the file meanwhile
-                    other.connect()
-                other.disconnect()
-            return super().execute(sql, *values)
-
-    monkeypatch.setattr(sqlite3, "connect", lambda *path, **options: connect(*path, **options, factory=Interrupted))
-    first = SQLiteFile(str(file), timeout=5)
-    first.connect()
-    first.disconnect()
-    with closing(connect(file)) as sql:
-        assert sql.execute("PRAGMA user_version").fetchone() == (VERSION,)
 
 
 def _content(file: Path) -> bytes:
@@ -168,27 +144,6 @@ async def test_who_looks_waits_for_no_writer(open_index: OpenIndex, file: Path, 
     sql.execute("ROLLBACK")
 
     assert (len(found), summary.documents, stories, len(members), would_go) == (2, 2, [], 2, 2)
-
-
-async def test_a_purge_lets_others_write_in_between(
-    open_index: OpenIndex, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scrapy_neardup.index.index._PURGED_AT_ONCE", 10)
-    index = await open_index(f"sqlite:///{file}")
-    for number in range(30):
-        await check(index, Article(f"story {number}", source="wire.example", short=True))
-    statements: list[str] = []
-    store = index.store
-    assert isinstance(store, SQLiteStore)
-    await store._in_thread(lambda: store._file.connection.set_trace_callback(statements.append))
-
-    assert await index.purge(Selection(source="wire.example", source_hash=SOURCE)) == 30
-
-    held, most = 0, 0
-    for statement in statements:
-        held = 0 if statement.startswith("BEGIN") else held + statement.startswith("DELETE FROM entries")
-        most = max(most, held)
-    assert most == 10
 
 
 # Files that may only be read
