@@ -215,15 +215,6 @@ def test_hourly_crawls_share_a_window(project: Project, site: NewsSite) -> None:
     assert told["abridged"] == ["checked duplicate news False", f"found abridged news {first['wire']}", "dropped"]
 
 
-def test_a_page_is_known_by_its_canonical_url(project: Project, site: NewsSite) -> None:
-    """The same page at another url, and with another text: an update of itself, not a story of its own."""
-    urls = [
-        site.publish(path, page(article(path)).replace("<head>", '<head><link rel="canonical" href="/story?id=1">'))
-        for path in ("/story/print", "/story/full")
-    ]
-    assert project.crawl(ITEM_A_PAGE, urls=urls, CONCURRENT_REQUESTS=1).statuses == {"original": 1, "update": 1}
-
-
 def test_fields_rename_the_tags(project: Project, site: NewsSite) -> None:
     fields = {"neardup_status": "verdict", "neardup_original": "copy_of"}
     crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_FIELDS=fields)

@@ -176,17 +176,6 @@ async def test_an_article_that_changes_its_slug_is_an_update_or_a_revisit(detect
     assert (changed.status, changed.original_url) == ("update", first)
 
 
-async def test_a_translation_under_the_same_number_is_related(detector: NearDupDetector) -> None:
-    await judge(detector, "en/quake-1234567.html", "Quake shakes Skerrow", QUAKE.format(dead=4))
-
-    german = (
-        "Ein Erdbeben hat am Montagabend die Insel Skerrow erschüttert und war bis zum Festland zu spüren gewesen. "
-    )
-    verdict = await judge(detector, "de/erdbeben-1234567.html", "Beben auf der Insel", german * 2, language="de")
-
-    assert (verdict.status, verdict.kind, verdict.would_drop) == ("related", "translation", False)
-
-
 async def test_a_figure_that_changed_is_an_update_under_a_new_headline_too(detector: NearDupDetector) -> None:
     await judge(detector, "a", "Quake on Skerrow kills 4", QUAKE.format(dead=4))
 
@@ -194,22 +183,3 @@ async def test_a_figure_that_changed_is_an_update_under_a_new_headline_too(detec
 
     assert (verdict.status, verdict.would_drop) == ("update", False)
     assert any("4 -> 12" in change for change in verdict.changes)
-
-
-async def test_parts_of_a_series_are_no_copies(detector: NearDupDetector) -> None:
-    intro = (
-        "In our series on the harbours of the north we visit a town every week and talk to the people who live there. "
-    )
-    part = (
-        "The {0} of {1} were {2} before the {3} came and took the {0} to {4} for good, says the harbour master there. "
-    )
-    towns = [("ships", "Skerrow", "poor", "railway", "Vallo"), ("mills", "Brackwater", "rich", "fever", "Halden")]
-    texts = [intro + part.format(*town) for town in towns]
-
-    first, second = [
-        await judge(detector, f"series/{n}", f"Harbours of the north: {town[1]}", text * 2)
-        for n, (town, text) in enumerate(zip(towns, texts, strict=True))
-    ]
-
-    assert first.status == "original"
-    assert second.status in ("original", "related")

@@ -37,14 +37,6 @@ async def publish_three(room: Newsroom) -> list[str | None]:
     return [verdict.story for verdict in verdicts]
 
 
-async def test_stories_that_turn_out_to_be_one_have_one_final_story(newsroom: Newsroom) -> None:
-    budget, strike, both = await publish_three(newsroom)
-    assert budget != strike
-    assert both in (budget, strike)
-    moved = {budget, strike} - {both}
-    assert await newsroom.detector.final_stories() == {moved.pop(): both}
-
-
 async def test_a_store_that_is_gone_leaves_what_this_process_knows(
     redis_server: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:

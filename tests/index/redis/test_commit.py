@@ -1,43 +1,70 @@
-"""A check reads, decides and commits: what others register between the first and the last step is not overlooked."""
+"""Whoever reads, decides and commits overlooks nothing that others do meanwhile, and nothing is counted twice."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
 
+import numpy as np
 import pytest
 from conftest import OpenIndex
-from documents import HOUR, Article, check
+from documents import HOUR, MINUTE, Article, check
+from joins import FIRST, beginning, join, joined, joining
+from redis import Redis
 
-from scrapy_neardup.document import Match
+from scrapy_neardup.contracts import KnownBoilerplate
+from scrapy_neardup.document import Claim, Extent, Match
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import RedisClient, RedisStore
 from scrapy_neardup.index.store import Call, Commit
+from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counted, unpack_sum
 
-Meanwhile = Callable[[], Awaitable[object]]
+OTHER = beginning("other", 20)
+Step = Callable[[], Awaitable[object]]
 
 
-def interrupt(index: Index, monkeypatch: pytest.MonkeyPatch, *steps: Meanwhile) -> list[object]:
-    """Before each of the next commits of this index, take a step. Return the answers of all commits."""
-    client = client_of(index)
-    left, answers, run = list(steps), list[object](), client.run
+class Interruptions:
+    """Lets somebody else in before each of the first commits of an index, or loses the answers of its commits."""
 
-    async def run_later(calls: Sequence[Call | Commit]) -> list[object]:
+    def __init__(self, client: RedisClient, steps: Sequence[Step], loses_answers: int) -> None:
+        self.steps, self.lost = list(steps), loses_answers
+        self.answers: list[object] = []  # of commits
+        self._run = client.run
+
+    @property
+    def written(self) -> list[bool]:
+        return [answer == 1 for answer in self.answers]
+
+    async def run(self, calls: Sequence[Call | Commit]) -> list[object]:
         commits = [number for number, call in enumerate(calls) if isinstance(call, Commit)]
-        if commits and left:
-            await left.pop(0)()
-        found = await run(calls)
-        answers.extend(found[number] for number in commits)
-        return found
+        if commits and self.steps:
+            await self.steps.pop(0)()
+        answers = await self._run(calls)
+        if commits and self.lost:  # as redis-py, which sends a command again if the connection broke before the answer
+            self.lost -= 1
+            answers = await self._run(calls)
+        self.answers += [answers[number] for number in commits]
+        return answers
 
-    monkeypatch.setattr(client, "run", run_later)
-    return answers
+
+class Interrupt(Protocol):
+    def __call__(self, index: Index, *steps: Step, loses_answers: int = 0) -> Interruptions: ...
 
 
-def client_of(index: Index) -> RedisClient:
-    assert isinstance(index.store, RedisStore)
-    assert index.store.client is not None
-    return index.store.client
+@pytest.fixture
+def interrupt(monkeypatch: pytest.MonkeyPatch) -> Interrupt:
+    """Interrupts the commits of an index, and of no other."""
+    monkeypatch.setattr("scrapy_neardup.index.store._PAUSE", 0.0)
+
+    def start(index: Index, *steps: Step, loses_answers: int = 0) -> Interruptions:
+        assert isinstance(index.store, RedisStore)
+        assert index.store.client is not None
+        made = Interruptions(index.store.client, steps, loses_answers)
+        monkeypatch.setattr(index.store.client, "run", made.run)
+        return made
+
+    return start
 
 
 async def together(index: Index, *articles: Article) -> list[Match | None]:
@@ -46,44 +73,44 @@ async def together(index: Index, *articles: Article) -> list[Match | None]:
 
 @pytest.mark.parametrize("hours", [0, 20])
 async def test_a_copy_that_others_register_before_the_commit_is_seen(
-    open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch, hours: int
+    open_index: OpenIndex, redis_url: str, interrupt: Interrupt, hours: int
 ) -> None:
     ours, theirs = [await open_index(redis_url) for _ in range(2)]
     first = Article(at=HOUR)
-    answers = interrupt(ours, monkeypatch, lambda: check(theirs, first))
+    interruptions = interrupt(ours, lambda: check(theirs, first))
 
     match = await check(ours, first.copy(at=HOUR + hours * HOUR))
 
     assert match is not None
     assert match.original == first.id
-    assert answers == [0, 1]
+    assert interruptions.written == [False, True]
 
 
 async def test_others_without_a_common_key_stop_nobody(
-    open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    open_index: OpenIndex, redis_url: str, interrupt: Interrupt
 ) -> None:
     ours, theirs = [await open_index(redis_url) for _ in range(2)]
     await together(ours, Article("known"))
     await together(theirs, Article("to them too"))
-    answers = interrupt(ours, monkeypatch, lambda: check(theirs, Article("another")))
+    interruptions = interrupt(ours, lambda: check(theirs, Article("another")))
 
     assert await check(ours, Article()) is None
-    assert answers == [1]
+    assert interruptions.written == [True]
 
 
 async def test_each_of_several_documents_sees_what_others_register(
-    open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    open_index: OpenIndex, redis_url: str, interrupt: Interrupt
 ) -> None:
     """The first of them has no key in common with the other's document, and is registered; the second has."""
     ours, theirs = [await open_index(redis_url) for _ in range(2)]
     await together(ours, Article("known"))
     copied = Article("copied")
-    answers = interrupt(ours, monkeypatch, lambda: check(theirs, copied))
+    interruptions = interrupt(ours, lambda: check(theirs, copied))
 
     found = await together(ours, Article("a"), Article("b"), copied.copy(), Article("c"), copied.copy())
 
     assert [match and match.original for match in found] == [None, None, copied.id, None, copied.id]
-    assert answers == [1, 1, 0, 1, 0, 1, 1]
+    assert interruptions.answers == [1, 1, 0, 1, 0, 1, 1]
 
 
 async def test_many_checks_whose_commits_always_come_too_late_are_tried_in_smaller_groups(
@@ -92,7 +119,9 @@ async def test_many_checks_whose_commits_always_come_too_late_are_tried_in_small
     """Somebody registers another copy each time that more than two of them are under way."""
     ours, theirs = [await open_index(redis_url) for _ in range(2)]
     copied, copies = Article("copied"), 0
-    client = client_of(ours)
+    assert isinstance(ours.store, RedisStore)
+    client = ours.store.client
+    assert client is not None
     run = client.run
 
     async def run_late(calls: Sequence[Call | Commit]) -> list[object]:
@@ -112,17 +141,10 @@ async def test_many_checks_whose_commits_always_come_too_late_are_tried_in_small
 
 
 async def test_a_commit_whose_answer_was_lost_counts_once(
-    open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    open_index: OpenIndex, redis_url: str, interrupt: Interrupt
 ) -> None:
     index = await open_index(redis_url)
-    client = client_of(index)
-    run = client.run
-
-    async def run_twice(calls: Sequence[Call | Commit]) -> list[object]:
-        await run(calls)  # redis-py sends a command again if the connection broke before the answer
-        return await run(calls)
-
-    monkeypatch.setattr(client, "run", run_twice)
+    interrupt(index, loses_answers=99)
     first, copy = Article(), Article()
 
     assert await check(index, first) is None
@@ -133,14 +155,124 @@ async def test_a_commit_whose_answer_was_lost_counts_once(
 
 
 async def test_a_copy_of_a_document_that_has_to_be_tried_again_is_tried_again_too(
-    open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    open_index: OpenIndex, redis_url: str, interrupt: Interrupt
 ) -> None:
     ours, theirs = [await open_index(redis_url) for _ in range(2)]
     await together(ours, Article("known"))
     first, page = Article("copied"), Article("copied", url="https://a.example/1")
-    answers = interrupt(ours, monkeypatch, lambda: check(theirs, first))
+    interruptions = interrupt(ours, lambda: check(theirs, first))
 
     found = await together(ours, page, page, page.copy())
 
     assert [match and match.original for match in found] == [first.id] * 3
-    assert len({each for each in answers if each != 0}) == 1
+    assert len({each for each in interruptions.answers if each != 0}) == 1
+
+
+# Stories, runs, and what is learned
+
+
+@pytest.mark.parametrize("change", ["join", "claim", "unite", "vanish"])
+@pytest.mark.parametrize("step", ["join", "claim", "unite"])
+async def test_a_story_that_others_change_is_read_again(
+    open_index: OpenIndex, redis_url: str, redis_keys: Redis, step: str, change: str, interrupt: Interrupt
+) -> None:
+    other = await open_index(redis_url)
+    await joined(other, join("a", MINUTE, "a.example"))
+    await joined(other, joining(OTHER, "b", MINUTE, "b.example"))
+
+    async def changed() -> None:
+        if change == "join":
+            await joined(other, join("c", MINUTE, "c.example"))
+        elif change == "claim":
+            assert await other.claim(Claim(FIRST.id, "watch", extent=Extent(2, 2)))
+        elif change == "unite":
+            await other.unite(FIRST.id, beginning("third", 30))
+        else:
+            redis_keys.delete(f"{other.layout.prefix}:story:{FIRST.id}")
+
+    index = await open_index(redis_url)
+    interruptions = interrupt(index, changed)
+    gone = change == "vanish"
+    before = 3 if change in ("join", "unite") else 2
+    if step == "join":
+        story = await joined(index, join("d", MINUTE, "d.example"))
+        assert story.items == before + 1 - gone  # it begins with its first document again
+        titles = {each.title for each in await index.members(FIRST.id)}
+        assert titles >= ({"first", "c", "d"} if change == "join" else {"first", "d"})
+    elif step == "claim":
+        granted = await index.claim(Claim(FIRST.id, "watch", extent=Extent(2, 2), token="0" * 16))
+        assert (granted is None) == (change == "claim" or gone)
+        assert granted is None or len(granted.members) == before
+    else:
+        story = await index.unite(FIRST.id, OTHER)
+        assert story.items == before + 2 - (2 if gone else 0)
+        assert OTHER.id in story.united
+    assert interruptions.written == ([False] if step == "claim" and (change == "claim" or gone) else [False, True])
+    kept = await index.open_events()
+    assert [each.levels for each in kept] == (
+        [("watch",)] if change == "claim" or (step == "claim" and not gone) else []
+    )
+
+
+async def test_a_swap_whose_answer_was_lost_counts_once(
+    open_index: OpenIndex, redis_url: str, interrupt: Interrupt
+) -> None:
+    index = await open_index(redis_url)
+    interruptions = interrupt(index, loses_answers=99)
+    joins = [join(str(number), MINUTE, f"{number}.example") for number in range(5)]
+
+    stories = await asyncio.gather(*(joined(index, each) for each in joins))
+    united = await index.unite(FIRST.id, OTHER)
+    claim = Claim(FIRST.id, "breaking", extent=united.extent, token="0" * 16)
+    granted = await index.claim(claim)
+
+    assert [story.items for story in stories] == [2, 3, 4, 5, 6]
+    assert (united.items, united.joined) == (7, 7)
+    assert granted is not None
+    assert granted == await index.claim(claim)
+    assert interruptions.written == [False] * (len(joins) + 2)
+
+
+async def test_a_beat_and_a_delivery_are_repeated_if_others_change_what_they_read(
+    open_index: OpenIndex, redis_url: str, redis_keys: Redis, interrupt: Interrupt
+) -> None:
+    index, other = await open_index(redis_url), await open_index(redis_url)
+    index.run, other.run = 1, 2
+    await other.beat()
+    article = Article()
+    await check(index, article)
+
+    interruptions = interrupt(index, other.end_run)
+    await index.beat(alive=[2])
+    assert set(redis_keys.hgetall(f"{index.layout.prefix}:runs")) == {b"1"}, "the run that ended stays dead"
+    interruptions.steps.append(lambda: other.withdraw([article.id]))
+    await index.deliver([article.id])
+    assert await index.records() == [], "a record that was removed stays removed"
+    assert interruptions.written == [False, True, False]
+
+
+async def test_what_was_learned_and_counted_is_added_once_if_its_answer_was_lost(
+    open_index: OpenIndex, redis_url: str, interrupt: Interrupt
+) -> None:
+    index = await open_index(redis_url)
+    interrupt(index, loses_answers=99)
+    counted = pack_counted(3, np.bincount([7], minlength=SLOTS).astype(np.uint32))
+    learned = KnownBoilerplate((b"line",), (b"document",))
+
+    await index.count_verdicts(5, {"original": 2})
+
+    assert unpack_sum(await index.add_frequencies("x", counted))[0] == 3
+    assert unpack_sum(await index.add_frequencies("x", NOTHING))[0] == 3
+    assert await index.exchange_boilerplate({b"site": learned}) == {b"site": learned}
+    assert await index.verdict_counts(5, 5) == {5: {"original": 2}}
+
+
+async def test_grants_that_nobody_confirms_are_not_kept_without_end(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scrapy_neardup.index.stories.MOST_GRANTS", 1)
+    await joined(index, join("a", MINUTE, "a.example"))
+    for level, token in (("watch", "a"), ("breaking", "b")):
+        assert await index.claim(Claim(FIRST.id, level, token=token)) is not None  # type: ignore[arg-type]
+
+    assert [each.token for each in await index.take_over(0)] == ["a"]
