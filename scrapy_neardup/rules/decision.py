@@ -78,6 +78,8 @@ def decide(
     whole, is_update = len(scored), False
     page = None
     while (match := _best_that_counts(scored)) is not None:
+        if match.is_wall:  # the same text under the same title, here or elsewhere, is a copy
+            match = best(each for each in scored if _is_under_same_title(new, each)) or match
         page = _earlier_version(new, match, scored)
         compared = page or match
         try:
@@ -88,8 +90,6 @@ def decide(
     is_any_damaged = len(scored) < whole
     if match is None:
         return Decision(new, None, is_any_damaged)
-    if match.is_wall and (like := best(each for each in scored if _is_under_same_title(new, each))) is not None:
-        match = like  # the same text under the same title, here or elsewhere, is a copy
     if match.is_wall:
         return Decision(replace(new, candidate=match.key), to_match(match), is_any_damaged)
     if page is not None and page.must_stay:

@@ -105,11 +105,11 @@ def _changes(document: Document, fingerprint: Fingerprint, match: Match | None) 
     # Compare figures even if the bodies are equal: the figure may be in a headline that is left out of the body.
     if match.figures == fingerprint.figures or not (match.figures and fingerprint.figures):
         return ()
-    old = unpack_figures(match.figures)
-    if not changed_figures(old, unpack_figures(fingerprint.figures), are_copies=not match.related):
-        return ()
-    # Packed figures have no labels: labels are read from the text, and only if a figure changed.
-    return changed_figures(old, find_figures(document.text), are_copies=not match.related)
+    old, are_copies = unpack_figures(match.figures), not match.related
+    changes = changed_figures(old, unpack_figures(fingerprint.figures), are_copies=are_copies)
+    # Packed figures have no labels: labels are read from the text, and only if a figure changed. A figure of the title,
+    # which a preset may compare too, has none.
+    return changes and (changed_figures(old, find_figures(document.text), are_copies=are_copies) or changes)
 
 
 def _lead(text: str) -> str:

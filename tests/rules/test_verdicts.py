@@ -150,6 +150,33 @@ async def test_another_site_with_the_text_of_a_wall_makes_no_copy_of_it(newsroom
     assert (verdict.status, verdict.reason) == ("unchecked", "boilerplate")
 
 
+@pytest.mark.parametrize(
+    ("tolls", "status", "drops"), [((4, 12, 12), "update", False), ((12, 4, 12), "duplicate", True)]
+)
+async def test_a_copy_beside_a_wall_is_stored_as_it_is_judged(tolls: tuple[int, ...], status: str, drops: bool) -> None:
+    """The text of the wall, which ranks first, has another toll than the copy of another site."""
+    pages = ("other", "Fire destroys harbour"), ("paper", "Elections called early"), ("paper", "Fire destroys harbour")
+    async with opened(store="memory://", action="drop", delivers_later=True) as room:
+        for number, ((site, title), dead) in enumerate(zip(pages, tolls, strict=True)):
+            body = f"{text('wall', 200)}\nToll: {dead} dead"
+            document = room.detector.document(body, url=f"https://www.{site}.example/{number}", title=title)
+            verdict = await room.detector.check(document)
+        records = dict(await room.detector.index.records())
+
+    assert (verdict.status, verdict.would_drop) == (status, drops)
+    assert records[bytes.fromhex(document.id)].is_dropped == drops
+
+
+async def test_a_figure_of_a_title_that_a_preset_compares_makes_an_update() -> None:
+    async with opened(store="memory://", preset="nrc") as room:
+        for site, dead in (("paper", 4), ("other", 12)):
+            title, url = f"Ferry sinks: {dead} dead", f"https://www.{site}.example/1"
+            document = room.detector.document(text("fire", 200), url=url, title=title)
+            verdict = await room.detector.check(document)
+
+    assert (verdict.status, verdict.changes, verdict.would_drop) == ("update", ("figure: 4 -> 12",), False)
+
+
 async def test_a_text_that_holds_its_match_and_adds_a_block_is_extended(newsroom: Newsroom) -> None:
     await newsroom.publish("fire", "wire", 0, url=ELSEWHERE, text=text("fire", 300))
 
