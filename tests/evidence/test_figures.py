@@ -233,27 +233,10 @@ def test_damaged_bytes_raise_value_error(data: bytes) -> None:
         unpack_figures(data)
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "1",
-        "1 ",
-        "1,",
-        "1.1",
-        "1 000 ",
-        "+1 ",
-        "(1",
-        "one ",
-        "one hundred ",
-        "hundred ",
-        "1 am ",
-        "1 of ",
-        "a million ",
-        "www.",
-        "é",
-        *("四", "二万", "第二", "1.万", "二分之", "вісім тисяч ", "quatre vingt ", "zweitausend "),
-    ],
-)
+UNITS = "1 |1.1|1 000 |(1|one hundred |1 am |a million |é|二万|вісім тисяч |zweitausend "
+
+
+@pytest.mark.parametrize("unit", UNITS.split("|"))
 def test_of_a_megabyte_only_the_first_part_is_read(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     assert find_figures(text) == find_figures(text[:MAX_CHARACTERS])

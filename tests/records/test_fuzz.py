@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from damage import TARGETS, fuzz
+from long_form import tries
 
-CASES = 1000
+CASES = tries(1000)
 
 
 @pytest.mark.parametrize("target", TARGETS)
