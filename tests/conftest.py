@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import signal
 import uuid
@@ -13,6 +12,7 @@ import long_form  # noqa: F401 (registers the profile)
 import pytest
 from fleet import KINDS, Fleet
 from hypothesis import settings
+from json_lines import write_lines
 from news_site import NewsSite
 from newsdesk import Newsroom, opened
 from newsstand import JudgedSite, judged_site
@@ -262,7 +262,7 @@ def write_report(tmp_path: Path) -> Callable[..., Path]:
 
     def write(items: list[dict[str, Any]], **settings: Any) -> Path:
         feed, page = tmp_path / "items.jsonl", tmp_path / "report.html"
-        feed.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+        write_lines(feed, items)
         page.write_bytes(build_report(gather([feed], NearDupSettings(**settings))).html.encode("utf-8"))
         return page
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_lines import write_lines
 from news_site import NewsSite
 from scrapy_processes import run_scrapy
 
@@ -62,12 +63,7 @@ def gold(tmp_path: Path) -> Path:
                     "merged": "storm" if cluster == "gale" else cluster,
                 }
             )
-    return write(tmp_path / "gold.jsonl", rows)
-
-
-def write(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return write_lines(tmp_path / "gold.jsonl", rows)
 
 
 def test_eval_prints_a_table_of_every_protocol(neardup: Neardup, gold: Path) -> None:
@@ -96,7 +92,7 @@ def test_eval_for_machines(neardup: Neardup, gold: Path) -> None:
 
 def test_eval_counts_links_to_background(neardup: Neardup, gold: Path, tmp_path: Path) -> None:
     rows = [{"id": "copy", "text": edited(story(3), 5)}, *({"id": n, "text": story(50 + n)} for n in range(5))]
-    background = write(tmp_path / "background.jsonl", rows)
+    background = write_lines(tmp_path / "background.jsonl", rows)
     found = json.loads(
         neardup("eval", str(gold), "--label", "merged", "--background", str(background), "--json").stdout
     )
@@ -143,7 +139,7 @@ def test_tune_trades_recall_for_the_precision_wanted(neardup: Neardup, tmp_path:
         for name, each in texts.items()
         for n, text in enumerate(each)
     ]
-    path = str(write(tmp_path / "halves.jsonl", rows))
+    path = str(write_lines(tmp_path / "halves.jsonl", rows))
     low = json.loads(neardup("tune", path, "--from", "0.3", "--to", "0.3", "--json").stdout)
     assert low["suggested"]["online"]["precision"] == 0.5
     high = json.loads(neardup("tune", path, "--from", "0.3", "--precision", "0.99", "--json").stdout)

@@ -9,15 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_lines import write_lines
 from newsdesk import text
 from other_words import report
 from scrapy_processes import run_scrapy
 
 Neardup = Callable[..., str]
-
-
-def write(path: Path, rows: list[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def names(seed: object, count: int) -> str:
@@ -42,9 +39,9 @@ def test_stories_are_scored_among_the_background(neardup: Neardup, tmp_path: Pat
         for number in range(count):
             row = {"id": f"{event}{number}", "text": report(names(event, 6), (event, number))}
             rows.append({**row, "cluster": event or "other", "all": "one"})
-    write(tmp_path / "gold.jsonl", rows)
+    write_lines(tmp_path / "gold.jsonl", rows)
     rows = [{"id": n, "text": report(names("de-AT", 6), n)} for n in range(3)]
-    write(tmp_path / "background.jsonl", [*rows, *({"id": 9 + n, "text": text(("other", n))} for n in range(9))])
+    write_lines(tmp_path / "background.jsonl", [*rows, *({"id": 9 + n, "text": text(("other", n))} for n in range(9))])
 
     def rates(label: str, *more: str) -> dict[str, Any]:
         printed = neardup("eval", "gold.jsonl", "--label", label, "--seeds", "2", "--json", *more)
@@ -67,9 +64,9 @@ def test_the_final_stories_count(neardup: Neardup, tmp_path: Path) -> None:
         shared, one, other = names((event, "shared"), 4), names((event, 1), 4), names((event, 2), 4)
         for number, words in enumerate((f"{shared} {one}", f"{shared} {other}", f"{shared} {one} {other}"[:-9])):
             rows.append({"id": f"{event}-{number}", "text": report(words, (event, number)), "cluster": event})
-    write(tmp_path / "gold.jsonl", rows)
+    write_lines(tmp_path / "gold.jsonl", rows)
     # Documents that are judged together know their final stories, so there must be many.
-    write(tmp_path / "background.jsonl", [{"id": n, "text": text(("other", n))} for n in range(350)])
+    write_lines(tmp_path / "background.jsonl", [{"id": n, "text": text(("other", n))} for n in range(350)])
     found = neardup("eval", "gold.jsonl", "--background", "background.jsonl", "--seeds", "2", "--json")
     assert json.loads(found)["presets"]["news"]["labels"]["cluster"]["pairwise"]["recall"] == 1
 
@@ -83,8 +80,8 @@ def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> No
         for number in range(3):
             words = f"{shared} {names(event, 6)}"
             rows.append({"id": f"{event}-{number}", "text": report(words, (event, number)), "cluster": event})
-    write(tmp_path / "gold.jsonl", rows)
-    write(tmp_path / "background.jsonl", [{"id": n, "text": text(("other", n))} for n in range(3)])
+    write_lines(tmp_path / "gold.jsonl", rows)
+    write_lines(tmp_path / "background.jsonl", [{"id": n, "text": text(("other", n))} for n in range(3)])
     given = "tune", "gold.jsonl", "--parameter", "topic_threshold", "--seeds", "1", "--background", "background.jsonl"
     grid = "--from", "0.06", "--to", "0.96", "--step", "0.1"
     found = json.loads(neardup(*given, *grid, "--json"))

@@ -5,25 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from json_lines import write_lines
 from other_words import BOTH, BUDGET, BUDGET_NAMES, report
 from scrapy_processes import run_scrapy
 
 Neardup = Callable[..., str]
 
 
-def write(path: Path, rows: list[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
 @pytest.fixture
 def neardup(tmp_path: Path) -> Neardup:
     """Runs the command beside two reports in other words, by one source and without titles, and earlier documents."""
     for name, text in (("a", BUDGET), ("b", BOTH)):
-        write(tmp_path / f"{name}.jsonl", [{"id": name, "url": f"https://paper.example/{name}", "text": text}])
-    write(tmp_path / "seen.jsonl", [{"id": n, "text": report(BUDGET_NAMES, n)} for n in range(30)])
+        write_lines(tmp_path / f"{name}.jsonl", [{"id": name, "url": f"https://paper.example/{name}", "text": text}])
+    write_lines(tmp_path / "seen.jsonl", [{"id": n, "text": report(BUDGET_NAMES, n)} for n in range(30)])
 
     def run(*arguments: str) -> str:
         done = run_scrapy(tmp_path, "neardup", *arguments, environment={"COLUMNS": "160"})

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from json_lines import write_lines
 from news_site import NewsSite, article, page
 from newsdesk import text
 from projects import FERRY, ITEM_A_PAGE, Project
@@ -20,7 +21,7 @@ STORE = "sqlite:///window.sqlite"
 
 def record(folder: Path, *texts: str) -> None:
     rows = [{"id": f"d{number}", "time": 1_700_000_000 + number, "text": each} for number, each in enumerate(texts, 1)]
-    (folder / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_lines(folder / "in.jsonl", rows)
 
 
 # A window that is not there

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from json_lines import write_lines
 from newsdesk import MINUTE, START, opened, text
 
 from scrapy_neardup.commands import replay
@@ -44,7 +45,7 @@ def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [
         {"id": n, "url": "https://a.example/", "title": HOSTILE, "text": f"{HOSTILE}\n{text('fire')}"} for n in (1, 2)
     ]
-    (folder / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_lines(folder / "in.jsonl", rows)
     return folder
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from json_lines import read_lines
 from pages import ROOT, run_page, run_shell
 
 pytestmark = pytest.mark.slow
@@ -24,10 +24,7 @@ def test_the_page_leads_from_a_record_to_a_drop(tmp_path: Path) -> None:
     assert 'NEARDUP_PRESET_OPTIONS = {"threshold": 0.45} ' in tuned
     ranges = [re.findall(r"all thresholds from (\S+) to (\S+) have", said, re.IGNORECASE) for said in (tuned, _page())]
     assert ranges[0] == ranges[1] != []
-    kept, dropped, verdicts = (
-        [json.loads(line) for line in (project / name).read_text(encoding="utf-8").splitlines()]
-        for name in ("kept.jsonl", "dropped.jsonl", "verdicts.jsonl")
-    )
+    kept, dropped, verdicts = (read_lines(project / name) for name in ("kept.jsonl", "dropped.jsonl", "verdicts.jsonl"))
     assert len(kept) + len(dropped) == len(verdicts) == 89
     assert "Content-Security-Policy" in (project / "report.html").read_text(encoding="utf-8")
     commands = re.findall(r"^(.+)\n  (scrapy neardup explain .+)$", printed[3], re.MULTILINE)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from json_lines import read_lines, write_lines
 from news_site import Answer, NewsSite, article, page
 from projects import NOTING, Project
 
@@ -113,7 +113,7 @@ def test_a_crawl_takes_the_title_of_the_page_if_the_item_has_none(project: Proje
     events = {"NEARDUP_EVENT_RULE": "count", "NEARDUP_EVENTS_FEED": "events.jsonl", "NEARDUP_EXTRACT_TIMEOUT": 60}
     project.crawl(HEADLINES, urls=urls, **NOTING, **events)
 
-    (report,) = [json.loads(line) for line in (project.folder / "events.jsonl").read_text("utf-8").splitlines()]
+    (report,) = read_lines(project.folder / "events.jsonl")
     titles = {member["url"].rpartition("/")[2]: member["title"] for member in report["members"]}
     assert titles.pop("5", "By the item") == "By the item"
     assert set(titles.values()) == {title}
@@ -128,7 +128,7 @@ def test_a_recorded_page_has_its_own_title_if_its_line_has_none(tmp_path: Path) 
         {"id": 3, "html": page(article("one"), title="By the page")},
         {"id": 4, "text": article("two")},
     ]
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_lines(tmp_path / "in.jsonl", rows)
     with PageReader(NearDupSettings(), workers=1) as reader:
         pages = list(reader.read(read_feed(tmp_path / "in.jsonl")))
     assert [each.title for each in pages if isinstance(each, RecordedPage)] == [title, "By the line", "By the page", ""]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from json_lines import read_lines
 from kills import PROSE, KillingSite, Moment, kill_and_rerun
 from news_site import NewsSite, article, page
 from projects import Project
@@ -183,6 +183,6 @@ def test_a_filter_of_a_feed_is_asked_once_an_item(project: Project, site: NewsSi
 
     seen = _crawl(project, site, FEEDS=every_second)
 
-    items = [json.loads(line) for line in (project.folder / "first.jsonl").read_text("utf-8").splitlines()]
+    items = read_lines(project.folder / "first.jsonl")
     assert [item["kind"] for item in items] == ["kept", "broken"]
     assert seen.keys() == set(PAGES)

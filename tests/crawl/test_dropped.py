@@ -17,8 +17,9 @@ import pydantic
 import pytest
 import scrapy
 from itemadapter import ItemAdapter
+from json_lines import read_lines
 from news_site import NewsSite, article, page
-from projects import ITEM_A_PAGE, NOTING, Crawl, Item, Project
+from projects import ITEM_A_PAGE, NOTING, Crawl, Project
 from scrapy import Spider
 from scrapy.utils.serialize import ScrapyJSONEncoder
 from scrapy.utils.test import get_crawler
@@ -30,10 +31,6 @@ from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
 
 DROP = {"NEARDUP_ACTION": "drop", **NOTING}
-
-
-def lines(path: Path) -> list[Item]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def default_feeds(project: Project) -> list[Path]:
@@ -53,7 +50,7 @@ def test_dropped_items_go_to_the_file_of_the_day_in_the_data_directory(project: 
         crawl = project.crawl(ITEM_A_PAGE + f"    run = {run}\n", urls=urls, **DROP, **namespace)
         assert crawl.neardup["dropped"] == 3
         (feed,) = default_feeds(project)
-        rows = lines(feed)[-3:]
+        rows = read_lines(feed)[-3:]
         assert re.fullmatch(r"news-\d{4}-\d\d-\d\d\.jsonl", feed.name)
         assert crawl.lines("INFO", "NEARDUP_DROPPED_FEED: dropped items are written to", str(feed))
         assert sorted(item["page"] for item in [*crawl.items, *rows]) == urls
@@ -66,7 +63,7 @@ def test_dropped_items_go_to_the_file_of_the_day_in_the_data_directory(project: 
                 True,
             )
             assert row["neardup_original"] == kept["page"]
-    assert len(lines(feed)) == 6
+    assert len(read_lines(feed)) == 6
 
 
 async def test_each_day_has_a_file_and_old_files_are_removed(tmp_path: Path) -> None:
@@ -98,7 +95,7 @@ async def test_each_day_has_a_file_and_old_files_are_removed(tmp_path: Path) -> 
     assert sorted(os.listdir(tmp_path)) == [
         "my-notes.jsonl", "news-2026-01-31.jsonl", "news-2026-02-01.jsonl",
     ]  # fmt: skip
-    january, february = (lines(tmp_path / f"news-2026-{day}.jsonl") for day in ("01-31", "02-01"))
+    january, february = (read_lines(tmp_path / f"news-2026-{day}.jsonl") for day in ("01-31", "02-01"))
     assert (january, february) == ([{"n": 1}, {"n": 2}], [{"n": 3}])
 
 
@@ -106,14 +103,14 @@ def test_pages_that_came_again_are_in_no_default_file(project: Project, site: Ne
     urls = copies(site)
     project.crawl(ITEM_A_PAGE, urls=urls, **DROP)
     (feed,) = default_feeds(project)
-    before = lines(feed)
+    before = read_lines(feed)
     again = project.crawl(ITEM_A_PAGE, urls=urls, **DROP)
     assert again.neardup["duplicate/revisit"] == again.neardup["dropped"] == 4
-    assert lines(feed) == before
+    assert read_lines(feed) == before
     asked_for = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_DROPPED_FEED="all-%(day)s.jsonl", **DROP)
     assert asked_for.neardup["dropped"] == 4
     (own,) = project.folder.glob("all-20??-??-??.jsonl")
-    assert {row["neardup_kind"] for row in lines(own)} == {"revisit"}
+    assert {row["neardup_kind"] for row in read_lines(own)} == {"revisit"}
 
 
 def test_the_feed_goes_where_a_scrapy_feed_can_go_and_is_appended_to(project: Project, site: NewsSite) -> None:
@@ -121,7 +118,7 @@ def test_the_feed_goes_where_a_scrapy_feed_can_go_and_is_appended_to(project: Pr
     for run in (1, 2):
         project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_DROPPED_FEED=uri, NEARDUP_NAMESPACE=f"run-{run}", **DROP)
     (feed,) = (project.folder / "out").iterdir()
-    assert len(lines(feed)) == 6
+    assert len(read_lines(feed)) == 6
     assert default_feeds(project) == []
 
 
@@ -196,7 +193,7 @@ async def test_no_type_of_item_and_no_value_loses_its_row(tmp_path: Path, make: 
     for given, _ in VALUES:
         assert feed.put(dropped_row(ItemAdapter(make(value=given)), {"neardup_status": "duplicate"}))
     assert await feed.close()
-    *rows, unspeakable = [row["value"] for row in lines(tmp_path / "feed.jsonl")]
+    *rows, unspeakable = [row["value"] for row in read_lines(tmp_path / "feed.jsonl")]
     assert rows == [written for _, written in VALUES[:-1]]
     assert re.match(r"<\w+\.Unspeakable", unspeakable)
 
@@ -228,7 +225,7 @@ def test_the_rows_of_a_crawl_that_is_killed_are_there(project: Project, site: Ne
     crawl: Crawl = project.crawl(KILLED, urls=copies(site, 40), CONCURRENT_REQUESTS=1, **DROP)
     assert crawl.status == -signal.SIGKILL
     (feed,) = default_feeds(project)
-    statuses = [row["neardup_status"] for row in lines(feed)]
+    statuses = [row["neardup_status"] for row in read_lines(feed)]
     assert len(statuses) >= 3  # some may have come in while the third was told of
     assert set(statuses) == {"duplicate"}
 

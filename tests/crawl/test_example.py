@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_lines import read_lines, write_lines
 from news_site import Answer, NewsSite
 from scrapy_processes import run_python, run_scrapy
 
@@ -81,10 +81,6 @@ def truth(project: Path) -> list[Row]:
     return read_lines(project / "truth.jsonl")
 
 
-def read_lines(path: Path) -> list[Row]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 @pytest.mark.usefixtures("items")
 def test_crawl_agrees_with_the_truth_file(project: Path) -> None:
     done = run_python(project, "check_truth.py", "items.jsonl")
@@ -96,7 +92,7 @@ def test_check_truth_fails_on_a_wrong_tag(project: Path, items: list[Row]) -> No
     wrong = [dict(item) for item in items]
     duplicate = next(item for item in wrong if item["neardup_status"] == "duplicate")
     duplicate["neardup_status"] = "original"
-    (project / "wrong.jsonl").write_text("".join(json.dumps(item) + "\n" for item in wrong))
+    write_lines(project / "wrong.jsonl", wrong)
     done = run_python(project, "check_truth.py", "wrong.jsonl")
     assert done.returncode == 1
     assert duplicate["url"] in done.stdout

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import stat
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_lines import read_lines
 from projects import FERRY, Item, Project
 from scrapy_processes import run_python
 
@@ -71,7 +71,7 @@ def run(
 
 
 def items(folder: Path) -> list[Item]:
-    return [json.loads(line) for line in (folder / "items.jsonl").read_text("utf-8").splitlines()]
+    return read_lines(folder / "items.jsonl")
 
 
 def files(folder: Path) -> set[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_lines import read_lines
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, NOTING, Item, Project
 
@@ -23,7 +24,7 @@ def recorded(path: Path) -> list[Item]:
 def replayed(project: Project, name: str = RECORDED, *more: str) -> list[Item]:
     done = project.run("neardup", "replay", name, "-O", "verdicts.jsonl", *more)
     assert done.returncode == 0, done.stdout
-    return [json.loads(line) for line in (project.folder / "verdicts.jsonl").read_text("utf-8").splitlines()]
+    return read_lines(project.folder / "verdicts.jsonl")
 
 
 def test_a_replay_of_the_record_gives_the_verdicts_of_the_crawl(project: Project, site: NewsSite) -> None:

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from json_lines import read_lines
 from message_texts import BEGIN, END, reports, section
 from news_site import NewsSite, article, page
 from projects import FERRY, Crawl, Project
@@ -159,7 +160,7 @@ def test_a_record_is_replayed_by_time(project: Project) -> None:
     assert done.item(neardup_status="original")["url"] == "https://paper0.example/ferry"
     *_, (_, commands) = blocks(DOCS / "howto/publication-time.md", "sh")
     project.run(*shlex.split(commands.splitlines()[-1])[1:])
-    verdicts = [json.loads(line) for line in (project.folder / "verdicts.jsonl").read_text("utf-8").splitlines()]
+    verdicts = read_lines(project.folder / "verdicts.jsonl")
     assert [row["status"] for row in verdicts] == ["original"] + 6 * ["duplicate"]
     assert {row["original_url"] for row in verdicts[1:]} == {"https://paper6.example/ferry"}
 

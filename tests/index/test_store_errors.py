@@ -39,6 +39,11 @@ async def test_a_file_that_is_no_sqlite_file_is_named(open_index: OpenIndex, tmp
         await open_index(f"sqlite:///{file}")
 
 
+async def test_a_file_that_cannot_be_opened_is_unavailable(open_index: OpenIndex, tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match=r"unable to open.*must be readable and writable"):
+        await open_index(f"sqlite:///{tmp_path}")  # a folder
+
+
 async def test_a_file_locked_for_longer_than_the_timeout_is_unavailable(open_index: OpenIndex, tmp_path: Path) -> None:
     file = tmp_path / "window.sqlite"
     index = await open_index(f"sqlite:///{file}", timeout=0.1)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from browser import find_chromium
+from json_lines import read_lines
 from news_site import NewsSite, article, page
 from projects import FERRY, Crawl, Project
 from redis import Redis
@@ -108,7 +109,7 @@ def test_a_script_needs_no_project(site: NewsSite, tmp_path: Path) -> None:
     code = dict(blocks("asyncio.md"))["crawl.py"].replace(SITE, site.url)
     (tmp_path / "crawl.py").write_text(code.replace('"BOT_NAME"', '"NEARDUP_DATA_DIR": "window", "BOT_NAME"'), "utf-8")
     run_python(tmp_path, "crawl.py").check_returncode()
-    (item,) = (json.loads(line) for line in (tmp_path / "items.jsonl").read_text("utf-8").splitlines())
+    (item,) = read_lines(tmp_path / "items.jsonl")
     assert (item["title"], item["neardup_status"]) == ("Ferry runs aground", "original")
 
 

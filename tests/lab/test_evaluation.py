@@ -12,6 +12,7 @@ import pytest
 from articles import COMET, FERRY
 from hypothesis import given
 from hypothesis import strategies as st
+from json_lines import write_lines
 from published import Originals, online_once
 
 from scrapy_neardup.exceptions import InputError
@@ -261,7 +262,7 @@ def test_labelled_documents_are_left_out_of_the_background(tmp_path: Path) -> No
         {"id": "changed", "url": "https://paper.example/2", "text": "An update of the second document."},
     ]
     background = tmp_path / "background.jsonl"
-    background.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    write_lines(background, rows)
     kept, left_out = without_labelled(read_background([background]), labelled.documents)
     assert [document.id for document in kept] == [1], "another text may have the same id"
     assert left_out == (f"{background}:2", f"{background}:3")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_lines import read_lines, write_lines
 from projects import ITEM_A_PAGE, Project
 from scrapy_processes import run_scrapy
 
@@ -41,9 +42,9 @@ def replay(tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
 
     def run(rows: list[dict[str, Any]], *arguments: object, code: int = 0) -> list[dict[str, Any]]:
         source, out = tmp_path / "input.jsonl", tmp_path / "out.jsonl"
-        source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        write_lines(source, rows)
         scrapy_neardup("replay", source, "-O", out, *arguments, folder=tmp_path, code=code)
-        return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+        return read_lines(out)
 
     return run
 
@@ -131,7 +132,7 @@ def test_wrong_lines_are_reported_with_file_and_line_and_nothing_else_is_lost(tm
     reported = done.stderr.splitlines()
     assert [line.split(": ")[0] for line in reported[:7]] == [f"input.jsonl:{number}" for number in range(2, 9)]
     assert "missing.html" in reported[7]
-    out = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    out = read_lines(tmp_path / "out.jsonl")
     assert [row["id"] for row in out] == ["a", None, None, None, "x", "y", "z", None, "gone", "b", "c"]
     assert [row["original"] for row in out if "error" not in row] == [None, "a", "a"]
     assert all(row["status"] == "unchecked" for row in out if "error" in row)
@@ -173,7 +174,7 @@ def test_a_damaged_archive_is_told_with_its_line_and_what_came_before_is_judged(
     packed = packer(b"".join(json.dumps({"id": n, "text": text(n)}).encode() + b"\n" for n in range(300)))
     (tmp_path / "input.jsonl.gz").write_bytes(packed[: len(packed) // 2])
     done = scrapy_neardup("replay", "input.jsonl.gz", "-O", "out.jsonl", folder=tmp_path, code=1)
-    out = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    out = read_lines(tmp_path / "out.jsonl")
     assert [row["id"] for row in out[:-1]] == list(range(len(out) - 1))
     assert len(out) > 100
     assert out[-1]["error"].startswith(f"input.jsonl.gz:{len(out)}: cannot be read further")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from browser import open_page, open_story, press, texts
+from json_lines import read_lines
 from newsstand import JudgedSite
 from playwright.sync_api import Browser, Page
 from report_items import item
@@ -70,7 +71,7 @@ def test_what_one_text_lacks_is_marked_in_the_other(browser: Browser, write_repo
 
 
 def test_both_texts_are_shown_whole(browser: Browser, day_report: Path, judged_day: JudgedSite) -> None:
-    recorded = [json.loads(line) for line in judged_day.documents.read_text(encoding="utf-8").splitlines()]
+    recorded = read_lines(judged_day.documents)
     by_title = {row["title"]: row["text"].split() for row in recorded}
     with open_page(browser, day_report, "#stories") as watched:
         for headline in ("Brackwater blast: workers missing", "海洋博物館"):

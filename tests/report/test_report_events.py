@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import email
-import json
 from email.message import EmailMessage
 from email.policy import default as policy
 from pathlib import Path
 from typing import Any
 
 import pytest
+from json_lines import write_lines
 from newsstand import JudgedSite
 from report_items import item
 
@@ -41,7 +41,7 @@ def event(items: int, level: str = "breaking", **fields: Any) -> dict[str, Any]:
 
 def news_in(rows: list[dict[str, Any]], folder: Path, **settings: Any) -> list[News]:
     feed = folder / "feed.jsonl"
-    feed.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_lines(feed, rows)
     gathered = gather([feed], NearDupSettings(**settings))
     links = Links(gathered.rows)
     stories = group_stories(gathered.rows, links)

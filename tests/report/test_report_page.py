@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from json_lines import write_lines
 from newsstand import JudgedSite
 from report_items import FERRY, item
 from scrapy_processes import neardup
@@ -66,7 +67,7 @@ def built(items: list[dict[str, Any]], folder: Path, **settings: Any) -> Built:
 
 def feed_of(items: list[dict[str, Any]], folder: Path, name: str = "items.jsonl") -> Path:
     path = folder / name
-    path.write_text("".join(json.dumps(each) + "\n" for each in items), encoding="utf-8")
+    write_lines(path, items)
     return path
 
 

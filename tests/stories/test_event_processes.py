@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_lines import read_lines, write_lines
 from newsdesk import HOUR, MINUTE, START, text
 from scrapy_processes import start_scrapy
 
@@ -29,7 +30,7 @@ def write_stream(path: Path, seed: int, clusters: int, share: float = 1.0) -> li
                  "time": at, "text": text(number)}
             )  # fmt: skip
     rows = chance.sample(rows, int(len(rows) * share))
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_lines(path, rows)
     return rows
 
 
@@ -62,8 +63,8 @@ def test_a_replay_says_the_same_every_time_and_speaks_of_the_ids_of_its_input(tm
         assert start_replay(tmp_path, name, "-O", f"{name}.out").wait(timeout=60) == 0
 
     assert (tmp_path / "one.events").read_bytes() == (tmp_path / "two.events").read_bytes()
-    events = [json.loads(line) for line in (tmp_path / "one.events").read_text().splitlines()]
-    verdicts = [json.loads(line) for line in (tmp_path / "one.out").read_text().splitlines()]
+    events = read_lines(tmp_path / "one.events")
+    verdicts = read_lines(tmp_path / "one.out")
     ids = {row["id"] for row in rows}
     assert {event["level"] for event in events} == {"watch", "breaking", "update", "ended"}
     assert all(member["id"] in ids for event in events for member in event["members"])

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from json_lines import read_lines
 from news_site import NewsSite, article, page
 from projects import HAS_REACTORLESS, Project
 from receivers import Receiver, deliver, report
@@ -131,7 +132,7 @@ def test_a_crawl_tags_signals_counts_and_sends_an_event(
     tipped = [item["neardup_event"] for item in crawl.items if item["neardup_event"]]
     assert tipped == ["watch", "breaking"]
     assert len(crawl.lines("EVENT breaking 6 True")) == 1
-    _, written = [json.loads(line) for line in (tmp_path / "events-news.jsonl").read_text("utf-8").splitlines()]
+    _, written = read_lines(tmp_path / "events-news.jsonl")
     bodies = [json.loads(body) for _, body in receiver.requests]
     with Redis.from_url(redis_url, decode_responses=True) as client:
         entries = [json.loads(entry["report"]) for _, entry in client.xrange(namespace)]

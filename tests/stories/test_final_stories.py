@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from json_lines import read_lines, write_lines
 from newsdesk import MINUTE, Newsroom, opened, text
 from other_words import BOTH, BUDGET, STRIKE
-from projects import Item, Project
+from projects import Project
 from scrapy_processes import run_scrapy
 from servers import RedisServer
 
@@ -21,10 +22,6 @@ class News(scrapy.Spider):
         for source, body in zip("abc", {[BUDGET, STRIKE, BOTH]!r}):
             yield {{"url": f"https://{{source}}.example/news", "text": body}}
 """
-
-
-def lines(path: Path) -> list[Item]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def feeds(project: Project) -> list[Path]:
@@ -51,7 +48,7 @@ async def test_a_store_that_is_gone_leaves_what_this_process_knows(
 def test_a_crawl_lists_the_stories_that_moved(project: Project) -> None:
     crawl = project.crawl(SPIDER, LOG_LEVEL="INFO")
     (feed,) = feeds(project)
-    (row,) = lines(feed)
+    (row,) = read_lines(feed)
     stories = [item["neardup_story"] for item in crawl.items]
     assert set(row) == {"story", "final_story"}
     assert row["story"] in stories[:2]
@@ -67,13 +64,13 @@ def test_a_replay_gives_final_stories_in_ids_of_the_input(tmp_path: Path) -> Non
         {"id": name, "url": f"https://{name}.example/news", "time": 1_700_000_000 + number, "text": body}
         for number, (name, body) in enumerate((("budget", BUDGET), ("strike", STRIKE), *others, ("both", BOTH)))
     ]
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_lines(tmp_path / "in.jsonl", rows)
     command = ("neardup", "replay", "in.jsonl", "-O", "out.jsonl", "--stories", "stories.jsonl")
     done = run_scrapy(tmp_path, *command, "--json")
     assert done.returncode == 0, done.stderr
-    stories = {row["id"]: row["story"] for row in lines(tmp_path / "out.jsonl") if "other" not in row["id"]}
+    stories = {row["id"]: row["story"] for row in read_lines(tmp_path / "out.jsonl") if "other" not in row["id"]}
     assert stories == {"budget": "budget", "strike": "strike", "both": "budget"}
-    assert lines(tmp_path / "stories.jsonl") == [{"story": "strike", "final_story": "budget"}]
+    assert read_lines(tmp_path / "stories.jsonl") == [{"story": "strike", "final_story": "budget"}]
     assert json.loads(done.stdout)["stories_united"] == 1
     assert "became a part" in run_scrapy(tmp_path, *command).stdout
     assert run_scrapy(tmp_path, *command[:-1], "in.jsonl").returncode == 2

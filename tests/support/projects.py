@@ -17,6 +17,7 @@ from textwrap import dedent
 from typing import Any
 
 import scrapy
+from json_lines import read_lines
 from scrapy_processes import run_scrapy, start_scrapy
 
 Item = dict[str, Any]
@@ -107,7 +108,7 @@ class Crawl:
 
     @property
     def items(self) -> list[Item]:
-        return [json.loads(line) for line in (self.folder / "items.jsonl").read_text("utf-8").splitlines()]
+        return read_lines(self.folder / "items.jsonl")
 
     @property
     def rows(self) -> list[dict[str, str]]:
