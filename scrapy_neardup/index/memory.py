@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.store import (
@@ -26,24 +25,22 @@ R = TypeVar("R")
 
 @dataclass(slots=True)
 class _Data:
-    """All keys by their type, and when each of them expires by this machine's clock."""
+    """All keys, and when each of them expires by this machine's clock."""
 
-    hashes: dict[str, dict[bytes, bytes]] = field(default_factory=dict)
-    sets: dict[str, dict[bytes, float]] = field(default_factory=dict)  # scores by member
+    entries: dict[str, dict[bytes, Any]] = field(default_factory=dict)  # fields of hashes, scores of sorted sets
     lists: dict[str, list[bytes]] = field(default_factory=dict)
     expires: dict[str, float] = field(default_factory=dict)
     next_expiry: float = inf  # no key expires before
 
-    def remove(self, key: str) -> None:
-        for keys in (self.hashes, self.sets, self.lists, self.expires):
+    def unlink(self, key: str) -> None:
+        for keys in (self.entries, self.lists, self.expires):
             keys.pop(key, None)
 
-    def remove_expired(self, now: float) -> None:
-        if now < self.next_expiry:
-            return
-        for key in [key for key, expires in self.expires.items() if expires <= now]:
-            self.remove(key)
-        self.next_expiry = min(self.expires.values(), default=inf)
+    def unlink_expired(self, now: float) -> None:
+        if now >= self.next_expiry:
+            for key in [key for key, expires in self.expires.items() if expires <= now]:
+                self.unlink(key)
+            self.next_expiry = min(self.expires.values(), default=inf)
 
 
 class MemoryStore(Store):
@@ -73,82 +70,60 @@ class MemoryStore(Store):
 
 
 class MemoryClient(LocalClient):
-    """Each method that has no docstring is a command."""
+    """Carries out commands on dictionaries and lists."""
 
     def __init__(self, data: _Data) -> None:
+        super().__init__()
+        data.unlink_expired(self.now)
         self._data = data
-        self._now = time.time()
-        data.remove_expired(self._now)
 
     async def names(self, beginning: str) -> list[str]:
-        keys = (*self._data.hashes, *self._data.sets, *self._data.lists)
+        keys = (*self._data.entries, *self._data.lists)
         return sorted(key for key in keys if key.startswith(beginning))
 
-    async def fields(self, key: str) -> dict[bytes, bytes]:
-        return self.hgetall(key)
-
     async def facts(self, keys: Sequence[str]) -> Facts:
-        kept = (each for found in self._data.hashes.values() for pair in found.items() for each in pair)
-        return Facts({"server": "the memory of this process"}, bytes=sum(map(len, kept)))
+        kept = (each for found in self._data.entries.values() for pair in found.items() for each in pair)
+        return Facts({"server": "the memory of this process"}, bytes=sum(len(as_bytes(each)) for each in kept))
 
     def append(self, key: str, pairs: Iterable[tuple[bytes, bytes]]) -> None:
-        found = self._data.hashes.setdefault(key, {})
+        found = self._data.entries.setdefault(key, {})
         for name, value in pairs:
             found[name] = found.get(name, b"") + value
 
-    def hget(self, key: str, name: Argument) -> bytes | None:
-        found = self._data.hashes.get(key)
-        return found.get(as_bytes(name)) if found else None
+    def remove(self, key: str, fields: Sequence[Argument]) -> None:
+        found = self._data.entries.get(key, {})
+        for name in fields:
+            found.pop(as_bytes(name), None)
 
-    def hmget(self, key: str, *names: Argument) -> list[bytes | None]:
-        found = self._data.hashes.get(key)
-        return list(map(found.get, map(as_bytes, names))) if found else [None] * len(names)
-
-    def hexists(self, key: str, name: Argument) -> int:
-        return int(self.hget(key, name) is not None)
+    def hmget(self, key: str, *fields: Argument) -> list[bytes | None]:
+        return list(map(self._data.entries.get(key, {}).get, map(as_bytes, fields)))
 
     def hgetall(self, key: str) -> dict[bytes, bytes]:
-        return dict(self._data.hashes.get(key, {}))
+        return dict(self._data.entries.get(key, {}))
 
     def hlen(self, key: str) -> int:
-        return len(self._data.hashes.get(key, ()))
+        return len(self._data.entries.get(key, ()))
 
     def hset(self, key: str, *pairs: Argument) -> None:
         names, values = map(as_bytes, pairs[::2]), map(as_bytes, pairs[1::2])
-        self._data.hashes.setdefault(key, {}).update(zip(names, values, strict=True))
-
-    def hdel(self, key: str, *names: Argument) -> None:
-        found = self._data.hashes.get(key, {})
-        for name in names:
-            found.pop(as_bytes(name), None)
-
-    def hincrby(self, key: str, name: Argument, more: int) -> None:
-        self.hset(key, name, int(self.hget(key, name) or 0) + more)
+        self._data.entries.setdefault(key, {}).update(zip(names, values, strict=True))
 
     def zadd(self, key: str, *arguments: Argument) -> None:
         *options, score, member = arguments
-        found, name = self._data.sets.setdefault(key, {}), as_bytes(member)
+        found, name = self._data.entries.setdefault(key, {}), as_bytes(member)
         found[name] = max(float(score), found.get(name, -inf)) if "GT" in options else float(score)
-
-    def zrem(self, key: str, *members: Argument) -> None:
-        found = self._data.sets.get(key, {})
-        for member in members:
-            found.pop(as_bytes(member), None)
-
-    def zcard(self, key: str) -> int:
-        return len(self._data.sets.get(key, ()))
 
     def zrangebyscore(self, key: str, low: Argument, high: Argument, *limit: Argument) -> list[bytes]:
         least, most, is_closed = score_range(low, high)
-        found = (
+        found = [
             (score, member)
-            for member, score in self._data.sets.get(key, {}).items()
-            if least <= score and (score < most or (is_closed and score == most))
-        )
+            for member, score in self._data.entries.get(key, {}).items()
+            if least <= score < most or (is_closed and score == most)
+        ]
         return [member for _, member in sorted(found)[: int(limit[-1]) if limit else None]]
 
     def zremrangebyscore(self, key: str, low: Argument, high: Argument) -> None:
-        self.zrem(key, *self.zrangebyscore(key, low, high))
+        self.remove(key, self.zrangebyscore(key, low, high))
 
     def rpush(self, key: str, *values: Argument) -> None:
         self._data.lists.setdefault(key, []).extend(map(as_bytes, values))
@@ -163,11 +138,8 @@ class MemoryClient(LocalClient):
         self._data.lists[key] = [each for each in self.lrange(key, 0, -1) if each != value]
 
     def expire(self, key: str, seconds: float) -> None:
-        self._data.expires[key] = expires = self._now + seconds
+        self._data.expires[key] = expires = self.now + seconds
         self._data.next_expiry = min(self._data.next_expiry, expires)
 
     def unlink(self, key: str) -> None:
-        self._data.remove(key)
-
-    def runs(self, key: str) -> tuple[int, dict[bytes, bytes]]:
-        return int(1000 * self._now), self.hgetall(key)
+        self._data.unlink(key)

@@ -149,7 +149,10 @@ class ConflictError(StoreError):
 
 
 class LocalClient(Client):
-    """A client inside this process, which answers at once. Subclasses have a method for each command."""
+    """A client inside this process, which answers at once. Methods without a docstring are commands."""
+
+    def __init__(self) -> None:
+        self.now = time.time()
 
     async def run(self, calls: Sequence[Call | Commit]) -> list[object]:
         return [self._commit(call) if isinstance(call, Commit) else self._run(call) for call in calls]
@@ -189,17 +192,49 @@ class LocalClient(Client):
         self.hset(own, "bits", bits, "version", posting.version)
         return True
 
+    async def fields(self, key: str) -> Mapping[bytes, bytes]:
+        return self.hgetall(key)
+
+    def hget(self, key: str, field: Argument) -> bytes | None:
+        return self.hmget(key, field)[0]
+
+    def hexists(self, key: str, field: Argument) -> int:
+        return int(self.hget(key, field) is not None)
+
+    def hincrby(self, key: str, field: Argument, more: int) -> None:
+        self.hset(key, field, int(self.hget(key, field) or 0) + more)
+
+    def hdel(self, key: str, *fields: Argument) -> None:
+        self.remove(key, fields)
+
+    def zrem(self, key: str, *members: Argument) -> None:
+        self.remove(key, members)
+
+    def zcard(self, key: str) -> int:
+        return self.hlen(key)
+
+    def runs(self, key: str) -> tuple[int, dict[bytes, bytes]]:
+        return int(1000 * self.now), self.hgetall(key)
+
     @abstractmethod
     def append(self, key: str, pairs: Iterable[tuple[bytes, bytes]]) -> None:
         """Append to each field of a hash the value behind it."""
 
     @abstractmethod
-    def hget(self, key: str, field: Argument) -> bytes | None:
-        """Return a field of a hash, None if it is not there."""
+    def remove(self, key: str, fields: Sequence[Argument]) -> None:
+        """Remove fields of a hash, or members of a sorted set."""
 
     @abstractmethod
-    def hset(self, key: str, *pairs: Argument) -> None:
-        """Write fields of a hash, each with its value behind it."""
+    def hmget(self, key: str, *fields: Argument) -> list[bytes | None]: ...
+
+    @abstractmethod
+    def hgetall(self, key: str) -> dict[bytes, bytes]: ...
+
+    @abstractmethod
+    def hlen(self, key: str) -> int: ...
+
+    @abstractmethod
+    def hset(self, key: str, *pairs: Argument) -> None: ...
 
 
 def finished(steps: Awaitable[R]) -> R:

@@ -284,7 +284,7 @@ class Sketcher:
     def _read(self, text: str, known: TextRead | TextSketch) -> TextRead:
         if isinstance(known, TextRead):
             return known
-        return self.read_texts([text])[0]._replace(figures=known.figures)
+        return TextRead(text, self._bodies([text])[0], known.trace, figures=known.figures)
 
     def _leave_out(self, text: str, known: TextRead | TextSketch, place: Place | None) -> LeftOut:
         """Learn from a document; return its lines that are boilerplate.
@@ -319,9 +319,12 @@ class Sketcher:
 
     def read_texts(self, texts: Sequence[str]) -> list[TextRead]:
         """Read texts with all their lines."""
-        bodies = read_bodies(texts, min_words=self.min_words, min_block_words=self.preset.min_block_words)
+        bodies = self._bodies(texts)
         traces = (Trace.of(body, self.shingle_width(body)) if self.preset.guarded else NO_TRACE for body in bodies)
         return list(map(TextRead, texts, bodies, traces))
+
+    def _bodies(self, texts: Sequence[str]) -> list[Body]:
+        return read_bodies(texts, min_words=self.min_words, min_block_words=self.preset.min_block_words)
 
     def sketch_texts(self, texts: Sequence[TextRead]) -> list[TextSketch]:
         """Sketch texts that were read, without their boilerplate."""
@@ -358,13 +361,8 @@ class Sketcher:
     def _specifics(self, bodies: Sequence[Body]) -> list[bytes]:
         if not self.preset.guarded:
             return [b""] * len(bodies)
-        together: list[list[Body]] = []
-        for body in bodies:
-            if together and together[-1][-1].is_read_before(body):
-                together[-1].append(body)
-            else:
-                together.append([body])
-        return [specifics for group in together for specifics in find_specifics(group)]
+        together = itertools.groupby(bodies, lambda body: id(body.reading))
+        return [specifics for _, group in together for specifics in find_specifics(list(group))]
 
 
 def packed_language(code: str) -> bytes:

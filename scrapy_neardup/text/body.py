@@ -84,10 +84,6 @@ class Body:
     def without(self, boilerplate: frozenset[int]) -> Body:
         return replace(self, boilerplate=boilerplate) if boilerplate != self.boilerplate else self
 
-    def is_read_before(self, other: Body) -> bool:
-        """Return whether both bodies are of one reading, and this text comes before the other one."""
-        return self.reading is other.reading and self.all_lines.tokens[1] <= other.all_lines.tokens[0]
-
     @property
     def lines(self) -> list[Line]:
         return self._read(self.long)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -97,16 +96,13 @@ class SQLiteClient(LocalClient):
     """
 
     def __init__(self, sql: sqlite3.Connection) -> None:
+        super().__init__()
         self._sql = sql
-        self._now = time.time()
         self._ids: dict[str, int | None] = {}
 
     async def names(self, beginning: str) -> list[str]:
         query = "SELECT name FROM keys WHERE substr(name, 1, ?) = ? AND expires > ? ORDER BY name"
-        return [str(name) for (name,) in self._sql.execute(query, (len(beginning), beginning, self._now))]
-
-    async def fields(self, key: str) -> dict[bytes, bytes]:
-        return self.hgetall(key)
+        return [str(name) for (name,) in self._sql.execute(query, (len(beginning), beginning, self.now))]
 
     async def facts(self, keys: Sequence[str]) -> Facts:
         pages, size, mode = (self._pragma(name) for name in ("page_count", "page_size", "journal_mode"))
@@ -118,7 +114,7 @@ class SQLiteClient(LocalClient):
 
     def free_dead_keys(self) -> None:
         """Remove entries of keys that have expired or were removed, some at a time, so that others can write soon."""
-        dead = self._sql.execute("SELECT id FROM keys WHERE expires <= ? LIMIT 100", (self._now,)).fetchall()
+        dead = self._sql.execute("SELECT id FROM keys WHERE expires <= ? LIMIT 100", (self.now,)).fetchall()
         left = _MOST_FREED
         for key in dead:
             some = "SELECT field FROM entries WHERE key = ? LIMIT ?"
@@ -135,7 +131,7 @@ class SQLiteClient(LocalClient):
     def _find(self, key: str) -> int | None:
         """Return the number of a key, None if there is no such key."""
         if key not in self._ids:
-            row = self._sql.execute("SELECT id FROM keys WHERE name = ? AND expires > ?", (key, self._now)).fetchone()
+            row = self._sql.execute("SELECT id FROM keys WHERE name = ? AND expires > ?", (key, self.now)).fetchone()
             self._ids[key] = row and row[0]
         return self._ids[key]
 
@@ -161,21 +157,15 @@ class SQLiteClient(LocalClient):
             update = f"ON CONFLICT (key, field) DO UPDATE SET value = {value}"
             self._sql.execute(f"INSERT INTO entries (key, field, value) VALUES {rows} {update}", values)
 
-    def _remove(self, key: str, fields: Sequence[Argument]) -> None:
+    def remove(self, key: str, fields: Sequence[Argument]) -> None:
         rows = [(self._find(key), as_bytes(field)) for field in fields]
         self._sql.executemany("DELETE FROM entries WHERE key = ? AND field = ?", rows)
-
-    def hget(self, key: str, field: Argument) -> bytes | None:
-        return self.hmget(key, field)[0]
 
     def hmget(self, key: str, *fields: Argument) -> list[bytes | None]:
         asked = [as_bytes(field) for field in fields]
         rows = self._rows(key, f"AND field IN ({', '.join('?' * len(asked))})", *asked)
         found = dict(rows)
         return [None if (value := found.get(field)) is None else as_bytes(value) for field in asked]
-
-    def hexists(self, key: str, field: Argument) -> int:
-        return int(self.hget(key, field) is not None)
 
     def hgetall(self, key: str) -> dict[bytes, bytes]:
         return {as_bytes(field): as_bytes(value) for field, value in self._rows(key)}
@@ -187,22 +177,10 @@ class SQLiteClient(LocalClient):
     def hset(self, key: str, *pairs: Argument) -> None:
         self._put(key, [(as_bytes(each), as_bytes(value)) for each, value in zip(pairs[::2], pairs[1::2], strict=True)])
 
-    def hdel(self, key: str, *fields: Argument) -> None:
-        self._remove(key, fields)
-
-    def hincrby(self, key: str, field: Argument, more: int) -> None:
-        self.hset(key, field, int(self.hget(key, field) or 0) + more)
-
     def zadd(self, key: str, *arguments: Argument) -> None:
         *options, score, member = arguments
         value = "max(value, excluded.value)" if "GT" in options else "excluded.value"
         self._put(key, [(as_bytes(member), score)], value)
-
-    def zrem(self, key: str, *members: Argument) -> None:
-        self._remove(key, members)
-
-    def zcard(self, key: str) -> int:
-        return self.hlen(key)
 
     def zrangebyscore(self, key: str, low: Argument, high: Argument, *limit: Argument) -> list[bytes]:
         condition, bounds = _range(low, high)
@@ -230,14 +208,11 @@ class SQLiteClient(LocalClient):
         self._sql.execute("DELETE FROM entries WHERE key = ? AND value = ?", (self._find(key), value))
 
     def expire(self, key: str, seconds: float) -> None:
-        self._sql.execute("UPDATE keys SET expires = ? WHERE id = ?", (self._now + seconds, self._find(key)))
+        self._sql.execute("UPDATE keys SET expires = ? WHERE id = ?", (self.now + seconds, self._find(key)))
 
     def unlink(self, key: str) -> None:
         self._sql.execute("UPDATE keys SET name = NULL, expires = 0 WHERE name = ?", (key,))
         self._ids.pop(key, None)
-
-    def runs(self, key: str) -> tuple[int, dict[bytes, bytes]]:
-        return int(1000 * self._now), self.hgetall(key)
 
 
 def _range(low: Argument, high: Argument) -> tuple[str, tuple[float, float]]:
