@@ -38,7 +38,6 @@ class OutboxFiles:
     def __init__(self, folder: Path, most_events: int = MOST_EVENTS, most_bytes: int = MOST_BYTES) -> None:
         self.folder = folder
         self.most_events, self.most_bytes = most_events, most_bytes
-        self._events = self._bytes = 0  # in the folder, as far as this process knows
         self._owner = secrets.token_hex(4)
         self._lock: FileLock | None = None
 
@@ -51,13 +50,13 @@ class OutboxFiles:
         if self._lock is not None:
             unlock_file(self._lock_of(self._owner), self._lock)
 
-    def adopt(self) -> tuple[list[str], list[str]]:
-        """Take over the events that wait for any process. Return their names, and those that ``write`` would return."""
+    def adopt(self) -> list[str]:
+        """Take over the events that wait for any process, and return their names, the oldest first."""
         names, alive = [], {self._owner: True}
         for path in sorted(self.folder.iterdir()):
             owned = _OWNED.fullmatch(path.name)
             if owned and owned[2] not in alive:
-                alive[owned[2]] = self._is_alive(owned[2])
+                alive[owned[2]] = is_locked(self._lock_of(owned[2])) is not False
             is_free = not alive[owned[2]] if owned else path.suffix == ".json"
             name = owned[1] if owned else path.name
             # One of several processes wins. A folder or a device of that name is nobody's event.
@@ -65,23 +64,17 @@ class OutboxFiles:
                 if is_free and path.is_file():
                     path.rename(self._owned(name))
                     names.append(name)
-        sizes = self._sizes().values()
-        self._events, self._bytes = len(sizes), sum(sizes)
-        return names, self._trim()
+        return names
 
     def write(self, report: Mapping[str, Any]) -> list[str]:
         """Keep an event. Return the names of those that are removed because there are too many.
 
         Raise OSError if the file cannot be written.
         """
-        data = encode(report)
-        draft = self.folder / f"{self._owner}.draft"
-        with contextlib.suppress(FileNotFoundError):
-            draft.unlink()
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
-        draft.replace(self._owned(name_of(report)))  # a process that dies leaves no half event
-        self._events, self._bytes = self._events + 1, self._bytes + len(data)
+        path = self._owned(name_of(report))
+        # A process that dies here has not confirmed the event, and leaves a part of a file that is set aside.
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(encode(report))
         return self._trim()
 
     def read(self, name: str) -> dict[str, Any]:
@@ -114,41 +107,31 @@ class OutboxFiles:
         """Remove the events in which ``is_named`` is True of a text, also those that are set aside or in other hands.
 
         A process that is about to send such an event finds that it is gone. An event that a living process is writing
-        meanwhile stays. Return how many there are. With ``dry_run`` only count them, and change no file. Raise OSError
-        if an event cannot be read or removed.
+        meanwhile stays. Return how many there are. With ``dry_run`` only count them. Raise OSError if an event cannot
+        be read or removed.
         """
         if not self.folder.is_dir():
             return 0
-        if not dry_run:
-            for draft in self.folder.glob("*.draft"):
-                self._is_alive(draft.stem)  # removes the draft of a dead process
-        found: set[str] = set()
-        while named := {path for path in self._sizes() if _holds(path, is_named)}:
-            found |= {path.name.partition(".json")[0] for path in named}
-            if dry_run:
-                break
-            for path in named:
-                path.unlink(missing_ok=True)
+        found = [path for path in self._sizes() if _holds(path, is_named)]
+        for path in () if dry_run else found:
+            path.unlink(missing_ok=True)
         return len(found)
 
     def _trim(self) -> list[str]:
-        """If there are too many events, remove the oldest tenth, first those that are set aside. Return their names.
+        """If there are too many events, remove the oldest, first those that are set aside. Return their names.
 
         Events in the hands of another process stay.
         """
-        if self._events <= self.most_events and self._bytes <= self.most_bytes:
-            return []
-        sizes = self._sizes()
-        self._events, self._bytes, removed = len(sizes), sum(sizes.values()), list[str]()
+        sizes, removed = self._sizes(), list[str]()
+        count, size = len(sizes), sum(sizes.values())
         for path in sorted(sizes, key=lambda each: (not _is_aside(each), each.name)):
-            if self._events <= max(1, self.most_events * 9 // 10) and self._bytes <= self.most_bytes * 9 // 10:
+            if count <= self.most_events and size <= self.most_bytes:
                 break
             owned = _OWNED.fullmatch(path.name)
-            if owned and owned[2] != self._owner:
-                continue
-            path.unlink(missing_ok=True)
-            removed.append(owned[1] if owned else path.name)
-            self._events, self._bytes = self._events - 1, self._bytes - sizes[path]
+            if owned is None or owned[2] == self._owner:
+                path.unlink(missing_ok=True)
+                removed.append(owned[1] if owned else path.name)
+                count, size = count - 1, size - sizes[path]
         return removed
 
     def _sizes(self) -> dict[Path, int]:
@@ -165,14 +148,6 @@ class OutboxFiles:
 
     def _lock_of(self, owner: str) -> Path:
         return self.folder / f"{owner}.lock"
-
-    def _is_alive(self, owner: str) -> bool:
-        """Decide whether the owner of a file lives. Remove the draft of a dead owner."""
-        if is_locked(self._lock_of(owner)) is not False:
-            return True
-        with contextlib.suppress(OSError):
-            (self.folder / f"{owner}.draft").unlink()
-        return False
 
 
 def _holds(path: Path, is_named: Callable[[str], bool]) -> bool:

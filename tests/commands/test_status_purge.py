@@ -230,7 +230,6 @@ def test_purge_of_a_source_removes_its_events_from_the_outbox(project: Path) -> 
     left_behind.write(kept)
     (folder / "4.json.refused").write_text(json.dumps(event(4, FIRST)), encoding="utf-8")
     (folder / "5.json.unreadable").write_text('{"half of": "https://wire.example/z', encoding="utf-8")
-    (folder / "0123abcd.draft").write_text(json.dumps(event(6, FIRST)), encoding="utf-8")
     related = event(7, OTHER) | {"related": [{"story": "cd" * 8, "url": FIRST, "title": "News"}]}
     left_behind.write(related)
 
