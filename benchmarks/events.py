@@ -25,7 +25,7 @@ import xxhash
 from shared import data_parser, print_table, read_pages, unpacked
 from simulated_news import DAYS, News, simulate
 
-from scrapy_neardup.contracts import Granted, UnconfirmedGrant
+from scrapy_neardup.contracts import Granted
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim, EventSources, Join, Member, Story
 from scrapy_neardup.lab.feed import read_feed
@@ -180,7 +180,8 @@ class TallyStore:
             self._ended[claim.story] = read_sources(self._tallies[claim.story].sources)
         else:
             self._open.add(claim.story)
-        return Granted(tuple(unpack_member(*item) for item in self._members[claim.story].items()))
+        members = tuple(unpack_member(*item) for item in self._members[claim.story].items())
+        return Granted(claim, self._tallies[claim.story].story(bytes.fromhex(claim.story)), members)
 
     async def unite(self, story: str, other: Member) -> Story:
         raise NotImplementedError("simulated documents fit one story each")
@@ -191,10 +192,10 @@ class TallyStore:
     async def final_stories(self, stories: Collection[str]) -> dict[str, str]:
         return {}
 
-    async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
+    async def confirm(self, tokens: Sequence[str]) -> None:
         """Nobody takes over the events of another process here."""
 
-    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
+    async def take_over(self, seconds: float) -> list[Granted]:
         return []
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:

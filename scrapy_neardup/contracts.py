@@ -11,7 +11,6 @@ from scrapy_neardup.document import (
     Claim,
     Document,
     EventSources,
-    Extent,
     Join,
     Match,
     Member,
@@ -43,19 +42,10 @@ def most_lines_of(source: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """The answer to a granted claim: the data that the event needs in addition to the claim."""
+    """A claim that is granted, with the story that it is for."""
 
-    members: tuple[Member, ...]  # of the story, in the order they joined
-    signalled: Extent = Extent()  # the extent at the signal before this one
-
-
-@dataclass(frozen=True, slots=True)
-class UnconfirmedGrant:
-    """A grant that nobody has confirmed for a while: its claimant may have died before it passed the event on."""
-
-    token: str
-    note: str
-    story: Story  # as it is now, but ``signalled`` is the extent at the signal before this one
+    claim: Claim  # with the extent that was signalled before
+    story: Story  # as it is now
     members: tuple[Member, ...]  # in the order they joined
 
 
@@ -124,16 +114,16 @@ class StoryStore(Protocol):
         """Return for each of these stories that became a part of another one the id of the story it is a part of."""
 
     async def claim(self, claim: Claim) -> Granted | None:
-        """Return the data of the event if the level or update is granted to the claim, else None.
+        """Return the grant if the level or update is granted to the claim, else None.
 
         A claim that was granted is granted again until it is confirmed. Raise StoreUnavailable if the store does not
         answer in time; then ask again with the same token.
         """
 
-    async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
-        """Forget grants, given as story id and token, because their events have been passed on."""
+    async def confirm(self, tokens: Sequence[str]) -> None:
+        """Forget the grants of claims with these tokens, because their events have been passed on."""
 
-    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
+    async def take_over(self, seconds: float) -> list[Granted]:
         """Return grants that were given at least ``seconds`` ago and not confirmed. The caller passes their events on.
 
         No other caller gets them for the next ``seconds``. At most ``MOST_TAKEN_OVER`` are returned.

@@ -389,13 +389,19 @@ class Claim:
     extent at least as large.
 
     A claim with a token can be repeated if its answer was lost: the same token gets the same grant. The store keeps
-    such a grant until somebody confirms that the event has been passed on. If the claimant dies, another process reads
-    ``note`` and passes the event on.
+    such a grant until somebody confirms that the event has been passed on. If the claimant dies, another process passes
+    the event on: the counters of the claim tell how the story was.
     """
 
     story: str
     level: Level
     last_source: int = 0
     extent: Extent = Extent()  # of the story as the claimant knows it
+    signalled: Extent = Extent()  # the extent at the signal before this one; the store says so
     token: str = ""  # 16 hexadecimal digits, or "" if nobody confirms the grant
-    note: str = ""
+    time: int = 0  # of the event, in Unix seconds
+    item: str | None = None  # id of the document that tipped it; None for an end
+    joined: int = 0
+    copies: int = 0
+    breaking_over: int = 0  # the threshold of ``breaking`` at that time
+    lead: str = ""  # the first sentence of that document

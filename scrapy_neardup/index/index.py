@@ -17,7 +17,6 @@ from scrapy_neardup.contracts import (
     LearnedStore,
     RunStore,
     StoryStore,
-    UnconfirmedGrant,
     most_lines_of,
 )
 from scrapy_neardup.document import Claim, Document, EventSources, Fingerprint, Match, Member, Story
@@ -151,7 +150,7 @@ class Index(RunStore, StoryStore, LearnedStore, CountedStore):
         """Return a summary of this namespace and configuration."""
         from scrapy_neardup.index.survey import survey
 
-        return await self._read(lambda client: survey(client, self.store.location, self.layout))
+        return await self._read(lambda client: survey(client, self.store.location, self.layout, self._stories))
 
     async def purge(self, selection: Selection, *, dry_run: bool = False) -> int:
         """Remove the selected documents of this namespace, whatever their configuration.
@@ -200,10 +199,10 @@ class Index(RunStore, StoryStore, LearnedStore, CountedStore):
     async def claim(self, claim: Claim) -> Granted | None:
         return await self._change(lambda client: self._stories.claim(client, claim))
 
-    async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
-        await self._change(lambda client: self._stories.confirm(client, grants))
+    async def confirm(self, tokens: Sequence[str]) -> None:
+        await self._change(lambda client: self._stories.confirm(client, tokens))
 
-    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
+    async def take_over(self, seconds: float) -> list[Granted]:
         return await self._change(lambda client: self._stories.take_over(client, seconds))
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
@@ -15,8 +15,7 @@ from scrapy_neardup.index.store import Call, Client, Commit, Expected, run
 from scrapy_neardup.index.stories import new_version
 from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
 from scrapy_neardup.records.members import pack_neighbour, unpack_member, unpack_neighbours
-
-_DOCUMENT = re.compile(rb"\b[0-9a-f]{16}\b")
+from scrapy_neardup.records.stories import read_counters, read_grant
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,30 +83,25 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
 def _forget_members(
     story: str, fields: Mapping[bytes, bytes], selection: Selection, selected: Collection[bytes]
 ) -> list[Call | Commit]:
-    """Return the calls that forget members of a story, and neighbours, which are other stories."""
+    """Return the calls that forget members of a story, and neighbours: these are other stories."""
     members = {key: packed for key, packed in fields.items() if len(key) == KEY_BYTES}
     going = [key for key, packed in members.items() if key in selected or selection.takes_member(key, packed)]
     calls: list[Call | Commit] = [Call("HDEL", story, going)] if going else []
-    packed = fields.get(b"neighbours", b"")
-    if (kept := _remaining(packed, selection, selected)) != packed:
-        expected = Expected(Call("HGET", story, ("neighbours",)), packed)
-        calls.append(Commit([expected], [Call("HSET", story, ("neighbours", kept, *new_version()))]))
-    return calls
-
-
-def _remaining(packed: bytes, selection: Selection, gone: Collection[bytes]) -> bytes:
-    """Return packed neighbours without those of the selection, and without stories whose first document is gone.
-
-    Return nothing if the packed neighbours are damaged.
-    """
 
     def remains(neighbour: Neighbour) -> bool:
-        return bytes.fromhex(neighbour.story) not in gone and not selection.takes_name(neighbour.url)
+        return bytes.fromhex(neighbour.story) not in selected and not selection.takes_name(neighbour.url)
 
+    packed = fields.get(b"counts")
     try:
-        return b"".join(map(pack_neighbour, filter(remains, unpack_neighbours(packed))))
+        counters = read_counters(bytes.fromhex(story.rpartition(":")[2]), packed)
     except StoreError:
-        return b""
+        return [Call("UNLINK", story)]
+    neighbours = unpack_neighbours(counters.neighbours)
+    if not all(map(remains, neighbours)):
+        expected = Expected(Call("HGET", story, ("counts",)), packed or b"")
+        counters.neighbours = b"".join(map(pack_neighbour, filter(remains, neighbours)))
+        calls.append(Commit([expected], [Call("HSET", story, ("counts", counters.pack(), *new_version()))]))
+    return calls
 
 
 def _forget_grants(key: str, grants: Mapping[bytes, bytes], gone: Collection[bytes]) -> list[Call]:
@@ -116,11 +110,12 @@ def _forget_grants(key: str, grants: Mapping[bytes, bytes], gone: Collection[byt
     Or such a document has raised the event. A process that takes an event over while this runs still sends it.
     docs/howto/purge.md says: stop crawls first.
     """
-    going = [
-        token
-        for token, grant in grants.items()
-        if any(bytes.fromhex(document.decode()) in gone for document in _DOCUMENT.findall(grant))
-    ]
+    ids, going = {each.hex() for each in gone}, list[bytes]()
+    for token, packed in grants.items():
+        with suppress(StoreError):
+            _, claim = read_grant(token, packed)
+            if not ids.isdisjoint((claim.story, claim.item)):
+                going.append(token)
     return [Call("HDEL", key, going)] if going else []
 
 

@@ -4,12 +4,11 @@
 ``…:stories``    ZSET story -> the latest second of a member
 ``…:events``     ZSET story -> second of the newest source, of events that have not ended
 ``…:ended``      ZSET story and its packed sources -> second of the newest source, of events that have ended
-``…:grants``     HASH token -> a grant that is not confirmed, until two windows after the newest: "<second by the
-                 claimant's clock> <story, hexadecimal> <items> <sources> <changes, at the signal before> <note>"
+``…:grants``     HASH token -> a grant that is not confirmed, until two windows after the newest
 
-The fields of a story are those of ``records/stories.py``: a counter that has never changed may have none, except
-``joined``. The version is random bytes, and changes whenever the story changes. Each member that is kept has a field,
-by its document key. A story that became a part of another one has the field ``moved``; then it no longer changes.
+A story has the fields "counts" (see ``records/stories.py``) and "version", random bytes that change whenever the
+story changes. Each member that is kept has a field, by its document key. A story that became a part of another one
+says so in its counters, and no longer changes.
 
 Whoever changes a story reads it, decides by ``rules/membership.py``, and swaps; see store.py.
 """
@@ -17,15 +16,12 @@ Whoever changes a story reads it, decides by ``rules/membership.py``, and swaps;
 from __future__ import annotations
 
 import random
-import re
 import time
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
-from operator import attrgetter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import cast
 
-from scrapy_neardup.contracts import Granted, UnconfirmedGrant
+from scrapy_neardup.contracts import Granted
 from scrapy_neardup.document import Claim, EventSources, Join, Member, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import ExpiredSpan, Layout
@@ -33,20 +29,21 @@ from scrapy_neardup.index.store import Argument, Call, Client, Commit, ConflictE
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.members import read_members
 from scrapy_neardup.records.stories import (
-    COUNTERS,
     MUTED,
     DamageLog,
     StoryCounters,
-    pack_extent,
+    pack_grant,
+    read_counters,
     read_extent,
+    read_grant,
     read_sources,
 )
 from scrapy_neardup.rules.membership import (
     MOST_FOLLOWED,
     MOST_GRANTS,
     begin_story,
+    count_join,
     grant,
-    join_story,
     may_unite,
     unite,
 )
@@ -59,11 +56,8 @@ MOST_TAKEN_OVER = 64
 """How many events of dead processes one process takes over at a time. The rest follow a minute later."""
 
 _UNLINKED_AT_ONCE = 1000
-_FIELDS = (*COUNTERS, "version")
+_FIELDS = "counts", "version"
 _VERSION_BYTES = 6
-_GRANT = re.compile(rb"(\d{1,12}) ([0-9a-f]{16}) (\d{1,12} \d{1,12} \d{1,12}) (.*)", re.DOTALL)
-_values_of = attrgetter(*(each.name for each in fields(StoryCounters)))
-_DEFAULTS: tuple[object, ...] = _values_of(StoryCounters())
 
 
 class Stories:
@@ -103,7 +97,7 @@ class Stories:
         found = cast("list[bytes | None]", values)
         pairs = zip(members, found[len(_FIELDS) :], strict=True)
         try:
-            story = self._stored(key, found[: len(_FIELDS)], {each: packed for each, packed in pairs if packed})
+            story = _stored(key, found[: len(_FIELDS)], {each: packed for each, packed in pairs if packed})
         except StoreError as error:
             return error
         story.asked.update(members)
@@ -121,11 +115,8 @@ class Stories:
             raise story
         remembered = [call for each in moved for call in self._remember_moved(each, join)]
         counters, before, expected = story.counters, story.counters.joined, [self._expected(story)]
-        try:
-            after, to_keep = join_story(counters, key, join, {each.hex() for each in story.members})
-        except StoreError as error:
-            stories[key] = error
-            raise
+        to_keep = count_join(counters, join, {each.hex() for each in story.members}, key.hex())
+        after = counters.story(key)
         if counters.joined == before:
             return after, [], remembered
         # A member dated far ahead does not keep the story for ever.
@@ -177,9 +168,8 @@ class Stories:
         final: dict[str, str] = {}
         asked = {story: bytes.fromhex(story) for story in stories}
         for _ in range(MOST_FOLLOWED):
-            calls = [Call("HGET", self._layout.story(key), ("moved",)) for key in asked.values()]
-            moved = zip(asked, await client.run(calls), strict=True)
-            asked = {story: key for story, key in moved if isinstance(key, bytes) and len(key) == KEY_BYTES}
+            found = zip(asked, await self._counters_of(client, asked.values()), strict=True)
+            asked = {story: counters.moved for story, counters in found if counters and counters.moved}
             final |= {story: key.hex() for story, key in asked.items()}
             if not asked:
                 break
@@ -187,23 +177,15 @@ class Stories:
 
     async def _final(self, client: Client, key: bytes) -> StoredStory:
         """Return the story that a story became a part of, which may be itself, with all its members."""
-        found = await self._whole(client, key)
-        while found.counters.moved:
-            found = await self._whole(client, found.counters.moved)
-        return found
+        while True:
+            (answer,) = await run(client, [self._read_whole(key)])
+            found = _whole(key, answer)
+            if not found.counters.moved:
+                return found
+            key = found.counters.moved
 
-    async def _whole(self, client: Client, key: bytes) -> StoredStory:
-        (answer,) = await run(client, [Call("HGETALL", self._layout.story(key))])
-        found = cast("dict[bytes, bytes]", answer)
-        return self._stored(key, [found.get(name.encode()) for name in _FIELDS], _members(found))
-
-    def _stored(
-        self, key: bytes, values: Sequence[bytes | None], members: Mapping[bytes, bytes] | None = None
-    ) -> StoredStory:
-        """Return a story from the values of its fields. Raise StoreError if they are damaged."""
-        before = _typed(values[:-1])
-        counters = self._damage.counters(key, before)
-        return StoredStory(key, values[-1] or b"", counters, before, counters.is_open, dict(members or {}))
+    def _read_whole(self, key: bytes) -> Call:
+        return Call("HGETALL", self._layout.story(key))
 
     def _expected(self, story: StoredStory) -> Expected:
         return Expected(Call("HGET", self._layout.story(story.key), ("version",)), story.version)
@@ -225,97 +207,95 @@ class Stories:
             writes.append(Call("EXPIRE", self._events, (two_windows,)))
         elif story.was_open:
             writes.append(Call("ZREM", self._events, (story.key,)))
-        now, version = _values_of(counters), new_version()
-        changed: list[Argument] = [*version]
-        for counter, before, value in zip(COUNTERS, story.before, now, strict=True):
-            if value != before:
-                changed += counter, value
-        story.before, story.was_open, (_, story.version) = now, counters.is_open, version
+        version = new_version()
+        story.was_open, (_, story.version) = counters.is_open, version
+        fields: list[Argument] = ["counts", counters.pack(), *version]
         for member in members:
-            changed += member
-        writes.append(Call("HSET", name, changed))
+            fields += member
+        writes.append(Call("HSET", name, fields))
         return [*writes, Call("EXPIRE", name, (seconds,))] if seconds else writes
 
     async def claim(self, client: Client, claim: Claim) -> Granted | None:
         """See ``Index.claim``. Raise ConflictError if others change the story meanwhile."""
         key = bytes.fromhex(claim.story)
-        name = self._layout.story(key)
-        calls = [Call("HGET", self._grants, (claim.token,)), Call("HLEN", self._grants), Call("HMGET", name, _FIELDS)]
-        granted, grants, values = await run(client, calls)
+        calls = [Call("HGET", self._grants, (claim.token,)), Call("HLEN", self._grants), self._read_whole(key)]
+        granted, grants, whole = await run(client, calls)
         if granted:
-            found = _GRANT.fullmatch(cast("bytes", granted))
-            final = (await self.final_stories(client, [claim.story])).get(claim.story, claim.story)
-            return Granted(await self.members(client, final), read_extent(found[3].decode() if found else ""))
-        story = self._stored(key, cast("list[bytes | None]", values))
-        counters, signalled = story.counters, read_extent(story.counters.signalled)
+            _, claim = read_grant(claim.token.encode(), cast("bytes", granted))
+            return _granted(claim, await self._final(client, bytes.fromhex(claim.story)))
+        story = _whole(key, whole)
+        counters, claim = story.counters, replace(claim, signalled=read_extent(story.counters.signalled))
         if not counters.joined or counters.moved or not grant(counters, claim):
             return None
         writes: list[Call] = []
         if claim.level == "ended" and counters.sources:
             newest = counters.newest_source
             writes += [
-                Call("ZADD", self._ended, (newest, key + counters.sources)),
+                Call("ZADD", self._ended, (newest, story.key + counters.sources)),
                 Call("ZREMRANGEBYSCORE", self._ended, ("-inf", f"({newest - ENDED_SECONDS}")),
                 Call("EXPIRE", self._ended, (ENDED_SECONDS,)),
             ]
         if claim.token and cast("int", grants) < MOST_GRANTS:
-            kept = f"{int(time.time())} {claim.story} {pack_extent(signalled)} {claim.note}"
-            writes.append(Call("HSET", self._grants, (claim.token, kept)))
+            writes.append(Call("HSET", self._grants, (claim.token, pack_grant(int(time.time()), claim))))
             writes.append(Call("EXPIRE", self._grants, (2 * self._window,)))
         expected = [self._expected(story)]
         await swap(client, expected, writes + self._writes(story))
-        return Granted(await self.members(client, claim.story), signalled)
+        return _granted(claim, story)
 
-    async def confirm(self, client: Client, grants: Sequence[tuple[str, str]]) -> None:
-        if grants:
-            await run(client, [Call("HDEL", self._grants, [token for _, token in grants])])
+    async def confirm(self, client: Client, tokens: Sequence[str | bytes]) -> None:
+        if tokens:
+            await run(client, [Call("HDEL", self._grants, tokens)])
 
-    async def take_over(self, client: Client, seconds: float) -> list[UnconfirmedGrant]:
+    async def take_over(self, client: Client, seconds: float) -> list[Granted]:
         """See ``Index.take_over``. A grant that another process takes over meanwhile is left to it."""
         (answer,) = await run(client, [Call("HGETALL", self._grants)])
-        now, due, damaged = int(time.time()), list[tuple[bytes, re.Match[bytes]]](), list[Argument]()
-        for token, kept in cast("dict[bytes, bytes]", answer).items():
-            if (found := _GRANT.fullmatch(kept)) is None:
-                damaged.append(token)
-            elif abs(now - int(found[1])) >= int(seconds) and len(due) < MOST_TAKEN_OVER:  # or its clock was ahead
-                due.append((token, found))
-        calls: list[Call | Commit] = [
-            Commit(
-                [Expected(Call("HGET", self._grants, (token,)), found[0])],
-                [Call("HSET", self._grants, (token, b"%d %b" % (now, found[0][found.end(1) + 1 :])))],
-            )
-            for token, found in due
-        ]
-        calls += [Call("HDEL", self._grants, damaged)] if damaged else []
-        taken_over = []
-        for (token, found), was_taken in zip(due, await run(client, calls), strict=False):
-            if was_taken != 1:
+        now, taken_over = int(time.time()), list[Granted]()
+        for token, packed in cast("dict[bytes, bytes]", answer).items():
+            try:
+                second, claim = read_grant(token, packed)
+                if abs(now - second) < int(seconds):  # also if it was a clock ahead that granted it
+                    continue
+                story = await self._final(client, bytes.fromhex(claim.story))
+            except StoreError:
+                self._damage.warn_once("a grant")
+                await self.confirm(client, [token])
                 continue
-            key, told, note = (part.decode("utf-8", "replace") for part in found.groups()[1:])
-            key = (await self.final_stories(client, [key])).get(key, key)
-            (counters,) = await self._counters_of(client, [bytes.fromhex(key)])
-            is_gone = counters[0] is None
-            story = None if is_gone else self._damage.readable_story(bytes.fromhex(key), _typed(counters))
-            if story is None:  # it is gone or damaged
-                await self.confirm(client, [(key, token.decode())])
-            else:
-                story = replace(story, signalled=read_extent(told))
-                taken_over.append(UnconfirmedGrant(token.decode(), note, story, await self.members(client, key)))
+            if not story.counters.joined:  # it has left the window
+                await self.confirm(client, [token])
+                continue
+            expected = Expected(Call("HGET", self._grants, (token,)), packed)
+            renewed = Call("HSET", self._grants, (token, pack_grant(now, claim)))
+            if await run(client, [Commit([expected], [renewed])]) == [1]:
+                taken_over.append(_granted(claim, story))
+            if len(taken_over) == MOST_TAKEN_OVER:
+                break
         return taken_over
 
     async def open_events(self, client: Client, quiet_since: int | None) -> list[Story]:
         newest = "+inf" if quiet_since is None else quiet_since
         keys = await self._between(client, self._events, "-inf", newest)
-        stories = []
-        for key, kept in zip(keys, await self._counters_of(client, keys), strict=True):
-            # A story that has expired has no counters.
-            if kept[0] is not None and (story := self._damage.readable_story(key, _typed(kept))) is not None:
-                stories.append(story)
+        found = zip(keys, await self._counters_of(client, keys), strict=True)
+        # A story that has expired has no counters.
+        stories = [counters.story(key) for key, counters in found if counters and counters.joined]
         return sorted(stories, key=lambda story: story.id)
 
-    async def _counters_of(self, client: Client, keys: Sequence[bytes]) -> list[list[bytes | None]]:
-        calls = [Call("HMGET", self._layout.story(key), COUNTERS) for key in keys]
-        return cast("list[list[bytes | None]]", await run(client, calls))
+    async def count(self, client: Client) -> int:
+        """Count the stories without those that became a part of another one."""
+        keys = await self._between(client, self._stories, "-inf", "+inf")
+        return sum(counters is None or not counters.moved for counters in await self._counters_of(client, keys))
+
+    async def _counters_of(self, client: Client, keys: Iterable[bytes]) -> list[StoryCounters | None]:
+        """Return the counters of stories, None for each story that is damaged."""
+        keys = list(keys)
+        found = list[StoryCounters | None]()
+        calls = [Call("HGET", self._layout.story(key), ("counts",)) for key in keys]
+        for key, packed in zip(keys, await run(client, calls), strict=True):
+            try:
+                found.append(read_counters(key, cast("bytes | None", packed)))
+            except StoreError:  # noqa: PERF203
+                self._damage.warn_once("a story")
+                found.append(None)
+        return found
 
     async def members(self, client: Client, story: str) -> tuple[Member, ...]:
         (answer,) = await run(client, [Call("HGETALL", self._layout.story(bytes.fromhex(story)))])
@@ -341,15 +321,30 @@ class Stories:
 
 @dataclass(slots=True)
 class StoredStory:
-    """A story as it was read. ``counters`` are changed, ``before`` are not."""
+    """A story as it was read, and changed since."""
 
     key: bytes
     version: bytes  # empty if there is no such story
     counters: StoryCounters
-    before: Sequence[object]
     was_open: bool
     members: dict[bytes, bytes]  # packed, by document key: those that were asked for
     asked: set[bytes] = field(default_factory=set)
+
+
+def _stored(key: bytes, values: Sequence[bytes | None], members: dict[bytes, bytes]) -> StoredStory:
+    """Return a story from the values of its fields. Raise StoreError if they are damaged."""
+    counters = read_counters(key, values[0])
+    return StoredStory(key, values[1] or b"", counters, counters.is_open, members)
+
+
+def _whole(key: bytes, answer: object) -> StoredStory:
+    """Return a story with all its members, from all its fields. Raise StoreError if they are damaged."""
+    fields = cast("dict[bytes, bytes]", answer)
+    return _stored(key, [fields.get(name.encode()) for name in _FIELDS], _members(fields))
+
+
+def _granted(claim: Claim, story: StoredStory) -> Granted:
+    return Granted(claim, story.counters.story(story.key), read_members(story.members.items()))
 
 
 def new_version() -> tuple[str, bytes]:
@@ -379,20 +374,5 @@ def _followed(stories: StoredStories, join: Join) -> list[bytes]:
 
 
 def _members(fields: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-    """Return the members among all fields of a story, packed, by document key: no counter has a name of that length."""
+    """Return the members among the fields of a story, by document key: only they have names of that length."""
     return {name: value for name, value in fields.items() if len(name) == KEY_BYTES}
-
-
-def _typed(stored: Sequence[bytes | None]) -> list[object]:
-    """Return stored counters in the types of their defaults."""
-    pairs = zip(stored, _DEFAULTS, strict=True)
-    return [default if value is None else _counter(value, default) for value, default in pairs]
-
-
-def _counter(value: bytes, default: object) -> object:
-    with suppress(ValueError):  # damaged: it stays bytes
-        if isinstance(default, int):
-            return int(value)
-        if isinstance(default, str):
-            return value.decode()
-    return value

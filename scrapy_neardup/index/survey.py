@@ -9,6 +9,7 @@ from typing import cast
 
 from scrapy_neardup.index.layout import Layout, hours_of_slice, parts_of
 from scrapy_neardup.index.store import Call, Client, run
+from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.documents import Record, read_record, seconds_of
 from scrapy_neardup.rules.policy import HOUR
 
@@ -35,7 +36,7 @@ class StoreSummary:
         return sum(self.documents_per_hour.values())
 
 
-async def survey(client: Client, location: str, layout: Layout) -> StoreSummary:
+async def survey(client: Client, location: str, layout: Layout, stories: Stories) -> StoreSummary:
     """Return a summary of one configuration."""
     names = await client.names(layout.of_namespace)
     own = [name for name in names if name.startswith(f"{layout.prefix}:")]
@@ -48,20 +49,13 @@ async def survey(client: Client, location: str, layout: Layout) -> StoreSummary:
         config=layout.config,
         documents_per_hour=hours,
         bytes=size,
-        stories=await _count_stories(client, layout),
+        stories=await stories.count(client),
         events=cast("int", events),
         other_configs=tuple(sorted({parts_of(name)[1] for name in names} - {layout.config})),
         server=facts,
         warnings=warnings,
         namespaces=() if hours else await _namespaces(client, layout.namespace),
     )
-
-
-async def _count_stories(client: Client, layout: Layout) -> int:
-    """Count the stories without those that became a part of another one."""
-    (keys,) = await run(client, [Call("ZRANGEBYSCORE", layout.name("stories"), ("-inf", "+inf"))])
-    calls = [Call("HGET", layout.story(key), ("moved",)) for key in cast("list[bytes]", keys)]
-    return sum(not moved for moved in await run(client, calls))
 
 
 async def _namespaces(client: Client, own: str) -> tuple[str, ...]:

@@ -18,7 +18,9 @@ from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 
 logger = logging.getLogger(__name__)
 
-VERSION = 5
+VERSION = 6
+"""Of members, of the counters of stories, and of grants."""
+
 MEMBER = PackedFields(
     "member",
     {

@@ -8,14 +8,15 @@ from __future__ import annotations
 import logging
 import re
 import struct
-from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
 
-from scrapy_neardup.document import EventSources, Extent, Level, Story
+from scrapy_neardup.document import LEVELS, Claim, EventSources, Extent, Level, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES, seconds_of
-from scrapy_neardup.records.members import unpack_neighbours
-from scrapy_neardup.records.packing import split
+from scrapy_neardup.records.members import VERSION, unpack_neighbours
+from scrapy_neardup.records.packing import PackedFields, split
 
 logger = logging.getLogger(__name__)
 
@@ -40,15 +41,48 @@ CHANGE_BYTES = 9
 PRINTED_BYTES = VALUE_BYTES + 4 + CHANGE_BYTES
 """An entry of ``printed``: a value, an owner that printed it, and the change by which it came."""
 
-COUNTERS = (
-    *("joined", "items", "copies", "levels", "last", "ids", "sources"),
-    *("said", "changes", "told", "languages", "neighbours", "united", "moved"),
+COUNTERS = PackedFields(
+    "story",
+    {
+        "joined": "I",
+        "items": "I",
+        "copies": "I",
+        "levels": "B",
+        "last": "I",
+        "items_seen": "H*",
+        "sources": "H*",
+        "printed": "H*",
+        "changes": "H*",
+        "signalled": "12s",
+        "languages": "H*",
+        "neighbours": "H*",
+        "united": "H*",
+        "moved": "B*",
+    },
+    VERSION,
 )
-"""The names under which stores keep the fields of ``StoryCounters``, in their order."""
+GRANT = PackedFields(
+    "grant",
+    {
+        "second": "I",
+        "level": "B",
+        "story": "8s",
+        "item": "B*",
+        "time": "I",
+        "extent": "12s",
+        "signalled": "12s",
+        "joined": "I",
+        "copies": "I",
+        "breaking_over": "I",
+        "lead": "H*",
+    },
+    VERSION,
+)
+"""A claim that is granted, after the second by the claimant's clock at which it was granted or taken over."""
 
+_EXTENT = struct.Struct(">3I")
 _ITEM, _SOURCE = struct.Struct(">I8x"), struct.Struct(">4xI")
-_EXTENT = re.compile("([0-9]+) ([0-9]+) ([0-9]+)")
-_LANGUAGE = re.compile("([^ ]+) ([0-9]+)")
+_LANGUAGE = re.compile(rb"([^ ]+) ([0-9]{1,9})")
 
 
 @dataclass(slots=True)
@@ -64,8 +98,8 @@ class StoryCounters:
     sources: bytes = b""
     printed: bytes = b""  # values of figures that changed, those before the change too
     changes: bytes = b""  # see document.Story
-    signalled: str = ""  # the extent of the story at its last signal, see ``pack_extent``
-    languages: str = ""  # each with its items: "en 5 de 1"
+    signalled: bytes = bytes(12)  # the extent of the story at its last signal, see ``pack_extent``
+    languages: bytes = b""  # each with its items: "en 5 de 1"
     neighbours: bytes = b""  # packed one behind the other
     united: bytes = b""  # keys of the stories that became a part of this one
     moved: bytes = b""  # key of the story that this one became a part of, empty if it did not
@@ -81,36 +115,51 @@ class StoryCounters:
 
     @property
     def items_by_language(self) -> dict[str, int]:
-        return {language: int(count) for language, count in _LANGUAGE.findall(self.languages)}
+        found = _LANGUAGE.findall(self.languages)
+        return {language.decode("utf-8", "replace"): int(count) for language, count in found}
+
+    def pack(self) -> bytes:
+        return COUNTERS.pack(*_VALUES(self))
 
     def story(self, key: bytes) -> Story:
-        """Return the story. Raise StoreError if the counters are damaged."""
-        try:
-            entries = (self.items_seen, ITEM_BYTES), (self.sources, SOURCE_BYTES), (self.printed, PRINTED_BYTES)
-            if any(
-                len(packed) % size
-                for packed, size in (*entries, (self.changes, CHANGE_BYTES), (self.united, KEY_BYTES))
-            ):
-                raise ValueError("entries are not whole")
-            if not 0 <= self.levels < 2 * MUTED:
-                raise ValueError(f"levels {self.levels}")
-            return Story(
-                id=key.hex(),
-                joined=self.joined,
-                items=self.items,
-                copies=self.copies,
-                times=tuple(sorted(_seconds(_ITEM, self.items_seen))),
-                sources=tuple(sorted(_seconds(_SOURCE, self.sources))),
-                levels=tuple(level for level, bit in LEVEL_BITS.items() if self.levels & bit),
-                changes=tuple((each[:8].hex(), each[8]) for each in split(self.changes, CHANGE_BYTES)),
-                languages=tuple(sorted(self.items_by_language.items(), key=lambda row: (-row[1], row[0]))),
-                signalled=read_extent(self.signalled),
-                neighbours=unpack_neighbours(self.neighbours),
-                is_muted=bool(self.levels & MUTED),
-                united=tuple(key.hex() for key in split(self.united, KEY_BYTES)),
-            )
-        except (TypeError, ValueError) as error:
-            raise StoreError(f"story {key.hex()}: its counters are not those of this version ({error})") from error
+        return Story(
+            id=key.hex(),
+            joined=self.joined,
+            items=self.items,
+            copies=self.copies,
+            times=tuple(sorted(_seconds(_ITEM, self.items_seen))),
+            sources=tuple(sorted(_seconds(_SOURCE, self.sources))),
+            levels=tuple(level for level, bit in LEVEL_BITS.items() if self.levels & bit),
+            changes=tuple((each[:8].hex(), each[8]) for each in split(self.changes, CHANGE_BYTES)),
+            languages=tuple(sorted(self.items_by_language.items(), key=lambda row: (-row[1], row[0]))),
+            signalled=read_extent(self.signalled),
+            neighbours=unpack_neighbours(self.neighbours),
+            is_muted=bool(self.levels & MUTED),
+            united=tuple(key.hex() for key in split(self.united, KEY_BYTES)),
+        )
+
+
+def read_counters(key: bytes, packed: bytes | None) -> StoryCounters:
+    """Return the counters of the story with this key: empty ones if nothing is stored. Raise StoreError for damage."""
+    if packed is None:
+        return StoryCounters()
+    try:
+        counters = StoryCounters(*COUNTERS.unpack_whole(packed))  # type: ignore[arg-type]  # in the order of the fields
+        unpack_neighbours(counters.neighbours)
+    except StoreError as error:
+        raise StoreError(f"story {key.hex()}: {error}") from error
+    entries = [
+        (counters.items_seen, ITEM_BYTES),
+        (counters.sources, SOURCE_BYTES),
+        (counters.printed, PRINTED_BYTES),
+        (counters.changes, CHANGE_BYTES),
+        (counters.united, KEY_BYTES),
+    ]
+    # Of two stories the one with the lower key stays. So nobody who follows a story comes back to it.
+    is_wrong_way = counters.moved and (len(counters.moved) != KEY_BYTES or counters.moved >= key)
+    if any(len(each) % size for each, size in entries) or counters.levels >= 2 * MUTED or is_wrong_way:
+        raise StoreError(f"story {key.hex()}: its counters are not those of this version")
+    return counters
 
 
 def _seconds(entry: struct.Struct, packed: bytes) -> list[int]:
@@ -123,22 +172,58 @@ def read_sources(packed: bytes) -> EventSources:
     return tuple(sorted((seconds_of(entry[4:]), entry[:4]) for entry in split(packed, SOURCE_BYTES)))
 
 
-def read_extent(packed: str) -> Extent:
-    """Read items, sources and changes: "12 6 1". Anything else is an extent of nothing."""
-    found = _EXTENT.fullmatch(packed)
-    return Extent(*map(int, found.groups())) if found else Extent()
+def read_extent(packed: bytes) -> Extent:
+    """Read the items, sources and changes that ``pack_extent`` packed."""
+    return Extent(*_EXTENT.unpack(packed))
 
 
-def pack_extent(extent: Extent) -> str:
-    return " ".join(map(str, extent))
+def pack_extent(extent: Extent) -> bytes:
+    return _EXTENT.pack(*extent)
 
 
-_TYPES = [type(default) for default in astuple(StoryCounters())]
-_NEIGHBOURS = COUNTERS.index("neighbours")
+def pack_grant(second: int, claim: Claim) -> bytes:
+    """Pack a claim that is granted or taken over at this second, without its token."""
+    return GRANT.pack(
+        second,
+        LEVELS.index(claim.level),
+        bytes.fromhex(claim.story),
+        bytes.fromhex(claim.item or ""),
+        claim.time,
+        pack_extent(claim.extent),
+        pack_extent(claim.signalled),
+        claim.joined,
+        claim.copies,
+        claim.breaking_over,
+        claim.lead.encode("utf-8", "replace"),
+    )
+
+
+def read_grant(token: bytes, packed: bytes) -> tuple[int, Claim]:
+    """Return what ``pack_grant`` packed. Raise StoreError for anything else."""
+    values: list[Any] = GRANT.unpack_whole(packed)
+    second, level, story, item, time, extent, signalled, joined, copies, breaking_over, lead = values
+    if level >= len(LEVELS) or len(item) not in (0, KEY_BYTES):
+        raise StoreError(f"{packed!r} is no grant of this version")
+    return second, Claim(
+        story.hex(),
+        LEVELS[level],
+        extent=read_extent(extent),
+        signalled=read_extent(signalled),
+        token=token.decode("utf-8", "replace"),
+        time=time,
+        item=item.hex() or None,
+        joined=joined,
+        copies=copies,
+        breaking_over=breaking_over,
+        lead=lead.decode("utf-8", "replace"),
+    )
+
+
+_VALUES = attrgetter(*COUNTERS.fields)
 _EFFECTS = {
     "a record": "its document is not compared",
     "a story": "its event is not reported",
-    "the list of neighbours of a story": "they are left out",
+    "a grant": "its event is not passed on",
 }
 
 
@@ -157,36 +242,3 @@ class DamageLog:
                 "%s: %s is damaged, or not of this version: %s. Further cases are not logged.",
                 *(self._location, kind, _EFFECTS.get(kind, "it is left out")),
             )
-
-    def readable_story(self, key: object, values: Iterable[object]) -> Story | None:
-        """Return the story with these counters, None if they are damaged."""
-        try:
-            if isinstance(key, bytes) and len(key) == KEY_BYTES:
-                return self.counters(key, values).story(key)
-        except StoreError:
-            pass
-        self.warn_once("a story")
-        return None
-
-    def counters(self, key: bytes, values: Iterable[object]) -> StoryCounters:
-        """Return the counters of a story. Raise StoreError if they are damaged. Leave out damaged neighbours."""
-        whole = list(values)
-        whole[_NEIGHBOURS] = self._readable_neighbours(whole[_NEIGHBOURS])
-        if [*map(type, whole)] != _TYPES:
-            raise StoreError(f"story {key.hex()}: its counters are not those of this version")
-        counters = StoryCounters(*whole)  # type: ignore[arg-type]  # checked above
-        # Of two stories the one with the lower key stays. So nobody who follows a story comes back to it.
-        if counters.moved and (len(counters.moved) != KEY_BYTES or counters.moved >= key):
-            raise StoreError(f"story {key.hex()}: it is a part of {counters.moved.hex()}, which is no earlier story")
-        return counters
-
-    def _readable_neighbours(self, packed: object) -> bytes:
-        """Return packed neighbours as they are, or nothing if they are damaged."""
-        try:
-            if isinstance(packed, bytes):
-                unpack_neighbours(packed)
-                return packed
-        except StoreError:
-            pass
-        self.warn_once("the list of neighbours of a story")
-        return b""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable
 
-from scrapy_neardup.document import Claim, Extent, Join, Member, Story
-from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.document import Claim, Extent, Join, Member
 from scrapy_neardup.records.documents import KEY_BYTES, seconds_of
 from scrapy_neardup.records.members import (
     NO_OWNER,
@@ -116,20 +115,6 @@ def count_join(
     return to_keep
 
 
-def join_story(
-    counters: StoryCounters, key: bytes, join: Join, known: Container[str]
-) -> tuple[Story, list[tuple[bytes, bytes]]]:
-    """Count a document into the story with this key. Return the story, and the members to keep; see ``count_join``.
-
-    Raise StoreError if the counters are damaged.
-    """
-    try:
-        to_keep = count_join(counters, join, known, key.hex())
-    except (ArithmeticError, ValueError) as error:
-        raise StoreError(f"story {key.hex()}: its counters are not those of this version ({error})") from error
-    return counters.story(key), to_keep
-
-
 def begin_story(counters: StoryCounters, first: Member) -> list[tuple[bytes, bytes]]:
     """Count the first document into a new story. Return the members to keep, packed, by document key."""
     key = bytes.fromhex(first.id)
@@ -225,7 +210,7 @@ def _count_language(counters: StoryCounters, language: str, count: int = 1) -> N
     items = counters.items_by_language
     if language in items or len(items) < MOST_LANGUAGES:
         items[language] = items.get(language, 0) + count
-        counters.languages = " ".join(f"{each} {count}" for each, count in items.items())
+        counters.languages = " ".join(f"{each} {count}" for each, count in items.items()).encode("utf-8", "replace")
 
 
 def _note_figures(counters: StoryCounters, key: bytes, owner: bytes, join: Join) -> bool:

@@ -1,28 +1,20 @@
-"""One level of one event, with the story it belongs to, its draft, and the events that a process has in hand.
-
-An event that is not granted yet is a draft. The store keeps the draft until the event has been passed on.
-"""
+"""One level of one event, with the story it belongs to, and the events that a process has in hand."""
 
 from __future__ import annotations
 
-import json
 import logging
-import re
 import secrets
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from scrapy_neardup.contracts import StoryStore, UnconfirmedGrant
-from scrapy_neardup.document import LEVELS, Claim, Level, Member, Story
+from scrapy_neardup.contracts import Granted, StoryStore
+from scrapy_neardup.document import Claim, Level, Member, Story
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 
 logger = logging.getLogger(__name__)
 
 _MOST_UNANSWERED = 1024  # claims
-
-_DOCUMENT_ID = re.compile("[0-9a-f]{16}")
-_COUNTERS = ("time", "joined", "items", "copies", "sources", "changes", "breaking_over")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,81 +43,43 @@ class StoryEvent:
         return f"{self.story.id}-{self.level}{detail.get(self.level, '')}"
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """The counters of an event, from which another process can make the same event with the same id."""
-
-    level: Level
-    time: int  # Unix seconds
-    item: str | None  # document id
-    joined: int
-    items: int
-    copies: int
-    sources: int
-    changes: int
-    breaking_over: int
-    lead: str = ""
-
-    @classmethod
-    def of(cls, level: Level, time: int, item: str | None, story: Story, breaking_over: int, lead: str = "") -> Draft:
-        items, sources, changes = story.extent
-        return cls(
-            level=level,
-            time=time,
-            item=item,
-            joined=story.joined,
-            items=items,
-            copies=story.copies,
-            sources=sources,
-            changes=changes,
-            breaking_over=breaking_over,
-            lead=lead,
-        )
-
-    def pack(self) -> str:
-        """Return the draft as text for ``read``."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def read(cls, packed: str) -> Draft:
-        """Return the draft that was packed. Raise ValueError if it is no draft of this version."""
-        try:
-            fields: dict[str, Any] = json.loads(packed)
-            draft = cls(**fields)
-        except (TypeError, RecursionError) as error:
-            raise ValueError(str(error)) from error
-        counters = [getattr(draft, name) for name in _COUNTERS]
-        is_item = draft.item is None or (isinstance(draft.item, str) and _DOCUMENT_ID.fullmatch(draft.item))
-        if draft.level not in LEVELS or not is_item or not isinstance(draft.lead, str):
-            raise ValueError("wrong level, document or lead")
-        if not all(type(each) is int and 0 <= each < 1 << 32 for each in counters):
-            raise ValueError("wrong counters")
-        return draft
-
-    def story_then(self, story: Story) -> Story:
-        """Return the story roughly as it was when this was drafted, from the story as it is now."""
-        return replace(
-            story,
-            joined=self.joined,
-            items=self.items,
-            copies=self.copies,
-            times=story.times[: self.items],
-            sources=story.sources[: self.sources],
-            changes=story.changes[: self.changes],
-        )
+def event_of(claim: Claim, story: Story, members: Sequence[Member], rule: str) -> StoryEvent:
+    """Return the event of a granted claim. ``story`` is the story as the claimant saw it."""
+    # Others may have joined since: the event is about the story as it was.
+    known = tuple(member for member in members if member.number <= story.joined)
+    return StoryEvent(
+        claim.level,
+        claim.time,
+        rule,
+        replace(story, signalled=claim.signalled),
+        known,
+        item=claim.item,
+        breaking_over=claim.breaking_over,
+        lead=claim.lead,
+    )
 
 
-MakeEvent = Callable[[Draft, Story, tuple[Member, ...]], StoryEvent]
+def story_then(claim: Claim, story: Story) -> Story:
+    """Return the story roughly as it was when somebody made this claim, from the story as it is now."""
+    items, sources, changes = claim.extent
+    return replace(
+        story,
+        joined=claim.joined,
+        items=items,
+        copies=claim.copies,
+        times=story.times[:items],
+        sources=story.sources[:sources],
+        changes=story.changes[:changes],
+    )
 
 
 @dataclass(slots=True, eq=False)
 class _Held:
-    """An event, or a claim for one."""
+    """A claim, and its event when it is granted."""
 
     claim: Claim
-    draft: Draft
     story: Story
-    event: StoryEvent | None = None  # when the claim is granted
+    event: StoryEvent | None = None
     state: Literal["asked", "unanswered", "granted", "handed out", "passed on"] = "asked"
 
 
@@ -137,14 +91,14 @@ class Custody:
     that takes too long, another process takes the event over, so that no event dies with its claimant.
     """
 
-    def __init__(self, store: StoryStore, make_event: MakeEvent) -> None:
+    def __init__(self, store: StoryStore, rule: str) -> None:
         self._store = store
-        self._make_event = make_event
+        self._rule = rule
         self._held: dict[str, _Held] = {}  # by token, in the order of the claims
 
-    async def claim(self, claim: Claim, draft: Draft, story: Story) -> StoryEvent | None:
+    async def claim(self, claim: Claim, story: Story) -> StoryEvent | None:
         """Return the event if the claim is granted. Errors of the store are passed on."""
-        held = _Held(replace(claim, token=secrets.token_hex(8), note=draft.pack()), draft, story)
+        held = _Held(replace(claim, token=secrets.token_hex(8)), story)
         self._held[held.claim.token] = held
         return await self._ask(held)
 
@@ -170,34 +124,22 @@ class Custody:
         if granted is None:
             del self._held[token]
             return None
-        self._grant(held, replace(held.story, signalled=granted.signalled), granted.members)
+        self._grant(held, granted)
         return held.event
 
-    def _grant(self, held: _Held, story: Story, members: tuple[Member, ...]) -> None:
+    def _grant(self, held: _Held, granted: Granted) -> None:
         """Hold the event. If somebody has muted its story, nobody gets it."""
-        held.event = self._make_event(held.draft, story, members)
-        held.state = "passed on" if story.is_muted else "granted"
+        held.event = event_of(granted.claim, held.story, granted.members, self._rule)
+        held.state = "passed on" if held.story.is_muted else "granted"
 
     async def take_over(self, seconds: float) -> None:
         """Take over the events of processes that have not confirmed them for so many seconds."""
-        for grant in await self._store.take_over(seconds):
-            held = self._held.get(grant.token)
+        for granted in await self._store.take_over(seconds):
+            claim, held = granted.claim, self._held.get(granted.claim.token)
             if held is None or held.event is None:
-                await self._take_over(grant)
-
-    async def _take_over(self, grant: UnconfirmedGrant) -> None:
-        story = grant.story
-        try:
-            draft = Draft.read(grant.note)
-        except ValueError as error:
-            logger.warning("An event of story %s is lost: its draft cannot be read (%s)", story.id, error)
-            await self._store.confirm([(story.id, grant.token)])
-            return
-        logger.info(
-            "An event of story %s is passed on now, because the process that raised it ended too early", story.id
-        )
-        held = self._held[grant.token] = _Held(Claim(story.id, draft.level, token=grant.token), draft, story)
-        self._grant(held, draft.story_then(story), grant.members)
+                logger.info("An event of story %s is passed on now: the process that raised it is gone", claim.story)
+                self._held[claim.token] = held = _Held(claim, story_then(claim, granted.story))
+                self._grant(held, granted)
 
     def hand_out(self) -> list[StoryEvent]:
         """Return the events that were granted since the last call, in the order of their times.
@@ -220,8 +162,8 @@ class Custody:
 
     async def confirm(self) -> None:
         """Tell the store which events have been passed on, so that no other process passes them on too."""
-        grants = {token: held.claim.story for token, held in self._held.items() if held.state == "passed on"}
-        if grants:
-            await self._store.confirm([(story, token) for token, story in grants.items()])
-        for token in grants:
+        tokens = [token for token, held in self._held.items() if held.state == "passed on"]
+        if tokens:
+            await self._store.confirm(tokens)
+        for token in tokens:
             self._held.pop(token, None)

@@ -22,7 +22,7 @@ from scrapy_neardup.document import (
     Story,
 )
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.stories.event import Custody, Draft, StoryEvent
+from scrapy_neardup.stories.event import Custody, StoryEvent, event_of
 from scrapy_neardup.stories.rules import (
     DAY,
     HISTORY,
@@ -74,7 +74,7 @@ class StoryTracker:
         self.unconfirmed_after = unconfirmed_after
         self._clock = clock
         self._look_at = clock()
-        self.custody = Custody(store, self._granted)
+        self.custody = Custody(store, rule)
         self._rule_name = rule
         self.rule: Rule = load_rule(rule)
         self._events_per_day = events_per_day
@@ -164,16 +164,25 @@ class StoryTracker:
             warrants_update = story.signalled == Extent() or story.extent.warrants_update(story.signalled)
             if not story.is_running or not warrants_update:
                 return None
-        draft = Draft.of(level, join.time, join.member.id, story, self.breaking_over, join.lead)
-        event = await self.custody.claim(Claim(story.id, level, extent=story.extent), draft, story)
+        claim = self._claim(level, join.time, story)
+        event = await self.custody.claim(replace(claim, item=join.member.id, lead=join.lead), story)
         self._note_raised(story, level, is_granted=event is not None)
         if event is None:
             return None if level == "update" else await self._signal(level, self._with_raised(story), join)
         return event
 
-    def _granted(self, draft: Draft, story: Story, members: tuple[Member, ...]) -> StoryEvent:
-        event = self._event(draft.level, draft.time, story, members)
-        return replace(event, item=draft.item, breaking_over=draft.breaking_over, lead=draft.lead)
+    def _claim(self, level: Level, time: int, story: Story) -> Claim:
+        return Claim(
+            story.id,
+            level,
+            last_source=_newest(story),
+            extent=story.extent,
+            signalled=story.signalled,
+            time=time,
+            joined=story.joined,
+            copies=story.copies,
+            breaking_over=self.breaking_over,
+        )
 
     def _with_raised(self, story: Story) -> Story:
         """Return the story with the levels that this process has raised since the document joined."""
@@ -195,7 +204,7 @@ class StoryTracker:
     def current(self, story: Story, members: tuple[Member, ...]) -> StoryEvent:
         """Return a running event as it was at its newest source."""
         level: Level = "breaking" if "breaking" in story.levels else "watch"
-        return self._event(level, _newest(story), story, members)
+        return event_of(self._claim(level, _newest(story), story), story, members, self._rule_name)
 
     async def advance(self, *seconds: int) -> None:
         """End events by the documents' own clock. ``seconds`` are the times of the newest documents.
@@ -236,8 +245,7 @@ class StoryTracker:
 
     async def _end_quiet(self, quiet_since: int) -> None:
         for story in sorted(await self._store.open_events(quiet_since), key=_newest):
-            draft = Draft.of("ended", min(LAST_SECOND, _newest(story) + QUIET), None, story, self.breaking_over)
-            await self.custody.claim(Claim(story.id, "ended", _newest(story)), draft, story)
+            await self.custody.claim(self._claim("ended", min(LAST_SECOND, _newest(story) + QUIET), story), story)
 
     async def _set_threshold(self, now: int) -> None:
         threshold = await self.threshold(now)
@@ -263,11 +271,6 @@ class StoryTracker:
                 logger.exception("NEARDUP_EVENT_RULE = %r failed; no event is raised when it fails", self._rule_name)
             self._rule_failed = True
             return None
-
-    def _event(self, level: Level, at: int, story: Story, members: tuple[Member, ...]) -> StoryEvent:
-        # Others may have joined since: the report is about the story as it was.
-        known = tuple(member for member in members if member.number <= story.joined)
-        return StoryEvent(level, at, self._rule_name, story, known, breaking_over=self.breaking_over)
 
 
 def _newest(story: Story) -> int:

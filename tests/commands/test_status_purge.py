@@ -16,7 +16,6 @@ from scrapy_processes import neardup
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim, counted
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.event import Draft
 from scrapy_neardup.stories.outbox_files import OutboxFiles, name_of
 
 ONE = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
@@ -109,12 +108,11 @@ async def test_a_purged_source_leaves_no_event_that_waits(detector: NearDupDetec
     assert other_story is not None
     (tipping,) = [each.id for each in await detector.index.members(story) if each.source == "copy.example"]
     for key, item, token in ((story, tipping, TOKENS[0]), (other_story, other.id, TOKENS[1])):
-        draft = Draft("watch", 1_700_000_000, item, 3, 3, 2, 3, 0, 6)
-        assert await detector.index.claim(Claim(key, "watch", token=token, note=draft.pack()))
+        assert await detector.index.claim(Claim(key, "watch", token=token, item=item))
 
     await detector.purge(source=purged)
 
-    assert [each.token for each in await detector.index.take_over(0)] == [TOKENS[1]]
+    assert [each.claim.token for each in await detector.index.take_over(0)] == [TOKENS[1]]
 
 
 @pytest.mark.every_store

@@ -15,7 +15,8 @@ from newsdesk import opened, toll
 from redis import Redis
 from stored import overwrite_all, overwrite_records
 
-from scrapy_neardup.document import Claim, Neighbour
+from scrapy_neardup.document import Claim
+from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
 
 GARBAGE = {
@@ -96,21 +97,17 @@ async def test_any_title_and_url_can_be_kept(index: Index, title: str, url: str)
     assert (match.title, match.url) == (kept, url.encode("utf-8", "replace")[:2000].decode())
 
 
-async def test_damaged_neighbours_of_a_story_cost_one_warning(
+async def test_damaged_counters_of_a_story_cost_one_warning(
     open_index: OpenIndex, shared_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     index = await open_index(shared_url)
-    fire, flood = (Neighbour(story * 8, f"https://{story}.example/", "A title") for story in ("ab", "cd"))
-    await joined(index, replace(join("copy", 60, "copy.example"), neighbour=fire))
+    await joined(index, join("copy", 60, "copy.example"))
     await index.claim(Claim(FIRST.id, "watch"))
-    await overwrite_all(index, "story", "neighbours", b"\1")
+    await overwrite_all(index, "story", "counts", b"\1")
 
-    (event,) = await index.open_events()
-    story = await joined(index, join("another", 61, "another.example"))
-    with_neighbour = await joined(index, replace(join("third", 62, "third.example"), neighbour=flood))
+    assert await index.open_events() == await index.open_events() == []
+    with pytest.raises(StoreError, match="story"):
+        await joined(index, join("another", 61, "another.example"))
 
-    assert (event.items, event.neighbours) == (2, ())
-    assert (story.items, story.neighbours) == (3, ())
-    assert (with_neighbour.items, with_neighbour.neighbours) == (4, (flood,))
     (warning,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
-    assert "the list of neighbours of a story is damaged" in warning.getMessage()
+    assert "a story is damaged" in warning.getMessage()

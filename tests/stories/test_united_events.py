@@ -13,6 +13,7 @@ from newsdesk import MINUTE, Newsroom, opened, text
 from stored import overwrite
 
 from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.records.stories import StoryCounters
 
 FIRST, SECOND, BOTH = range(8), range(6, 14), range(1, 13)
 """The names of three reports: two in common, which is too few, and six, which is enough."""
@@ -67,15 +68,17 @@ async def test_no_level_is_raised_twice(newsroom: Newsroom, copies: int) -> None
     assert len({event.id for event in events}) == len(events)
 
 
-@pytest.mark.parametrize("column", ["sources", "moved", "united", "levels", "moved to itself"])
-async def test_a_damaged_story_does_not_hold_up_the_one_it_belongs_to(tmp_path: Path, column: str) -> None:
+MOVED_TO_LATER = StoryCounters(joined=2, moved=b"\xff" * 8).pack()
+
+
+@pytest.mark.parametrize("counters", [b"", b"damaged", b"\0" * 400, MOVED_TO_LATER])
+async def test_a_damaged_story_does_not_hold_up_the_one_it_belongs_to(tmp_path: Path, counters: bytes) -> None:
     file = tmp_path / "window.sqlite"
     async with opened(store=f"sqlite:///{file}") as room:
         (first, *_) = await publish(room, "first", FIRST, 0, copies=4)
         (second, *_) = await publish(room, "second", SECOND, 10 * MINUTE, copies=1)
         key = room.detector.index.layout.story(bytes.fromhex(second.story))
-        value = bytes.fromhex(second.story) if "itself" in column else b"damaged"
-        await overwrite(room.detector.index, key, {column.split()[0].encode(): value})
+        await overwrite(room.detector.index, key, {b"counts": counters})
         (both,) = await publish(room, "both", BOTH, 20 * MINUTE)
 
         assert (both.status, both.story, both.event) == ("related", first.story, "breaking")

@@ -20,7 +20,7 @@ from scrapy_neardup.index import Policy
 from scrapy_neardup.lab.feed import RecordedDocument, WrongLine, _parse, objects_of
 from scrapy_neardup.records.documents import new_record, read_record
 from scrapy_neardup.records.members import pack_member, pack_neighbour, read_members, unpack_neighbours
-from scrapy_neardup.records.stories import StoryCounters
+from scrapy_neardup.records.stories import StoryCounters, read_counters
 from scrapy_neardup.rules.decision import decide
 from scrapy_neardup.rules.membership import begin_story, count_join, unite
 from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles, name_of
@@ -98,11 +98,7 @@ def _story(draw: random.Random, folder: Path) -> None:
     other = StoryCounters()
     begin_story(other, MEMBERS[1])
     unite((bytes(8), bytes.fromhex(MEMBERS[1].id)), counters, other, ())
-    fields = ("items_seen", "sources", "printed", "changes", "neighbours", "signalled", "languages", "united")
-    field = draw.choice(fields)
-    value = getattr(counters, field)
-    packed = damaged(draw, value if isinstance(value, bytes) else value.encode() or b"1 2 3")
-    setattr(counters, field, packed if isinstance(value, bytes) else packed.decode("utf-8", "replace"))
+    counters = read_counters(b"\xff" * 8, damaged(draw, counters.pack()))
     counters.story(bytes(8))
     unite((bytes(8), bytes.fromhex(MEMBERS[0].id)), counters, other, MEMBERS)
 
