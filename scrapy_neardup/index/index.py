@@ -131,8 +131,9 @@ class Index(RunStore, StoryStore, LearnedStore, CountedStore):
         """Delete keys that have left the window: a replay runs faster than the clock by which they expire."""
         expired = [self.layout.dead_after(int(each.seen_at)) for each in documents]
         try:
-            for names, span in filter(None, expired):
-                await self.store.ask(partial(self._stories.unlink_dead, names, span))
+            for names, first, end in expired:
+                if names:
+                    await self.store.ask(partial(self._stories.unlink_dead, names, first, end))
         except StoreError as error:  # the checks are done, and the keys expire anyway
             logger.warning("Expired keys are not deleted now: %s", error)
 

@@ -32,7 +32,7 @@ import secrets
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, cast
+from typing import cast
 
 from scrapy_neardup.index.store import Call, Client, run
 from scrapy_neardup.records.documents import seconds_of
@@ -62,11 +62,10 @@ class Layout:
         self._window = window
         self.slice_seconds = slice_seconds(window)
         self._generation = generation_seconds(window)
-        self._horizon = Horizon(window, self.slice_seconds)
-        # The spans that this process has written to, also for late documents. Only these are deleted here: other
-        # processes delete their own spans, or the spans expire.
-        self._own_slices: set[int] = set()
-        self._own_generations: set[int] = set()
+        self._own_spans = set[tuple[str, int, int]]()  # keys that this process has written to, with start and end
+        self._latest = 0  # second of the document before
+        self._horizon = 0  # seconds before this one are over, by the last two documents
+        self._kept_before = 0  # seconds before this one are left to the store, whose keys expire
 
     @property
     def of_namespace(self) -> str:
@@ -111,19 +110,25 @@ class Layout:
         """Return the key of the hash that has the record of a document."""
         return _records(self.prefix, seconds_of(document) // self.slice_seconds, self.slice_seconds)
 
-    def dead_after(self, second: int) -> tuple[list[str], ExpiredSpan] | None:
-        """Return the keys that left the window with a document of this second, and the span that has expired."""
-        self._own_slices.add(second // self.slice_seconds)
-        self._own_generations.add(second // self._generation)
-        over = self._horizon.observe(second)
-        if over is None:
-            return None
-        slices = _dead(self._own_slices, over, self.slice_seconds)
-        # Keep the bands of the oldest slice as long as the slice: a late document may match any document in it.
-        generations = _dead(self._own_generations, over, self._generation)
-        dead = [_records(self.prefix, number, self.slice_seconds) for number in slices]
-        dead += [_bands(self.prefix, number, self._generation) for number in generations]
-        return (dead, over) if dead else None
+    def dead_after(self, second: int) -> tuple[list[str], int, int]:
+        """Return the keys that left the window with a document of this second, and which seconds are now over.
+
+        The seconds are given as the first one and the one after the last. The last two documents must agree that a
+        second is over, so one document with a wrong date ends nothing. If time leaps by more than a window, a clock may
+        be wrong: what lies before the leap is left to the store, until documents come back to that time. Only keys that
+        this process has written to are returned: other processes delete theirs.
+        """
+        earlier, self._latest = min(self._latest or second, second), second
+        before, self._horizon = self._horizon, (earlier - self._window) // self.slice_seconds * self.slice_seconds
+        if self._horizon - before > self._window or self._horizon < self._kept_before:
+            self._kept_before = self._horizon
+        # The bands of the oldest slice live as long as the slice: a late document may match any document in it.
+        for name_of, seconds in ((_records, self.slice_seconds), (_bands, self._generation)):
+            start = second // seconds * seconds
+            self._own_spans.add((name_of(self.prefix, second // seconds, seconds), start, start + seconds))
+        dead = {each for each in self._own_spans if self._kept_before <= each[1] and each[2] <= self._horizon}
+        self._own_spans -= dead
+        return sorted(name for name, _, _ in dead), max(0, self._kept_before), self._horizon
 
 
 class ShardBits(dict[int, int]):
@@ -160,14 +165,6 @@ def _bands(prefix: str, number: int, seconds: int) -> str:
     return f"{prefix}:bands:{_name(number, seconds // GENERATION)}"
 
 
-def _dead(own: set[int], over: ExpiredSpan, seconds: int) -> list[int]:
-    """Return the numbers of the spans that have expired, and take them out of ``own``."""
-    first, last = -(-over.floor // seconds), over.horizon // seconds
-    dead = {number for number in own if first <= number < last}
-    own -= dead
-    return sorted(dead.union(range(max(first, over.start // seconds), last)))
-
-
 def _name(number: int, times: int) -> str:
     return str(number) if times == 1 else f"{number}x{times}"
 
@@ -195,61 +192,6 @@ def generation_seconds(window: int) -> int:
     while window > _MOST_GENERATIONS * seconds:
         seconds *= 2
     return seconds
-
-
-class ExpiredSpan(NamedTuple):
-    """The seconds that have left the window: from ``floor`` to before ``horizon``. Seconds before ``floor`` are kept.
-
-    ``start`` is the previous horizon, or ``floor`` if that is later.
-    """
-
-    floor: int
-    start: int
-    horizon: int
-
-
-class Horizon:
-    """Tells which seconds have left the window, as documents come one after the other.
-
-    The horizon lies one window before the earlier of the last two documents. Both must agree that a second is over, so
-    one document with a wrong date expires nothing. If the horizon leaps by more than a window, a clock may be wrong:
-    the seconds before the leap are left to the store, whose keys expire. If two documents in a row come back to the
-    time before the leap, the leap is forgotten.
-    """
-
-    def __init__(self, window: int, cut: int) -> None:
-        self._window = window
-        self._cut = cut  # seconds of a slice: the horizon lies between two of them
-        self._previous: int | None = None
-        self._horizon = 0  # the latest one
-        self._kept_before = 0  # time leapt to this second, so earlier seconds are kept
-        self._before_leap = 0  # the horizon before the leap
-
-    def observe(self, second: int) -> ExpiredSpan | None:
-        """Note the time of a document. Return the seconds that have now left the window, or None."""
-        previous, self._previous = self._previous, second
-        if previous is None:
-            self._horizon = self._before(second)
-            return None
-        horizon = self._before(min(previous, second))
-        start = min(self._horizon, horizon)
-        if max(previous, second) < self._kept_before:
-            self._come_back(horizon)
-        else:
-            if horizon - self._horizon > self._window:  # time leaps
-                if not self._kept_before:
-                    self._before_leap = self._horizon
-                self._kept_before = horizon
-            self._horizon = max(horizon, self._horizon)
-        start = max(start, self._kept_before)
-        return ExpiredSpan(self._kept_before, start, horizon) if horizon > self._kept_before else None
-
-    def _before(self, second: int) -> int:
-        return max(0, (second - self._window) // self._cut * self._cut)
-
-    def _come_back(self, horizon: int) -> None:
-        self._horizon = max(horizon, self._before_leap)
-        self._kept_before = horizon if horizon - self._before_leap > self._window else 0
 
 
 class Keys:

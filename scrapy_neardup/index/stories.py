@@ -24,7 +24,7 @@ from typing import cast
 from scrapy_neardup.contracts import Granted
 from scrapy_neardup.document import Claim, EventSources, Join, Member, Story
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.layout import ExpiredSpan, Layout
+from scrapy_neardup.index.layout import Layout
 from scrapy_neardup.index.store import Argument, Call, Client, Commit, ConflictError, Expected, run, swap
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.members import read_members
@@ -306,11 +306,11 @@ class Stories:
         newest = {each[:KEY_BYTES]: each[KEY_BYTES:] for each in kept}  # a story may have ended twice
         return [read_sources(sources) for sources in newest.values()]
 
-    async def unlink_dead(self, names: Sequence[str], span: ExpiredSpan, client: Client) -> None:
-        """Remove these keys, and free stories whose last member has left the window."""
+    async def unlink_dead(self, names: Sequence[str], first: int, end: int, client: Client) -> None:
+        """Remove these keys, and the stories whose last member is of the seconds from ``first`` to before ``end``."""
         await run(client, [Call("UNLINK", name) for name in names])
         limits = "LIMIT", 0, _UNLINKED_AT_ONCE
-        if dead := await self._between(client, self._stories, span.floor, f"({span.horizon}", *limits):
+        if dead := await self._between(client, self._stories, first, f"({end}", *limits):
             calls = [Call("UNLINK", self._layout.story(key)) for key in dead]
             await run(client, [*calls, Call("ZREM", self._stories, dead), Call("ZREM", self._events, dead)])
 
