@@ -15,8 +15,8 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 
 The lists of ``learned`` expire ``LEARNED_SECONDS`` after the last addition.
 
-A slice is an hour, and a generation 65,536 s, and their names are numbers. If the window is over two days, both are
-longer, and their names say how much: ``<number>x<hours>``, ``<number>x<multiples of 65,536 s>``.
+A slice is an hour, and a generation 65,536 s, and their names are numbers. If the window is over two days, generations
+are longer, and their names say how much: ``<number>x<multiples of 65,536 s>``.
 
 More keys: stories.py.
 
@@ -42,8 +42,6 @@ from scrapy_neardup.rules.policy import HOUR
 GENERATION = 1 << 16
 """Seconds of a generation of postings: as many as 2 bytes can number."""
 
-_MOST_SLICES = 50  # before and after a document: a check passes all their keys to the store
-_MOST_HOURLY = 48 * HOUR  # the longest window that is kept by the hour
 _MOST_GENERATIONS = 3  # within one window
 
 TAG_BYTES, HASH_BYTES = 2, 4
@@ -60,7 +58,6 @@ class Layout:
         self.config = config
         self.prefix = f"{{neardup:{namespace}:{config}}}"
         self._window = window
-        self.slice_seconds = slice_seconds(window)
         self._generation = generation_seconds(window)
         self._own_spans = set[tuple[str, int, int]]()  # keys that this process has written to, with start and end
         self._latest = 0  # second of the document before
@@ -91,12 +88,7 @@ class Layout:
 
     def slices(self, second: int) -> list[str]:
         """Return the keys of the hashes that have the records around a second."""
-        return [
-            _records(self.prefix, number, self.slice_seconds) for number in self._around(second, self.slice_seconds)
-        ]
-
-    def end_of_slice(self, second: int) -> int:
-        return (second // self.slice_seconds + 1) * self.slice_seconds
+        return [self._slice(number) for number in self._around(second, HOUR)]
 
     def _around(self, second: int, seconds: int) -> range:
         """Return the numbers of the spans of ``seconds`` that lie within a window before and after this second."""
@@ -104,11 +96,15 @@ class Layout:
 
     def bands(self, generation: int) -> str:
         """Return the key of the hash that has the postings of a generation."""
-        return _bands(self.prefix, generation, self._generation)
+        times = self._generation // GENERATION
+        return f"{self.prefix}:bands:{generation}{f'x{times}' if times > 1 else ''}"
 
     def records(self, document: bytes) -> str:
         """Return the key of the hash that has the record of a document."""
-        return _records(self.prefix, seconds_of(document) // self.slice_seconds, self.slice_seconds)
+        return self._slice(seconds_of(document) // HOUR)
+
+    def _slice(self, number: int) -> str:
+        return f"{self.prefix}:records:{number}"
 
     def dead_after(self, second: int) -> tuple[list[str], int, int]:
         """Return the keys that left the window with a document of this second, and which seconds are now over.
@@ -119,13 +115,13 @@ class Layout:
         this process has written to are returned: other processes delete theirs.
         """
         earlier, self._latest = min(self._latest or second, second), second
-        before, self._horizon = self._horizon, (earlier - self._window) // self.slice_seconds * self.slice_seconds
+        before, self._horizon = self._horizon, (earlier - self._window) // HOUR * HOUR
         if self._horizon - before > self._window or self._horizon < self._kept_before:
             self._kept_before = self._horizon
         # The bands of the oldest slice live as long as the slice: a late document may match any document in it.
-        for name_of, seconds in ((_records, self.slice_seconds), (_bands, self._generation)):
+        for name_of, seconds in ((self._slice, HOUR), (self.bands, self._generation)):
             start = second // seconds * seconds
-            self._own_spans.add((name_of(self.prefix, second // seconds, seconds), start, start + seconds))
+            self._own_spans.add((name_of(second // seconds), start, start + seconds))
         dead = {each for each in self._own_spans if self._kept_before <= each[1] and each[2] <= self._horizon}
         self._own_spans -= dead
         return sorted(name for name, _, _ in dead), max(0, self._kept_before), self._horizon
@@ -153,37 +149,14 @@ class ShardBits(dict[int, int]):
     async def choose(self, client: Client, generation: Generation, second: int, keys: int) -> None:
         """Choose the bits of a generation that has no postings yet, for documents with so many keys."""
         calls = [Call("HLEN", name) for name in self._layout.slices(second)]
-        slices = generation.seconds / self._layout.slice_seconds
+        slices = generation.seconds / HOUR
         self[generation.number] = bits_of_new_generation(cast("list[int]", await run(client, calls)), slices * keys)
-
-
-def _records(prefix: str, number: int, seconds: int) -> str:
-    return f"{prefix}:records:{_name(number, seconds // HOUR)}"
-
-
-def _bands(prefix: str, number: int, seconds: int) -> str:
-    return f"{prefix}:bands:{_name(number, seconds // GENERATION)}"
-
-
-def _name(number: int, times: int) -> str:
-    return str(number) if times == 1 else f"{number}x{times}"
-
-
-def hours_of_slice(name: str) -> range:
-    """Return the hours of a slice of records, from the name of its key."""
-    number, _, times = name.rpartition(":")[2].partition("x")
-    return range(int(number) * int(times or 1), (int(number) + 1) * int(times or 1))
 
 
 def parts_of(name: str) -> tuple[str, str]:
     """Return the namespace and the configuration of a key."""
     namespace, _, config = name.partition("}")[0].removeprefix("{neardup:").rpartition(":")
     return namespace, config
-
-
-def slice_seconds(window: int) -> int:
-    """Return the length of a slice of records: an hour, or some hours if the window is longer than two days."""
-    return HOUR if window <= _MOST_HOURLY else -(-window // (_MOST_SLICES * HOUR)) * HOUR
 
 
 def generation_seconds(window: int) -> int:

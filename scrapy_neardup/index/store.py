@@ -260,15 +260,10 @@ def score_range(low: Argument, high: Argument) -> tuple[float, float, bool]:
 async def run(client: Client, calls: Sequence[Call | Commit]) -> list[object]:
     """Return the answers of all calls. Raise the error of the first call that failed."""
     answers = await client.run(calls)
-    raise_error(answers)
-    return answers
-
-
-def raise_error(answers: Iterable[object]) -> None:
-    """Raise the first error among answers."""
     for answer in answers:
         if isinstance(answer, Exception):
             raise answer
+    return answers
 
 
 async def swap(client: Client, expected: Sequence[Expected], writes: Sequence[Call], once: str = "") -> None:

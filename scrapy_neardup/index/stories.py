@@ -82,26 +82,9 @@ class Stories:
                     missing.setdefault(key, set()).update(members)
             if not missing:
                 break
-            calls = [self.read_call(*each) for each in missing.items()]
+            calls = [Call("HMGET", self._layout.story(key), (*_FIELDS, *each)) for key, each in missing.items()]
             for (key, members), values in zip(missing.items(), await client.run(calls), strict=True):
-                stories[key] = self.stored(key, members, values)
-
-    def read_call(self, key: bytes, members: Collection[bytes]) -> Call:
-        """Return the call that reads the counters of a story, and which of these documents are members."""
-        return Call("HMGET", self._layout.story(key), (*_FIELDS, *members))
-
-    def stored(self, key: bytes, members: Collection[bytes], values: object) -> StoredStory | Exception:
-        """Return the story from the answer to ``read_call``. Return the error if it cannot be used."""
-        if isinstance(values, Exception):
-            return values
-        found = cast("list[bytes | None]", values)
-        pairs = zip(members, found[len(_FIELDS) :], strict=True)
-        try:
-            story = _stored(key, found[: len(_FIELDS)], {each: packed for each, packed in pairs if packed})
-        except StoreError as error:
-            return error
-        story.asked.update(members)
-        return story
+                stories[key] = _asked(key, members, values)
 
     def join(self, stories: StoredStories, join: Join) -> tuple[Story, list[Expected], list[Call]]:
         """Return the story after a join, and how it is written: nothing if the document is a member already.
@@ -335,6 +318,20 @@ def _stored(key: bytes, values: Sequence[bytes | None], members: dict[bytes, byt
     """Return a story from the values of its fields. Raise StoreError if they are damaged."""
     counters = read_counters(key, values[0])
     return StoredStory(key, values[1] or b"", counters, counters.is_open, members)
+
+
+def _asked(key: bytes, members: Collection[bytes], answer: object) -> StoredStory | Exception:
+    """Return a story with those of these members that it has. Return the error if it cannot be used."""
+    if isinstance(answer, Exception):
+        return answer
+    values = cast("list[bytes | None]", answer)
+    pairs = zip(members, values[len(_FIELDS) :], strict=True)
+    try:
+        story = _stored(key, values[: len(_FIELDS)], {each: packed for each, packed in pairs if packed})
+    except StoreError as error:
+        return error
+    story.asked.update(members)
+    return story
 
 
 def _whole(key: bytes, answer: object) -> StoredStory:

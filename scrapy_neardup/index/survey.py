@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from scrapy_neardup.index.layout import Layout, hours_of_slice, parts_of
+from scrapy_neardup.index.layout import Layout, parts_of
 from scrapy_neardup.index.store import Call, Client, run
 from scrapy_neardup.index.stories import Stories
-from scrapy_neardup.records.documents import Record, read_record, seconds_of
-from scrapy_neardup.rules.policy import HOUR
+from scrapy_neardup.records.documents import Record, read_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +63,9 @@ async def _namespaces(client: Client, own: str) -> tuple[str, ...]:
 
 
 async def _documents_per_hour(client: Client, names: Sequence[str]) -> dict[int, int]:
-    """Count documents by hour. Read their keys only if a slice has several hours."""
-    counts: Counter[int] = Counter()
-    for name in (name for name in names if "}:records:" in name):
-        hours = hours_of_slice(name)
-        if len(hours) == 1:
-            (counts[hours[0]],) = cast("list[int]", await run(client, [Call("HLEN", name)]))
-        else:
-            counts.update(seconds_of(key) // HOUR for key in await client.fields(name))
-    return dict(sorted(counts.items()))
+    slices = {int(name.rpartition(":")[2]): name for name in names if "}:records:" in name}
+    counts = await run(client, [Call("HLEN", name) for name in slices.values()])
+    return dict(sorted(zip(slices, cast("list[int]", counts), strict=True)))
 
 
 async def records_of(client: Client, layout: Layout) -> list[tuple[bytes, Record]]:

@@ -1,7 +1,7 @@
 """The window: find the candidates of documents, decide in Python, and register the documents.
 
 A check asks the store two to four times: for postings; for records of candidates, if there are any; for the story that
-the document joins, if it was not guessed; and to commit. A posting whose record is gone is no candidate.
+the document joins; and to commit. A posting whose record is gone is no candidate.
 """
 
 from __future__ import annotations
@@ -18,18 +18,16 @@ from scrapy_neardup.document import LONG_TEXT, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.batch import Batch, Checked, NewDocument, Question, new_document
 from scrapy_neardup.index.layout import Generation, Layout, ShardBits, read_bits
-from scrapy_neardup.index.store import Call, Client, Commit, Expected, Posting, Store, raise_error, run
+from scrapy_neardup.index.store import Call, Client, Commit, Expected, Posting, Store, run
 from scrapy_neardup.index.stories import Stories, is_version
 from scrapy_neardup.records.documents import Record, read_record, seconds_of, with_next_key
 from scrapy_neardup.records.stories import DamageLog
 from scrapy_neardup.rules.decision import LEAST_WEIGHT, MOST_LINKS
-from scrapy_neardup.rules.policy import Policy
+from scrapy_neardup.rules.policy import HOUR, Policy
 
 _ATTEMPTS = 1000  # to register a document while others register documents with the same keys
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds
 _STORY_ATTEMPTS = 10  # to join stories that others change, before everything is read again
-_MOST_GUESSED = 4  # documents of a batch
-_MOST_REMEMBERED = 1 << 14  # documents whose stories are remembered
 
 
 class Window:
@@ -42,7 +40,6 @@ class Window:
         self._stories = stories
         self._damage = damage
         self._bits = ShardBits(layout)
-        self._story_of = dict[bytes, bytes]()  # the stories of documents, to guess which one the next document joins
 
     async def check(self, batch: Sequence[Question], own_run: int) -> list[Checked | StoreError]:
         """Find candidates, decide and commit. Do it again for documents with which others interfered."""
@@ -131,7 +128,7 @@ class Window:
 
     def _records_of(self, keys: AbstractSet[bytes]) -> list[Call]:
         """Return the calls that read what is stored under these keys."""
-        groups = groupby(sorted(keys), lambda key: seconds_of(key) // self._layout.slice_seconds)
+        groups = groupby(sorted(keys), lambda key: seconds_of(key) // HOUR)
         by_slice = [[*group] for _, group in groups]
         return [Call("HMGET", self._layout.records(group[0]), group) for group in by_slice]
 
@@ -161,14 +158,8 @@ class Window:
         wanted = {key for new in news for key in new.candidates}
         wanted |= {new.known.candidate for new in news if isinstance(new.known, Record)}
         if wanted:
-            reads_runs = Call("RUNS", self._layout.name("runs"))
             calls = self._records_of(wanted - batch.packed.keys())
-            guesses = self._guess_stories(news)
-            guessed = [self._stories.read_call(*each) for each in guesses.items()]
-            runs, *answers = await client.run([reads_runs, *calls, *guessed])
-            for (story, members), answer in zip(guesses.items(), answers[len(calls) :], strict=True):
-                batch.stories[story] = self._stories.stored(story, members, answer)
-            raise_error([runs, *answers[: len(calls)]])
+            runs, *answers = await run(client, [Call("RUNS", self._layout.name("runs")), *calls])
             batch.note_runs(runs)
             batch.note(calls, answers)
         for _ in range(MOST_LINKS + 1):
@@ -176,24 +167,11 @@ class Window:
             for key in wanted:
                 packed = batch.packed[key]
                 batch.records[key] = record = read_record(packed) if packed is not None else None
-                if record is not None:
-                    self._story_of[key] = record.story
-                elif packed is not None:
+                if record is None and packed is not None:
                     self._damage.warn_once("a record")
             links = {record.candidate for key in wanted if (record := batch.records[key]) and record.is_dropped}
             if not (wanted := links - batch.records.keys()):
                 break
-
-    def _guess_stories(self, news: Sequence[NewDocument]) -> dict[bytes, set[bytes]]:
-        """Return the stories that documents will probably join, each with these documents.
-
-        To guess saves a request. If many documents share the requests, that is not worth what it costs to guess wrong.
-        """
-        guesses: dict[bytes, set[bytes]] = {}
-        for new in news if len(news) <= _MOST_GUESSED else ():
-            for likeliest in new.candidates[:1]:
-                guesses.setdefault(self._story_of.get(likeliest, likeliest), set()).add(new.key)
-        return guesses
 
     async def _read_packed(self, client: Client, batch: Batch, keys: AbstractSet[bytes]) -> None:
         """Read what is stored under these keys, unless it was read before."""
@@ -213,16 +191,14 @@ class Window:
         if (record := batch.decided.get(new.key)) is not None and new.known is None:
             new.packed = record.pack()
             own = self._layout.records(new.key)
-            ends = self._layout.end_of_slice(seconds_of(new.key)), new.own.start + new.own.seconds
-            slice_lives, bands_live = (end + self._policy.window - seconds_of(new.key) for end in ends)
+            since_hour, since_start = seconds_of(new.key) % HOUR, seconds_of(new.key) - new.own.start
+            slice_lives = HOUR - since_hour + self._policy.window
+            bands_live = new.own.seconds - since_start + self._policy.window
             if record.candidate != new.key:
                 match = Call("HEXISTS", self._layout.records(record.candidate), (record.candidate,))
                 expected = [Expected(match, b"1"), *expected]
             expected = [Expected(Call("HGET", own, (new.key,))), *expected]
             posting = self._posting(new)
-            if len(self._story_of) > _MOST_REMEMBERED:
-                self._story_of.clear()
-            self._story_of[new.key] = record.story
             writes = [
                 Call("EXPIRE", self._layout.bands(new.own.number), (bands_live,)),
                 *writes,
