@@ -114,5 +114,5 @@ async def test_what_was_signalled_never_shrinks(index: Index) -> None:
 
     granted = await index.claim(Claim(FIRST.id, "update", extent=Extent(50, 50, 3)))
     assert granted is not None
-    assert granted.signalled == (20, 20, 3)
+    assert granted.claim.signalled == (20, 20, 3)
     assert (await joined(index, join("copy", 60, "copy.example"))).signalled == (50, 50, 3)
