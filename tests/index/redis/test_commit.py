@@ -275,4 +275,4 @@ async def test_grants_that_nobody_confirms_are_not_kept_without_end(
     for level, token in (("watch", "a"), ("breaking", "b")):
         assert await index.claim(Claim(FIRST.id, level, token=token)) is not None  # type: ignore[arg-type]
 
-    assert [each.token for each in await index.take_over(0)] == ["a"]
+    assert [each.claim.token for each in await index.take_over(0)] == ["a"]
