@@ -11,11 +11,12 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from scrapy_neardup.content import require_domain
-from scrapy_neardup.document import TAGS, without_password
+from scrapy_neardup.document import TAGS
 from scrapy_neardup.evidence.minima import SET_MEASURES
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import ALLOWED_STORES, check_url
 from scrapy_neardup.sketch.signatures.presets import option_name
+from scrapy_neardup.wording import without_password
 
 ITEM_FIELDS: dict[str, str | None] = {
     "text": "text",

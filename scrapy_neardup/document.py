@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
@@ -118,40 +117,6 @@ class Fingerprint:
     def text_keys(self) -> tuple[int, ...]:
         """Return all other keys. Documents of similar text, names or topic probably share some of them."""
         return self.band_keys + self.sample_keys + self.name_keys + self.topic_keys
-
-
-# Control characters except line feed and tab, characters that change the direction of writing or are seen nowhere,
-# lone surrogates, and two that are no characters.
-UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff]"
-)
-
-
-def without_password(url: str) -> str:
-    """Return the url as messages may show it: user and password are replaced, before the host and among the options."""
-    url = re.sub(r"(?i)([?&][^=&#]*(?:password|username)[^=&#]*=)[^&#]*", r"\1***", url)
-    scheme, separator, rest = url.partition("://")
-    tail = rest.rpartition("@")[2]
-    return url if tail == rest else f"{scheme}{separator}***@{tail}"
-
-
-def printable(text: str) -> str:
-    """Return the text with a replacement character for each character that a terminal, a log or a reader might obey."""
-    return UNSAFE.sub("\ufffd", text)
-
-
-def one_line(text: str, most: int) -> str:
-    """Return a printable text on one line. A text of more than ``most`` characters ends with "…"."""
-    line = " ".join(printable(text[: 10 * most]).split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
-def counted(number: int, noun: str, nouns: str = "") -> str:
-    """Return a number with its noun: "1 event", "1,200 events".
-
-    ``nouns`` is the plural if it is not the noun with an "s".
-    """
-    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
 
 LAST_SECOND = 0xFFFF_FFFF
@@ -297,9 +262,9 @@ class Member:
 class Join:
     """A document that matched, and the first document of the story that it joins.
 
-    ``counted`` is False if the document does not count as a further item of the story. Two kinds of documents do not
-    count: a page whose text changed, and a text that is related only to a related text. The changes of a changed page
-    are still kept.
+    ``is_coverage`` is False if the document does not count as a further item of the story. Two kinds of documents do
+    not count: a page whose text changed, and a text that is related only to a related text. The changes of a changed
+    page are still kept.
 
     The values of figures are hashed, with 4 bytes for each figure. ``figures_before`` and ``figures_after`` hold the
     values that changed, in the order of the member's ``changes``. If one change concerns several figures, its value is
@@ -308,7 +273,7 @@ class Join:
 
     first: Member
     member: Member
-    counted: bool = True
+    is_coverage: bool = True
     figures_before: bytes = b""
     figures_after: bytes = b""
     figures: bytes = b""  # the values of all figures of the document

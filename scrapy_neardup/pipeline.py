@@ -24,9 +24,10 @@ from scrapy_neardup.crawl.run_summary import RunSummary
 from scrapy_neardup.crawl.shared import Component, Tagger, text_of
 from scrapy_neardup.crawl.sinks import EventSinks, VerdictCounter
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Verdict, counted, counted_names, one_line, unchecked
+from scrapy_neardup.document import Document, Verdict, counted_names, unchecked
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
+from scrapy_neardup.wording import counted, one_line
 
 logger = logging.getLogger(__name__)
 

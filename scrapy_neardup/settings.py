@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from scrapy_neardup import checks
 from scrapy_neardup.content import Extraction, Sketching, platform_of, start_extraction
-from scrapy_neardup.document import TAGS, without_password
+from scrapy_neardup.document import TAGS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy, Scope
 from scrapy_neardup.rules.policy import names_of
@@ -20,6 +20,7 @@ from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import preset_with
 from scrapy_neardup.stories import ALLOWED_RULES
 from scrapy_neardup.stories.rules import MIN_SOURCES
+from scrapy_neardup.wording import without_password
 
 if TYPE_CHECKING:
     from scrapy_neardup.content.embedding import Embedding

@@ -25,7 +25,6 @@ from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
 from scrapy_neardup.content import ExtractionProcesses
 from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import counted, without_password
 from scrapy_neardup.exceptions import ExtractionError, NearDupError
 from scrapy_neardup.index import is_redis
 from scrapy_neardup.index.redis.connection import connect
@@ -33,6 +32,7 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.stream import RedisStream, stream_of
 from scrapy_neardup.stories.webhook import Webhook
+from scrapy_neardup.wording import counted, without_password
 
 _MARKS = {"ok": "ok", "warning": "WARNING", "failed": "FAILED"}
 _PATIENCE = 10.0  # seconds for one check

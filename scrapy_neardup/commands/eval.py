@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from scrapy_neardup.commands import INTERRUPTED
 from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, read_labelled_pages
 from scrapy_neardup.commands.terminal import counting, print_error, print_json, print_table
-from scrapy_neardup.document import counted
 from scrapy_neardup.lab.labels import LabelledPages
 from scrapy_neardup.lab.protocols import PROTOCOLS, Evaluation, evaluate, mean
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS
+from scrapy_neardup.wording import counted
 
 _RATES = ("precision", "recall", "F1")
 _RELATIONS: dict[str, Callable[[float, float], bool]] = {

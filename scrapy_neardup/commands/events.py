@@ -8,10 +8,10 @@ from typing import Any
 
 from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import print_json, print_table
-from scrapy_neardup.document import counted
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.stored import is_document_id
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.wording import counted
 
 _MEMBERS = 10
 

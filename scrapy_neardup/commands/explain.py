@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, live_detector
 from scrapy_neardup.commands.terminal import print_error, print_heading, print_json, print_table, print_wrapped, working
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import counted, printable
 from scrapy_neardup.exceptions import InputError, NoWindowError
 from scrapy_neardup.lab.comparison import Comparison, Passage, compare, match_of
 from scrapy_neardup.lab.replay import opened
 from scrapy_neardup.lab.stored import StoredDocument, is_document_id, named_document
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import has_words
+from scrapy_neardup.wording import counted, printable
 
 _PASSAGES = 5
 _MOST_SHOWN = 600  # characters of a passage

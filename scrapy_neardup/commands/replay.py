@@ -16,7 +16,7 @@ from scrapy_neardup.commands import INTERRUPTED, PIPE_CLOSED, leave_closed_pipe
 from scrapy_neardup.commands.inputs import STDOUT, add_json, add_preset, add_workers, read_pages, refuse_overwriting
 from scrapy_neardup.commands.terminal import as_json, print_error, print_json, print_table
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import LEVELS, STATUSES, counted
+from scrapy_neardup.document import LEVELS, STATUSES
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.feed import RecordedDocument, WrongLine, read_feed, shown
 from scrapy_neardup.lab.pages import PageReader
@@ -24,6 +24,7 @@ from scrapy_neardup.lab.replay import OutputFormat, Tally, opened, replay
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import StoryEvent
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.wording import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

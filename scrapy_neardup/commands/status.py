@@ -10,8 +10,8 @@ from typing import Any
 
 from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector
 from scrapy_neardup.commands.terminal import PlainConsole, print_json, print_table, working
-from scrapy_neardup.document import printable
 from scrapy_neardup.sketch import PRESETS
+from scrapy_neardup.wording import printable
 
 _BAR = 40  # characters
 

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_neardup.document import UNSAFE, printable
+from scrapy_neardup.wording import UNSAFE, printable
 
 T = TypeVar("T")
 

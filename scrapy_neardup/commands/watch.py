@@ -19,10 +19,11 @@ from rich.text import Text
 from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import PlainConsole, print_json, table_of
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import STATUSES, printable, without_password
+from scrapy_neardup.document import STATUSES
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.lab.stored import is_document_id
 from scrapy_neardup.stories.headlines import headline_of
+from scrapy_neardup.wording import printable, without_password
 
 _SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}
 _STORY = "story:"  # begins the name of a count of a story

@@ -14,8 +14,8 @@ from platformdirs import user_data_path
 from scrapy.utils.conf import closest_scrapy_cfg, get_config
 from scrapy.utils.project import inside_project
 
-from scrapy_neardup.document import without_password
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
+from scrapy_neardup.wording import without_password
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,9 @@ from itemadapter import ItemAdapter
 from rich.cells import cell_len, chop_cells
 
 from scrapy_neardup.content import source_of
-from scrapy_neardup.document import LEVELS, STATUSES, Verdict, counted, counted_names, printable
+from scrapy_neardup.document import LEVELS, STATUSES, Verdict, counted_names
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.wording import counted, printable
 
 _MOST_STORIES = 20_000  # the same for events
 _MOST_SOURCES = 1000  # of one story

@@ -18,10 +18,11 @@ from scrapy.utils.misc import load_object
 
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.crawl.item_context import ItemContexts
-from scrapy_neardup.document import MOST_CHARACTERS, TAGS, Verdict, one_line
+from scrapy_neardup.document import MOST_CHARACTERS, TAGS, Verdict
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.timings import Timings
+from scrapy_neardup.wording import one_line
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.contracts import MOST_SOURCE_DOCUMENTS, KnownBoilerplate
-from scrapy_neardup.document import counted
+from scrapy_neardup.wording import counted
 
 Vector = NDArray[np.float32]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from scrapy_neardup.document import without_password
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index.index import Index
 from scrapy_neardup.index.store import Breaker, Store
 from scrapy_neardup.records.documents import VERSION as DOCUMENT_VERSION
 from scrapy_neardup.records.members import VERSION as MEMBER_VERSION
 from scrapy_neardup.rules.policy import Policy, Scope
+from scrapy_neardup.wording import without_password
 
 __all__ = [
     "RECORD_VERSIONS",

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Fingerprint, Kind, Match, Status, counted
+from scrapy_neardup.document import Fingerprint, Kind, Match, Status
 from scrapy_neardup.evidence.figure_changes import changed_figures
 from scrapy_neardup.evidence.figures import find_figures, unpack_figures
 from scrapy_neardup.evidence.minima import exact_shares, likeness_of
@@ -22,6 +22,7 @@ from scrapy_neardup.rules.trace import Trace
 from scrapy_neardup.rules.verdicts import status_of
 from scrapy_neardup.sketch import Body, Sketcher
 from scrapy_neardup.text.reading import Reading, has_unspaced
+from scrapy_neardup.wording import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from scrapy_neardup.document import counted
 from scrapy_neardup.report.gathering import Gathered
 from scrapy_neardup.report.rows import UNTAGGED, Row
+from scrapy_neardup.wording import counted
 
 _WITHOUT_DOCUMENT = ("no-text", "extraction-failed", "internal-error")  # such items are not recorded
 _LINKED = ("duplicate", "update", "related")

@@ -16,7 +16,7 @@ from importlib.resources import files
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_neardup.document import KINDS, counted
+from scrapy_neardup.document import KINDS
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.report.gathering import Gathered
 from scrapy_neardup.report.news import DAY, News, last_day, news_by_day, news_of
@@ -26,6 +26,7 @@ from scrapy_neardup.report.payload import Payload, add_texts, index_of, inert_js
 from scrapy_neardup.report.review import Sample, choose_pairs
 from scrapy_neardup.report.rows import LONGEST_NAME, clean_line, web_address
 from scrapy_neardup.report.stories import FeedStory, Links, add_reports, group_stories, reasons_of
+from scrapy_neardup.wording import counted
 
 if TYPE_CHECKING:
     from jinja2 import Environment

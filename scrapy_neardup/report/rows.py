@@ -16,9 +16,10 @@ from typing import Any
 
 from scrapy_neardup.content import language_code, source_of
 from scrapy_neardup.content.dates import parse_time
-from scrapy_neardup.document import KINDS, STATUSES, one_line, printable
+from scrapy_neardup.document import KINDS, STATUSES
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.wording import one_line, printable
 
 LONGEST_NAME = 200  # characters
 LONGEST_TITLE = 300

@@ -99,13 +99,13 @@ def count_join(
     is_again = bool(join.registered_before) and is_member(join.registered_before)
     if not counters.joined:
         to_keep += begin_story(counters, join.first)
-    member, counted = join.member, join.counted and not is_again
+    member, is_coverage = join.member, join.is_coverage and not is_again
     key, owner = bytes.fromhex(member.id), owner_hash(member)
     counters.joined += 1
     counters.last = max(counters.last, seconds_of(key))
     item = join.time.to_bytes(4, "big") + key
-    is_news = counted and _count_item(counters, item, owner, is_copy=member.status == "duplicate")
-    if counted and member.language:
+    is_news = is_coverage and _count_item(counters, item, owner, is_copy=member.status == "duplicate")
+    if is_coverage and member.language:
         _count_language(counters, member.language)
     is_news |= _note_figures(counters, key, owner, join)
     _support_values(counters, owner, split(join.figures, VALUE_BYTES))

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from scrapy_neardup.contracts import Judged
-from scrapy_neardup.document import Document, Fingerprint, Join, Match, Member, Verdict, one_line
+from scrapy_neardup.document import Document, Fingerprint, Join, Match, Member, Verdict
 from scrapy_neardup.evidence.figure_changes import Change, changed_figures, value_hashes
 from scrapy_neardup.evidence.figures import find_figures, unpack_figures
 from scrapy_neardup.evidence.names import have_common, shared_names
 from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.verdicts import verdict_of
+from scrapy_neardup.wording import one_line
 
 _LEAD = 220  # characters
 _FIRST_SENTENCE = re.compile(r".{40,}?[.!?…。！？](?=[\s”\"»]|$|(?<=[。！？]))")
@@ -47,7 +48,7 @@ class JoinMaker:
         join = Join(
             self._first(match.story, url, title, language),
             replace(self._member(document, verdict), topic=match.topic, terms=terms),
-            counted=_is_coverage(fingerprint, match),
+            is_coverage=_is_coverage(fingerprint, match),
             registered_before=match.registered_before,
             counted_at=document.counted_second,
             figures_before=b"".join(change.before for change in changes),

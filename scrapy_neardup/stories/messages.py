@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from scrapy_neardup.document import counted, one_line
 from scrapy_neardup.imports import load_callable
+from scrapy_neardup.wording import counted, one_line
 
 _LONGEST_HEADLINE = 140  # characters; a header of Slack takes 150
 _LONGEST_NEWS = 120
@@ -255,5 +255,4 @@ _FORMS: dict[str, Formatter] = {
     "discord": _discord,
     "teams": _teams,
 }
-FORMATS = tuple(_FORMS)
 ALLOWED_FORMATS = f"{', '.join(map(repr, _FORMS))}, a text with {{fields}}, or the import path of a callable (report)"

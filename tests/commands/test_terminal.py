@@ -15,7 +15,7 @@ from newsdesk import MINUTE, START, opened, text
 
 from scrapy_neardup.commands import replay
 from scrapy_neardup.commands.terminal import as_json, print_table
-from scrapy_neardup.document import printable
+from scrapy_neardup.wording import printable
 
 pytestmark = pytest.mark.versions
 

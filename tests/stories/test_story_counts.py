@@ -97,7 +97,7 @@ async def test_who_brings_a_new_value_is_kept_for_the_report(index: Index) -> No
 async def test_items_are_counted_by_language(index: Index) -> None:
     for number, language in enumerate(["de", "en", "", "en", "eng", "en"]):
         await joined(index, speaking(f"copy {number}", language))
-    story = await joined(index, replace(speaking("page again", "de"), counted=False))
+    story = await joined(index, replace(speaking("page again", "de"), is_coverage=False))
 
     assert story.languages == (("en", 3), ("de", 1), ("eng", 1))
     assert [each.language for each in await index.members(FIRST.id)] == ["", "de", "en", "", "en", "eng", "en", "de"]

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 from urllib.parse import parse_qsl, unquote
 
-from scrapy_neardup.document import without_password
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.wording import without_password
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

@@ -18,11 +18,11 @@ from redis.exceptions import ClusterDownError, NoScriptError, ResponseError
 from redis.exceptions import ConnectionError as LostConnection
 from redis.exceptions import TimeoutError as TookTooLong
 
-from scrapy_neardup.document import without_password
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.redis.connection import CONNECTIONS, Address, explain_error
 from scrapy_neardup.index.runs import shared_folder
 from scrapy_neardup.index.store import Argument, Call, Client, Commit, Facts, Store
+from scrapy_neardup.wording import without_password
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
-from scrapy_neardup.document import printable
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.records.private_files import make_private_directory, make_private_file
+from scrapy_neardup.wording import printable
 
 APPLICATION = 0x4E44_5550
 """``PRAGMA application_id`` of our files: the letters NDUP."""

@@ -8,10 +8,10 @@ import pytest
 from documents import Article, check
 from fleet import Fleet, documented_rights
 
-from scrapy_neardup.document import without_password
 from scrapy_neardup.exceptions import SettingsError, StoreError, StoreUnavailable
 from scrapy_neardup.index.redis.connection import Address
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.wording import without_password
 
 pytestmark = pytest.mark.versions
 

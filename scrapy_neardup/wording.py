@@ -1,0 +1,38 @@
+"""Texts for people: safe to print, on one line, with numbers and nouns, without passwords."""
+
+from __future__ import annotations
+
+import re
+
+# Control characters except line feed and tab, characters that change the direction of writing or are seen nowhere,
+# lone surrogates, and two that are no characters.
+UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff]"
+)
+
+
+def without_password(url: str) -> str:
+    """Return the url as messages may show it: user and password are replaced, before the host and among the options."""
+    url = re.sub(r"(?i)([?&][^=&#]*(?:password|username)[^=&#]*=)[^&#]*", r"\1***", url)
+    scheme, separator, rest = url.partition("://")
+    tail = rest.rpartition("@")[2]
+    return url if tail == rest else f"{scheme}{separator}***@{tail}"
+
+
+def printable(text: str) -> str:
+    """Return the text with a replacement character for each character that a terminal, a log or a reader might obey."""
+    return UNSAFE.sub("\ufffd", text)
+
+
+def one_line(text: str, most: int) -> str:
+    """Return a printable text on one line. A text of more than ``most`` characters ends with "…"."""
+    line = " ".join(printable(text[: 10 * most]).split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def counted(number: int, noun: str, nouns: str = "") -> str:
+    """Return a number with its noun: "1 event", "1,200 events".
+
+    ``nouns`` is the plural if it is not the noun with an "s".
+    """
+    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
