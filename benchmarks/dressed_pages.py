@@ -195,6 +195,28 @@ def quotation(desk: Desk) -> Case:
     ]
 
 
+def background(desk: Desk) -> Case:
+    """Four articles of two papers, each with news of its own, above one background that is twice as long."""
+    old, sites = desk.story(200), (desk.site(), desk.site())
+    below = _blocks(old, 150)
+    case = []
+    for site in sites * 2:
+        story = desk.story()
+        text = f"{story.words(0, int(len(below.split()) * desk.rng.uniform(0.3, 0.6)))}\n{below}"
+        case.append(Step(desk.address(site, story.title), story.title, text, "new"))
+    return case
+
+
+def rewritten(desk: Desk) -> Case:
+    """A report, and its next version on the same site: another title, a paragraph less and one more at the end."""
+    story, more, site = desk.story(250), desk.story(), desk.site()
+    *kept, _ = _blocks(story, 250).splitlines()
+    first = Step(desk.address(site, story.title), story.title, _blocks(story, 250), "new")
+    title = f"{' '.join(story.title.split()[:3])}: {story.words(0, 8)}"
+    longer = "\n".join([*kept, more.words(0, desk.rng.randrange(30, 150))])
+    return [first, Step(desk.address(site, title), title, longer, "copy")]
+
+
 def extended(desk: Desk) -> Case:
     """A shortened report comes first; then the whole one, with a block of its own that has names and figures."""
     story, more = desk.story(200), desk.story(120)
@@ -283,8 +305,8 @@ def draws(desk: Desk) -> Case:
 
 
 CLASSES = (
-    *(wall, rubric, paywall, teasers, gallery, sister, translation, quotation),
-    *(extended, abridged, figure, elsewhere, revisit, copies, draws),
+    *(wall, rubric, paywall, teasers, gallery, sister, translation, quotation, background),
+    *(rewritten, extended, abridged, figure, elsewhere, revisit, copies, draws),
 )
 
 

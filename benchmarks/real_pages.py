@@ -44,6 +44,9 @@ SEED = 20191115
 DAY = 24 * 3600
 LABELS = Path(__file__).parent / "labels"
 NOT_NEWS = ("wall", "template", "links", "gallery")  # text that brute force need not find again
+_KINDS = {
+    kind: kind for kind in ("copy", "version", "arguable")
+}  # of labels for the second reader; the rest is "other"
 NAMES = ("copy", "version", "related", "different", "arguable")
 CLASSES = ("", "background", "series", "translation", *NOT_NEWS)
 RATINGS = ("right", "arguable", "version", "wrong", "unread")  # version: a duplicate that says something new
@@ -217,7 +220,7 @@ def _report(run: Run, labels: dict[Key, Label]) -> dict[Key, str]:
     print_table(f"{run.extractor}: {run.verdicts.total()} pages", ("status", "kind or reason", "pages"), rows)
     _precision(run, matched, labels)
     _still_wrong(run, matched, labels)
-    _lost(run, labels)
+    _second_reader(run, matched, labels)
     forced = _brute_force(run, labels)
     found = {answer.pair: _described(answer) for answer in sorted(matched, key=lambda each: each.verdict.status)}
     found |= {pair: f"brute force: containment {share:.2f}" for pair, share in forced.items() if pair not in found}
@@ -272,26 +275,27 @@ def _still_wrong(run: Run, matched: Sequence[Answer], labels: dict[Key, Label]) 
     print_table(f"{run.extractor}: what is wrong", ("verdict", "sites", "label", "class", "pairs"), rows)
 
 
-def _lost(run: Run, labels: dict[Key, Label]) -> None:
-    """Right duplicates of commit 721d28d that are none now."""
-    groups = run.copies()
-    lost, updates, count = [], [], 0
-    for row in _rows(LABELS / "stream-dev.baseline.jsonl"):
-        page, match = row["id"], row["match"]
-        label = labels.get(_key(page, match))
-        was = Verdict("duplicate")
-        if row["extractor"] != run.extractor or row["status"] != was.status or not label:
-            continue
-        if label.rate(was, page) == "right" and {page, match} <= run.answers.keys():
-            count += 1
-            answer = run.answers.get(page)
-            if answer is None or not answer.is_copy or groups[page] != groups.get(match):
-                lost.append(f"- lost: {page} by {match}")
-            elif answer.verdict.status == "update":
-                updates.append(f"- now an update: {page} by {match}")
-    print(f"\nof {count} right duplicates of 721d28d: {len(lost)} lost, {len(updates)} are updates now")
-    for line in (*lost, *updates):
-        print(line)
+def _second_reader(run: Run, matched: Sequence[Answer], labels: dict[Key, Label]) -> None:
+    """Print how often a second reader, who knew neither verdicts nor labels, agrees with the labels."""
+    second = {_key(row["a"], row["b"]): row["label"] for row in _rows(LABELS / "stream-dev.second.jsonl")}
+    both = Counter((_KINDS.get(labels[pair].label, "other"), label) for pair, label in second.items() if pair in labels)
+    firsts, seconds = Counter[str](), Counter[str]()
+    for (one, other), count in both.items():
+        firsts[one] += count
+        seconds[other] += count
+    pairs = both.total()
+    agreed = sum(both[kind, kind] for kind in firsts) / pairs
+    chance = sum(firsts[kind] * seconds[kind] for kind in firsts) / pairs**2
+    kappa = (agreed - chance) / (1 - chance)
+    print(f"\nboth readers have labelled {pairs} pairs of both halves: {agreed:.3f} alike, kappa {kappa:.3f}")
+    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for answer in matched:
+        if answer.is_copy:
+            where = "within" if run.is_within(answer.pair) else "across"
+            counts[answer.verdict.status, where][second.get(answer.pair, "unread")] += 1
+    kinds = ("copy", "version", "arguable", "other", "unread")
+    rows = [(*group, *(count[kind] for kind in kinds)) for group, count in sorted(counts.items())]
+    print_table(f"{run.extractor}: labels of the second reader", ("verdict", "sites", *kinds), rows)
 
 
 # Brute force
