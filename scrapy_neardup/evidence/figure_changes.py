@@ -12,7 +12,15 @@ from functools import lru_cache
 
 from xxhash import xxh32_digest
 
-from scrapy_neardup.evidence.figures import CONTEXT_BYTES, DIGEST, MAX_FIGURES, NO_WORDS, Figure, shortened
+from scrapy_neardup.evidence.figures import (
+    CONTEXT_BYTES,
+    DIGEST,
+    MAX_FIGURES,
+    NO_WORDS,
+    Figure,
+    shortened,
+    unpack_figures,
+)
 from scrapy_neardup.evidence.number_words import CONVERSIONS, MEASURES
 from scrapy_neardup.records.packing import split
 
@@ -158,6 +166,11 @@ def _has_digests(figures: Sequence[Figure]) -> bool:
 def _sides(context: bytes) -> set[tuple[int, bytes]]:
     """Return the words before and the words behind, each with its side."""
     return {(place, context[place : place + 2]) for place in (0, 2) if context[place : place + 2] != NO_WORDS}
+
+
+def have_changed_figures(new: bytes, old: bytes) -> bool:
+    """Decide whether a figure has another value in another text. Raise ValueError if packed figures are damaged."""
+    return bool(new and old and new != old and changed_figures(unpack_figures(old), unpack_figures(new)))
 
 
 def have_other_figures(a: bytes, b: bytes) -> bool:

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from scrapy_neardup.document import WHOLE_TEXT, Fingerprint, Match, Neighbour
-from scrapy_neardup.evidence.figure_changes import changed_figures
-from scrapy_neardup.evidence.figures import unpack_figures
+from scrapy_neardup.evidence.figure_changes import have_changed_figures
 from scrapy_neardup.evidence.titles import SAME_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import topic_cosine
 from scrapy_neardup.records.documents import IS_DROPPED, Record
@@ -83,7 +82,7 @@ def decide(
         page = _earlier_version(new, match, scored)
         compared = page or match
         try:
-            is_update = compared.is_page_changed or have_changed_figures(new, compared.record)
+            is_update = compared.is_page_changed or have_changed_figures(new.figures, compared.record.figures)
             break
         except ValueError:
             scored.remove(compared)
@@ -123,13 +122,6 @@ def _earlier_version(new: Record, match: ScoredCandidate, scored: Iterable[Score
     return best(
         each for each in scored if each.state != "lost" and not each.same_text and is_same_url(new, each.record)
     )
-
-
-def have_changed_figures(new: Record, old: Record) -> bool:
-    """Decide whether a figure of a document has another value in the other one. Raise ValueError if one is damaged."""
-    if new.figures == old.figures or not (new.figures and old.figures):
-        return False
-    return bool(changed_figures(unpack_figures(old.figures), unpack_figures(new.figures)))
 
 
 def decide_again(key: bytes, known: Record, old: Record, policy: Policy, state: CandidateState) -> Match | None:

@@ -6,12 +6,19 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.figure_changes import have_other_figures, share_of_new_figures
+from scrapy_neardup.evidence.figure_changes import have_changed_figures, have_other_figures, share_of_new_figures
 from scrapy_neardup.evidence.minima import SAME, Likeness, likeness_of, share_of, share_of_larger
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE, names_score
 from scrapy_neardup.evidence.templates import share_of_new_specifics, template_evidence
 from scrapy_neardup.evidence.titles import LIKE_TITLES, SAME_TITLES, title_overlap
-from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, shared_terms, topic_cosine, topic_score
+from scrapy_neardup.evidence.topic import (
+    COVERAGE_SHARE,
+    LEAST_SHARED_TERMS,
+    shared_terms,
+    topic_cosine,
+    topic_parts,
+    topic_score,
+)
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.rules.meaning import LEAST_OF_FIRST, Meaning, add_meaning, foreign_score, meaning_of
 from scrapy_neardup.rules.policy import REVISIT_SHARE, Policy
@@ -21,12 +28,13 @@ SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so muc
 FIRST_COSINE = 0.15  # of a document and the first document of the story that it joins by its topic
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
 LIKE_TOPICS = 0.22  # cosine of the topics of two texts that are mostly the boilerplate of other sources
-SAME_TITLE_SCORE, OTHER_TITLE_SCORE = 0.6, 0.7  # least scores of two copies by one source
+SAME_SOURCE_SCORE = 0.7  # least score of two copies by one source
 # If the titles differ, and each text has at least this share of names or figures that the other one lacks, these are
 # two articles with a common introduction, notice, quotation or background.
 OWN_FACTS = 0.15
 SAME_LEAD = 0.4  # cosine of the topics of two texts with one beginning
-QUOTED = 0.65  # under unlike titles of two sources, two texts that share less of the smaller one may quote each other
+TOLD_TITLES = 0.5  # mean share of two titles that the other text tells, if both are about the same
+HELD = 0.85  # under unlike titles of two sources, two texts that share less of the smaller one may quote each other
 STRONG_EVIDENCE = 0.9  # if the titles have nothing in common, a copy must hold at least this share of the larger text
 CandidateState = Literal["seen", "late", "lost"]
 """``seen``: the candidate is delivered or its run lives. ``late``: its run has been silent for a while. ``lost``: its
@@ -39,8 +47,7 @@ _TEMPLATES = {
     "first names": "both are short, and their first sentences have no name in common",
 }
 
-NEVER_DELIVERED_SHARE = -1.0
-"""A share that is too low for any copy to be dropped."""
+NEVER_DELIVERED_SHARE = -1.0  # too low for any copy to be dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +131,11 @@ def score_candidate(
         trace.note("one source has them, and most of their figures differ")
         return None
     copy, topic = same_page or _is_copy_by_text(new, old, found, overlap, same_source, policy, trace), 0.0
-    have_part = not copy and not is_translation and _share_a_part(found, overlap, policy, trace)
+    may_be_related, least = not copy and not is_translation, policy.related_threshold
+    have_part = may_be_related and trace.at_least(policy.measure, found.score, least, "related_threshold")
     if have_part and not _supports(new, old, same_source, policy, trace):
         return None
-    if not copy and not have_part and not is_translation:
+    if may_be_related and not have_part:
         topics, meaning = (new.topic, old.topic, old.first_topic), meaning_of(new, old)
         topic = related_topic_score(*topics, same_source, policy.topic_threshold, trace, meaning)
         topic = topic or _related_names_score(new, old, same_source, meaning, trace)
@@ -176,9 +184,28 @@ def _lost_facts(new: Record, old: Record) -> float:
 
 
 def _have_own_facts(new: Record, old: Record, trace: Trace) -> bool:
-    """Decide whether two texts are two articles, because each has names or figures that the other one lacks."""
-    least = min(_lost_facts(new, old), _lost_facts(old, new))
-    return trace.at_least("own names or figures of each", least, OWN_FACTS)
+    """Decide whether each of two texts has names or figures that the other one lacks, as two articles have."""
+    return trace.at_least("own facts of each", min(_lost_facts(new, old), _lost_facts(old, new)), OWN_FACTS)
+
+
+def _tell_both_titles(new: Record, old: Record, trace: Trace) -> bool:
+    """Decide whether the beginning of each of two texts says what the title of the other one says."""
+    told = topic_parts(new.topic, old.topic).titles / COVERAGE_SHARE
+    return trace.at_least("share of both titles that the other text tells", told, TOLD_TITLES)
+
+
+def _is_new_version(new: Record, old: Record, trace: Trace) -> bool:
+    """Decide whether two texts of one source that have facts of their own are two versions of one article.
+
+    Each tells what the title of the other one says, and no figure has another value. In a column, or in reports of one
+    template, one of the two is different.
+    """
+    if not _tell_both_titles(new, old, trace):
+        return False
+    try:
+        return not have_changed_figures(new.figures, old.figures)
+    except ValueError:  # the figures of the candidate are damaged
+        return False
 
 
 def _tell_one_story(new: Record, old: Record, trace: Trace) -> bool:
@@ -190,15 +217,6 @@ def _tell_one_story(new: Record, old: Record, trace: Trace) -> bool:
     return trace.at_least("common share of the titles", title_overlap(new.titles, old.titles), LIKE_TITLES) or (
         trace.at_least("cosine of the topics", topic_cosine(new.topic, old.topic), LIKE_TOPICS)
     )
-
-
-def _share_a_part(found: Likeness, overlap: float, policy: Policy, trace: Trace) -> bool:
-    """Decide whether two texts that are no copies share enough text to be related."""
-    if not trace.at_least(policy.measure, found.score, policy.related_threshold, "related_threshold"):
-        return False
-    if not overlap:
-        trace.note("one source has them under titles without a common word")
-    return overlap > 0
 
 
 def _supports(new: Record, old: Record, same_source: bool, policy: Policy, trace: Trace) -> bool:
@@ -234,7 +252,7 @@ def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool, tra
     if is_same_url(new, old):
         trace.note(f"the same url, with {'the same' if new.text_hash == old.text_hash else 'another'} text")
         return True
-    if not _have_same_number(new, old):
+    if new.article_hash != old.article_hash or not any(new.article_hash):
         return False
     have_titles = bool(new.titles and old.titles)
     if (are_alike and bool(new.signature)) or (have_titles and overlap >= LIKE_TITLES):
@@ -249,13 +267,10 @@ def _is_variant_of_run(old: Record, new: Record) -> bool:
     return bool(old.is_variant and not new.is_variant and is_one_run)
 
 
-def _have_same_number(new: Record, old: Record) -> bool:
-    return new.article_hash == old.article_hash and any(new.article_hash)
-
-
 def _is_translation(new: Record, old: Record, trace: Trace) -> bool:
     """Decide whether two documents whose texts are not alike are one article in two languages, by its number."""
-    if are_two_languages(new, old) and _have_same_number(new, old) and not is_same_url(new, old):
+    is_one_number = new.article_hash == old.article_hash and any(new.article_hash)
+    if is_one_number and are_two_languages(new, old) and not is_same_url(new, old):
         trace.note("the same article number in both urls, and two languages")
         return True
     return False
@@ -275,16 +290,7 @@ def _is_copy_by_text(
             return False
         if not policy.by_titles or title_overlap(new.titles, old.titles) >= LIKE_TITLES:
             return True
-        trace.note("two sources have them under unlike titles, so one may quote the other")
-        if not trace.at_least(policy.measure, found.score, QUOTED) or not _have_own_facts(new, old, trace):
-            return found.score >= QUOTED
-        # Below its own headline a copy begins as its match does, whatever the site adds.
-        return not (new.topic and old.topic) or trace.at_least(
-            "cosine of the topics", topic_cosine(new.topic, old.topic), SAME_LEAD
-        )
-    if not new.signature and not overlap:
-        trace.note("too few words for a copy under titles without a common word")
-        return False
+        return _is_copy_under_unlike_titles(new, old, found.score, policy, trace)
     if found is SAME:
         return True
     if new.edition and old.edition and new.edition != old.edition:
@@ -294,12 +300,22 @@ def _is_copy_by_text(
         larger = share_of_larger(found.similarity, new.size, old.size)
         trace.note("one source has them under titles without a common word")
         return trace.at_least("common share of the larger text", larger, STRONG_EVIDENCE)
-    least = max(policy.threshold, SAME_TITLE_SCORE if overlap >= SAME_TITLES else OTHER_TITLE_SCORE)
     if overlap < SAME_TITLES:
         trace.note(f"one source has them under different titles, which share {overlap:.2f} of their terms")
-        if _have_own_facts(new, old, trace):
+        if _have_own_facts(new, old, trace) and not _is_new_version(new, old, trace):
             return False
-    return trace.at_least(policy.measure, found.score, least)
+    return trace.at_least(policy.measure, found.score, max(policy.threshold, SAME_SOURCE_SCORE))
+
+
+def _is_copy_under_unlike_titles(new: Record, old: Record, score: float, policy: Policy, trace: Trace) -> bool:
+    """Decide whether two texts of two sources are copies: one may quote the other, or both have one background."""
+    trace.note("two sources have them under unlike titles, so one may quote the other")
+    have_own, have_topics = _have_own_facts(new, old, trace), bool(new.topic and old.topic)
+    if not trace.at_least(policy.measure, score, HELD):
+        return not have_own and (not have_topics or _tell_both_titles(new, old, trace))
+    # Below its own headline a copy begins as its match does, whatever the site adds.
+    cosine = topic_cosine(new.topic, old.topic)
+    return not (have_own and have_topics) or trace.at_least("cosine of the topics", cosine, SAME_LEAD)
 
 
 def least_topic_score(threshold: float, *, same_source: bool) -> float:
