@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_lines import write_lines
 from newsdesk import toll
 from other_words import BOTH, BUDGET, BUDGET_NAMES, report
 from scrapy_processes import neardup
@@ -87,3 +88,19 @@ def test_a_page_that_the_window_lacks_is_told_where_to_look(folder: Path, argume
     assert done.returncode == 2
     assert "the window does not have this page (scrapy neardup status shows where it is" in done.stderr
     assert "So the page itself was tried: cannot be fetched: " in done.stderr
+
+
+def test_explain_weighs_terms_as_a_window_does(tmp_path: Path) -> None:
+    """A name that every document has says nothing."""
+    pair = [
+        {"id": name, "url": f"https://paper.example/{name}", "text": body}
+        for name, body in (("a", BUDGET), ("b", BOTH))
+    ]
+    write_lines(tmp_path / "pair.jsonl", pair)
+    write_lines(tmp_path / "seen.jsonl", [{"id": n, "text": report(BUDGET_NAMES, n)} for n in range(30)])
+    assert neardup(tmp_path, "replay", "seen.jsonl", *STORE).returncode == 0
+    found = json.loads(neardup(tmp_path, "explain", "pair.jsonl#a", "pair.jsonl#b", *STORE, "--json").stdout)
+    assert 30 <= found["documents"] <= 32
+    assert found["terms"] == []
+    assert found["status"] == "original"
+    assert "terms that the topics share 0 < 5" in found["why"]

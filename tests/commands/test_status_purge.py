@@ -116,23 +116,6 @@ async def test_a_purged_source_leaves_no_event_that_waits(detector: NearDupDetec
     assert [each.claim.token for each in await detector.index.take_over(0)] == [TOKENS[1]]
 
 
-@pytest.mark.every_store
-async def test_every_configuration_of_a_namespace_is_purged(
-    open_detector: OpenDetector, shared_url: str, namespace: str
-) -> None:
-    detector = await open_detector(shared_url)
-    other = NearDupDetector(NearDupSettings(store=shared_url, namespace=namespace, preset_options={"num_perm": 64}))
-    await other.open()
-    await other.check(other.document(TWO))
-    config = (await other.summary()).config
-    assert (await detector.summary()).other_configs == (config,)
-
-    assert await detector.purge() == 4
-
-    assert (await other.summary()).documents == 0
-    await other.close()
-
-
 # Redis
 
 

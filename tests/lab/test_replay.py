@@ -138,6 +138,30 @@ def test_wrong_lines_are_reported_with_file_and_line_and_nothing_else_is_lost(tm
     assert all(row["status"] == "unchecked" for row in out if "error" in row)
 
 
+def test_a_replay_gives_the_same_events_every_time_in_ids_of_its_input(replay: Replay, tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {
+            "id": f"{story}-{n}",
+            "url": f"https://s{n}.example/{story}",
+            "time": NOON + 3600 * story + 80 * n,
+            "text": text(story),
+        }
+        for story in range(4)
+        for n in range(30)
+    ]
+    random.Random(1).shuffle(rows)
+    once, again = (replay(rows, "--events", tmp_path / name, "--workers", 1) for name in ("one", "two"))
+    events = read_lines(tmp_path / "one")
+
+    assert once == again
+    assert events == read_lines(tmp_path / "two")
+    assert {event["level"] for event in events} == {"watch", "breaking", "update", "ended"}
+    named = {member["id"] for event in events for member in event["members"]} | {event["story"] for event in events}
+    assert named <= {row["id"] for row in rows}
+    tipped = {verdict["id"]: verdict["event"] for verdict in once if verdict["event"]}
+    assert tipped == {event["item"]: event["level"] for event in events if event["item"]}
+
+
 def test_a_store_that_lasts_remembers_the_replay_before(replay: Replay, tmp_path: Path) -> None:
     row = {"id": "a", "url": "https://one.example/1", "time": NOON, "text": text(1)}
     store = f"sqlite:///{tmp_path}/window.sqlite"
