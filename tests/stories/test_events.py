@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 from documents import DAY
 from joins import end_event
-from newsdesk import HOUR, MINUTE, START, Newsroom, opened
+from newsdesk import HOUR, MINUTE, START, Newsroom, opened, toll
+from projects import FERRY, Project
 from redis import Redis
+from scrapy_processes import neardup
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories.report import special_report
 
 
 async def test_the_item_that_tips_a_story_carries_the_event(newsroom: Newsroom) -> None:
@@ -89,3 +95,115 @@ async def test_a_story_that_cannot_be_kept_costs_no_verdict(redis_url: str, name
 
     assert [verdict.status for verdict in verdicts] == ["original"] + ["duplicate"] * 7
     assert room.events == []
+
+
+# Stories that are muted
+
+
+async def test_a_muted_story_says_no_more_not_even_its_end(newsroom: Newsroom) -> None:
+    for n in range(6):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE)
+    assert newsroom.levels == ["breaking"]
+    story = newsroom.events[0].story.id
+    muted = await newsroom.detector.index.mute(story, muted=True)
+    assert muted is not None
+    assert muted.is_muted
+    for n in range(6, 30):
+        verdict = await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(12) if n % 2 else toll(4))
+        assert verdict.event is None
+    (running,) = await newsroom.detector.current_events()
+    assert running.story.is_muted
+    await newsroom.detector.finish(all_over=True)
+    assert newsroom.levels == ["breaking"]
+    assert newsroom.detector.take_events() == []
+    assert await newsroom.detector.current_events() == []
+    assert len(await newsroom.detector.index.ended_events(0)) == 1, "the alarm budget counts it"
+
+
+async def test_a_story_is_unmuted(newsroom: Newsroom) -> None:
+    await newsroom.publish("fire", "s0", 0)
+    story = (await newsroom.publish("fire", "s1", MINUTE)).story
+    assert story is not None
+    await newsroom.detector.index.mute(story, muted=True)
+    for n in range(2, 8):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE)
+    assert newsroom.levels == []
+    unmuted = await newsroom.detector.index.mute(story, muted=False)
+    assert unmuted is not None
+    assert not unmuted.is_muted
+    await newsroom.publish("fire", "s8", 8 * MINUTE)
+    assert newsroom.levels == ["breaking"]
+
+
+def test_the_command_mutes_the_story_that_it_lists(project: Project) -> None:
+    project.crawl(FERRY)
+    listed = neardup(project.folder, "events", columns=200).stdout
+    story = listed.partition("of story ")[2][:16]
+    assert "muted" not in listed
+    assert f"Story {story} is muted." in neardup(project.folder, "events", "--mute", story).stdout
+    assert "muted" in neardup(project.folder, "events", columns=200).stdout
+    assert "no longer muted" in neardup(project.folder, "events", "--unmute", story).stdout
+    for wrong, why in (("fire", "is no id of a story"), ("00" * 8, "the window has no such story")):
+        failed = neardup(project.folder, "events", "--mute", wrong)
+        assert failed.returncode == 2
+        assert why in failed.stderr
+
+
+# Pages that give their own time count when they are seen, unless the settings name their source
+
+
+async def crawl(pages: list[tuple[str, float]], **settings: object) -> Newsroom:
+    """Publish pages of these sources, dated so many seconds before they are seen: one a second."""
+    seconds = iter(range(START, START + 10**6))
+    detector = NearDupDetector(
+        NearDupSettings(store="memory://", **settings),  # type: ignore[arg-type]
+        run="test",
+        clock=lambda: next(seconds),
+    )
+    await detector.open()
+    room = Newsroom(detector)
+    for number, (source, late) in enumerate(pages):
+        await room.publish("fire", source, number - late, counts_now=True)
+    await detector.close()
+    return room
+
+
+async def test_backdated_pages_do_not_hold_an_event_back() -> None:
+    liars = [(f"liar{n}", n * HOUR) for n in range(2, 16)]
+    papers = [(f"paper{n}", MINUTE) for n in range(8)]
+
+    room = await crawl([*papers[:1], *liars, *papers[1:]])
+
+    assert room.levels == ["watch", "breaking", "update"]  # at the fourth, the sixth and the twelfth source
+    assert room.events[1].time == START + 5
+    assert special_report(room.events[1])["measures"]["new_sources_in_an_hour"] == 6
+
+
+async def test_a_source_that_the_settings_name_counts_at_the_time_that_its_page_gives() -> None:
+    papers = [(f"paper{n}", 20 * MINUTE * n) for n in range(8)]
+    owners = {f"paper{n}.example": f"paper{n}.example" for n in range(8)}
+
+    assert (await crawl(papers)).levels == ["watch", "breaking"]
+    assert (await crawl(papers, source_owners=owners)).levels == ["watch", "update"]
+
+
+BACKDATED = """
+import datetime
+
+class News(scrapy.Spider):
+    name = "news"
+    start_urls = ["data:,"]
+
+    def parse(self, response):
+        now = datetime.datetime.now(datetime.timezone.utc)
+        words = "the ferry ran aground in fog near the lighthouse " * 4
+        for number, hours in enumerate([0, *range(2, 16), *[0] * 7]):
+            published = now - datetime.timedelta(hours=hours)
+            yield {"url": f"https://s{number}.example/ferry", "text": words, "published": published.isoformat()}
+"""
+
+
+def test_a_crawl_counts_backdated_pages_when_it_sees_them(project: Project) -> None:
+    crawl = project.crawl(BACKDATED, NEARDUP_STORE="memory://", NEARDUP_ITEM_FIELDS={"time": "published"})
+
+    assert crawl.stats["neardup/events/breaking"] == 1
