@@ -122,9 +122,9 @@ class NearDupDetector:
             raise
         await self._begin()
         await self._share_frequencies(all_of_them=True)
-        await self._share_boilerplate()
+        await self._share_learned()
         if self.embedding is not None:
-            await self._share_boilerplate(self._knowledge.keys_of_means())
+            await self._share_learned(self._knowledge.keys_of_means())
 
     async def _begin(self) -> None:
         async with self._opening:  # several checks may open the store together
@@ -144,7 +144,7 @@ class NearDupDetector:
             await self.confirm_events()
             await self._share_frequencies(all_of_them=True)
             self._knowledge.end_means()
-            await self._share_boilerplate()
+            await self._share_learned()
         try:
             if self.delivery is not None and self._is_open:
                 await self.delivery.end()
@@ -218,7 +218,7 @@ class NearDupDetector:
             documents = await asyncio.gather(*vectors) or [document]
             await self._learn_of_new_sources(documents)
             (fingerprint,) = await self._paced_sketcher.fingerprints(documents)
-        # From here nothing is awaited until the check is in the store's queue. So the order of calls is kept.
+        # If the store is open, nothing is awaited until the check is in its queue. So the order of calls is kept.
         verdict = await self._check(document, fingerprint)
         await self._advance([document])
         return self._with_final_story(verdict)
@@ -330,7 +330,7 @@ class NearDupDetector:
         if self._knowledge.frequencies_are_due:
             await self._share_frequencies()
         if self._knowledge.boilerplate_is_due:
-            await self._share_boilerplate()
+            await self._share_learned()
         if not self.breaker.is_open:
             seconds = [document.counted_second for document in documents]
             await self._unless_store_fails(self.stories.advance(*seconds))
@@ -338,14 +338,14 @@ class NearDupDetector:
     async def _learn_of_new_sources(self, documents: Sequence[Document]) -> None:
         """Load the stored boilerplate of sources that this process meets for the first time."""
         if new_sources := self._knowledge.new_sources(documents):
-            await self._share_boilerplate(new_sources)
+            await self._share_learned(new_sources)
 
     async def _share_frequencies(self, *, all_of_them: bool = False) -> None:
         if not self.breaker.is_open:
             shared = self._knowledge.share_frequencies(all_of_them=all_of_them)
             await self._unless_store_fails(shared, "Document frequencies")
 
-    async def _share_boilerplate(self, new_sources: Sequence[bytes] = ()) -> None:
+    async def _share_learned(self, new_sources: Sequence[bytes] = ()) -> None:
         if not self._is_open or self.breaker.is_open:
             return
         try:
@@ -372,11 +372,11 @@ class NearDupDetector:
             self._warnings.add(warning)
             logger.warning("%s", warning)
 
-    def _deliver_with_match(self, document: str, match: Match) -> None:
+    def _deliver_with_match(self, document_id: str, match: Match) -> None:
         """Deliver a dropped copy as soon as its match is delivered."""
         if self.delivery is None or not self.index.policy.drops:
             return
         if not match.run:
-            self.delivery.deliver([document])
+            self.delivery.deliver([document_id])
         elif match.run == self.index.run:
-            self.delivery.deliver_with(document, match.candidate)
+            self.delivery.deliver_with(document_id, match.candidate)

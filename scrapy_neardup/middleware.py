@@ -13,7 +13,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 
 from scrapy_neardup.content import (
-    HEAD,
+    MOST_HEAD_BYTES,
     SHORT_PAGE,
     CanonicalUrls,
     ExtractionProcesses,
@@ -107,14 +107,14 @@ class NearDupSpiderMiddleware(Component):
             text, url = (
                 text_of(adapter, name) for name in (self.settings.item_fields["text"], self.settings.item_fields["url"])
             )
-            needs_reading = not page.is_extracted and (page.reading is None or not text)
+            needs_reading = not page.has_begun_extraction and (page.reading is None or not text)
             if needs_reading and isinstance(response, TextResponse) and _looks_like_html(response):
                 step = self._read(response, page, place, page.reading, None if text else url)
                 page.reading = asyncio.create_task(step)
         except Exception as error:
             self.log_fault(error, response.url)
             page = page or Page()
-            page.is_extracted, page.reason = True, "internal-error"
+            page.has_begun_extraction, page.reason = True, "internal-error"
         return page
 
     @staticmethod
@@ -139,30 +139,31 @@ class NearDupSpiderMiddleware(Component):
                 if before is None:
                     if url is not None and self._is_first and isinstance(self._extraction, ExtractionProcesses):
                         self._extraction.submit_texts([])  # a worker starts while the first head is read
-                    await self._read_head(response, page)
+                    await self._add_head(response, page)
                 else:
                     await before
-                if url is not None and not page.is_extracted and page.is_named_by(url):
-                    page.is_extracted = True
+                if url is not None and not page.has_begun_extraction and page.is_named_by(url):
+                    page.has_begun_extraction = True
                     await self._extract(response, page, place)
             except Exception as error:
                 self.log_fault(error, response.url)
                 page.reason = "internal-error"
 
-    async def _read_head(self, response: TextResponse, page: Page) -> None:
+    async def _add_head(self, response: TextResponse, page: Page) -> None:
         """Read encoding and head of a page. If they cannot be read, the page is judged without them."""
         if self._is_first:
             # The first call loads the list of public suffixes, which would block the event loop.
             self._is_first = False
             await asyncio.get_running_loop().run_in_executor(None, source_of, response.url)
         if self._is_too_large(response):
-            response = response.replace(body=response.body[:HEAD])
+            response = response.replace(body=response.body[:MOST_HEAD_BYTES])
         try:
             is_short = len(response.body) <= SHORT_PAGE
             is_quick = declared_encoding(response) or (is_short and guess_encoding(response.body) == "utf-8")
-            found = _read_head(response, SHORT_PAGE) if is_quick else None
+            found = _decoded_head(response, SHORT_PAGE) if is_quick else None
             if found is None or not (found[1].is_whole or is_short):
-                found = await asyncio.to_thread(_read_head, response, HEAD)  # other guesses and decoding take long
+                # Other guesses and decoding take long.
+                found = await asyncio.to_thread(_decoded_head, response, MOST_HEAD_BYTES)
             page.encoding, head = found
         except Exception as error:
             self.log_fault(error, response.url)
@@ -188,7 +189,7 @@ class NearDupSpiderMiddleware(Component):
         return len(response.body) > self.settings.max_html_bytes
 
 
-def _read_head(response: TextResponse, most: int) -> tuple[str, PageHead]:
+def _decoded_head(response: TextResponse, most: int) -> tuple[str, PageHead]:
     """Return the encoding of a page, and its head if that ends within ``most`` bytes."""
     encoding = declared_encoding(response) or _guessed_encoding(response)
     return encoding, read_head(decode_as(response.body[:most], encoding))

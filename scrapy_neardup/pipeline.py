@@ -76,7 +76,7 @@ class NearDupPipeline(Component):
         self._prepared: asyncio.Task[None] | None = None
         self._has_frozen = False
         self._is_closed = False
-        self._is_over = False  # while items are under way
+        self._ends_early = False  # the crawl is over, and items have no verdict yet
         self._under_way = 0  # items
         self._closing: asyncio.Future[None] | None = None
         self._time_warned = False
@@ -162,7 +162,7 @@ class NearDupPipeline(Component):
             await self._announce(item, verdict, adapter, context.page)
         except Exception as error:
             self.log_fault(error, "Announcing a verdict")
-        if verdict.would_drop and self._drop(adapter, verdict):
+        if verdict.would_drop and self._drops(adapter, verdict):
             if (document := context.take_document()) is not None:
                 await document.item_dropped()
             raise NearDuplicate(self._url(adapter, context.page), verdict)
@@ -184,8 +184,8 @@ class NearDupPipeline(Component):
             self.count("store/errors")
             await self._close_if_wanted()
 
-    def _drop(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
-        """Decide whether to drop an item that may be dropped, and write it to the feed of dropped items first."""
+    def _drops(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
+        """Return whether to drop an item that may be dropped. Count it, and write it to the feed of dropped items."""
         if self.settings.action != "drop" or self.settings.dry_run:
             self.count("would_drop")
             return False
@@ -215,7 +215,7 @@ class NearDupPipeline(Component):
         try:
             await self.detector.prepare()
         except Exception:  # checks will meet the same error, and their items pass as ``internal-error``
-            if not self._is_over:
+            if not self._ends_early:
                 logger.exception("A module for judging items cannot be loaded: items pass unchecked")
         if not gc.get_freeze_count():
             gc.freeze()
@@ -231,7 +231,7 @@ class NearDupPipeline(Component):
             if text := text_of(adapter, self.settings.item_fields["text"]):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
                 pending = self.delivery.pending_document(document.id)
-                self.delivery.add_item(pending)
+                self.delivery.add_item(pending)  # notes it in the context of the item too
                 return asyncio.create_task(self._verdict(document, pending))
             if not page.url and page.reason == "no-text":
                 self.summary.miss_text(adapter, "no-page")
@@ -254,7 +254,7 @@ class NearDupPipeline(Component):
             return _answered(unchecked("internal-error"))
 
     def _document(self, adapter: ItemAdapter, text: str, page: Page, *, is_of_page: bool) -> Document:
-        # Only the first text of a page stands for the page: a second text is not a new version of the first.
+        # Only the first text of a page is the text of the page: a second text is not a new version of the first.
         is_page = is_of_page and page.claim_url()
         own_language = language_code(text_of(adapter, self.settings.item_fields["language"]))
         canonical, url_is_own = page.canonical if is_of_page else "", is_page or not is_of_page
@@ -283,13 +283,13 @@ class NearDupPipeline(Component):
             pending.id = verdict.id or pending.id
             return verdict
         except Exception as error:
-            if not self._is_over:
+            if not self._ends_early:
                 self.log_fault(error, document.url or "An item")
             return unchecked("internal-error")
 
     def _leave_late_items(self) -> None:
         """Warn that the crawl ends before its items are judged. Scrapy's own crawls wait for them."""
-        self._is_over = True
+        self._ends_early = True
         self.summary.late = self._under_way
         logger.warning(
             "The crawl ends before its items are judged: %s without a verdict. `scrapy parse --pipelines` does not wait"

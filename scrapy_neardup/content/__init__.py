@@ -3,7 +3,7 @@
 from scrapy_neardup.content.article_numbers import article_number
 from scrapy_neardup.content.extractors import Extracted, Extractor, Undecoded, is_built_in, load_extractor
 from scrapy_neardup.content.head import (
-    HEAD,
+    MOST_HEAD_BYTES,
     SHORT_PAGE,
     PageHead,
     decode_as,
@@ -28,8 +28,8 @@ from scrapy_neardup.content.urls import (
 from scrapy_neardup.content.worker import Sketching
 
 __all__ = [
-    "HEAD",
     "LONGEST_URL",
+    "MOST_HEAD_BYTES",
     "SHORT_PAGE",
     "CanonicalUrls",
     "Extracted",

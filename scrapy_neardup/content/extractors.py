@@ -1,6 +1,6 @@
 """Extractors: callables ``(html, url) -> main content``, one block a line, "" if there is no main content.
 
-This module also has the pages before and after extraction, in threads and in processes alike, and their limits.
+The types of a page before and after extraction are here too, for threads and processes, and their limits.
 """
 
 from __future__ import annotations

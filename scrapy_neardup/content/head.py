@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from html import unescape
 from typing import NamedTuple
 
-HEAD = 200_000
+MOST_HEAD_BYTES = 200_000
 """How many characters or bytes at the beginning of a page are looked at."""
 
 _LONGEST_TITLE = 500  # characters
@@ -39,7 +39,7 @@ def read_head(html: str | bytes) -> PageHead:
 
     This takes linear time: it runs in the event loop.
     """
-    text = html[:HEAD] if isinstance(html, str) else decode_html(_bytes_of_head(html))
+    text = html[:MOST_HEAD_BYTES] if isinstance(html, str) else decode_html(_bytes_of_head(html))
     title = canonical = None
     is_whole = False
     languages: list[str] = []
@@ -70,8 +70,8 @@ def read_head(html: str | bytes) -> PageHead:
 
 
 def _bytes_of_head(html: bytes) -> bytes:
-    end = _END_OF_HEAD.search(html, 0, HEAD)
-    return html[: end.start() if end else html.rfind(b">", 0, HEAD) + 1]  # not in the middle of a character
+    end = _END_OF_HEAD.search(html, 0, MOST_HEAD_BYTES)
+    return html[: end.start() if end else html.rfind(b">", 0, MOST_HEAD_BYTES) + 1]  # not in the middle of a character
 
 
 def language_code(tag: str) -> str:

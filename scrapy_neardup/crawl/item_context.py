@@ -45,7 +45,7 @@ class Page:
         self.language = ""  # ISO 639 code
         self.title = ""
         self.reading: asyncio.Task[None] | None = None  # reads what the items of the page need of it
-        self.is_extracted = False  # or about to be
+        self.has_begun_extraction = False
         self.text = ""
         self.sketch = b""  # of the text, if the worker that extracted it made one
         self.reason: Reason = "no-text"  # why there is no text

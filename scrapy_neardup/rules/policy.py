@@ -24,7 +24,7 @@ class Policy:
     ``scope`` never excludes candidates with the document's own url.
 
     With ``by_titles``, two documents of one source under different urls need more evidence to be copies the more their
-    titles differ, see ``decision.score_candidate``. ``drop_share`` and ``keep_sources`` decide which copies are
+    titles differ, see ``scoring.score_candidate``. ``drop_share`` and ``keep_sources`` decide which copies are
     kept by a crawl that drops copies. They are used even if this crawl drops none. With ``keep_updates`` a crawl that
     drops copies keeps a page whose text changed. ``drops`` is True if this crawl drops copies.
     """
