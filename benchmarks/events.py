@@ -33,8 +33,7 @@ from scrapy_neardup.lab.labels import read_background, read_labelled
 from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.protocols import b_cubed
 from scrapy_neardup.lab.replay import Judged, replay
-from scrapy_neardup.records.members import unpack_member
-from scrapy_neardup.records.stories import StoryCounters, read_sources
+from scrapy_neardup.records.stories import StoryCounters, read_sources, unpack_member
 from scrapy_neardup.rules.membership import count_join, grant
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import RULES, StoryEvent, StoryTracker

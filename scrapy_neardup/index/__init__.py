@@ -8,7 +8,7 @@ from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index.index import Index
 from scrapy_neardup.index.store import Breaker, Store
 from scrapy_neardup.records.documents import VERSION as DOCUMENT_VERSION
-from scrapy_neardup.records.members import VERSION as MEMBER_VERSION
+from scrapy_neardup.records.stories import VERSION as MEMBER_VERSION
 from scrapy_neardup.rules.policy import Policy, Scope
 from scrapy_neardup.wording import without_password
 

@@ -14,8 +14,7 @@ from scrapy_neardup.index.layout import Layout
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, run
 from scrapy_neardup.index.stories import new_version
 from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
-from scrapy_neardup.records.members import pack_neighbour, unpack_member, unpack_neighbours
-from scrapy_neardup.records.stories import read_counters, read_grant
+from scrapy_neardup.records.stories import pack_neighbour, read_counters, read_grant, unpack_member, unpack_neighbours
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,6 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import Layout
 from scrapy_neardup.index.store import Argument, Call, Client, Commit, ConflictError, Expected, run, swap
 from scrapy_neardup.records.documents import KEY_BYTES
-from scrapy_neardup.records.members import read_members
 from scrapy_neardup.records.stories import (
     MUTED,
     DamageLog,
@@ -36,6 +35,7 @@ from scrapy_neardup.records.stories import (
     read_counters,
     read_extent,
     read_grant,
+    read_members,
     read_sources,
 )
 from scrapy_neardup.rules.membership import (

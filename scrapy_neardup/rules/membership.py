@@ -7,14 +7,6 @@ from collections.abc import Container, Iterable
 
 from scrapy_neardup.document import Claim, Extent, Join, Member
 from scrapy_neardup.records.documents import KEY_BYTES, seconds_of
-from scrapy_neardup.records.members import (
-    NO_OWNER,
-    number_member,
-    owner_hash,
-    pack_member,
-    pack_neighbour,
-    unpack_neighbours,
-)
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
     BREAKING,
@@ -22,13 +14,19 @@ from scrapy_neardup.records.stories import (
     ENDED,
     ITEM_BYTES,
     MUTED,
+    NO_OWNER,
     PRINTED_BYTES,
     SOURCE_BYTES,
     VALUE_BYTES,
     WATCH,
     StoryCounters,
+    number_member,
+    owner_hash,
     pack_extent,
+    pack_member,
+    pack_neighbour,
     read_extent,
+    unpack_neighbours,
 )
 
 MOST_ITEM_TIMES = 512

@@ -11,7 +11,7 @@ from joins import FIRST, beginning, join, joined, joining, member
 
 from scrapy_neardup.document import Claim, Extent, Member
 from scrapy_neardup.index import Index
-from scrapy_neardup.records.members import owner_hash
+from scrapy_neardup.records.stories import owner_hash
 
 
 @pytest.mark.every_store

@@ -19,8 +19,14 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.lab.feed import RecordedDocument, WrongLine, _parse, objects_of
 from scrapy_neardup.records.documents import new_record, read_record
-from scrapy_neardup.records.members import pack_member, pack_neighbour, read_members, unpack_neighbours
-from scrapy_neardup.records.stories import StoryCounters, read_counters
+from scrapy_neardup.records.stories import (
+    StoryCounters,
+    pack_member,
+    pack_neighbour,
+    read_counters,
+    read_members,
+    unpack_neighbours,
+)
 from scrapy_neardup.rules.decision import decide
 from scrapy_neardup.rules.membership import begin_story, count_join, unite
 from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles, name_of
