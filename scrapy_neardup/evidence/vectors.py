@@ -28,6 +28,7 @@ BLOCK = 64  # documents of one language
 MOST_BLOCKS = MOST_SOURCE_DOCUMENTS  # as many as a store keeps
 MOST_OF_SOURCE = 8  # documents; see above
 FEWEST_DOCUMENTS = 20  # of all languages, before any vector is used
+FEWEST_OF_LANGUAGE = 8  # before its vectors are used: until then they are unlike those of any other language
 MOST_DIMENSIONS = 4096
 _PRIOR = 20  # as many documents does the mean of all languages count for in the mean of one
 _MOST_LANGUAGES = 256
@@ -69,7 +70,7 @@ def cosine_of(a: bytes, b: bytes) -> float | None:
 
 def signs_of(vector: bytes) -> bytes:
     """Return the signs of a packed vector, a bit for each dimension: enough to tell whether two vectors are alike."""
-    return np.packbits(np.frombuffer(vector, np.int8) > 0).tobytes()
+    return np.packbits(np.frombuffer(vector, np.int8) > 0).tobytes() if vector else b""
 
 
 def cosine_of_signs(a: bytes, b: bytes) -> float:
@@ -152,7 +153,8 @@ class VectorMeans:
         if documents and (everywhere.blocks or self._seen >= FEWEST_DOCUMENTS):
             prior = total * np.float32(_PRIOR / documents)
             total, documents = own.sum()
-            packed = _pack(vector - (total + prior) / np.float32(documents + _PRIOR))
+            if documents >= FEWEST_OF_LANGUAGE or not any(language):
+                packed = _pack(vector - (total + prior) / np.float32(documents + _PRIOR))
         for mean in (everywhere, own):
             mean.learn(vector, source)
         self._seen += 1

@@ -10,6 +10,7 @@ from scrapy_neardup.contracts import KnownBoilerplate
 from scrapy_neardup.evidence.vectors import (
     BLOCK,
     FEWEST_DOCUMENTS,
+    FEWEST_OF_LANGUAGE,
     LEAD_WORDS,
     MOST_OF_SOURCE,
     VectorMeans,
@@ -64,6 +65,12 @@ def test_the_first_documents_have_no_vector_because_nothing_is_known_of_the_mean
     assert means.centred(raw("ferry"), ENGLISH, b"site") != b""
 
 
+def test_the_first_documents_of_a_language_have_no_vector() -> None:
+    means = learned(BLOCK)
+    found = [means.centred(raw("ferry"), GERMAN, bytes([number])) for number in range(FEWEST_OF_LANGUAGE + 1)]
+    assert list(map(bool, found)) == [False] * FEWEST_OF_LANGUAGE + [True]
+
+
 def test_a_source_moves_a_mean_only_a_little() -> None:
     honest, attacked = learned(BLOCK // 2), learned(BLOCK // 2)
     for _ in range(1000):
@@ -90,7 +97,7 @@ def test_processes_share_means_through_a_store() -> None:
 
 
 def test_a_run_of_few_documents_shares_them_at_its_end() -> None:
-    means = learned(3)
+    means = learned(FEWEST_OF_LANGUAGE)
     assert not means.is_pending
     means.seal()
     other = VectorMeans()

@@ -22,6 +22,15 @@ Die Kirche auf der Insel Skerrow bekommt eine neue Orgel. Der Musiker Magnus Old
 Jahren Geld bei Konzerten und im Chor. Das Instrument soll zu Weihnachten zum ersten Mal erklingen, die alte
 Orgel wird verschenkt."""
 
+GERMAN_NEWS = """Der Stadtrat beschließt den Haushalt für das kommende Jahr
+Zugverkehr zwischen Hamburg und Bremen nach Sturm unterbrochen
+Neue Studie: Viele Kinder schlafen zu wenig
+Der Verein gewinnt das Pokalspiel im Elfmeterschießen
+Preise für Lebensmittel steigen im Herbst langsamer
+Feuerwehr löscht Brand in einer Lagerhalle
+Die Universität eröffnet ein Labor für Batterien
+Museum zeigt Bilder einer vergessenen Malerin"""
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "joins"), [(GERMAN, True), (OTHER, False)])
@@ -34,10 +43,12 @@ async def test_a_report_in_another_language_joins_its_story(
     monkeypatch.syspath_prepend(str(tmp_path))
 
     found = []
-    async with opened(store="memory://", embedder="nano.Embedder") as room:
-        for number, body in enumerate([*(report(f"Name{n} Place{n}", n) for n in range(40)), ENGLISH, text]):
+    async with opened(store="memory://", embedder="nano.Embedder", embed_timeout=60) as room:
+        others = [(f"{title}\n{title} " * 3, "de") for title in GERMAN_NEWS.splitlines()]
+        others += [(report(f"Name{n} Place{n}", n), "en") for n in range(20)]
+        for number, (body, language) in enumerate([*others, (ENGLISH, "en"), (text, "de")]):
             title, _, lines = body.partition("\n")
-            url, language = f"https://paper{number}.example/", "de" if body is text else "en"
+            url = f"https://paper{number}.example/"
             document = room.detector.document(lines, url=url, title=title, language=language, seen_at=1.7e9 + number)
             found.append((await room.detector.check(document)).status)
     assert found[-2:] == ["original", "related" if joins else "original"]
