@@ -13,7 +13,7 @@ from scrapy_neardup.rules.trace import Trace
 WEIGHT, NEUTRAL = 0.5, 0.35  # the score of two topics is raised by weight * (cosine - neutral)
 LEAST_OF_FIRST = 0.25  # cosine with the first document of the story that a document joins
 # Two languages: cosine + share for each common name.
-LEAST_OF_LANGUAGES, NAME_SHARE, LEAST_NAMES = 0.6, 0.08, 2
+LEAST_OF_LANGUAGES, NAME_SHARE, LEAST_NAMES = 0.62, 0.08, 2
 UNITING = 0.5  # mean cosine of the members of two stories that are one
 
 
