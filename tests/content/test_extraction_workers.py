@@ -212,7 +212,8 @@ async def test_a_bounded_number_of_pages_is_in_flight(folder: Path) -> None:
     tasks = [asyncio.create_task(pool.extract(str(gate), of("waits")))]
     await asyncio.to_thread(until, gate.exists)
     tasks += [asyncio.create_task(pool.extract("text", of(f"{number}"))) for number in range(50)]
-    await asyncio.sleep(0.1)
+    for _ in range(100):  # all of them have asked by then
+        await asyncio.sleep(0)
     assert pool.submitted == IN_FLIGHT
     gate.unlink()
     assert await asyncio.gather(*tasks) == list(map(Extracted, [str(gate)] + ["text"] * 50))
