@@ -29,7 +29,11 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 _RESET_EVERY = 5000  # trafilatura's caches grow with every page
 _pages = count(1)
 _FEWEST_WORDS = 20  # the default of NEARDUP_MIN_WORDS
-_SELF_CLOSING = re.compile(r"<(iframe|script|style|textarea|title|noscript)\b([^<>]{0,2000})/>", re.IGNORECASE)
+_ENOUGH = 500  # characters, in which nearly every text has so many words
+# The first letters pass over most other tags in three quarters of the time.
+_SELF_CLOSING = re.compile(
+    r"<(?=[istn])(iframe|script|style|textarea|title|noscript)\b([^<>]{0,2000})/>", re.IGNORECASE
+)
 _NESTING_TAG = re.compile(r"<(/?)(?:article|div|main|section)\b", re.IGNORECASE)
 _MOST_NESTING = 1_000_000  # sum of the depths of all blocks: 1,400 nested ones, or 50,000 at a depth of 20
 _FEW_TAGS = 1_400  # so few cannot be nested so deeply
@@ -126,7 +130,7 @@ def extract_with_resiliparse(html: str, url: str) -> str:
         )
     closed = _SELF_CLOSING.sub(r"<\1\2></\1>", html)
     text = extract_plain_text(closed, main_content=True, alt_texts=False)
-    if _words(text) >= _FEWEST_WORDS:
+    if _words(text[:_ENOUGH]) >= _FEWEST_WORDS or _words(text) >= _FEWEST_WORDS:
         return text
     return max(text, _trafilatura(html, url), key=_words)
 
