@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from scrapy_neardup.document import (
@@ -61,33 +60,6 @@ Judge = Callable[[Document, Match | None], Judged]
 
 A store may call it several times, with other matches, before the document is registered.
 """
-
-
-class RunStore(Protocol):
-    """Which runs live, and which of their documents are delivered.
-
-    A document that a run registered counts as seen if it is delivered or the run lives. Until it is delivered, a
-    document that the run drops as a copy counts only as long as its match counts.
-    """
-
-    run: int = 0
-    """Number of the run that registers documents, up to ``runs.LARGEST_RUN``; 0 registers them as delivered."""
-
-    @property
-    def run_folder(self) -> Path | None:
-        """Return the folder where runs of this machine leave their locks; None if nobody shares the store."""
-
-    async def beat(self, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
-        """Tell the store that ``run`` is alive, and which other runs are known to be alive or dead."""
-
-    async def end_run(self) -> None:
-        """Tell the store that ``run`` is over: documents that it has not delivered no longer count."""
-
-    async def deliver(self, documents: Sequence[str]) -> None:
-        """Tell the store that documents with these ids are delivered. Those it does not have are left out."""
-
-    async def withdraw(self, documents: Sequence[str]) -> None:
-        """Remove documents with these ids from the window: nobody will deliver them."""
 
 
 class StoryStore(Protocol):
@@ -163,17 +135,3 @@ class LearnedStore(Protocol):
         for ``LEARNED_SECONDS`` after the last addition. Raise StoreUnavailable if the store does not answer in time;
         the entries may then be added or not.
         """
-
-
-class CountedStore(Protocol):
-    """What people look at: counts of verdicts."""
-
-    async def count_verdicts(self, minute: int, counts: Mapping[str, int]) -> None:
-        """Add to the counts of verdicts of a minute (Unix time by the caller's clock // 60), for people who watch.
-
-        The counts of a minute are kept for ``COUNTED_MINUTES``, and at most ``MOST_COUNTED`` names a minute. Raise
-        StoreUnavailable if the store does not answer in time; the counts may then be added or not.
-        """
-
-    async def verdict_counts(self, since: int, until: int) -> dict[int, dict[str, int]]:
-        """Return the counts of the minutes from ``since`` to ``until`` that have any, of all processes."""

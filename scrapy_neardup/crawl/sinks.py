@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.crawler import Crawler
 
-from scrapy_neardup.contracts import CountedStore
 from scrapy_neardup.crawl.feeds import JsonLinesFeed
 from scrapy_neardup.crawl.file_locations import in_data_dir
 from scrapy_neardup.document import Verdict, counted_names
 from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index import Index
 from scrapy_neardup.settings import NearDupSettings
 
 if TYPE_CHECKING:  # most crawls have no receiver
@@ -83,7 +83,7 @@ _MOST_NAMES = 100  # between two writes
 class VerdictCounter:
     """Adds what it counts to the store, at most every two seconds. If the store is away, counts are lost."""
 
-    def __init__(self, index: CountedStore, is_away: Callable[[], bool]) -> None:
+    def __init__(self, index: Index, is_away: Callable[[], bool]) -> None:
         self._index = index
         self._is_away = is_away
         self._counts: Counter[str] = Counter()

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from scrapy_neardup.contracts import (
     MOST_SOURCE_DOCUMENTS,
-    CountedStore,
     Granted,
     Judge,
     KnownBoilerplate,
     LearnedStore,
-    RunStore,
     StoryStore,
     most_lines_of,
 )
@@ -54,7 +52,7 @@ _PURGED_AT_ONCE = 500  # calls; in between others may write
 R = TypeVar("R")
 
 
-class Index(RunStore, StoryStore, LearnedStore, CountedStore):
+class Index(StoryStore, LearnedStore):
     """Finds the best match of a document in the window and registers the document, in one atomic step.
 
     1. If documents are alike enough to match each other, exactly one of them is the original, whatever the number of
@@ -82,6 +80,9 @@ class Index(RunStore, StoryStore, LearnedStore, CountedStore):
 
     Checks that wait together go to the store together.
     """
+
+    run: int = 0
+    """Number of the run that registers documents, up to ``runs.LARGEST_RUN``; 0 registers them as delivered."""
 
     def __init__(self, store: Store, namespace: str, config: str, policy: Policy) -> None:
         self.store = store
@@ -170,12 +171,15 @@ class Index(RunStore, StoryStore, LearnedStore, CountedStore):
 
     @property
     def run_folder(self) -> Path | None:
+        """Return the folder where runs of this machine leave their locks; None if nobody shares the store."""
         return self.store.run_folder(f"{self.layout.namespace}-{self.layout.config}")
 
     async def beat(self, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
+        """Tell the store that ``run`` is alive, and which other runs are known to be alive or dead."""
         await self._beat(self.run, alive, dead)
 
     async def end_run(self) -> None:
+        """Tell the store that ``run`` is over: documents that it has not delivered no longer count."""
         await self._beat(0, (), [self.run])
 
     async def _beat(self, own: int, alive: Collection[int], dead: Collection[int]) -> None:
@@ -183,9 +187,11 @@ class Index(RunStore, StoryStore, LearnedStore, CountedStore):
         await self._change(lambda client: runs.beat(client, self.layout, seconds, own, alive, dead))
 
     async def deliver(self, documents: Sequence[str]) -> None:
+        """Tell the store that documents with these ids are delivered. Those it does not have are left out."""
         await self._change(lambda client: runs.deliver(client, self.layout, documents))
 
     async def withdraw(self, documents: Sequence[str]) -> None:
+        """Remove documents with these ids from the window: nobody will deliver them."""
         await self._change(lambda client: runs.withdraw(client, self.layout, documents))
 
     async def unite(self, story: str, other: Member) -> Story:
@@ -226,10 +232,16 @@ class Index(RunStore, StoryStore, LearnedStore, CountedStore):
         return await (self._change(exchange) if any(map(any, learned.values())) else self._read(exchange))
 
     async def count_verdicts(self, minute: int, counts: Mapping[str, int]) -> None:
+        """Add to the counts of verdicts of a minute (Unix time by the caller's clock // 60), for people who watch.
+
+        The counts of a minute are kept for ``COUNTED_MINUTES``, and at most ``MOST_COUNTED`` names a minute. Raise
+        StoreUnavailable if the store does not answer in time; the counts may then be added or not.
+        """
         once = self.layout.once()
         await self._change(lambda client: _count_verdicts(client, self.layout, minute, counts, once))
 
     async def verdict_counts(self, since: int, until: int) -> dict[int, dict[str, int]]:
+        """Return the counts of the minutes from ``since`` to ``until`` that have any, of all processes."""
         return await self._read(lambda client: _verdict_counts(client, self.layout, since, until))
 
     async def _read(self, steps: Callable[[Client], Awaitable[R]]) -> R:

@@ -48,7 +48,6 @@ FORGOTTEN_SECONDS = 3600.0
 """If the last heartbeat of a run is older than this, the store forgets the run."""
 
 LARGEST_RUN = (1 << 31) - 1
-_MOST_QUEUED = 1_000_000  # documents whose delivery the store does not know yet
 _REPORTED_TOGETHER = 64
 _END_SECONDS = 4.0  # how long a failing store is tried again at the end
 _PAUSE = 0.25
@@ -284,7 +283,6 @@ class Run:
     def deliver(self, documents: Iterable[str]) -> None:
         """Note that documents are delivered, and tell the store within ``BEAT_SECONDS``."""
         self._queue += documents
-        del self._queue[:-_MOST_QUEUED]
         if len(self._queue) >= _REPORTED_TOGETHER and self._tasks and not self._reporting.locked():
             self._tasks[1:] = [asyncio.create_task(self.report())]
 
@@ -307,7 +305,6 @@ class Run:
     async def withdraw(self, documents: Iterable[str]) -> None:
         """Remove documents that nobody will deliver, and the copies that were dropped because of them."""
         self._withdrawn += documents
-        del self._withdrawn[:-_MOST_QUEUED]
         await self.report()
 
     async def end(self) -> None:

@@ -281,16 +281,18 @@ async def swap(client: Client, expected: Sequence[Expected], writes: Sequence[Ca
 
 
 async def retried(steps: Callable[[], Awaitable[R]]) -> R:
-    """Return the answer of ``steps``, which read, decide and swap. Repeat them if they raise ConflictError.
-
-    Each process waits for another time before it tries again: else they would stop each other again.
-    """
+    """Return the answer of ``steps``, which read, decide and swap. Repeat them if they raise ConflictError."""
     for attempt in range(_MOST_ATTEMPTS):
         try:
             return await steps()
         except ConflictError:  # noqa: PERF203
-            await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * 2**attempt)))
+            await pause_after(attempt)
     raise StoreError("other processes change the same data all the time")
+
+
+async def pause_after(failures: int) -> None:
+    """Wait before the next try: each process for another time, else they would stop each other again."""
+    await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * 2 ** min(failures, _MOST_ATTEMPTS))))
 
 
 class Batcher(Generic[T, R]):

@@ -6,8 +6,6 @@ the document joins; and to commit. A posting whose record is gone is no candidat
 
 from __future__ import annotations
 
-import asyncio
-import random
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
@@ -18,7 +16,7 @@ from scrapy_neardup.document import LONG_TEXT, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.batch import Batch, Checked, NewDocument, Question, new_document
 from scrapy_neardup.index.layout import Generation, Layout, ShardBits, read_bits
-from scrapy_neardup.index.store import Call, Client, Commit, Expected, Posting, Store, run
+from scrapy_neardup.index.store import Call, Client, Commit, Expected, Posting, Store, pause_after, run
 from scrapy_neardup.index.stories import Stories, is_version
 from scrapy_neardup.records.documents import Record, read_record, seconds_of, with_next_key
 from scrapy_neardup.records.stories import DamageLog
@@ -26,7 +24,6 @@ from scrapy_neardup.rules.decision import LEAST_WEIGHT, MOST_LINKS
 from scrapy_neardup.rules.policy import HOUR, Policy
 
 _ATTEMPTS = 1000  # to register a document while others register documents with the same keys
-_PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds
 _STORY_ATTEMPTS = 10  # to join stories that others change, before everything is read again
 
 
@@ -47,8 +44,8 @@ class Window:
         answers: dict[NewDocument, Checked | StoreError] = {}
         size, failed = len(news), 0  # attempts in a row without an answer
         for attempt in range(_ATTEMPTS):
-            if failed:  # each process waits for another time: else they would stop each other again
-                await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * failed)))
+            if failed:
+                await pause_after(failed)
             group = [new for new in news if new not in answers][:size]
             found = await self._store.ask(partial(self._try, group, own_run, attempt > 0))
             answers |= found
