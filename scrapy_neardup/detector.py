@@ -121,7 +121,7 @@ class NearDupDetector:
             self.breaker.failed(error, is_known=True)
             raise
         await self._begin()
-        await self._share_frequencies(all_of_them=True)
+        await self._exchange_frequencies(all_of_them=True)
         await self._share_learned()
         if self.embedding is not None:
             await self._share_learned(self._knowledge.keys_of_means())
@@ -142,7 +142,7 @@ class NearDupDetector:
         self._paced_sketcher.close()
         if self._is_open and not self.breaker.is_open:
             await self.confirm_events()
-            await self._share_frequencies(all_of_them=True)
+            await self._exchange_frequencies(all_of_them=True)
             self._knowledge.end_means()
             await self._share_learned()
         try:
@@ -260,9 +260,9 @@ class NearDupDetector:
         if not self.breaker.is_open:
             await self._unless_store_fails(self.stories.custody.confirm())
 
-    def discard_unshared(self) -> None:
-        """Do not share with the store what was learned since the last exchange. So the store stays as it is."""
-        self._knowledge.discard_unshared()
+    def discard_learned(self) -> None:
+        """Forget what was learned since the last exchange with the store. So the store stays as it is."""
+        self._knowledge.discard_learned()
 
     async def current_events(self) -> list[StoryEvent]:
         """Return the running events with their present counters. Raise StoreError if the store does not answer."""
@@ -328,7 +328,7 @@ class NearDupDetector:
     async def _advance(self, documents: Sequence[Document]) -> None:
         """Exchange learned data with the store if that is due, and advance the clock that ends events."""
         if self._knowledge.frequencies_are_due:
-            await self._share_frequencies()
+            await self._exchange_frequencies()
         if self._knowledge.boilerplate_is_due:
             await self._share_learned()
         if not self.breaker.is_open:
@@ -340,16 +340,16 @@ class NearDupDetector:
         if new_sources := self._knowledge.new_sources(documents):
             await self._share_learned(new_sources)
 
-    async def _share_frequencies(self, *, all_of_them: bool = False) -> None:
+    async def _exchange_frequencies(self, *, all_of_them: bool = False) -> None:
         if not self.breaker.is_open:
-            shared = self._knowledge.share_frequencies(all_of_them=all_of_them)
-            await self._unless_store_fails(shared, "Document frequencies")
+            exchanged = self._knowledge.exchange_frequencies(all_of_them=all_of_them)
+            await self._unless_store_fails(exchanged, "Document frequencies")
 
     async def _share_learned(self, new_sources: Sequence[bytes] = ()) -> None:
         if not self._is_open or self.breaker.is_open:
             return
         try:
-            await self._knowledge.share_boilerplate(new_sources)
+            await self._knowledge.exchange_boilerplate(new_sources)
         except StoreError as error:
             self._warn_once(f"Learned boilerplate cannot be exchanged with the store: {error}")
 

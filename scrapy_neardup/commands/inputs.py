@@ -187,7 +187,7 @@ async def live_detector(
         try:
             yield detector
         finally:
-            detector.discard_unshared()
+            detector.discard_learned()
 
 
 def _why_there(options: argparse.Namespace, values: dict[str, Any]) -> str:

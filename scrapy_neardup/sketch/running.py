@@ -128,8 +128,8 @@ class Knowledge:
         sources = self._boilerplate.unmet(source_hash(each.source) for each in documents if each.source)
         return [*sources, *self._means.unmet(packed_language(each.language) for each in documents if each.vector)]
 
-    def discard_unshared(self) -> None:
-        """Do not share with the store the counts and lines that it does not know yet."""
+    def discard_learned(self) -> None:
+        """Forget the counts and lines that the store does not know yet."""
         with self._lock:
             for frequencies in self._frequencies.values():
                 frequencies.take_pending()
@@ -138,16 +138,16 @@ class Knowledge:
             self._means.seal()
             self._means.take_pending()
 
-    async def share_frequencies(self, *, all_of_them: bool = False) -> None:
+    async def exchange_frequencies(self, *, all_of_them: bool = False) -> None:
         """Add what was counted here to the store's sums, and go on with these sums.
 
-        Without ``all_of_them`` only share what is due.
+        Without ``all_of_them`` exchange only what is due.
         """
         for kind, frequencies in self._frequencies.items():
             if all_of_them or _are_due(frequencies):
-                await self._share(kind, frequencies)
+                await self._exchange(kind, frequencies)
 
-    async def _share(self, kind: str, frequencies: Frequencies) -> None:
+    async def _exchange(self, kind: str, frequencies: Frequencies) -> None:
         with self._lock:
             pending = frequencies.take_pending()
         try:
@@ -161,7 +161,7 @@ class Knowledge:
                 raise
             logger.warning("Document frequencies cannot be read: %s", error)
 
-    async def share_boilerplate(self, new_sources: Iterable[bytes] = ()) -> None:
+    async def exchange_boilerplate(self, new_sources: Iterable[bytes] = ()) -> None:
         """Add the boilerplate and the mean vectors found here to the store, and take over what other processes found.
 
         With ``new_sources`` take over the boilerplate and the means under these keys. Without them, take over the lines
