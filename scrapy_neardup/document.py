@@ -173,9 +173,8 @@ class Match:
     language: str = ""  # of the candidate, ISO 639-1; "" if it is unknown
     # False if the candidate's run died before it delivered the candidate. Then no document may become a copy of it.
     is_seen: bool = True
-    # A page counts once in its story. If the page was registered before, this is the id of its earlier document, which
-    # need not be the match.
-    registered_before: str = ""
+    # Id of an earlier document of the same page, which need not be the match. A page counts once in its story.
+    earlier_of_page: str = ""
     run: int = 0  # the run that registered the candidate, 0 if the candidate is delivered
     # Whether the document's own url had another text before. If the match is of another page all the same, ``figures``
     # are those of that text.
@@ -279,7 +278,7 @@ class Join:
     figures: bytes = b""  # the values of all figures of the document
     neighbour: Neighbour | None = None
     also: Member | None = None  # the first document of another story that turned out to be the same one
-    registered_before: str = ""  # an earlier document of the page; if it is a member, this one is not counted
+    earlier_of_page: str = ""  # id of an earlier document of the page; if it is a member, this one is not counted
     counted_at: int | None = None  # when the document counts, in Unix seconds; None if that is the member's own time
     lead: str = ""  # the document's first sentence, for the event that it may raise. No store keeps it
 

@@ -359,7 +359,7 @@ StoredStories = dict[bytes, "StoredStory | Exception"]
 
 
 def _members_asked(join: Join) -> set[bytes]:
-    return {bytes.fromhex(each) for each in (join.member.id, join.registered_before) if each}
+    return {bytes.fromhex(each) for each in (join.member.id, join.earlier_of_page) if each}
 
 
 def _followed(stories: StoredStories, join: Join) -> list[bytes]:

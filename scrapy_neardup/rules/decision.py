@@ -213,7 +213,7 @@ def to_match(best: ScoredCandidate, neighbour: Neighbour | None = None, before: 
         neighbour=neighbour,
         language=_language_of(record),
         is_seen=best.state != "lost",
-        registered_before=before.hex(),
+        earlier_of_page=before.hex(),
         run=record.run & ~IS_DROPPED,
         is_page_changed=best.is_page_changed,
         is_translation=best.is_translation,

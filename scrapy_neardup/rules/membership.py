@@ -94,7 +94,7 @@ def count_join(
     to_keep: list[tuple[bytes, bytes]] = []
     if is_member(join.member.id):
         return to_keep
-    is_again = bool(join.registered_before) and is_member(join.registered_before)
+    is_again = bool(join.earlier_of_page) and is_member(join.earlier_of_page)
     if not counters.joined:
         to_keep += begin_story(counters, join.first)
     member, is_coverage = join.member, join.is_coverage and not is_again

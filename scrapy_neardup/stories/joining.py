@@ -49,7 +49,7 @@ class JoinMaker:
             self._first(match.story, url, title, language),
             replace(self._member(document, verdict), topic=match.topic, terms=terms),
             is_coverage=_is_coverage(fingerprint, match),
-            registered_before=match.registered_before,
+            earlier_of_page=match.earlier_of_page,
             counted_at=document.counted_second,
             figures_before=b"".join(change.before for change in changes),
             figures_after=b"".join(change.after for change in changes),

@@ -120,7 +120,7 @@ async def test_a_page_that_came_before_is_known_though_its_new_text_is_that_of_a
 
     matches = [await check(index, article) for article in (first, copy, corrected, again)]
 
-    found = [(match.candidate, match.registered_before) for match in matches if match]
+    found = [(match.candidate, match.earlier_of_page) for match in matches if match]
     assert found == [(first.id, ""), (first.id, ""), (corrected.id, copy.id)]
 
 

@@ -123,7 +123,7 @@ async def test_a_copy_that_is_kept_does_not_follow_its_match(open_index: OpenInd
     match = await check_as(index, THIRD, PAGE.copy())
 
     assert match is not None
-    assert (match.is_seen, match.candidate, match.registered_before) == (True, COPY.id, PAGE.id)
+    assert (match.is_seen, match.candidate, match.earlier_of_page) == (True, COPY.id, PAGE.id)
 
 
 # The answer again, and stories.
