@@ -100,10 +100,10 @@ class Embedding:
             sketching=Sketching(f"{__name__}.load_embedder", path),
             on_problem=self._note,
         )
-        if not (answer := self._worker.submit_texts([_EXAMPLE]).result().sketches):
+        self._version, *vectors = self._answer_of(self._worker.submit_texts([_EXAMPLE]))  # and dimension
+        if not vectors:
             self.close()
             raise SettingsError(SETTING, path, self._problem)
-        self._version = answer[0]  # and dimension
 
     @property
     def identity(self) -> str:
@@ -140,6 +140,13 @@ class Embedding:
             "not extracted within NEARDUP_EXTRACT_TIMEOUT", "no answer within NEARDUP_EMBED_TIMEOUT"
         )
 
+    def _answer_of(self, done: Future[Extracted]) -> tuple[bytes, ...]:
+        """Return the dimension and version of the model, then the vectors. If it failed, there are none."""
+        if (error := done.exception()) is not None:
+            self._note(str(error))
+            return (b"",)
+        return done.result().sketches or (b"",)
+
     def _send(self) -> None:
         """Answer the texts whose vectors are known, and send the next ones to the worker process."""
         self._is_busy = False
@@ -157,8 +164,8 @@ class Embedding:
         """Take the vectors from the worker's answer, which a thread brings."""
         with self._lock:
             now = self._clock()
-            version, *vectors = (answer.exception() is None and answer.result().sketches) or (b"",)
-            if version == self._version:
+            version, *vectors = self._answer_of(answer)
+            if version == self._version and len(vectors) == len(texts):
                 self._known.update(zip(texts, vectors, strict=True))
                 while len(self._known) > _MOST_REMEMBERED:
                     self._known.popitem(last=False)
