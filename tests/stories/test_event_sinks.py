@@ -178,21 +178,8 @@ def test_in_quiet_hours_the_webhook_gets_only_what_breaks(tmp_path: Path, site: 
     assert len((tmp_path / "events.jsonl").read_text("utf-8").splitlines()) == 2
 
 
-EVENT = '{"url": "https://wire.example/x"}'
-
-
 def is_named(text: str) -> bool:
     return "wire.example" in text
-
-
-def test_a_dry_run_leaves_the_draft_of_a_dead_process(tmp_path: Path) -> None:
-    draft = tmp_path / "0123abcd.draft"
-    draft.write_text(EVENT, encoding="utf-8")
-    (tmp_path / "1.json").write_text(EVENT, encoding="utf-8")
-    assert OutboxFiles(tmp_path).remove_named(is_named, dry_run=True) == 1
-    assert {path.name for path in tmp_path.iterdir()} == {"1.json", draft.name}
-    assert OutboxFiles(tmp_path).remove_named(is_named) == 1
-    assert not list(tmp_path.glob("*.json")) + list(tmp_path.glob("*.draft"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a file of Linux that even root cannot read")
