@@ -78,14 +78,16 @@ def checked_settings(settings: BaseSettings) -> NearDupSettings:
     from scrapy_neardup.exceptions import SettingsError
     from scrapy_neardup.settings import NearDupSettings
     from scrapy_neardup.stories import load_rule
-    from scrapy_neardup.stories.messages import formatter
 
     try:
         checked = NearDupSettings.from_mapping(settings)
         processes = worker_processes(checked.extractor, checked.extract_workers)
         load_extractor(checked.extractor, for_processes=processes != 0)
         load_rule(checked.event_rule)
-        formatter(checked.events_webhook_format)
+        if checked.events_webhook_format != "plain":
+            from scrapy_neardup.stories.messages import formatter
+
+            formatter(checked.events_webhook_format)
         for each in checked.item_classes:
             load_item_class(each)
         for name, uri in checked.feeds().items():

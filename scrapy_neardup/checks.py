@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import Field, field
 from os import PathLike
 from types import UnionType
 from typing import Any
@@ -211,6 +212,41 @@ def hide_secrets(name: str, value: Any) -> Any:
 def hide_password(name: str, value: Any) -> Any:
     is_url = isinstance(value, str) and ("://" in value or "@" not in value)
     return without_password(value) if is_url else hide_secrets(name, value)
+
+
+def setting(default: Any, check: Check, shown: Shown | None = None) -> Any:
+    """Return the dataclass field of a setting. ``shown`` makes its value safe for messages.
+
+    A default that is a mapping is copied for each object.
+    """
+    given: Any = {"default_factory": default.copy} if isinstance(default, dict) else {"default": default}
+    return field(**given, metadata={"check": check, "shown": shown}, repr=shown is None)
+
+
+def checked(each: Field[Any], name: str, value: Any) -> Any:
+    """Return the value of a setting as it is used. Raise SettingsError if it is not allowed."""
+    try:
+        return each.metadata["check"](value)
+    except SettingsError:  # it names a part of the value
+        raise
+    except ValueError as error:
+        shown: Shown | None = each.metadata["shown"]
+        raise SettingsError(name, shown(name, value) if shown else value, str(error)) from None
+
+
+def stream(value: str | None, store: str) -> None:
+    """Raise SettingsError if ``NEARDUP_EVENTS_STREAM`` names no stream of a Redis."""
+    if value is None:
+        return
+    from scrapy_neardup.index.redis.connection import Address
+    from scrapy_neardup.stories.stream import stream_of
+
+    server, _ = stream_of(value, store)
+    try:
+        Address.read(server)
+    except ValueError as error:
+        allowed = f"must be {ALLOWED_STREAMS}; {without_password(server)!r} {error}"
+        raise SettingsError("NEARDUP_EVENTS_STREAM", hide_password("", value), allowed) from None
 
 
 PRESET_OPTIONS: dict[str, Check] = {

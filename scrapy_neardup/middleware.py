@@ -49,7 +49,7 @@ class NearDupDownloaderMiddleware(Component):
         """Return the response when it is its turn."""
         await self._next.acquire()  # when a page is done, only the next response wakes up
         try:
-            await self.shared.backlog.wait_for_room()
+            await self.shared.backlog.has_room.wait()
         finally:
             asyncio.get_running_loop().call_soon(self._next.release)  # in the next round
         return response
@@ -102,7 +102,11 @@ class NearDupSpiderMiddleware(Component):
         ``CONCURRENT_ITEMS`` tasks for the response. They would take more time than all that we do on the event loop.
         """
         try:
-            page = page or self._page(response, place)
+            if page is None:
+                assert response.request is not None
+                urls = [response.request.url, *response.meta.get("redirect_urls", ())]
+                is_list = isinstance(response, XmlResponse) and not _looks_like_html(response)
+                page = Page(response.url, urls, place=place, is_list=is_list)
             adapter = ItemAdapter(item)
             text, url = (
                 text_of(adapter, name) for name in (self.settings.item_fields["text"], self.settings.item_fields["url"])
@@ -116,14 +120,6 @@ class NearDupSpiderMiddleware(Component):
             page = page or Page()
             page.has_begun_extraction, page.reason = True, "internal-error"
         return page
-
-    @staticmethod
-    def _page(response: Response, place: ResponsePlace) -> Page:
-        """Return the page of a response. Its head and its text are not read yet."""
-        assert response.request is not None
-        urls = [response.request.url, *response.meta.get("redirect_urls", ())]
-        is_list = isinstance(response, XmlResponse) and not _looks_like_html(response)
-        return Page(response.url, urls, place=place, is_list=is_list)
 
     async def _read(
         self,

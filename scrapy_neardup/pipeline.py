@@ -16,13 +16,20 @@ from scrapy.signals import engine_stopped, feed_exporter_closed
 from scrapy_neardup import signals
 from scrapy_neardup.content import LONGEST_URL, language_code
 from scrapy_neardup.crawl.delivery import Delivery
-from scrapy_neardup.crawl.feeds import dropped_items, dropped_row, final_stories_feed, record_feed, recorded_row
+from scrapy_neardup.crawl.feeds import (
+    EventSinks,
+    VerdictCounter,
+    dropped_items,
+    dropped_row,
+    final_stories_feed,
+    record_feed,
+    recorded_row,
+)
 from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
 from scrapy_neardup.crawl.order import AnswerOrder
 from scrapy_neardup.crawl.run_summary import RunSummary
 from scrapy_neardup.crawl.shared import Component, Tagger, text_of
-from scrapy_neardup.crawl.sinks import EventSinks, VerdictCounter
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, counted_names, unchecked
 from scrapy_neardup.exceptions import StoreError
@@ -145,9 +152,11 @@ class NearDupPipeline(Component):
             if not self.is_judged(item):
                 self.summary.skip(item)
                 return item
-            if self._prepared is None or not self._prepared.done():  # while the first page is read, and a worker starts
+            if self._prepared is None:
+                self._prepared = asyncio.create_task(self._prepare())
+            if not self._prepared.done():  # while the first page is read, and a worker starts
                 with context.pause_deadline():
-                    await self._prepare()
+                    await asyncio.shield(self._prepared)
             if context.page.reading is not None:
                 await asyncio.shield(context.page.reading)
             if context.place is not None:
@@ -176,10 +185,10 @@ class NearDupPipeline(Component):
         self.summary.add(verdict, title=title, url=self._url(adapter, page))
         for name in ("checked", *counted_names(verdict)):
             self.count(name)
-        await self._send(signals.document_checked, item, verdict)
+        await self._send(signals.document_checked, item=item, verdict=verdict)
         await self._send_events()
         if verdict.status == "duplicate":
-            await self._send(signals.duplicate_found, item, verdict)
+            await self._send(signals.duplicate_found, item=item, verdict=verdict)
         elif verdict.reason == "store-unavailable":
             self.count("store/errors")
             await self._close_if_wanted()
@@ -201,17 +210,12 @@ class NearDupPipeline(Component):
         return True
 
     async def _prepare(self) -> None:
-        """Load, once, the modules that the first item needs. Do this in a thread, so that the event loop goes on.
+        """Load the modules that the first item needs. Do this in a thread, so that the event loop goes on.
 
         Then exclude all present objects from garbage collection. Each full collection would visit the objects of all
         modules again, and block the event loop for 100 ms. This affects the whole process, so nothing is done if the
         program, or another crawler, has frozen objects already.
         """
-        if self._prepared is None:
-            self._prepared = asyncio.create_task(self._import_and_freeze())
-        await asyncio.shield(self._prepared)
-
-    async def _import_and_freeze(self) -> None:
         try:
             await self.detector.prepare()
         except Exception:  # checks will meet the same error, and their items pass as ``internal-error``
@@ -342,8 +346,8 @@ class NearDupPipeline(Component):
                 logger.warning("NEARDUP_ITEM_FIELDS: the time in %r: %s; such items get the current time", name, error)
             return None
 
-    async def _send(self, signal: object, item: Any, verdict: Verdict) -> None:
-        await self.crawler.signals.send_catch_log_async(signal, item=item, verdict=verdict, spider=self.crawler.spider)
+    async def _send(self, signal: object, **arguments: object) -> None:
+        await self.crawler.signals.send_catch_log_async(signal, spider=self.crawler.spider, **arguments)
 
     async def _send_events(self) -> None:
         if not (events := self.detector.take_events()):
@@ -358,9 +362,7 @@ class NearDupPipeline(Component):
             self.count(f"events/{event.level}")
             self.summary.add_event(report)
             self.counter.add_event(event.level)
-            await self.crawler.signals.send_catch_log_async(
-                signals.story_event, event=event, report=report, spider=self.crawler.spider
-            )
+            await self._send(signals.story_event, event=event, report=report)
 
     async def _write_final_stories(self) -> None:
         if not (final_stories := await self.detector.final_stories()):

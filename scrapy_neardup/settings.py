@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from zoneinfo import ZoneInfo
 
 from scrapy_neardup import checks
+from scrapy_neardup.checks import setting
 from scrapy_neardup.content import Extraction, Sketching, platform_of, start_extraction
 from scrapy_neardup.document import TAGS
 from scrapy_neardup.exceptions import SettingsError
@@ -20,7 +21,6 @@ from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import preset_with
 from scrapy_neardup.stories import ALLOWED_RULES
 from scrapy_neardup.stories.rules import MIN_SOURCES
-from scrapy_neardup.wording import without_password
 
 if TYPE_CHECKING:
     from scrapy_neardup.content.embedding import Embedding
@@ -36,22 +36,6 @@ DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(day)s.jsonl"
 """The default of ``NEARDUP_DROPPED_FEED``. The path is relative to the data directory."""
 
 
-def _setting(default: Any, check: checks.Check, shown: checks.Shown | None = None) -> Any:
-    """Return the field of a setting. A default that is a mapping is copied for each object."""
-    given: Any = {"default_factory": default.copy} if isinstance(default, dict) else {"default": default}
-    return field(**given, metadata={"check": check, "shown": shown}, repr=shown is None)
-
-
-def _checked(each: Field[Any], name: str, value: Any) -> Any:
-    try:
-        return each.metadata["check"](value)
-    except SettingsError:  # it names a part of the value
-        raise
-    except ValueError as error:
-        shown: checks.Shown | None = each.metadata["shown"]
-        raise SettingsError(name, shown(name, value) if shown else value, str(error)) from None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearDupSettings:
     """The settings, one attribute each: ``NEARDUP_ACTION`` is ``action``. ``docs/settings.md`` explains them.
@@ -59,10 +43,10 @@ class NearDupSettings:
     ``from_mapping`` checks values; the constructor does not.
     """
 
-    enabled: bool = _setting(True, checks.boolean)
+    enabled: bool = setting(True, checks.boolean)
     """False turns the plugin off."""
 
-    action: Action = _setting("tag", checks.one_of(*get_args(Action)))
+    action: Action = setting("tag", checks.one_of(*get_args(Action)))
     """What happens to a duplicate. With ``'tag'`` all items are kept. With ``'drop'`` a duplicate is dropped if a
     document that is kept holds at least ``NEARDUP_DROP_SHARE`` of its text.
 
@@ -70,12 +54,12 @@ class NearDupSettings:
     ``DropItem``. The tag ``neardup_would_drop`` shows which items would be dropped. See docs/try.md.
     """
 
-    dry_run: bool = _setting(False, checks.boolean)
+    dry_run: bool = setting(False, checks.boolean)
     """True judges and tags all items, and drops none. Documents go to the namespace
     ``<NEARDUP_NAMESPACE>.dry-run``, and the live window stays as it is. Events go to the signal and to
     ``NEARDUP_EVENTS_FEED`` only."""
 
-    drop_share: float = _setting(0.7, checks.number(float, 0, 1))
+    drop_share: float = setting(0.7, checks.number(float, 0, 1))
     """With ``'drop'`` a duplicate is dropped only if this share of its text is in a document that is kept. So a drop
     costs at most about 30 % of the text of an item. A higher value keeps more copies; 0 drops every duplicate.
 
@@ -85,7 +69,7 @@ class NearDupSettings:
     sentences. The presets ``simhash`` and ``multiref`` use the similarity instead.
     """
 
-    delivered: Delivered = _setting("stored", checks.one_of(*get_args(Delivered)))
+    delivered: Delivered = setting("stored", checks.one_of(*get_args(Delivered)))
     """When an item counts as delivered. Later crawls treat only copies of delivered items as duplicates, so what a
     killed crawl lost is new to the next one. See docs/delivery.md.
 
@@ -94,7 +78,7 @@ class NearDupSettings:
       no feeds.
     """
 
-    dropped_feed: str | None = _setting(DEFAULT_DROPPED_FEED, checks.feed, checks.hide_password)
+    dropped_feed: str | None = setting(DEFAULT_DROPPED_FEED, checks.feed, checks.hide_password)
     """The feed that gets each dropped item, with all its tags, before it is dropped. None means no feed.
 
     The default is a file a day (UTC) for each spider, in ``NEARDUP_DATA_DIR``. It leaves out pages that came again
@@ -105,11 +89,11 @@ class NearDupSettings:
     A local file is complete even if the crawl is killed. If an item cannot be written, it is kept.
     """
 
-    keep_sources: frozenset[str] = _setting(frozenset(), checks.sources)
+    keep_sources: frozenset[str] = setting(frozenset(), checks.sources)
     """Domains of publishers whose items are never dropped, such as ``["reuters.com", "bbc.co.uk"]``. The name of a
     platform such as ``blogspot.com`` stands for all of its blogs."""
 
-    record: str | None = _setting(None, checks.feed, checks.hide_password)
+    record: str | None = setting(None, checks.feed, checks.hide_password)
     """The feed that gets each judged document with its text, for ``replay`` and ``report``:
     ``"recorded/%(time)s.jsonl.gz"``. It is packed with gzip unless the name ends in ``.jsonl``, ``.jl``, ``.ndjson``
     or ``.json``. The uri is as in ``NEARDUP_EVENTS_FEED``. None records nothing.
@@ -118,7 +102,7 @@ class NearDupSettings:
     the file. The plugin never removes it, and appends to a file that exists. See docs/try.md.
     """
 
-    data_dir: str | None = _setting(None, checks.optional(checks.path("the path of a directory, or None")))
+    data_dir: str | None = setting(None, checks.optional(checks.path("the path of a directory, or None")))
     """The directory of the files that a crawl keeps: the window, the dropped items, and events that wait for a
     receiver. With None it is the first of these that can be written to:
 
@@ -130,7 +114,7 @@ class NearDupSettings:
     a window. The log says where it is. Only your user can read the files. See docs/deployment.md.
     """
 
-    store: str = _setting("sqlite:///neardup.sqlite", checks.store, checks.hide_password)
+    store: str = setting("sqlite:///neardup.sqlite", checks.store, checks.hide_password)
     """Where the window is kept, together with the text that was learned of each site.
 
     - ``sqlite:///path`` is a file for all processes of a machine. A relative path is in ``NEARDUP_DATA_DIR``. An
@@ -140,35 +124,35 @@ class NearDupSettings:
     - ``memory://`` is forgotten when the process ends.
     """
 
-    namespace: str = _setting("default", checks.matching(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
+    namespace: str = setting("default", checks.matching(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
     """Crawls with the same namespace and store share a window, unless their settings make different fingerprints. See
     docs/versions.md."""
 
-    window: int = _setting(24 * 3600, checks.number(int, 7200, 31 * 24 * 3600, unit=" seconds (2 hours to 31 days)"))
+    window: int = setting(24 * 3600, checks.number(int, 7200, 31 * 24 * 3600, unit=" seconds (2 hours to 31 days)"))
     """How far back a document is compared. See docs/howto/window.md."""
 
-    preset: str = _setting("news", checks.one_of(*PRESETS))
+    preset: str = setting("news", checks.one_of(*PRESETS))
     """The method of detection with all its parameters. See docs/choosing-a-preset.md."""
 
-    preset_options: dict[str, Any] = _setting({}, checks.preset_options)
+    preset_options: dict[str, Any] = setting({}, checks.preset_options)
     """Values that replace parameters of the preset, such as ``{"threshold": 0.5}``.
     docs/choosing-a-preset.md#parameters lists them. On the command line give JSON: ``-s
     'NEARDUP_PRESET_OPTIONS={"threshold": 0.5}'``."""
 
-    scope: Scope = _setting("all", checks.one_of(*get_args(Scope)))
+    scope: Scope = setting("all", checks.one_of(*get_args(Scope)))
     """With ``'same-source'`` a document is compared only with documents of its own source, with ``'cross-source'`` only
     with those of others. A page that comes again under its url is always recognised."""
 
-    keep_updates: bool = _setting(True, checks.boolean)
+    keep_updates: bool = setting(True, checks.boolean)
     """True makes a copy whose figures changed an ``update``, and also a page that comes again with another text. With
     False both are duplicates if they are alike enough."""
 
-    min_words: int = _setting(20, checks.number(int, 1, 10_000))
+    min_words: int = setting(20, checks.number(int, 1, 10_000))
     """Shorter texts are ``unchecked`` with the reason ``too-short``, unless the window holds exactly the same text. In
     scripts without spaces two characters count as a word. If too few words are left without the boilerplate, the
     reason is ``boilerplate``."""
 
-    item_fields: dict[str, str | None] = _setting(checks.ITEM_FIELDS, checks.item_fields)
+    item_fields: dict[str, str | None] = setting(checks.ITEM_FIELDS, checks.item_fields)
     """The item fields that hold the parts of a document. Name only those that differ: ``{"text": "body", "time":
     "published"}``. A part with the field None is not read.
 
@@ -182,15 +166,15 @@ class NearDupSettings:
       docs/howto/publication-time.md.
     """
 
-    item_classes: tuple[str | type, ...] = _setting((), checks.item_classes)
+    item_classes: tuple[str | type, ...] = setting((), checks.item_classes)
     """Only items of these classes (or import paths of classes) are judged; all others pass unchanged. An empty list
     means all items."""
 
-    fields: dict[str, str] = _setting({tag: tag for tag in TAGS}, checks.field_names)
+    fields: dict[str, str] = setting({tag: tag for tag in TAGS}, checks.field_names)
     """Which tags an item gets, and their names. A list selects tags; a mapping selects and renames them, such as
     ``{"neardup_status": "dup"}``. The default is all tags under their own names."""
 
-    extractor: str = _setting("trafilatura", checks.matching(r"[\w.]+", "the name or import path of an extractor"))
+    extractor: str = setting("trafilatura", checks.matching(r"[\w.]+", "the name or import path of an extractor"))
     """What finds the main content of a page: ``'trafilatura'``, ``'resiliparse'`` (six times as fast; run ``pip
     install resiliparse``), or the import path of a callable ``(html: str, url: str) -> str``. It runs outside the
     event loop, once for each response. Verdicts come in the order of the responses.
@@ -199,7 +183,7 @@ class NearDupSettings:
     Trafilatura reads the pages in which resiliparse finds fewer than 20 words, so no more pages are ``unchecked``.
     """
 
-    extract_workers: int | Literal["auto"] | None = _setting(
+    extract_workers: int | Literal["auto"] | None = setting(
         None, checks.optional(checks.number(int, 0, 256, or_auto=True))
     )
     """How many worker processes extract pages. ``'auto'`` is one for each core that the crawl may use. 0 is one thread
@@ -209,7 +193,7 @@ class NearDupSettings:
     A process imports your extractor by its path, so it must be in a module. A process is replaced after 2,000 pages.
     """
 
-    extract_timeout: float = _setting(10.0, checks.number(float, 0.01, 3600, unit=" seconds"))
+    extract_timeout: float = setting(10.0, checks.number(float, 0.01, 3600, unit=" seconds"))
     """Seconds for one page. A page that takes longer is ``unchecked`` with the reason ``extraction-failed``. A response
     that holds up the verdicts of later ones is passed over after this time.
 
@@ -217,59 +201,59 @@ class NearDupSettings:
     beyond what pages usually take. After that a few dozen of its pages are ``extraction-failed`` too.
     """
 
-    extract_memory: int | None = _setting(
+    extract_memory: int | None = setting(
         2_000_000_000, checks.optional(checks.number(int, 10_000_000, 10**15, unit=" bytes"))
     )
     """How much memory a worker process may take for pages, besides what it needs to start. A page that takes more is
     ``unchecked`` with the reason ``extraction-failed``. None means no limit. The limit works on Linux, and not for
     threads."""
 
-    max_html_bytes: int = _setting(5_000_000, checks.number(int, 1, 1 << 31, unit=" bytes"))
+    max_html_bytes: int = setting(5_000_000, checks.number(int, 1, 1 << 31, unit=" bytes"))
     """A larger page is not extracted, and is ``unchecked`` with the reason ``extraction-failed``."""
 
-    on_store_error: OnStoreError = _setting("keep", checks.one_of(*get_args(OnStoreError)))
+    on_store_error: OnStoreError = setting("keep", checks.one_of(*get_args(OnStoreError)))
     """What happens if the store is lost or damaged. With ``'keep'`` items are kept as ``unchecked``. With ``'close'``
     the spider stops, with the reason ``neardup_store_unavailable``."""
 
-    store_timeout: float = _setting(2.0, checks.number(float, 0.01, 600, unit=" seconds"))
+    store_timeout: float = setting(2.0, checks.number(float, 0.01, 600, unit=" seconds"))
     """How long to wait for the store. After that it counts as lost: until it is back, items pass at full speed as
     ``unchecked`` with the reason ``store-unavailable``."""
 
-    embedder: str | None = _setting(
+    embedder: str | None = setting(
         None, checks.optional(checks.matching(r"\w+(\.\w+)+", "the import path of a callable or class, or None"))
     )
     """A language model of your own, which helps to find reports of one event in other words and in other languages: the
     import path of a callable ``embed(texts: list[str])`` that returns an array with a row for each text, or of a class
     with such a method. It runs in one worker process for each crawl. See docs/howto/embedder.md."""
 
-    embed_timeout: float = _setting(10.0, checks.number(float, 0.01, 3600, unit=" seconds"))
+    embed_timeout: float = setting(10.0, checks.number(float, 0.01, 3600, unit=" seconds"))
     """Seconds that ``NEARDUP_EMBEDDER`` may take for up to 16 texts. If it takes longer, or if it fails, documents are
     judged without it, and it is not asked again for ten times as long as the failure took."""
 
-    event_rule: str = _setting("sources", checks.matching(r"[\w.]+", ALLOWED_RULES))
+    event_rule: str = setting("sources", checks.matching(r"[\w.]+", ALLOWED_RULES))
     """The rule that makes a story an event: ``'sources'`` (many new independent sources within an hour), ``'count'``
     (more than 15 items within 4 hours), or the import path of your own. See docs/events.md#rules."""
 
-    events_per_day: float = _setting(17.0, checks.number(float, 0, 1_000_000))
+    events_per_day: float = setting(17.0, checks.number(float, 0, 1_000_000))
     """About how many ``breaking`` events a day the rule ``sources`` may raise. With more events in the last 7 days, the
     rule asks for more sources than ``NEARDUP_EVENTS_MIN_SOURCES``. See docs/events.md#rules."""
 
-    events_min_sources: int = _setting(MIN_SOURCES, checks.number(int, 2, 1000))
+    events_min_sources: int = setting(MIN_SOURCES, checks.number(int, 2, 1000))
     """The minimum of sources for an alert: so many new independent sources within an hour make a story
     ``breaking``, and two thirds of them ``watch``. ``NEARDUP_EVENTS_PER_DAY`` may raise the number. A team with
     six sites sets it to 3. """
 
-    events_timezone: str = _setting("UTC", checks.zone_name)
+    events_timezone: str = setting("UTC", checks.zone_name)
     """The time zone of messages and of other texts for people, such as ``'Europe/Berlin'``. Times in the keys of a
     report stay in UTC."""
 
-    events_quiet: str | None = _setting(
+    events_quiet: str | None = setting(
         None, checks.optional(checks.matching(checks.HOURS, "hours such as '22:00-07:00', or None"))
     )
     """Hours such as ``'22:00-07:00'``, in ``NEARDUP_EVENTS_TIMEZONE``, in which the webhook gets only ``breaking``
     events. The others of these hours are not sent later; the feed and the stream have them."""
 
-    source_owners: dict[str, str] = _setting({}, checks.owners)
+    source_owners: dict[str, str] = setting({}, checks.owners)
     """Sources of one owner count once for events. Map owners to sources, ``{"Press Ltd": ["a.example", "b.example"]}``,
     or sources to owners, or name a JSON file that does. A source that is not listed is its own owner. All blogs of a
     platform have one owner unless you name others.
@@ -278,20 +262,20 @@ class NearDupSettings:
     all others count when they are seen.
     """
 
-    events_feed: str | None = _setting(
+    events_feed: str | None = setting(
         None, checks.optional(checks.matching(r".+", "the URI of a feed, or None")), checks.hide_password
     )
     """A feed of events as JSON lines: a path, or a uri of any storage that Scrapy knows, such as ``s3://``, ``ftp://``
     or ``stdout:``. ``%(name)s`` and ``%(time)s`` stand for spider and time. A file is appended to. S3 and the like
     are written when the spider closes."""
 
-    events_stream: str | None = _setting(
+    events_stream: str | None = setting(
         None, checks.optional(checks.matching(r".+", checks.ALLOWED_STREAMS)), checks.hide_password
     )
     """A Redis stream that gets each event: the name of a stream in the Redis of ``NEARDUP_STORE``, or
     ``redis://host:6379/0#name``. It keeps about the newest 10,000 entries."""
 
-    events_webhook: str | None = _setting(
+    events_webhook: str | None = setting(
         None,
         checks.optional(checks.matching(r"https?://[^/\s]+\S*", "an http or https url, or None")),
         checks.hide_secrets,
@@ -304,7 +288,7 @@ class NearDupSettings:
     receiver. The proxies of the environment are used, and the certificates of the system or of ``SSL_CERT_FILE``.
     """
 
-    events_webhook_format: str = _setting("plain", checks.webhook_format)
+    events_webhook_format: str = setting("plain", checks.webhook_format)
     """The form of what the webhook gets. docs/howto/alerts.md shows the messages.
 
     - ``'plain'``: the whole special report, for your own receiver
@@ -313,7 +297,7 @@ class NearDupSettings:
     - the import path of a function that takes the report, and returns a text, a dict, or None to send nothing
     """
 
-    events_webhook_secret: str | None = _setting(
+    events_webhook_secret: str | None = setting(
         None, checks.optional(checks.matching(r".+", "a text of one line, or None")), checks.hide_secrets
     )
     """A secret that signs each POST: ``X-Neardup-Signature`` is then ``sha256=`` and the hexadecimal HMAC-SHA256 of the
@@ -322,33 +306,21 @@ class NearDupSettings:
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> NearDupSettings:
         """Read ``NEARDUP_*`` keys. Raise SettingsError if a key is no setting, or if its value is not allowed."""
-        known = _names()
+        known = {PREFIX + each.name.upper(): each for each in fields(cls)}
         for name in values:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
                 near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1)
                 meant = f"; is it {PREFIX}{near[0]}?" if near else ""
                 raise SettingsError(name, checks.hide_secrets(name, values[name]), f"no such setting{meant}")
-        checked = {each.name: _checked(each, name, values[name]) for name, each in known.items() if name in values}
+        checked = {
+            each.name: checks.checked(each, name, values[name]) for name, each in known.items() if name in values
+        }
         if "event_rule" not in checked and "preset" in checked:
             checked["event_rule"] = PRESETS[checked["preset"]].event_rule
         settings = cls(**checked)
         signer_for(settings.resolved_preset())  # raises if the stemmer or the reference file is missing
-        settings._check_stream()
+        checks.stream(settings.events_stream, settings.store)
         return settings
-
-    def _check_stream(self) -> None:
-        if self.events_stream is not None:
-            from scrapy_neardup.stories.stream import stream_of
-
-            server, _ = stream_of(self.events_stream, self.store)
-            from scrapy_neardup.index.redis.connection import Address
-
-            try:
-                Address.read(server)
-            except ValueError as error:
-                allowed = f"must be {checks.ALLOWED_STREAMS}; {without_password(server)!r} {error}"
-                shown = checks.hide_password("", self.events_stream)
-                raise SettingsError(PREFIX + "EVENTS_STREAM", shown, allowed) from None
 
     @property
     def zone(self) -> ZoneInfo:
@@ -379,9 +351,8 @@ class NearDupSettings:
     def sketching(self) -> Sketching | None:
         """Return how extraction processes sketch texts, or None if a sketch depends on more than the text."""
         preset = self.resolved_preset()
-        if not preset.is_of_text_alone:
-            return None
-        return Sketching(FACTORY, ahead_options(preset, min_words=self.min_words, figures=self.keep_updates))
+        options = ahead_options(preset, min_words=self.min_words, figures=self.keep_updates)
+        return Sketching(FACTORY, options) if preset.is_of_text_alone else None
 
     def start_extraction(self, timings: Timings | None = None) -> Extraction:
         """Return what extracts the pages of a crawl, see ``content.start_extraction``."""
@@ -405,11 +376,7 @@ class NearDupSettings:
 
     def sketch_options(self) -> SketchOptions:
         """Return the arguments of a sketcher besides the preset."""
-        return {
-            "min_words": self.min_words,
-            "figures": self.keep_updates,
-            "by_source": self.scope == "same-source",
-        }
+        return {"min_words": self.min_words, "figures": self.keep_updates, "by_source": self.scope == "same-source"}
 
     def owner_of(self, source: str) -> str:
         """Return who runs a source: the owner named for it or its platform, else the platform or the source itself."""
@@ -432,8 +399,3 @@ class NearDupSettings:
             keep_updates=self.keep_updates,
             by_titles=preset.guarded,
         )
-
-
-def _names() -> dict[str, Field[Any]]:
-    """Return the fields of NearDupSettings by the names of their settings."""
-    return {PREFIX + each.name.upper(): each for each in fields(NearDupSettings)}

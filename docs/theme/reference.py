@@ -15,8 +15,7 @@ import api_page
 
 from scrapy_neardup import commands
 from scrapy_neardup import settings as settings_module
-from scrapy_neardup.crawl.run_summary import HINTS
-from scrapy_neardup.crawl.stats import STATS
+from scrapy_neardup.crawl.run_summary import HINTS, STATS
 from scrapy_neardup.settings import PREFIX, NearDupSettings
 
 DOCS = Path(__file__).parents[1]
@@ -112,7 +111,7 @@ def options(subcommand: str) -> str:
     parser = argparse.ArgumentParser(prog=f"scrapy neardup {subcommand}", add_help=False)
     import_module(f"{commands.__name__}.{subcommand.replace('-', '_')}").add_arguments(parser)
     rows = [f"| {_spelling(action)} | {_help(action)} |" for action in parser._actions]
-    example = f"```sh\nscrapy neardup {subcommand} {commands.EXAMPLES[subcommand]}\n```"
+    example = f"```sh\nscrapy neardup {subcommand} {commands.SUBCOMMANDS[subcommand][1]}\n```"
     table = "\n".join(["| argument | meaning |", "|---|---|", *rows])
     return f'{example}\n\n<details markdown="1">\n<summary>Options</summary>\n\n{table}\n\n</details>'
 

@@ -14,33 +14,40 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.log import configure_logging
 
 SUBCOMMANDS = {
-    "replay": "runs recorded documents through the detector at their own times",
-    "events": "lists the events that are running",
-    "status": "shows what the window holds, hour by hour, and how the store is set up",
-    "watch": "shows what all workers of a window do now: verdicts, growing stories, events",
-    "purge": "removes a namespace, or the documents of one source or page",
-    "similar": "lists the documents of the window that are like a given document",
-    "doctor": "checks files, store, extractor and receivers of events before a crawl",
-    "eval": "measures the verdicts on documents that people sorted into clusters",
-    "tune": "measures thresholds on documents that people sorted into clusters, and suggests one",
-    "explain": "compares two documents and says why the second gets its verdict",
-    "report": "writes one page that shows stories, copies side by side, events and drops",
+    "replay": (
+        "runs recorded documents through the detector at their own times",
+        "recorded.jsonl.gz -O verdicts.jsonl -s NEARDUP_ACTION=drop",
+    ),
+    "events": ("lists the events that are running", "--store redis://localhost/0"),
+    "status": ("shows what the window holds, hour by hour, and how the store is set up", "--namespace sports"),
+    "watch": (
+        "shows what all workers of a window do now: verdicts, growing stories, events",
+        "--store redis://localhost/0",
+    ),
+    "purge": ("removes a namespace, or the documents of one source or page", "--source bbc.co.uk"),
+    "similar": (
+        "lists the documents of the window that are like a given document",
+        "https://www.bbc.co.uk/news/articles/c1234567",
+    ),
+    "doctor": ("checks files, store, extractor and receivers of events before a crawl", "--no-events"),
+    "eval": (
+        "measures the verdicts on documents that people sorted into clusters",
+        "labelled.jsonl --fail-on 'precision<0.95'",
+    ),
+    "tune": (
+        "measures thresholds on documents that people sorted into clusters, and suggests one",
+        "labelled.jsonl --precision 0.98",
+    ),
+    "explain": (
+        "compares two documents and says why the second gets its verdict",
+        "recorded.jsonl.gz#69b91504a82af0c4 recorded.jsonl.gz#69b92c1e5d0c77b1",
+    ),
+    "report": (
+        "writes one page that shows stories, copies side by side, events and drops",
+        "items.jsonl -o report.html",
+    ),
 }
-
-EXAMPLES = {
-    "replay": "recorded.jsonl.gz -O verdicts.jsonl -s NEARDUP_ACTION=drop",
-    "events": "--store redis://localhost/0",
-    "status": "--namespace sports",
-    "watch": "--store redis://localhost/0",
-    "purge": "--source bbc.co.uk",
-    "similar": "https://www.bbc.co.uk/news/articles/c1234567",
-    "doctor": "--no-events",
-    "eval": "labelled.jsonl --fail-on 'precision<0.95'",
-    "tune": "labelled.jsonl --precision 0.98",
-    "explain": "recorded.jsonl.gz#69b91504a82af0c4 recorded.jsonl.gz#69b92c1e5d0c77b1",
-    "report": "items.jsonl -o report.html",
-}
-"""Arguments of each subcommand, for its help."""
+"""What each subcommand does, and the arguments of an example, for its help."""
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -85,14 +92,14 @@ class Command(ScrapyCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         subparsers = parser.add_subparsers(dest="subcommand", metavar="subcommand", parser_class=_LazyParser)
-        for name, summary in SUBCOMMANDS.items():
+        for name, (summary, example) in SUBCOMMANDS.items():
             subparsers.add_parser(
                 name,
                 subcommand=name,
                 prog=f"scrapy neardup {name}",
                 help=summary,
                 description=f"{name}: {summary}",
-                epilog=f"example: scrapy neardup {name} {EXAMPLES[name]}",
+                epilog=f"example: scrapy neardup {name} {example}",
             )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:

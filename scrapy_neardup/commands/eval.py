@@ -90,7 +90,9 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
                 "documents": source.labelled,
                 "background": source.background,
                 "left_out_of_background": len(source.left_out),
-                "without_text": source.without_text,
+                "without_text": sum(
+                    not page.text.strip() and not page.error for page in source.pages[: source.labelled]
+                ),
                 "errors": source.errors,
                 "clusters": {options.label: source.cluster_count},
                 "orders": options.seeds,

@@ -13,7 +13,7 @@ from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, live
 from scrapy_neardup.commands.terminal import print_error, print_heading, print_json, print_table, print_wrapped, working
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError, NoWindowError
-from scrapy_neardup.lab.comparison import Comparison, Passage, compare, match_of
+from scrapy_neardup.lab.comparison import Comparison, Passage, compare
 from scrapy_neardup.lab.replay import opened
 from scrapy_neardup.lab.stored import StoredDocument, is_document_id, named_document
 from scrapy_neardup.settings import NearDupSettings
@@ -27,7 +27,6 @@ _MOST_SHOWN = 600  # characters of a passage
 class _Side(NamedTuple):
     given: str  # the argument
     document: StoredDocument
-    match: StoredDocument | None  # when it came
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,28 +67,24 @@ async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple
             alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
             detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
         records = await detector.index.records()
-        sides = {}
-        for side, name in (("A", options.a), ("B", options.b)):
-            document = named_document(detector, records, name, fetch=options.fetch)
-            sides[side] = _Side(name, document, match_of(document, records))
+        sides = {
+            side: _Side(name, named_document(detector, records, name, fetch=options.fetch))
+            for side, name in (("A", options.a), ("B", options.b))
+        }
         return sides, compare(detector, sides["A"].document, sides["B"].document)
 
 
 def _print_json(sides: dict[str, _Side], found: Comparison) -> None:
     topic = None if found.topic is None else {**found.topic._asdict(), "score": found.topic.score}
     documents = {
-        name.lower(): {"given": side.given, **_described(side.document), "match": side.match and _described(side.match)}
-        for name, side in sides.items()
+        name.lower(): {"given": given, "id": document.id, "url": document.url, "title": document.title}
+        for name, (given, document) in sides.items()
     }
     print_json({**documents, **asdict(found), "topic": topic})
 
 
-def _described(document: StoredDocument) -> dict[str, str]:
-    return {"id": document.id, "url": document.url, "title": document.title}
-
-
 def _print(sides: dict[str, _Side], found: Comparison) -> None:
-    for name, (given, document, _) in sides.items():
+    for name, (given, document) in sides.items():
         title = " ".join(document.title.split())
         seen = "" if document.fingerprint else f"  {document.id}  {document.seen_at[:16].replace('T', ' ')} UTC"
         print_wrapped(f"{name}{seen}  {title}", hanging=3)
@@ -115,13 +110,6 @@ def _print(sides: dict[str, _Side], found: Comparison) -> None:
             _print_passages(f"Only in {name}", text.own)
             _print_lines(f"Left out of {name}", [f"[{each.why}] {_cut(each.line)}" for each in text.left_out])
     _print_lines("Figures", found.changes)
-    names = {side.document.id: name for name, side in sides.items()}
-    for name, (_, _, match) in sides.items():
-        if match is not None:
-            shown = names.get(match.id) or f"{match.id}: {' '.join(match.title.split())}"
-            print_wrapped(f"When {name} came, its match was {shown}", hanging=3)
-            if match.id not in names:
-                print(printable(f"   {match.url}"))
     if found.texts is None:
         print_wrapped("The window keeps no texts. To see the common text, give files, or urls with --fetch.", hanging=0)
 

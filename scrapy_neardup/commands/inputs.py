@@ -148,7 +148,7 @@ def read_labelled_pages(
         pages = [page for page in read_pages(reader, documents, len(documents)) if isinstance(page, RecordedPage)]
     count = len(labelled.documents)
     clusters = [*labelled.clusters[options.label], *([None] * (len(pages) - count))]
-    return LabelledPages(pages, clusters, count, left_out)
+    return LabelledPages(pages, clusters, count, len(pages) - count, left_out)
 
 
 def with_store(options: argparse.Namespace, values: dict[str, Any]) -> dict[str, Any]:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import glob
-import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +21,6 @@ from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 from scrapy_neardup.stories.outbox_files import OutboxFiles
 from scrapy_neardup.wording import counted, printable, without_password
 
-_MOST_FILES = 10  # of one feed that are named, the newest
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
@@ -41,10 +36,11 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     except ValueError as error:
         raise InputError(str(error)) from error
     located = locate_files(NearDupSettings.from_mapping(settings), settings)
-    is_done = asyncio.run(_purge(options, settings, selection, located))
-    if is_done and not selection.is_all:
+    if not asyncio.run(_purge(options, settings, selection, located)):
+        return 1
+    if not selection.is_all:
         _name_other_places(located, settings, options.source or options.url)
-    return 0 if is_done else 1
+    return 0
 
 
 async def _purge(
@@ -110,22 +106,11 @@ def _remove_events(settings: NearDupSettings, selection: Selection, *, dry_run: 
 def _name_other_places(settings: NearDupSettings, values: dict[str, Any], chosen: str) -> None:
     """Name, on standard error, the feeds that may hold documents and that this command does not change."""
     print_error(f"Not changed, and may hold documents of {chosen} too (docs/howto/purge.md shows how to clean them):")
-    for uri in Settings(values).getdict("FEEDS"):
-        for place in _files_of(str(uri)):
-            print_error(f"  {place} (FEEDS)")
-    print_error("  feeds that were given to a crawl with -o or -O")
+    places = [(str(uri), "FEEDS") for uri in Settings(values).getdict("FEEDS")]
     for name, uri in settings.feeds().items():
-        is_default = name == "NEARDUP_DROPPED_FEED" and uri == DEFAULT_DROPPED_FEED
-        for place in _files_of(in_data_dir(settings, uri) if is_default else uri):
-            print_error(f"  {place} ({name})")
+        places.append((in_data_dir(settings, uri) if uri == DEFAULT_DROPPED_FEED else uri, name))
     if settings.events_stream:
-        print_error(f"  {without_password(settings.events_stream)} (NEARDUP_EVENTS_STREAM)")
-
-
-def _files_of(uri: str) -> Iterator[str]:
-    """Name the newest files of a feed. If the feed is not a local one, name its uri."""
-    if "://" in uri.removeprefix("file://") or uri.startswith("stdout:"):
-        yield without_password(uri)
-    else:
-        pattern = re.sub(r"%\(\w+\)[-+ #0]*\d*[a-z]", "*", glob.escape(uri.removeprefix("file://")))
-        yield from sorted(glob.glob(pattern))[-_MOST_FILES:]
+        places.append((settings.events_stream, "NEARDUP_EVENTS_STREAM"))
+    for place, name in places:
+        print_error(f"  {without_password(place)} ({name})")
+    print_error("  feeds that were given to a crawl with -o or -O")

@@ -7,7 +7,7 @@ import asyncio
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, TextIO
@@ -25,6 +25,8 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import StoryEvent
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.wording import counted
+
+_NO_DOCUMENT = "no line is a document with an id and a text, html or file; give documents as NEARDUP_RECORD writes them"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +77,7 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
     tally, output_format, status = Tally(), OutputFormat(), 0
     feed = read_feed(options.input)
     if options.by_time:
-        feed = iter(_by_time(feed))
+        feed = _by_time(feed)
     async with AsyncExitStack() as stack:
         paths = options.output, options.events, options.stories
         output, events, stories = (_open_output(path, stack) for path in paths)
@@ -120,17 +122,13 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
     return status or int(tally.errors > 0)
 
 
-def _by_time(feed: Iterable[RecordedDocument | WrongLine]) -> list[RecordedDocument | WrongLine]:
+def _by_time(feed: Iterable[RecordedDocument | WrongLine]) -> Iterator[RecordedDocument | WrongLine]:
     """Sort by time. A line without a time stays behind the line before it."""
-    times: list[float] = []
-    entries = list(feed)
-    for entry in entries:
-        before = times[-1] if times else 0.0
-        times.append(before if isinstance(entry, WrongLine) or entry.time is None else entry.time)
-    return [entries[place] for place in sorted(range(len(entries)), key=times.__getitem__)]
-
-
-_NO_DOCUMENT = "no line is a document with an id and a text, html or file; give documents as NEARDUP_RECORD writes them"
+    timed, time = list[tuple[float, RecordedDocument | WrongLine]](), 0.0
+    for entry in feed:
+        time = time if isinstance(entry, WrongLine) or entry.time is None else entry.time
+        timed.append((time, entry))
+    return (entry for _, entry in sorted(timed, key=lambda each: each[0]))
 
 
 def _open_output(path: Path | None, stack: AsyncExitStack) -> TextIO | None:

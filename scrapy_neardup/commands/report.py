@@ -105,9 +105,9 @@ def _write(output: Path, data: bytes) -> None:
 
 def _print(output: Path, built: Built) -> None:
     rows = [
-        ("items", f"{built.items:,}"),
-        ("pages that came again unchanged", f"{built.again:,}"),
-        ("stories of two items or more", f"{built.stories:,}"),
+        ("items", f"{built.overview.items:,}"),
+        ("pages that came again unchanged", f"{built.overview.again:,}"),
+        ("stories of two items or more", f"{built.overview.stories:,}"),
         ("texts in the page", f"{built.texts:,}"),
         ("size", f"{len(built.html) / 1e6:.1f} MB"),
     ]

@@ -97,7 +97,7 @@ def table_of(
     """
     cells = [[str(cell) for cell in row] for row in rows]
     columns = list(zip(*filter(None, cells), strict=True)) or [()] * len(headings)
-    table = Table(title=title or None, title_justify="left" if is_live else "center", show_header=any(headings))
+    table = Table(title=title or None, title_justify="left", show_header=any(headings))
     named = list(zip(headings, columns, strict=True))
     words = [max(map(len, (heading, *column))) for heading, column in named if _is_of_words(column)]
     keeps_words = sum(words) + 3 * len(columns) <= width * 2 // 3  # each column has a border and two blanks

@@ -1,18 +1,20 @@
-"""Write JSON lines wherever a Scrapy feed can be stored: events, dropped items, judged documents, final stories."""
+"""Write what a crawl finds: JSON lines in any storage of Scrapy, events to receivers, counts to the store."""
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import gzip
 import json
 import logging
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path, PureWindowsPath
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from itemadapter import ItemAdapter
@@ -25,10 +27,16 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from scrapy_neardup.crawl.file_locations import in_data_dir
-from scrapy_neardup.document import MOST_CHARACTERS, Document
-from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict, counted_names
+from scrapy_neardup.exceptions import SettingsError, StoreError
+from scrapy_neardup.index import Index
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 from scrapy_neardup.wording import without_password
+
+if TYPE_CHECKING:  # most crawls have no receiver
+    from scrapy_neardup.stories.outbox import Outbox
+    from scrapy_neardup.stories.stream import RedisStream
+    from scrapy_neardup.stories.webhook import Webhook
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +44,8 @@ _APPENDING = ("", "file", "ftp", "ftps")
 _PLAIN = (".jsonl", ".jl", ".ndjson", ".json")
 _PACKING_LEVEL = 1  # of gzip: 30 us a document, and a quarter of its bytes
 _PLACEHOLDER = re.compile(r"%\((\w+)\)[-+ #0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]")  # any other % is text
-
+_PAUSE = 2.0  # seconds between two writes of the counts of one process
+_MOST_NAMES = 100  # of counts between two writes
 
 KEPT_DAYS = 30
 """After how many days without a new line the files of a daily feed are removed."""
@@ -92,10 +101,10 @@ class JsonLinesFeed:
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), timezone.utc)
 
-    def holds_earlier_lines(self) -> bool:
-        """Decide whether this is a local file with lines of an earlier crawl. Ask before the first line is written."""
-        path = self._storage.path if isinstance(self._storage, FileFeedStorage) else ""
-        return os.path.isfile(path) and os.path.getsize(path) > 0
+    @property
+    def path(self) -> str:
+        """Return the path of a local file, "" if it is none."""
+        return self._storage.path if isinstance(self._storage, FileFeedStorage) else ""
 
     def put(self, row: Mapping[str, Any]) -> bool:
         """Write a line. A value that JSON cannot hold is written as a text. If it fails, log why and return False.
@@ -108,7 +117,7 @@ class JsonLinesFeed:
             file.flush()
         except Exception as error:
             if not self._has_failed:
-                logger.error("%s: %s cannot be written: %s", self._setting, self._lines, without_login(error))
+                logger.error("%s: %s cannot be written: %s", self._setting, self._lines, _without_login(error))
             self._has_failed = True
             return False
         if not self._has_begun:
@@ -116,19 +125,17 @@ class JsonLinesFeed:
         self._has_begun = True
         return True
 
-    async def close(self) -> bool:
-        """Store the lines. If that fails, log an error and return False."""
+    async def close(self) -> None:
+        """Store the lines. If that fails, log an error."""
         if self._file is None:
-            return True
+            return
         file, self._file = self._file, None
         try:
             if self._gzip is not None:
                 self._gzip.close()  # leaves the file itself open
             await ensure_awaitable(self._storage.store(file))
         except Exception as error:
-            logger.error("%s cannot be stored: %s", self._setting, without_login(error))
-            return False
-        return True
+            logger.error("%s cannot be stored: %s", self._setting, _without_login(error))
 
     def _opened(self) -> IO[bytes] | gzip.GzipFile:
         if self._is_daily and (now := self._now()).date() != self._day:
@@ -138,7 +145,7 @@ class JsonLinesFeed:
             self._take_place(now)
         if self._file is None:
             if self._is_daily:
-                _remove_old_files(Path(self.shown_uri).parent, self._clock())
+                self._remove_old_files()
             mask = os.umask(0o077)
             try:
                 self._file = self._storage.open(self._spider)
@@ -148,15 +155,14 @@ class JsonLinesFeed:
                 self._gzip = gzip.GzipFile("", "wb", _PACKING_LEVEL, self._file)
         return self._gzip or self._file
 
+    def _remove_old_files(self) -> None:
+        for path in Path(self.path).parent.glob("*-????-??-??.jsonl"):
+            with suppress(OSError):  # somebody else removes it too
+                if path.stat().st_mtime < self._clock() - KEPT_DAYS * 24 * 3600:
+                    path.unlink()
 
-def _remove_old_files(folder: Path, now: float) -> None:
-    for path in folder.glob("*-????-??-??.jsonl"):
-        with contextlib.suppress(OSError):  # somebody else removes it too
-            if path.stat().st_mtime < now - KEPT_DAYS * 24 * 3600:
-                path.unlink()
 
-
-def without_login(error: Exception) -> str:
+def _without_login(error: Exception) -> str:
     """Return the message of an error, without user and password of a url in it."""
     return re.sub(r"//[^/\s]*@", "//***@", f"{type(error).__name__}: {error}")
 
@@ -206,26 +212,19 @@ def _line(row: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(dict(row), default=_plain, ensure_ascii=False)
     except Exception:  # a key is not a text, or a value holds itself
-        text = json.dumps({str(name): _as_text(value) for name, value in row.items()}, ensure_ascii=False)
+        text = json.dumps({str(name): str(value) for name, value in row.items()}, ensure_ascii=False)
     # Only a lone surrogate cannot be encoded. Its escape is the same in JSON as in Python.
     return f"{text}\n".encode("utf-8", "backslashreplace")
 
 
 def _plain(value: object) -> Any:
     """Return what Scrapy writes for a value that JSON cannot hold, or else a text."""
-    try:
-        return ScrapyJSONEncoder().default(value)
-    except Exception:
-        return _as_text(value)
-
-
-def _as_text(value: object) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    try:
-        return str(value)
-    except Exception:
-        return object.__repr__(value)
+    for form in (ScrapyJSONEncoder().default, str):
+        with suppress(Exception):
+            return form(value)
+    return object.__repr__(value)
 
 
 def dropped_items(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | None:
@@ -261,7 +260,7 @@ def record_feed(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | 
         return None
     is_packed = not settings.record.lower().endswith(_PLAIN)
     feed = JsonLinesFeed(crawler, "NEARDUP_RECORD", settings.record, "judged documents", packed=is_packed)
-    if feed.holds_earlier_lines():
+    if os.path.isfile(feed.path) and os.path.getsize(feed.path):
         logger.warning(
             "NEARDUP_RECORD: %s has documents of an earlier crawl, and those of this crawl are added to them. For"
             " one crawl alone, remove the file first, or put %%(time)s into its name",
@@ -295,3 +294,98 @@ def _serialized(adapter: ItemAdapter, name: str) -> Any:
         return serializer(value) if callable(serializer) else value
     except Exception:  # write the value as it is rather than lose the row
         return value
+
+
+class EventSinks:
+    """The sinks that the settings name. An event that cannot be passed on does not stop the crawl.
+
+    A dry run writes its feed of events, but sends no event to anybody. In the quiet hours people get only what breaks:
+    the webhook gets no other event, neither then nor later.
+
+    Raise SettingsError if nothing can be stored under the uri of the feed. The methods raise nothing.
+    """
+
+    def __init__(self, crawler: Crawler, settings: NearDupSettings) -> None:
+        self._settings = settings
+        feed = settings.events_feed
+        self._feed = JsonLinesFeed(crawler, "NEARDUP_EVENTS_FEED", feed, "events") if feed is not None else None
+        self._receivers: dict[str, RedisStream | Webhook] = {}
+        if settings.events_stream and not settings.dry_run:
+            from scrapy_neardup.index.redis.connection import connect
+            from scrapy_neardup.stories.stream import RedisStream, stream_of
+
+            self._receivers["stream"] = RedisStream(*stream_of(settings.events_stream, settings.store), connect)
+        if settings.events_webhook and not settings.dry_run:
+            from scrapy_neardup.stories.webhook import Webhook
+
+            form = settings.events_webhook_format
+            self._receivers["webhook"] = Webhook(settings.events_webhook, settings.events_webhook_secret, form=form)
+        self._folder = Path(in_data_dir(settings, "neardup-events"))
+        self._outboxes: dict[str, Outbox] = {}
+
+    async def open(self) -> None:
+        for name, receiver in self._receivers.items():
+            from scrapy_neardup.stories.outbox import Outbox
+
+            outbox = Outbox(name, self._folder / name, receiver.deliver)
+            await outbox.open()
+            self._outboxes[name] = outbox
+
+    def put(self, report: Mapping[str, Any]) -> None:
+        is_quiet = report["level"] != "breaking" and self._settings.is_quiet(time.time())
+        for name, outbox in self._outboxes.items():
+            if not (is_quiet and name == "webhook"):
+                outbox.put(report)
+        if self._feed is not None:
+            self._feed.put(report)
+
+    async def close(self) -> None:
+        await asyncio.gather(*(outbox.close() for outbox in self._outboxes.values()))
+        for receiver in self._receivers.values():
+            await receiver.close()
+        if self._feed is not None:
+            await self._feed.close()
+
+
+class VerdictCounter:
+    """Adds what it counts to the store, at most every two seconds. If the store is away, counts are lost."""
+
+    def __init__(self, index: Index, is_away: Callable[[], bool]) -> None:
+        self._index = index
+        self._is_away = is_away
+        self._counts: Counter[str] = Counter()
+        self._waiting: asyncio.Task[None] | None = None
+
+    def add(self, verdict: Verdict) -> None:
+        names = counted_names(verdict)
+        if verdict.would_drop:
+            names.append("would_drop")
+        if verdict.status in ("duplicate", "update", "related") and verdict.kind != "revisit":
+            names.append(f"story:{verdict.story}")
+        self._add(names)
+
+    def add_event(self, level: str) -> None:
+        self._add([f"event/{level}"])
+
+    def _add(self, names: list[str]) -> None:
+        self._counts.update(name for name in names if name in self._counts or len(self._counts) < _MOST_NAMES)
+        if self._waiting is None or self._waiting.done():
+            self._waiting = asyncio.create_task(self._write_later())
+
+    async def close(self) -> None:
+        """Write the last counts."""
+        if self._waiting is not None:
+            self._waiting.cancel()
+            await asyncio.wait([self._waiting])
+        await self._write()
+
+    async def _write_later(self) -> None:
+        await asyncio.sleep(_PAUSE)
+        await self._write()
+
+    async def _write(self) -> None:
+        counts, self._counts = self._counts, Counter()
+        if not counts or self._is_away():
+            return
+        with suppress(StoreError):  # the checks themselves report a store that is away
+            await self._index.count_verdicts(int(time.time()) // 60, counts)

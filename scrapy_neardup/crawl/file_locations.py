@@ -53,19 +53,12 @@ def log_window_location(settings: NearDupSettings) -> None:
     if settings.store.startswith("memory:"):
         logger.info("The window of the last %s is kept in memory: it is lost when this process ends", hours)
     else:
-        logger.info("The window of the last %s is in %s", hours, _shown(settings.store))
-    if _needs_data_dir(settings) and not can_be_written(Path(in_data_dir(settings, ""))):
-        logger.error("No file can be made in %s: set NEARDUP_DATA_DIR to a writable directory", settings.data_dir)
-
-
-def _needs_data_dir(settings: NearDupSettings) -> bool:
+        logger.info("The window of the last %s is in %s", hours, without_password(settings.store.removeprefix(_SQLITE)))
     drops = settings.action == "drop" and settings.dropped_feed == DEFAULT_DROPPED_FEED
     is_window = settings.store.startswith(f"{_SQLITE}{settings.data_dir}")
-    return bool(is_window or drops or settings.events_stream or settings.events_webhook)
-
-
-def _shown(store: str) -> str:
-    return store.removeprefix(_SQLITE) if store.startswith(_SQLITE) else without_password(store)
+    needs_files = is_window or drops or settings.events_stream or settings.events_webhook
+    if needs_files and not can_be_written(Path(in_data_dir(settings, ""))):
+        logger.error("No file can be made in %s: set NEARDUP_DATA_DIR to a writable directory", settings.data_dir)
 
 
 def _candidates(settings: Mapping[Any, Any]) -> Iterator[Path]:

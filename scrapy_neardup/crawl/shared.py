@@ -44,20 +44,7 @@ class SharedState:
         self.contexts = ItemContexts()
         self.extraction_timings = Timings()
         self.backlog = Backlog()
-        self._logged: set[tuple[type, str, int]] = set()
-
-    def log_fault(self, error: Exception, subject: str) -> None:
-        """Log an error of this package's own code if it is the first of its kind. No item is lost because of it."""
-        kind = (type(error), *_place(error))
-        if kind in self._logged:
-            return
-        self._logged.add(kind)
-        logger.error(
-            "%s: a bug in scrapy-neardup caused an error; the item is kept. Further errors of this kind are only"
-            " counted, in the stat neardup/errors",
-            one_line(subject, _LONGEST_SUBJECT),
-            exc_info=error,
-        )
+        self.logged_faults: set[tuple[object, ...]] = set()  # their kinds
 
 
 states: WeakKeyDictionary[Crawler, SharedState | None] = WeakKeyDictionary()
@@ -90,9 +77,23 @@ class Component:
         return is_item(item) and isinstance(item, self.shared.item_classes or object)
 
     def log_fault(self, error: Exception, subject: str) -> None:
-        """Log an error of this package's own code. ``subject`` is what failed, such as the url of an item."""
+        """Log an error of this package's own code if it is the first of its kind. No item is lost because of it.
+
+        ``subject`` is what failed, such as the url of an item.
+        """
         self.count("errors")
-        self.shared.log_fault(error, subject)
+        frames = traceback.extract_tb(error.__traceback__)
+        ours = [(frame.filename, frame.lineno) for frame in frames if frame.filename.startswith(_OURS)]
+        kind = (type(error), *ours[-1:])
+        if kind in self.shared.logged_faults:
+            return
+        self.shared.logged_faults.add(kind)
+        logger.error(
+            "%s: a bug in scrapy-neardup caused an error; the item is kept. Further errors of this kind are only"
+            " counted, in the stat neardup/errors",
+            one_line(subject, _LONGEST_SUBJECT),
+            exc_info=error,
+        )
 
     def count(self, name: str) -> None:
         """Add one to the stat ``neardup/<name>``."""
@@ -118,13 +119,6 @@ def _new_state(crawler: Crawler) -> SharedState | None:
     return SharedState(locate_files(settings, crawler.settings))
 
 
-def _place(error: Exception) -> tuple[str, int]:
-    """Return file and line of this package at which an error was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if frame.filename.startswith(_OURS)] or frames
-    return (ours[-1].filename, ours[-1].lineno or 0) if ours else ("", 0)
-
-
 MOST_WAITING = 32
 """While this many pages wait for extraction, and items for verdicts, no response is passed on. They keep all busy."""
 
@@ -140,24 +134,21 @@ class Backlog:
 
     def __init__(self) -> None:
         self._waiting = 0
-        self._has_room = asyncio.Event()
-        self._has_room.set()
+        self.has_room = asyncio.Event()
+        self.has_room.set()
 
     @contextmanager
     def counted(self) -> Iterator[None]:
         """Count a page or an item in this context."""
         self._waiting += 1
         if self._waiting >= MOST_WAITING:
-            self._has_room.clear()
+            self.has_room.clear()
         try:
             yield
         finally:
             self._waiting -= 1
             if self._waiting < MOST_WAITING:
-                self._has_room.set()
-
-    async def wait_for_room(self) -> None:
-        await self._has_room.wait()
+                self.has_room.set()
 
 
 _MOST_PARTS = 10_000  # of a field that is a list
@@ -185,16 +176,6 @@ def text_of(adapter: ItemAdapter, field: str | None) -> str:
     return value if value.strip() else ""
 
 
-def tags_of(verdict: Verdict) -> dict[str, Any]:
-    """Return all tags, with None for those that do not apply. A CSV feed takes its columns from the first item."""
-    tags = {tag: getattr(verdict, tag.removeprefix("neardup_")) for tag in TAGS}
-    return tags | {
-        "neardup_original": verdict.original_url or verdict.original,
-        "neardup_match": verdict.match_url or verdict.match,
-        "neardup_changes": "; ".join(verdict.changes) or None,
-    }
-
-
 class Tagger:
     """Writes the tags of ``fields`` (tag -> field name) into the fields that an item can take.
 
@@ -206,8 +187,14 @@ class Tagger:
         self._warned: set[type] = set()
 
     def tags(self, verdict: Verdict) -> dict[str, Any]:
-        """Return the tags that ``fields`` selects, under the names of their item fields."""
-        tags = tags_of(verdict)
+        """Return the tags that ``fields`` selects, under the names of their item fields.
+
+        A tag that does not apply is None: a CSV feed takes its columns from the first item.
+        """
+        tags = {tag: getattr(verdict, tag.removeprefix("neardup_")) for tag in TAGS}
+        tags["neardup_original"] = verdict.original_url or verdict.original
+        tags["neardup_match"] = verdict.match_url or verdict.match
+        tags["neardup_changes"] = "; ".join(verdict.changes) or None
         return {name: tags[tag] for tag, name in self._fields.items()}
 
     def tag(self, adapter: ItemAdapter, verdict: Verdict) -> bool:

@@ -9,13 +9,12 @@ from itertools import groupby
 from typing import NamedTuple
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Fingerprint, Kind, Match, Status
+from scrapy_neardup.document import Fingerprint, Kind, Status
 from scrapy_neardup.evidence.figure_changes import changed_figures
 from scrapy_neardup.evidence.figures import find_figures, unpack_figures
 from scrapy_neardup.evidence.minima import exact_shares, likeness_of
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
 from scrapy_neardup.lab.stored import StoredDocument, changes_of
-from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.decision import LEAST_WEIGHT, to_match, weights_of
 from scrapy_neardup.rules.scoring import score_candidate
 from scrapy_neardup.rules.trace import Trace
@@ -23,6 +22,20 @@ from scrapy_neardup.rules.verdicts import status_of
 from scrapy_neardup.sketch import Body, Sketcher
 from scrapy_neardup.text.reading import Reading, has_unspaced
 from scrapy_neardup.wording import counted
+
+
+class Passage(NamedTuple):
+    """A run of words as they stand in the text. Two characters of a script without spaces count as one word."""
+
+    text: str
+    words: int
+
+
+class OmittedLine(NamedTuple):
+    """A line of the main content that does not enter the fingerprint, and why."""
+
+    line: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +99,9 @@ def compare(detector: NearDupDetector, first: StoredDocument, second: StoredDocu
     kind: Kind | None = None
     if match is not None:
         found = status_of(match, changes, policy, trace)
-        status, kind = found if is_found and _may_match(match, second) else (status, kind)
+        is_boilerplate = second.fingerprint is not None and second.fingerprint.is_boilerplate
+        if is_found and (match.same_text or not is_boilerplate):
+            status, kind = found
     has_topics = detector.preset.topic_terms and first.record.signature and second.record.signature
     likeness = likeness_of(first.record, second.record, policy.measure, policy.collisions)
     return Comparison(
@@ -103,16 +118,6 @@ def compare(detector: NearDupDetector, first: StoredDocument, second: StoredDocu
         changes=changes,
         texts=_compare_texts(detector.sketcher, first.text, second.text) if first.text and second.text else None,
     )
-
-
-def match_of(document: StoredDocument, records: Sequence[tuple[bytes, Record]]) -> StoredDocument | None:
-    """Return the document that this one was compared with when it came, if the window still has it."""
-    wanted = document.record.candidate
-    return next((StoredDocument(key, record) for key, record in records if key == wanted != document.key), None)
-
-
-def _may_match(match: Match, second: StoredDocument) -> bool:
-    return match.same_text or second.fingerprint is None or not second.fingerprint.is_boilerplate
 
 
 def _shared_weight(a: Fingerprint, b: Fingerprint) -> int:
@@ -151,20 +156,6 @@ def _compare_texts(sketcher: Sketcher, first: str, second: str) -> TextCompariso
     ]
     shared = tuple(passage for is_shared, passage in passages[1] if is_shared)
     return TextComparison(*exact_shares(*sets), shared, *sides)
-
-
-class Passage(NamedTuple):
-    """A run of words as they stand in the text. Two characters of a script without spaces count as one word."""
-
-    text: str
-    words: int
-
-
-class OmittedLine(NamedTuple):
-    """A line of the main content that does not enter the fingerprint, and why."""
-
-    line: str
-    why: str
 
 
 def left_out(sketcher: Sketcher, body: Body) -> Iterator[OmittedLine]:

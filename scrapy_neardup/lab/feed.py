@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from io import BufferedReader
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar, cast
+from typing import IO, Any, TypeVar, cast
 
 from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.exceptions import InputError
@@ -108,12 +108,8 @@ def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[T]]) -> Iterato
         yield WrongLine(number + 1, None, f"{shown(path)}:{number + 1}: cannot be read further: {reason}")
 
 
-class Line(NamedTuple):
-    """The JSON object of a line, or why it has none."""
-
-    number: int  # from 1
-    size: int  # bytes
-    content: dict[str, Any] | WrongLine
+Line = tuple[int, int, dict[str, Any] | WrongLine]
+"""Number (from 1) and bytes of a line, and its JSON object, or why it has none."""
 
 
 def objects_of(file: IO[bytes], path: Path, errors: str = "strict") -> Iterator[Line]:
@@ -125,20 +121,29 @@ def objects_of(file: IO[bytes], path: Path, errors: str = "strict") -> Iterator[
         if not line:
             return
         if rest is not line or line.strip():
-            where, is_whole = f"{shown(path)}:{number}", rest is line
-            content = _object(line, where, number, errors) if is_whole else _wrong(number, where, TOO_LONG)
-            yield Line(number, len(line), content)
+            try:
+                yield number, len(line), _object(line, errors, is_whole=rest is line)
+            except InputError as error:
+                yield number, len(line), WrongLine(number, None, f"{shown(path)}:{number}: {error}")
 
 
-def _object(line: bytes, where: str, number: int, errors: str) -> dict[str, Any] | WrongLine:
+def _object(line: bytes, errors: str, *, is_whole: bool) -> dict[str, Any]:
+    if not is_whole:
+        raise InputError(TOO_LONG)
     try:
-        return require_object(json.loads(line.decode("utf-8-sig", errors)), where, number)
+        return require_object(json.loads(line.decode("utf-8-sig", errors)))
     except UnicodeDecodeError as error:
-        return _wrong(number, where, f"not UTF-8 at byte {error.start}")
+        raise InputError(f"not UTF-8 at byte {error.start}") from None
     except (ValueError, RecursionError) as error:
-        return _wrong(
-            number, where, f"not JSON: {error}" if line.endswith(b"\n") else f"not JSON: {error}: perhaps {CUT_OFF}"
-        )
+        hint = "" if line.endswith(b"\n") else f": perhaps {CUT_OFF}"
+        raise InputError(f"not JSON: {error}{hint}") from None
+
+
+def require_object(value: object) -> dict[str, Any]:
+    """Return the value. Raise InputError if it is no JSON object."""
+    if isinstance(value, dict):
+        return value
+    raise InputError(f"must be a JSON object, not {type(value).__name__}")
 
 
 def shown(path: Path) -> str:
@@ -161,25 +166,10 @@ def _parse(line: Line, path: Path) -> RecordedDocument | WrongLine:
         return _recorded(row, path, number, size)
     except InputError as error:
         given = row.get("id")
-        where = f"{shown(path)}:{number}"
-        return WrongLine(number, given if isinstance(given, str | int) else None, f"{where}: {error}", _missing(row))
-
-
-def _missing(row: dict[str, Any]) -> str:
-    """Name the keys that a document must have and an object lacks."""
-    lacks = {"'id'": row.get("id") is None, "'text', 'html' or 'file'": all(row.get(name) is None for name in _CONTENT)}
-    return " and no ".join(name for name, is_missing in lacks.items() if is_missing) if row else ""
-
-
-def require_object(value: object, where: str, number: int) -> dict[str, Any] | WrongLine:
-    """Return the value if it is a JSON object, else the error. ``number`` is that of its line or item."""
-    if isinstance(value, dict):
-        return value
-    return _wrong(number, where, f"must be a JSON object, not {type(value).__name__}")
-
-
-def _wrong(number: int, where: str, what: str) -> WrongLine:
-    return WrongLine(number, None, f"{where}: {what}")
+        lacks = {"'id'": given is None, "'text', 'html' or 'file'": all(row.get(name) is None for name in _CONTENT)}
+        missing = " and no ".join(name for name, is_missing in lacks.items() if is_missing) if row else ""
+        shown_id = given if isinstance(given, str | int) else None
+        return WrongLine(number, shown_id, f"{shown(path)}:{number}: {error}", missing)
 
 
 def _recorded(row: dict[str, Any], path: Path, number: int, size: int) -> RecordedDocument:

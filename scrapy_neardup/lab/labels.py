@@ -29,11 +29,8 @@ class LabelledPages:
     pages: list[RecordedPage]
     clusters: list[str | None]
     labelled: int  # number of pages with labels
+    background: int  # number of the others
     left_out: tuple[str, ...] = ()  # lines of the background that are labelled documents
-
-    @property
-    def background(self) -> int:
-        return len(self.pages) - self.labelled
 
     @property
     def has_copies(self) -> bool:
@@ -44,10 +41,6 @@ class LabelledPages:
     def errors(self) -> int:
         """Return the number of pages that could not be read or extracted."""
         return sum(page.error is not None for page in self.pages)
-
-    @property
-    def without_text(self) -> int:
-        return sum(page.error is None and not page.text.strip() for page in self.pages[: self.labelled])
 
     @property
     def cluster_count(self) -> int:

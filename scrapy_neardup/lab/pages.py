@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from scrapy_neardup.content import (
     CanonicalUrls,
@@ -21,6 +20,7 @@ from scrapy_neardup.lab.feed import LONGEST_LINE, RecordedDocument, WrongLine
 from scrapy_neardup.settings import NearDupSettings
 
 _PAGES_AHEAD = 128  # for each worker, so that they go on while documents are judged; fewer if they are long
+_PAGE_ERRORS = (OSError, ValueError, ExtractionError)
 _FIRST = 512  # texts: a small file is done before a worker has started
 
 
@@ -49,6 +49,10 @@ class RecordedPage:
     def language(self) -> str:
         given = self.recorded.extra.get("language") or self.recorded.extra.get("lang")
         return (language_code(given) if isinstance(given, str) else "") or self.page_language
+
+
+_Submitted = tuple[RecordedPage | WrongLine, Future[Extracted] | None, int]
+"""A page, what a worker makes of it, and the size of its text or HTML."""
 
 
 class PageReader:
@@ -84,52 +88,44 @@ class PageReader:
         ahead, size = deque[_Submitted](), 0
         for entry in feed:
             ahead.append(self._submit(entry))
-            size += ahead[-1].size
+            size += ahead[-1][2]
             while len(ahead) > self._most_ahead or size > LONGEST_LINE:
-                size -= ahead[0].size
-                yield ahead.popleft().result()
-        while ahead:
-            yield ahead.popleft().result()
+                page, coming, its_size = ahead.popleft()
+                size -= its_size
+                yield _finished(page, coming)
+        for page, coming, _ in ahead:
+            yield _finished(page, coming)
 
     def _submit(self, entry: RecordedDocument | WrongLine) -> _Submitted:
         if isinstance(entry, WrongLine):
-            return _Submitted(entry)
+            return entry, None, 0
         if entry.text is not None:
             canonical = entry.extra.get("canonical")  # as NEARDUP_RECORD writes it
             page = RecordedPage(entry, entry.text, canonical=canonical if isinstance(canonical, str) else "")
             self._first -= 1
             sketch = self._extraction.submit_texts([entry.text]) if self._sketches and self._first < 0 else None
-            return _Submitted(page, sketch, page.size)
+            return page, sketch, page.size
         given, entry = entry, replace(entry, html=None)  # the page is long, and is not needed any more
         try:
             html = _read(given, self._max_html_bytes)
             text, head = self._extraction.submit(html, entry.url), read_head(html)
             canonical = self._canonical.of(head.canonical, entry.url)
         except _PAGE_ERRORS as error:
-            return _Submitted(_failed(entry, error))
+            return _failed(entry, error), None, 0
         page = RecordedPage(entry, "", canonical=canonical, page_language=head.language, page_title=head.title)
-        return _Submitted(page, text, len(html))
+        return page, text, len(html)
 
 
-_PAGE_ERRORS = (OSError, ValueError, ExtractionError)
-
-
-class _Submitted(NamedTuple):
-    """A page, and what a worker makes of it: its text, or the sketch of the text that it has."""
-
-    page: RecordedPage | WrongLine
-    coming: Future[Extracted] | None = None
-    size: int = 0  # of its text or HTML
-
-    def result(self) -> RecordedPage | WrongLine:
-        if self.coming is None or isinstance(self.page, WrongLine):
-            return self.page
-        try:
-            extracted = self.coming.result()
-        except _PAGE_ERRORS as error:
-            # Without a worker the sketch of a text is made when it is needed.
-            return self.page if self.page.text else _failed(self.page.recorded, error)
-        return replace(self.page, text=self.page.text or extracted.text, sketch=extracted.sketch)
+def _finished(page: RecordedPage | WrongLine, coming: Future[Extracted] | None) -> RecordedPage | WrongLine:
+    """Return a page with what a worker makes of it: its text, or the sketch of the text that it has."""
+    if coming is None or isinstance(page, WrongLine):
+        return page
+    try:
+        extracted = coming.result()
+    except _PAGE_ERRORS as error:
+        # Without a worker the sketch of a text is made when it is needed.
+        return page if page.text else _failed(page.recorded, error)
+    return replace(page, text=page.text or extracted.text, sketch=extracted.sketch)
 
 
 def _failed(entry: RecordedDocument, error: Exception) -> RecordedPage:

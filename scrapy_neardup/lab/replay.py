@@ -87,16 +87,16 @@ async def replay(
                 answers.append(Judged(page, Verdict("unchecked"), _document(page, detector, clock)))
         verdicts = iter(await detector.check_in_order([each.document for each in answers if each.document is not None]))
         for each in answers:
-            yield each if each.document is None else _with_verdict(each, each.document, next(verdicts))
+            if each.document is not None:
+                verdict = next(verdicts)
+                document = replace(each.document, id=verdict.id or each.document.id)
+                each = replace(each, verdict=verdict, document=document)
+            yield each
         for event in detector.take_events():
             on_event(event)
     await detector.finish(all_over=all_over)
     for event in detector.take_events():
         on_event(event)
-
-
-def _with_verdict(judged: Judged, document: Document, verdict: Verdict) -> Judged:
-    return replace(judged, verdict=verdict, document=replace(document, id=verdict.id or document.id))
 
 
 def _document(page: RecordedPage, detector: NearDupDetector, seen_at: float) -> Document:

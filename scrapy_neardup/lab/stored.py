@@ -1,4 +1,7 @@
-"""Documents that the window knows: a store keeps fingerprints, titles and urls of them, and no texts."""
+"""The documents that arguments of commands name: in a window, in a file, or on the web.
+
+A store keeps fingerprints, titles and urls of documents, and no texts.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,15 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import page_hash
 
 _DOCUMENT_ID = re.compile("[0-9a-f]{16}")
+_TIMEOUT = 20.0  # seconds
+_USER_AGENT = "scrapy-neardup (+https://scrapy.org)"
+_HTML = re.compile(r"<(?:!doctype|html|head|body|article|div|p)\b", re.IGNORECASE)
+_HTML_NAME = re.compile(r"\.(?:x?html|htm)$", re.IGNORECASE)
+_HEAD = 4096  # bytes or characters
+_PACKED = (b"%PDF-", b"PK\x03\x04", b"\x1f\x8b", b"\xfd7zXZ")
+"""Beginnings of files that people take for articles: PDF, zip (.docx, .epub), gzip, xz."""
+
+_JSON_LINES_NAME = re.compile(r"\.(?:jsonl|jl|ndjson)(?:\.gz|\.xz)*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +65,15 @@ class StoredDocument:
     @property
     def seen_at(self) -> str:
         return datetime.fromtimestamp(seconds_of(self.key), timezone.utc).isoformat()
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A document to be compared."""
+
+    text: str
+    url: str = ""
+    title: str = ""
 
 
 def is_document_id(name: str) -> bool:
@@ -105,16 +126,12 @@ def similar_to(
 
     The status is that of the wanted document if the match were the only one before it.
     """
-    others = {key: record for key, record in records if not _is_page_of(wanted, key, record)}
+    others = {key: each for key, each in records if key != wanted.key and not is_same_url(each, wanted.record)}
     policy = detector.index.policy
     return [
         (match, status_of(match, changes_of(others[bytes.fromhex(match.candidate)], wanted.record), policy)[0])
         for match in most_similar(others.items(), wanted.record, policy, most)
     ]
-
-
-def _is_page_of(wanted: StoredDocument, key: bytes, record: Record) -> bool:
-    return key == wanted.key or is_same_url(record, wanted.record)
 
 
 def changes_of(old: Record, new: Record) -> tuple[str, ...]:
@@ -126,26 +143,6 @@ def changes_of(old: Record, new: Record) -> tuple[str, ...]:
     except ValueError:  # damaged
         return ()
     return tuple(change.line for change in found)
-
-
-_TIMEOUT = 20.0  # seconds
-_USER_AGENT = "scrapy-neardup (+https://scrapy.org)"
-_HTML = re.compile(r"<(?:!doctype|html|head|body|article|div|p)\b", re.IGNORECASE)
-_HTML_NAME = re.compile(r"\.(?:x?html|htm)$", re.IGNORECASE)
-_HEAD = 4096  # bytes or characters
-_PACKED = (b"%PDF-", b"PK\x03\x04", b"\x1f\x8b", b"\xfd7zXZ")
-"""Beginnings of files that people take for articles: PDF, zip (.docx, .epub), gzip, xz."""
-
-_JSON_LINES_NAME = re.compile(r"\.(?:jsonl|jl|ndjson)(?:\.gz|\.xz)*$", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A document to be compared."""
-
-    text: str
-    url: str = ""
-    title: str = ""
 
 
 def read_single(name: str, settings: NearDupSettings, why_fetched: str = "") -> Given:

@@ -1,16 +1,17 @@
-"""What is new: the opening of the page, and the whole of a digest."""
+"""What is new, for the opening of the page and a digest; and the numbers: by verdict, over time, and by source."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import islice
 from typing import NamedTuple
 
+from scrapy_neardup.document import STATUSES
 from scrapy_neardup.evidence.number_words import kind_of
-from scrapy_neardup.report.overview import usual_span
-from scrapy_neardup.report.rows import Row
+from scrapy_neardup.report.rows import UNTAGGED, Row
 from scrapy_neardup.report.stories import FeedStory, Links
 from scrapy_neardup.stories.summary import read_change
 
@@ -23,6 +24,23 @@ _MOST_LISTED = 5
 _MOST_EVENTS = 30
 _MOST_FIGURES = 30
 _MUCH = 0.05  # of a text: the news tell of drops that lose more
+VERDICTS = (*STATUSES, UNTAGGED)
+
+_MOST_SOURCES = 24  # lines of a table
+_MOST_BARS = 72
+_STEPS = {600: "10 minutes", 3600: "1 hour", 10_800: "3 hours", 21_600: "6 hours", 86_400: "1 day", 604_800: "7 days"}
+"""Lengths of a bar in seconds, and their names."""
+
+REMEDIES = {
+    "no-text": "Set text in NEARDUP_ITEM_FIELDS to the field that holds it, or yield items from the response of their "
+    "page, with its url, so that the page's own text is extracted.",
+    "too-short": "Nothing to fix: a text of fewer than NEARDUP_MIN_WORDS words is recognised only if it is repeated.",
+    "boilerplate": "Nothing to fix if these pages are notices. Else see what was extracted: scrapy neardup explain.",
+    "store-unavailable": "The store was away: look at the log. If it is only slow, raise NEARDUP_STORE_TIMEOUT.",
+    "extraction-failed": "Look at the log for the error. NEARDUP_EXTRACT_TIMEOUT, NEARDUP_EXTRACT_MEMORY and "
+    "NEARDUP_MAX_HTML_BYTES limit a page.",
+    "internal-error": "An error of scrapy-neardup: the log has its trace. Please report it.",
+}
 
 
 class Period(NamedTuple):
@@ -128,3 +146,125 @@ def figures_of(story: FeedStory, links: Links) -> list[Figure]:
         if statement in firsts
     ]
     return sorted(figures, key=lambda figure: kind_of(figure.label))
+
+
+class Bar(NamedTuple):
+    """The items of one period by their verdicts."""
+
+    start: int  # Unix seconds
+    counts: Counter[str]
+
+    @property
+    def total(self) -> int:
+        return self.counts.total()
+
+
+class SourceLine(NamedTuple):
+    """The items of a source, and in how many stories of several sources it was the first."""
+
+    source: str
+    items: int
+    copies: int
+    first: int
+    later: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What the part "Numbers" of a report shows."""
+
+    items: int
+    again: int  # items whose page came again unchanged, which are in no other number
+    verdicts: dict[str, int]
+    kinds: dict[str, int]
+    stories: int  # of several items
+    sources: int
+    would_drop: int
+    dropped: int
+    first: float | None
+    last: float | None
+    step: int  # seconds of a bar
+    bars: list[Bar]
+    step_name: str
+    outside: int  # items before the first bar or after the last one, which are counted there
+    by_source: list[SourceLine]
+    copying: list[tuple[tuple[str, str], int]]  # copying source, copied source, items
+    unchecked: list[tuple[str, int, str]]  # reason, items, remedy
+
+
+def overview_of(all_rows: Sequence[Row], stories: Sequence[FeedStory], links: Links) -> Overview:
+    rows = [row for row in all_rows if not row.is_revisit and not row.is_reported]
+    times = sorted(row.time for row in rows if row.time is not None)
+    counts = Counter(row.status for row in rows)
+    reasons = Counter(row.reason or "unknown" for row in rows if row.status == "unchecked")
+    step, bars, outside = _over_time(rows, times)
+    return Overview(
+        items=len(rows),
+        again=sum(row.is_revisit for row in all_rows),
+        verdicts={status: counts[status] for status in VERDICTS if counts[status]},
+        kinds=dict(Counter(row.kind for row in rows if row.kind and row.status == "duplicate").most_common()),
+        stories=sum(story.size > 1 for story in stories),
+        sources=len({row.source for row in rows} - {""}),
+        would_drop=sum(row.would_drop and not row.is_dropped for row in rows),
+        dropped=sum(row.is_dropped for row in rows),
+        first=times[0] if times else None,
+        last=times[-1] if times else None,
+        step=step,
+        step_name=_STEPS[step],
+        bars=bars,
+        outside=outside,
+        by_source=_by_source(rows, stories),
+        copying=_copying(rows, links),
+        unchecked=[(name, count, REMEDIES.get(name, "Look at the log.")) for name, count in reasons.most_common()],
+    )
+
+
+def _over_time(rows: Sequence[Row], times: Sequence[float]) -> tuple[int, list[Bar], int]:
+    """Count items in equal periods. Return the seconds of a period, the periods, and the items outside of them.
+
+    The items outside are a few with wrong or very old times, and they are counted in the first or the last period.
+    """
+    if not times:
+        return 600, [], 0
+    first, last = usual_span(times)
+    step = next((step for step in _STEPS if (last - first) / step < _MOST_BARS), 604_800)
+    end = int(last) // step
+    start = max(int(first) // step, end - _MOST_BARS)
+    bars = [Bar(place * step, Counter()) for place in range(start, end + 1)]
+    outside = 0
+    for row in rows:
+        if row.time is not None:
+            place = int(row.time) // step - start
+            outside += not 0 <= place < len(bars)
+            bars[min(max(0, place), len(bars) - 1)].counts[row.status] += 1
+    return step, bars, outside
+
+
+def usual_span(times: Sequence[float]) -> tuple[float, float]:
+    """Return the first and the last time, without the outermost 1 % if they make the span over four times as long."""
+    edge = len(times) // 100
+    inner = times[edge], times[-1 - edge]
+    whole = times[0], times[-1]
+    return inner if whole[1] - whole[0] > 4 * max(inner[1] - inner[0], 3600) else whole
+
+
+def _by_source(rows: Sequence[Row], stories: Sequence[FeedStory]) -> list[SourceLine]:
+    items = Counter(row.source for row in rows if row.source)
+    copies = Counter(row.source for row in rows if row.status == "duplicate")
+    first, later = Counter[str](), Counter[str]()
+    for story in stories:
+        sources = list(dict.fromkeys(row.source for row in story.coverage if row.source))
+        if len(sources) > 1:
+            first[sources[0]] += 1
+            later.update(sources[1:])
+    return [SourceLine(name, n, copies[name], first[name], later[name]) for name, n in items.most_common(_MOST_SOURCES)]
+
+
+def _copying(rows: Sequence[Row], links: Links) -> list[tuple[tuple[str, str], int]]:
+    """Count the duplicates and updates of a source whose match is of another source. Return the commonest pairs."""
+    pairs: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        match = links.match(row) if row.status in ("duplicate", "update") and row.source else None
+        if match is not None and match.source not in ("", row.source):
+            pairs[row.source, match.source] += 1
+    return pairs.most_common(_MOST_SOURCES)

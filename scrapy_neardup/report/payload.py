@@ -17,9 +17,10 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from scrapy_neardup.document import KINDS
-from scrapy_neardup.report.overview import VERDICTS
+from scrapy_neardup.evidence.minima import Measure
+from scrapy_neardup.report.news import VERDICTS
 from scrapy_neardup.report.review import Sample
-from scrapy_neardup.report.rows import Row
+from scrapy_neardup.report.rows import Row, score_of
 from scrapy_neardup.report.stories import FeedStory, Links
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
@@ -80,7 +81,7 @@ def inert_json(value: object) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def index_of(stories: Sequence[FeedStory], links: Links) -> Payload:
+def index_of(stories: Sequence[FeedStory], links: Links, measure: Measure) -> Payload:
     """Return the columns of all items, story after story in the given order. Stories with one item need no offset."""
     rows = [row for story in stories for row in story.members]
     places = {row.number: place for place, row in enumerate(rows)}
@@ -107,6 +108,7 @@ def index_of(stories: Sequence[FeedStory], links: Links) -> Payload:
         "match": matches,
         "original": places_of(map(links.original, rows)),
         **{name: [_thousandths(getattr(row, name)) for row in rows] for name in ("similarity", "containment", "share")},
+        "score": [_thousandths(score_of(row, measure)) for row in rows],
         "flags": [_WOULD_DROP * row.would_drop + _DROPPED * row.is_dropped + _AGAIN * row.is_revisit for row in rows],
         "reason": {place: reasons[row.reason] for place, row in enumerate(rows) if row.reason},
         "event": {place: events[row.event] for place, row in enumerate(rows) if row.event},

@@ -7,8 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.minima import Measure
-from scrapy_neardup.report.rows import Row
+from scrapy_neardup.report.rows import Row, score_of
 from scrapy_neardup.report.stories import Links
 from scrapy_neardup.settings import NearDupSettings
 
@@ -49,7 +48,7 @@ def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -
             if match is None:
                 without_match += 1
                 continue
-            score = _score(row, preset.measure)
+            score = score_of(row, preset.measure)
             group = f"{row.status}, {row.kind}" if row.kind else row.status
             groups[group].append(Pair(match, row, group, row.similarity if score is None else score))
     near = _near_threshold(groups, preset.threshold)
@@ -61,15 +60,6 @@ def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -
         sampled += chosen.sample(left, min(_MOST_OF_A_KIND, len(left)))
     population = {group: len(pairs) for group, pairs in groups.items()}
     return Sample((*near, *sampled), population, preset.threshold, without_match)
-
-
-def _score(row: Row, measure: Measure) -> float | None:
-    """Return the score of an item and its match by a measure, as ``textScore`` in data.js does."""
-    if measure == "containment":
-        return row.containment
-    if measure == "larger" and row.similarity and row.containment:
-        return 1 / (1 / row.similarity + 1 - 1 / row.containment)
-    return row.similarity
 
 
 def _near_threshold(groups: dict[str, list[Pair]], threshold: float) -> list[Pair]:

@@ -17,6 +17,7 @@ from typing import Any
 from scrapy_neardup.content import language_code, source_of
 from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.document import KINDS, STATUSES
+from scrapy_neardup.evidence.minima import Measure
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.wording import one_line, printable
@@ -129,6 +130,18 @@ class Row:
     @property
     def has_text(self) -> bool:
         return self.characters > 0 or self.document >= 0
+
+
+def score_of(row: Row, measure: Measure) -> float | None:
+    """Return the score of an item and its match by a measure, None if the feed does not say.
+
+    The share of the larger text follows from resemblance and containment.
+    """
+    if measure == "containment":
+        return row.containment
+    if measure == "larger" and row.similarity and row.containment:
+        return 1 / (1 / row.similarity + 1 - 1 / row.containment)
+    return row.similarity
 
 
 class RowFormat:

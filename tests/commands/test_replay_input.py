@@ -23,7 +23,7 @@ from scrapy_neardup.lab.feed import (
 from scrapy_neardup.lab.labels import read_labelled
 from scrapy_neardup.lab.pages import PageReader
 from scrapy_neardup.lab.stored import read_single
-from scrapy_neardup.report.reading import read_rows
+from scrapy_neardup.report.gathering import read_rows
 
 
 def lines(rows: list[dict[str, Any]]) -> str:

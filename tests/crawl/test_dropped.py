@@ -91,7 +91,7 @@ async def test_each_day_has_a_file_and_old_files_are_removed(tmp_path: Path) -> 
     assert feed.put({"n": 2})
     now[0] = seconds("2026-02-01T12:01")
     assert feed.put({"n": 3})
-    assert await feed.close()
+    await feed.close()
     assert sorted(os.listdir(tmp_path)) == [
         "my-notes.jsonl", "news-2026-01-31.jsonl", "news-2026-02-01.jsonl",
     ]  # fmt: skip
@@ -192,7 +192,7 @@ async def test_no_type_of_item_and_no_value_loses_its_row(tmp_path: Path, make: 
     assert feed is not None
     for given, _ in VALUES:
         assert feed.put(dropped_row(ItemAdapter(make(value=given)), {"neardup_status": "duplicate"}))
-    assert await feed.close()
+    await feed.close()
     *rows, unspeakable = [row["value"] for row in read_lines(tmp_path / "feed.jsonl")]
     assert rows == [written for _, written in VALUES[:-1]]
     assert re.match(r"<\w+\.Unspeakable", unspeakable)

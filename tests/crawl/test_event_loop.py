@@ -82,7 +82,8 @@ async def test_responses_are_held_back_while_many_items_with_texts_of_their_own_
     middleware = NearDupDownloaderMiddleware.from_crawler(crawler)
     pipeline = NearDupPipeline.from_crawler(crawler)
     await pipeline.open_spider()
-    await pipeline._prepare()
+    pipeline._prepared = asyncio.create_task(pipeline._prepare())
+    await pipeline._prepared
     with closing(sqlite3.connect(tmp_path / "window.sqlite", isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         items = [pipeline.process_item({"text": article(number)}) for number in range(MOST_WAITING)]

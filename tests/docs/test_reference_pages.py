@@ -9,7 +9,7 @@ from typing import get_args
 
 from projects import FERRY, Project
 
-from scrapy_neardup.crawl.stats import STATS
+from scrapy_neardup.crawl.run_summary import STATS
 from scrapy_neardup.document import KINDS, LEVELS, STATUSES, Reason
 
 ROOT = Path(__file__).parents[2]

@@ -19,7 +19,7 @@ from scrapy.exporters import CsvItemExporter, JsonItemExporter, JsonLinesItemExp
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.feed import WrongLine
 from scrapy_neardup.report import build_report, gather
-from scrapy_neardup.report.reading import read_rows
+from scrapy_neardup.report.gathering import read_rows
 from scrapy_neardup.report.rows import LONGEST_TITLE, clean_line
 from scrapy_neardup.settings import NearDupSettings
 

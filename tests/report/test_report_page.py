@@ -19,7 +19,7 @@ from report_items import FERRY, item
 from scrapy_processes import neardup
 
 from scrapy_neardup.report import Built, build_report, gather
-from scrapy_neardup.report.overview import REMEDIES, overview_of
+from scrapy_neardup.report.news import REMEDIES, overview_of
 from scrapy_neardup.report.payload import inert_json, mark_texts
 from scrapy_neardup.report.review import NEAR_THRESHOLD, choose_pairs
 from scrapy_neardup.report.stories import Links, group_stories
@@ -201,8 +201,8 @@ def test_stories_that_a_crawl_united_are_one_story(tmp_path: Path) -> None:
 
 def test_a_page_that_came_again_is_no_further_item_of_its_story(tmp_path: Path) -> None:
     again = item(1, "duplicate", url=item()["url"], neardup_kind="revisit")
-    assert built([item(), again], tmp_path).stories == 0
-    assert built([item(), again, item(2, "duplicate")], tmp_path).stories == 1
+    assert built([item(), again], tmp_path).overview.stories == 0
+    assert built([item(), again, item(2, "duplicate")], tmp_path).overview.stories == 1
 
 
 def test_pairs_to_review_are_the_same_each_time_and_none_comes_twice(judged_day: JudgedSite) -> None:
@@ -255,8 +255,8 @@ def test_a_page_that_would_be_too_large_leaves_out_texts_and_then_small_stories_
     )
     page = build_report(gathered, most_bytes=500_000)
     assert len(page.html) <= 500_000
-    assert page.listed < page.items == 3001
-    assert page.stories == 1
+    assert page.listed < page.overview.items == 3001
+    assert page.overview.stories == 1
     assert "items are listed" in notes_of(page)
 
 

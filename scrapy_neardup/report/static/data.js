@@ -6,13 +6,7 @@ const WOULD_DROP = 1;
 const DROPPED = 2;
 const AGAIN = 4; // the page came again unchanged
 
-function bytesOf(base64) {
-  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
-  const binary = atob(base64);
-  const bytes = new Uint8Array(binary.length);
-  for (let place = 0; place < binary.length; place += 1) bytes[place] = binary.charCodeAt(place);
-  return bytes;
-}
+const bytesOf = (base64) => Uint8Array.fromBase64?.(base64) ?? Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 
 async function unpack(id) {
   const bytes = bytesOf(document.getElementById(id).textContent);
@@ -84,16 +78,7 @@ const kindOf = (item) => (data.kind[item] < 0 ? '' : meta.kinds[data.kind[item]]
 const nameOf = (item) => data.title[item] || data.url[item] || `item ${item + 1}`;
 const shareOf = (column, item) => (data[column][item] < 0 ? null : data[column][item] / 1000);
 
-function storyOf(item) {
-  let low = 0;
-  let high = stories.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (stories[middle].start <= item) low = middle;
-    else high = middle - 1;
-  }
-  return stories[low];
-}
+const storyOf = (item) => stories.findLast((story) => story.start <= item);
 
 // Why an item is in its story, in words.
 function whyOf(item) {
@@ -113,14 +98,8 @@ function whyRelated(item) {
   return reasons.get(data.url[item]) ?? 'the same event in other words';
 }
 
-// The score of an item and its match by the measure of the preset, null if the feed does not say. The share of the larger
-// text follows from resemblance and containment.
-function textScore(item) {
-  const similarity = shareOf('similarity', item);
-  const containment = shareOf('containment', item);
-  if (meta.measure === 'containment') return containment;
-  return meta.measure === 'larger' && similarity && containment ? 1 / (1 / similarity + 1 - 1 / containment) : similarity;
-}
+// The score of an item and its match by the measure of the preset, null if the feed does not say.
+const textScore = (item) => shareOf('score', item);
 
 // Whether the text of a related item is similar enough to join without its topic. Feeds of old versions do not say.
 const isSimilar = (item) => (textScore(item) ?? 0) >= meta.relatedThreshold;

@@ -27,14 +27,8 @@ const moment = (seconds) =>
 
 // A link that a browser may follow, or the text alone: never javascript: or the like.
 function linkTo(url, text) {
-  let scheme = '';
-  try {
-    scheme = new URL(url).protocol;
-  } catch {
-    scheme = '';
-  }
   const label = element('bdi', {}, text || url || 'no title');
-  if (scheme !== 'http:' && scheme !== 'https:') return label;
+  if (!URL.canParse(url) || !['http:', 'https:'].includes(new URL(url).protocol)) return label;
   return element('a', { href: url, rel: 'noopener noreferrer nofollow', target: '_blank' }, label);
 }
 

@@ -31,10 +31,7 @@ function isChosen(story, filters) {
   return (filters.source < 0 || hasMember(story, data.source, filters.source)) && (filters.language < 0 || hasMember(story, data.language, filters.language));
 }
 
-function hasMember(story, column, value) {
-  for (let item = story.start; item < story.end; item += 1) if (column[item] === value) return true;
-  return false;
-}
+const hasMember = (story, column, value) => itemsOf(story).some((item) => column[item] === value);
 
 function filterStories() {
   const filters = chosenFilters();
