@@ -137,11 +137,6 @@ def names_score(a: bytes, b: bytes) -> float:
     return topic_cosine(a, b) if len(shared_terms(a, b)) >= LEAST_COMMON_NAMES else 0.0
 
 
-def have_common(a: bytes, b: bytes) -> bool:
-    """Return whether two documents have any name in common."""
-    return bool(shared_terms(a, b))
-
-
 def shared_names(a: bytes, b: bytes, title: str, text: str) -> tuple[str, ...]:
     """Return the rarest names that two documents share, as words of the one with this title and text."""
     words = dict[int, str]()

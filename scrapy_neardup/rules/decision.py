@@ -11,24 +11,24 @@ from typing import NamedTuple
 
 from scrapy_neardup.document import WHOLE_TEXT, Fingerprint, Match, Neighbour
 from scrapy_neardup.evidence.figure_changes import have_changed_figures
+from scrapy_neardup.evidence.names import LEAST_COSINE, names_score
 from scrapy_neardup.evidence.titles import SAME_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import topic_cosine
 from scrapy_neardup.records.documents import IS_DROPPED, Record
-from scrapy_neardup.rules.meaning import UNITING, have_near_firsts, mean_meaning, meaning_of, signs_of_first
+from scrapy_neardup.rules.meaning import UNITING, have_near_firsts, mean_meaning, signs_of_first
 from scrapy_neardup.rules.policy import NEVER_DROPPED, Policy
 from scrapy_neardup.rules.scoring import (
     FIRST_COSINE,
     CandidateState,
     ScoredCandidate,
     are_two_languages,
-    is_same_source,
     is_same_url,
     related_topic_score,
     score_candidate,
 )
 
 # A document joins two stories if it scores this much more than it needs to, and if their members are that much alike.
-UNITING_EXTRA, UNITING_COSINE = 0.08, 0.3
+UNITING_EXTRA, UNITING_COSINE = 0.04, 0.25
 
 MOST_POSTINGS = 16
 """How many postings (documents listed under a key) are read for each key.
@@ -244,23 +244,23 @@ def _unites(new: Record, match: Record, other: Record, alive: Iterable[ScoredCan
     """Decide whether the story of the match and that of another candidate are one, because the document fits both.
 
     All members that the document was compared with count, so that a digest in one story does not unite it with others.
-    The first documents must be alike too, because somebody could write many members that fit both stories. In another
-    language the document stands for the members of its story, which share no terms. Names alone join no stories.
+    The first documents must be alike too, because somebody could write many members that fit both stories. If one story
+    is in another language, the names must be enough, and the document stands for its members, which share no terms with
+    the other story. Names alone join no stories: one page that lists the names of two events would.
     """
-    same_source, threshold = is_same_source(new, other), policy.topic_threshold + UNITING_EXTRA
-    topics = new.topic, other.topic, other.first_topic
-    if not related_topic_score(*topics, same_source, threshold, meaning=meaning_of(new, other)):
+    near, far = (match, other) if are_two_languages(new, other) else (other, match)
+    if not related_topic_score(new, near, policy.topic_threshold + UNITING_EXTRA):
         return False
-    own, others = (
-        [each.record for each in alive if each.record.story == story] for story in (match.story, other.story)
-    )
-    pairs = list(itertools.product(own, others))
+    members = [each.record for each in alive if each.record.story == near.story]
+    pairs = list(itertools.product(members, [each.record for each in alive if each.record.story == far.story]))
     in_words = topic_cosine(match.first_topic or match.topic, other.first_topic or other.topic) >= FIRST_COSINE
     are_firsts_alike = in_words or have_near_firsts(match, other)
     if are_firsts_alike and mean_meaning(pairs) >= UNITING:
         return True
-    if are_two_languages(new, match):
-        pairs = [(new, another) for another in others]
+    if are_two_languages(new, far):
+        if far is other and names_score(new.names, far.names) < LEAST_COSINE:
+            return False
+        pairs = [(new, each) for each in members]
     elif not are_firsts_alike:
         return False
     return sum(topic_cosine(one.topic, another.topic) for one, another in pairs) >= UNITING_COSINE * len(pairs)

@@ -20,7 +20,7 @@ from scrapy_neardup.evidence.topic import (
     topic_score,
 )
 from scrapy_neardup.records.documents import IS_DROPPED, Record
-from scrapy_neardup.rules.meaning import LEAST_OF_FIRST, Meaning, add_meaning, foreign_score, meaning_of
+from scrapy_neardup.rules.meaning import LEAST_OF_FIRST, add_meaning, foreign_score, meaning_of
 from scrapy_neardup.rules.policy import REVISIT_SHARE, Policy
 from scrapy_neardup.rules.trace import SILENT, Trace
 
@@ -136,9 +136,8 @@ def score_candidate(
     if have_part and not _supports(new, old, same_source, policy, trace):
         return None
     if may_be_related and not have_part:
-        topics, meaning = (new.topic, old.topic, old.first_topic), meaning_of(new, old)
-        topic = related_topic_score(*topics, same_source, policy.topic_threshold, trace, meaning)
-        topic = topic or _related_names_score(new, old, same_source, meaning, trace)
+        topic = related_topic_score(new, old, policy.topic_threshold, trace)
+        topic = topic or _related_names_score(new, old, same_source, trace)
         if not topic:
             return None
     # Two sources that report one event in other words do not fill in one template.
@@ -329,38 +328,34 @@ def _topic_score(a: bytes, b: bytes, trace: Trace) -> float:
     return topic_score(a, b)
 
 
-def related_topic_score(
-    a: bytes,
-    b: bytes,
-    first: bytes,
-    same_source: bool,
-    threshold: float,
-    trace: Trace = SILENT,
-    meaning: Meaning | None = None,
-) -> float:
-    """Return the score of two topics if a document with topic ``a`` joins the story of one with topic ``b``, else 0.
+def related_topic_score(new: Record, old: Record, threshold: float, trace: Trace = SILENT) -> float:
+    """Return the score of two topics if a document joins the story of another one by its topic, else 0.
 
-    ``first`` is the topic of the first document of the story, empty if that is ``b`` itself. The document must resemble
-    it a little, in words or in meaning, so that a story does not drift from one topic to the next.
+    Reports of one event name somebody or something alike; vectors tell it too. The document must resemble the first
+    document of the story a little, in words or in meaning, so that a story does not drift from one topic to the next.
     """
-    score = add_meaning(_topic_score(a, b, trace), meaning, trace)
+    same_source, meaning = is_same_source(new, old), meaning_of(new, old)
+    score = add_meaning(_topic_score(new.topic, old.topic, trace), meaning, trace)
     least = least_topic_score(threshold, same_source=same_source)
     if not trace.at_least("score of the topics", score, least, "" if same_source else "topic_threshold"):
         return 0.0
-    is_like = not first or trace.at_least(
-        "cosine with the first document of the story", topic_cosine(a, first), FIRST_COSINE
+    if meaning is None and new.names and old.names and not shared_terms(new.names, old.names):
+        trace.note("both have names, but none in common")
+        return 0.0
+    is_like = not old.first_topic or trace.at_least(
+        "cosine with the first document of the story", topic_cosine(new.topic, old.first_topic), FIRST_COSINE
     )
     if not is_like and meaning is not None:
         is_like = trace.at_least("cosine of the vectors with that document", meaning.with_first, LEAST_OF_FIRST)
     return score if is_like else 0.0
 
 
-def _related_names_score(new: Record, old: Record, same_source: bool, meaning: Meaning | None, trace: Trace) -> float:
+def _related_names_score(new: Record, old: Record, same_source: bool, trace: Trace) -> float:
     """Return the score of two documents in two languages if names, with vectors if there are any, join them, else 0."""
     if not are_two_languages(new, old):
         return 0.0
     extra = SAME_SOURCE_EXTRA if same_source else 0.0
-    if meaning is not None:
+    if (meaning := meaning_of(new, old)) is not None:
         return foreign_score(new, old, meaning, extra, trace)
     score, least = names_score(new.names, old.names), LEAST_COSINE + extra
     if trace is not SILENT:

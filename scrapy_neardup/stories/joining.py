@@ -10,7 +10,7 @@ from scrapy_neardup.contracts import Judged
 from scrapy_neardup.document import Document, Fingerprint, Join, Match, Member, Verdict
 from scrapy_neardup.evidence.figure_changes import Change, changed_figures, value_hashes
 from scrapy_neardup.evidence.figures import find_figures, unpack_figures
-from scrapy_neardup.evidence.names import have_common, shared_names
+from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.verdicts import verdict_of
@@ -48,7 +48,7 @@ class JoinMaker:
         join = Join(
             self._first(match.story, url, title, language),
             replace(self._member(document, verdict), topic=match.topic, terms=terms),
-            is_coverage=_is_coverage(fingerprint, match),
+            is_coverage=_is_coverage(match),
             earlier_of_page=match.earlier_of_page,
             counted_at=document.counted_second,
             figures_before=b"".join(change.before for change in changes),
@@ -79,17 +79,13 @@ class JoinMaker:
         )
 
 
-def _is_coverage(fingerprint: Fingerprint, match: Match) -> bool:
+def _is_coverage(match: Match) -> bool:
     """Decide whether a document counts as coverage of its story: another page, that is about the same event."""
     if match.is_seen and match.same_url:
         return False
-    if match.topic:
-        # Reports of one event name somebody or something alike. Texts in scripts without capitals have no names.
-        has_names = fingerprint.names and match.candidate_names
-        return not has_names or have_common(fingerprint.names, match.candidate_names)
     # Each step from one related text to the next loses likeness. So a text that is related only to a related text does
     # not count. Topics do not lose likeness: they are compared with any member.
-    return not match.related or match.original == match.story
+    return not match.related or match.topic > 0 or match.original == match.story
 
 
 def _shared(fingerprint: Fingerprint, match: Match, document: Document) -> tuple[str, ...]:

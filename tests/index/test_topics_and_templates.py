@@ -150,6 +150,30 @@ async def test_a_translation_unites_the_stories_of_both_languages(index: Index) 
     assert (match.story, match.neighbour.story, match.neighbour.unites) == (page.id, report.id, True)
 
 
+@pytest.mark.parametrize(("names", "unites"), [("PQABCDR", True), ("PQABCDx", False)])
+async def test_a_report_unites_its_story_with_one_in_another_language_if_names_are_enough(
+    index: Index, names: str, unites: bool
+) -> None:
+    page = Article("page", language="en", topic="ABCdefgh", names="PQRS")
+    report = Article("report", language="ru", topic="UVWXYz01", names="P", at=MINUTE)
+    assert await match_of(index, page, report) is None
+
+    match = await check(index, Article("more", language="ru", topic="UVWXYz02", names=names, at=2 * MINUTE))
+
+    assert match is not None
+    assert match.story == report.id
+    assert (match.neighbour is not None and match.neighbour.unites) is unites
+
+
+@pytest.mark.parametrize(("one", "other", "joins"), [("PQ", "QR", True), ("PQ", "RS", False), ("PQ", "", True)])
+async def test_reports_of_one_event_have_a_name_in_common_if_both_have_names(
+    index: Index, one: str, other: str, joins: bool
+) -> None:
+    first = Article("wire", topic="ABCDefgh", names=one)
+    match = await match_of(index, first, Article("report", topic="ABCDeuvw", names=other, at=MINUTE))
+    assert (match is not None) is joins
+
+
 async def test_a_copy_joins_by_the_topic_of_its_own(index: Index) -> None:
     first = Article("wire", topic="ABCdefgh")
     copy = Article("copy", like="wire", equal=100, topic="ABCdtuvw")
@@ -233,7 +257,7 @@ async def test_members_that_fit_both_do_not_unite_stories_whose_first_documents_
     index = await open_index(store_url, Policy(topic_threshold=0.2))
     first, second = Article("wire", topic="ABCDEFgh"), Article("other wire", topic="UVWXYZ01", at=MINUTE)
     ones = [Article(f"near the first {each}", topic=f"ABCDEUVW{each}", at=2 * MINUTE) for each in "mno"]
-    others = [Article(f"near the second {each}", topic=f"UVWXYABC{each}", at=3 * MINUTE) for each in "pqr"]
+    others = [Article(f"near the second {each}", topic=f"UVWXYZAB{each}", at=3 * MINUTE) for each in "pqr"]
     joined = [await check(index, each) for each in (first, second, *ones, *others)]
     assert [match and match.story for match in joined] == [None, None, *[first.id] * 3, *[second.id] * 3]
 

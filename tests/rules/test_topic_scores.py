@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import pytest
-from documents import topic
+from documents import Article, topic
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +20,8 @@ from scrapy_neardup.evidence.topic import (
     topic_cosine,
     topic_score,
 )
-from scrapy_neardup.rules.meaning import Meaning
+from scrapy_neardup.evidence.vectors import signs_of
+from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.rules.scoring import SAME_SOURCE_EXTRA, related_topic_score
 from scrapy_neardup.rules.trace import Trace
 
@@ -33,6 +35,11 @@ LONG = st.tuples(TOPICS, st.integers(40, 80)).map(
 )
 DISTINCT = st.one_of(TOPICS, CUT, LONG)
 DAMAGED = st.one_of(DISTINCT, st.binary(max_size=255), st.tuples(TOPICS, TOPICS).map(lambda two: b"".join(two)[:255]))
+
+
+def record(**fields: str) -> Record:
+    article = Article(**fields)  # type: ignore[arg-type]
+    return new_record(article.fingerprint, article.document)
 
 
 def slots(packed: bytes) -> list[int]:
@@ -74,44 +81,46 @@ def test_two_reports_are_more_alike_if_each_has_the_terms_of_the_title_of_the_ot
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same_source", "extra"),
+    ("one", "other", "source", "extra"),
     [
-        ("ABcdefgh", "ABcdeuvw", False, 0.0),
-        ("ABcdefgh", "ABcdeuvw", True, SAME_SOURCE_EXTRA),
-        ("abcdefgh", "abcdeuvw", True, SAME_SOURCE_EXTRA),
+        ("ABcdefgh", "ABcdeuvw", "two.example", 0.0),
+        ("ABcdefgh", "ABcdeuvw", "one.example", SAME_SOURCE_EXTRA),
+        ("abcdefgh", "abcdeuvw", "one.example", SAME_SOURCE_EXTRA),
     ],
 )
-def test_two_reports_of_one_source_need_more(one: str, other: str, same_source: bool, extra: float) -> None:
+def test_two_reports_of_one_source_need_more(one: str, other: str, source: str, extra: float) -> None:
     score = topic_score(topic(one), topic(other))
-
-    def related(threshold: float) -> float:
-        return related_topic_score(topic(one), topic(other), b"", same_source, threshold)
-
-    assert related(score - extra - 1e-9) == score
-    assert related(score - extra + 1e-9) == 0.0
+    records = record(topic=one, source="one.example"), record(topic=other, source=source)
+    assert related_topic_score(*records, score - extra - 1e-9) == score
+    assert related_topic_score(*records, score - extra + 1e-9) == 0.0
 
 
-@given(topics=st.tuples(DAMAGED, DAMAGED), same_source=st.booleans())
-def test_damaged_topics_have_scores_too(topics: tuple[bytes, bytes], same_source: bool) -> None:
+@given(topics=st.tuples(DAMAGED, DAMAGED), names=st.tuples(DAMAGED, DAMAGED))
+def test_damaged_topics_have_scores_too(topics: tuple[bytes, bytes], names: tuple[bytes, bytes]) -> None:
     one, other = topics
     assert 0.0 <= topic_score(one, other) <= 1.0 + 1e-12
     assert 0.0 <= topic_cosine(one, other) <= 1.0 + 1e-12
-    assert 0.0 <= related_topic_score(one, other, one, same_source, 0.16) <= 1.0 + 1e-12
+    new, old = (replace(record(), topic=topic, names=name) for topic, name in zip(topics, names, strict=True))
+    old.first_topic = one
+    assert 0.0 <= related_topic_score(new, old, 0.16) <= 1.0 + 1e-12
 
 
 def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
-    one, trace = topic("ABcdefgh"), Trace()
-    other = topic("ABcdeuvw")
-    plain = related_topic_score(one, other, b"", False, 0.0)
-    score = related_topic_score(one, other, b"", False, 0.0, trace, Meaning(0.6, 0.6))
-    assert score == pytest.approx(plain + 0.125)
-    assert f"score of the terms {plain:.3f}, and +0.125 for vectors with a cosine of 0.60" in trace.lines
+    one, other, trace = record(topic="ABcdefgh"), record(topic="ABcdeuvw"), Trace()
+    plain = related_topic_score(one, other, 0.0)
+    one.vector = other.vector = bytes([100] * 4)
+    score = related_topic_score(one, other, 0.0, trace=trace)
+    assert score == pytest.approx(plain + 0.325)
+    assert f"score of the terms {plain:.3f}, and +0.325 for vectors with a cosine of 1.00" in trace.lines
 
 
 def test_a_document_must_resemble_the_first_one_in_words_or_in_meaning() -> None:
-    one, far = topic("ABcdefgh"), topic("IJklmnop")
-    assert related_topic_score(one, one, far, False, 0.28, meaning=Meaning(0.6, 0.2)) == 0.0
-    assert related_topic_score(one, one, far, False, 0.28, meaning=Meaning(0.6, 0.6)) > 0.28
+    one, other = record(topic="ABcdefgh"), record(topic="ABcdefgh")
+    one.vector = other.vector = bytes([100, 156] * 4)
+    other.first_topic, other.first_signs = topic("IJklmnop"), signs_of(bytes([156, 100] * 4))
+    assert related_topic_score(one, other, 0.28) == 0.0
+    other.first_signs = signs_of(one.vector)
+    assert related_topic_score(one, other, 0.28) > 0.28
 
 
 @pytest.mark.parametrize(
