@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import glob
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,8 @@ from scrapy_neardup.lab.stored import copies_elsewhere
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 from scrapy_neardup.stories.outbox_files import OutboxFiles
 from scrapy_neardup.wording import counted, printable, without_password
+
+_MOST_FILES = 10  # of one feed that are named, the newest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,11 +110,20 @@ def _remove_events(settings: NearDupSettings, selection: Selection, *, dry_run: 
 def _name_other_places(settings: NearDupSettings, values: dict[str, Any], chosen: str) -> None:
     """Name, on standard error, the feeds that may hold documents and that this command does not change."""
     print_error(f"Not changed, and may hold documents of {chosen} too (docs/howto/purge.md shows how to clean them):")
-    places = [(str(uri), "FEEDS") for uri in Settings(values).getdict("FEEDS")]
+    places = [(file, "FEEDS") for uri in Settings(values).getdict("FEEDS") for file in _files_of(str(uri))]
     for name, uri in settings.feeds().items():
-        places.append((in_data_dir(settings, uri) if uri == DEFAULT_DROPPED_FEED else uri, name))
+        uri = in_data_dir(settings, uri) if uri == DEFAULT_DROPPED_FEED else uri
+        places += [(file, name) for file in _files_of(uri)]
     if settings.events_stream:
-        places.append((settings.events_stream, "NEARDUP_EVENTS_STREAM"))
+        places.append((without_password(settings.events_stream), "NEARDUP_EVENTS_STREAM"))
     for place, name in places:
-        print_error(f"  {without_password(place)} ({name})")
+        print_error(f"  {place} ({name})")
     print_error("  feeds that were given to a crawl with -o or -O")
+
+
+def _files_of(uri: str) -> list[str]:
+    """Return the newest files of a feed, or its uri if it is no local one."""
+    if "://" in uri.removeprefix("file://") or uri.startswith("stdout:"):
+        return [without_password(uri)]
+    pattern = re.sub(r"%\(\w+\)[-+ #0]*\d*[a-z]", "*", glob.escape(uri.removeprefix("file://")))
+    return sorted(glob.glob(pattern))[-_MOST_FILES:]
