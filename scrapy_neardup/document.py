@@ -163,7 +163,7 @@ class Match:
     kept_share: float  # like ``share``, but of the nearest document that ``drop`` keeps instead of the match
     score: float  # compared with the thresholds of the policy
     same_text: bool
-    same_url: bool  # or the same article number under another url
+    same_page: bool  # or the same article number under another url
     related: bool  # similar enough to join the story, too different to be a copy
     figures: bytes  # packed, of the candidate
     topic: float = 0.0  # score of the topics if only they make it related, else 0; see ``evidence.topic``

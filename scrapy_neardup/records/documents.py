@@ -105,6 +105,15 @@ class Record:
         """Whether its crawl drops the document as a copy, and has not delivered it yet."""
         return self.run >= IS_DROPPED
 
+    def has_match(self, key: bytes) -> bool:
+        """Whether the document was like another one. ``key`` is the key of this document."""
+        return self.candidate != key
+
+    @property
+    def is_mostly_boilerplate(self) -> bool:
+        """Whether most of the text is boilerplate of other sources too. Known of a new document only."""
+        return not self.own_parts
+
     def of_original(self, key: bytes) -> tuple[bytes, bytes]:
         """Return url and title of this document's original, which may be the document itself.
 

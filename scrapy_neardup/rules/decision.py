@@ -66,12 +66,12 @@ class Decision(NamedTuple):
 
 
 def decide(
-    new: Record, candidates: Iterable[tuple[bytes, Record, CandidateState]], policy: Policy, least_dropped: float
+    new: Record, candidates: Iterable[tuple[bytes, Record, CandidateState]], policy: Policy, least_dropped_share: float
 ) -> Decision:
     """Choose the match of a document among candidates, given as key, record and state.
 
     A candidate whose state is ``lost`` is chosen only if there is no other. The new document then rejoins its story.
-    A copy would be dropped if a kept document holds ``least_dropped`` of its text or more.
+    A copy would be dropped if a kept document holds ``least_dropped_share`` of its text or more.
     """
     scored = [found for key, old, state in candidates if (found := score_candidate(key, new, old, policy, state))]
     whole, is_update = len(scored), False
@@ -98,7 +98,7 @@ def decide(
     same_page = None if match.same_page else best(candidate for candidate in scored if candidate.same_page)
     neighbour = neighbour_of(new, match, other, alive, policy) if other else None
     answer = to_match(match, neighbour, same_page.key if same_page else b"")
-    record = link_record(new, match, policy, least_dropped, is_update=is_update)
+    record = link_record(new, match, policy, least_dropped_share, is_update=is_update)
     if page is not None:
         answer = replace(answer, is_page_changed=page.is_page_changed, figures=page.record.figures)
         record = replace(record, candidate=page.key)  # if the document is checked again, it must be an update again
@@ -126,9 +126,10 @@ def _earlier_version(new: Record, match: ScoredCandidate, scored: Iterable[Score
 
 def decide_again(key: bytes, known: Record, old: Record, policy: Policy, state: CandidateState) -> Match | None:
     """Return the match of a document that was checked before; ``old`` is the record that its own record links to."""
-    if known.candidate == key:
+    if not known.has_match(key):
         return None
-    known = replace(known, tells_title=known.story != key)  # if its match was a wall, it has its own story still
+    # A document whose match was a wall has kept its own story. ``tells_title`` is not stored, so the story tells it.
+    known = replace(known, tells_title=known.story != key)
     return decide(known, [(known.candidate, old, state)], policy, NEVER_DROPPED).match
 
 
@@ -143,31 +144,31 @@ def most_similar(records: Iterable[tuple[bytes, Record]], new: Record, policy: P
 
 
 def link_record(
-    record: Record, best: ScoredCandidate, policy: Policy, least_dropped: float, *, is_update: bool = False
+    record: Record, match: ScoredCandidate, policy: Policy, least_dropped_share: float, *, is_update: bool = False
 ) -> Record:
     """Return the record of a document with its match. The record of a copy names the original, not another copy.
 
-    A copy would be dropped if a kept document holds ``least_dropped`` of its text or more, and if it is no update.
+    A copy would be dropped if it is no update, and if a kept document holds ``least_dropped_share`` of its text.
     """
-    old = best.record
+    old = match.record
     # Topics of two languages share no terms, so the first document of another language begins a line of its own.
-    is_first = best.related and are_two_languages(record, old)
+    is_first = match.related and are_two_languages(record, old)
     first_topic = b"" if is_first else old.first_topic or old.topic
     record = replace(record, first_topic=first_topic, first_signs=signs_of_first(old))
-    if best.related or best.state == "lost":
-        return replace(record, story=old.story, candidate=best.key)
-    original_url, original_title = old.of_original(best.key)
-    run, candidate = record.run, best.key
-    is_dropped = not is_update and best.kept_share >= least_dropped
+    if match.related or match.state == "lost":
+        return replace(record, story=old.story, candidate=match.key)
+    original_url, original_title = old.of_original(match.key)
+    run, candidate = record.run, match.key
+    is_dropped = not is_update and match.kept_share >= least_dropped_share
     if is_dropped and policy.drops and run and old.run:
         run |= IS_DROPPED
         # A page that is crawled again and again links to the one that is kept: chains do not grow.
-        if best.same_page and best.same_text and old.is_dropped:
+        if match.same_page and match.same_text and old.is_dropped:
             candidate = old.candidate
     return replace(
         record,
-        # At least ``least_dropped``: a document that is dropped now is dropped again when its page is crawled again.
-        kept_share_parts=max(int(WHOLE_TEXT * best.kept_share), math.ceil(WHOLE_TEXT * least_dropped))
+        # At least that share: a document that is dropped now is dropped again when its page is crawled again.
+        kept_share_parts=max(int(WHOLE_TEXT * match.kept_share), math.ceil(WHOLE_TEXT * least_dropped_share))
         if is_dropped
         else WHOLE_TEXT,
         run=run,
@@ -180,44 +181,44 @@ def link_record(
     )
 
 
-def to_match(best: ScoredCandidate, neighbour: Neighbour | None = None, before: bytes = b"") -> Match:
+def to_match(match: ScoredCandidate, neighbour: Neighbour | None = None, earlier_key: bytes = b"") -> Match:
     """Return the match as the callers of an index get it.
 
-    ``before`` is the key of an earlier document of the same page, if the match is of another page.
+    ``earlier_key`` is the key of an earlier document of the same page, if the match is of another page.
     """
-    record = best.record
-    url, title = record.of_original(best.key)
-    if best.state == "lost" and best.same_page:
-        before = before or best.key
+    record = match.record
+    url, title = record.of_original(match.key)
+    if match.state == "lost" and match.same_page:
+        earlier_key = earlier_key or match.key
     return Match(
         original=record.original.hex(),
         url=url.decode("utf-8", "replace"),
         title=title.decode("utf-8", "replace"),
         story=record.story.hex(),
-        candidate=best.key.hex(),
+        candidate=match.key.hex(),
         candidate_url=record.url.decode("utf-8", "replace"),
         candidate_title=record.title.decode("utf-8", "replace"),
-        similarity=best.likeness.similarity,
-        containment=best.likeness.containment,
-        share=best.share,
-        covered=best.covered,
-        kept_share=best.kept_share,
-        score=best.likeness.score,
-        same_text=best.same_text,
-        same_url=best.same_page,
-        related=best.related,
+        similarity=match.likeness.similarity,
+        containment=match.likeness.containment,
+        share=match.share,
+        covered=match.covered,
+        kept_share=match.kept_share,
+        score=match.likeness.score,
+        same_text=match.same_text,
+        same_page=match.same_page,
+        related=match.related,
         figures=record.figures,
-        topic=best.topic,
+        topic=match.topic,
         candidate_topic=record.topic,
         candidate_names=record.names,
         neighbour=neighbour,
         language=_language_of(record),
-        is_seen=best.state != "lost",
-        earlier_of_page=before.hex(),
+        is_seen=match.state != "lost",
+        earlier_of_page=earlier_key.hex(),
         run=record.run & ~IS_DROPPED,
-        is_page_changed=best.is_page_changed,
-        is_translation=best.is_translation,
-        is_wall=best.is_wall,
+        is_page_changed=match.is_page_changed,
+        is_translation=match.is_translation,
+        is_wall=match.is_wall,
     )
 
 

@@ -84,9 +84,9 @@ class ScoredCandidate:
         have changed since the oldest.
         """
         is_page_unchanged = self.same_text and self.same_page
-        place = bytes(0xFF - byte for byte in self.key) if is_page_unchanged else self.key
+        age_key = bytes(0xFF - byte for byte in self.key) if is_page_unchanged else self.key
         is_other = not self.same_page, not self.is_wall
-        return (not self.same_text, *is_other, self.related, self.topic > 0, -self.ranking_score, place)
+        return (not self.same_text, *is_other, self.related, self.topic > 0, -self.ranking_score, age_key)
 
     @property
     def kept_share(self) -> float:
@@ -122,7 +122,7 @@ def score_candidate(
             f"NEARDUP_SCOPE = {policy.scope} allows no match of {'one source' if same_source else 'two sources'}"
         )
         return None
-    if not new.own_parts and not same_source and not same_text and not _tell_one_story(new, old, trace):
+    if new.is_mostly_boilerplate and not same_source and not same_text and not _tell_one_story(new, old, trace):
         return None
     if same_page and same_text and new.signature != old.signature and old.kept_share_parts < WHOLE_TEXT:
         return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
@@ -130,8 +130,8 @@ def score_candidate(
     if is_guarded and have_other_figures(new.figures, old.figures):
         trace.note("one source has them, and most of their figures differ")
         return None
-    copy, topic = same_page or _is_copy_by_text(new, old, found, overlap, same_source, policy, trace), 0.0
-    may_be_related, least = not copy and not is_translation, policy.related_threshold
+    copy = same_page or _is_copy_by_text(new, old, found, overlap, same_source, policy, trace)
+    may_be_related, least, topic = not copy and not is_translation, policy.related_threshold, 0.0
     have_part = may_be_related and trace.at_least(policy.measure, found.score, least, "related_threshold")
     if have_part and not _supports(new, old, same_source, policy, trace):
         return None
@@ -145,7 +145,7 @@ def score_candidate(
     if may_be_template and (template := template_evidence(new.specifics, old.specifics)):
         trace.note(f"reports of one template: {_TEMPLATES[template]}")
         return None
-    covered = new.own_parts / WHOLE_TEXT if new.own_parts and not same_text else 1.0
+    covered = 1.0 if new.is_mostly_boilerplate or same_text else new.own_parts / WHOLE_TEXT
     share = found.similarity
     if not same_text and policy.measure not in ("hamming", "cosine"):  # an estimate from sets
         share = share_of(share, new.size, old.size)
@@ -251,7 +251,7 @@ def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool, tra
     if is_same_url(new, old):
         trace.note(f"the same url, with {'the same' if new.text_hash == old.text_hash else 'another'} text")
         return True
-    if new.article_hash != old.article_hash or not any(new.article_hash):
+    if not _have_same_number(new, old):
         return False
     have_titles = bool(new.titles and old.titles)
     if (are_alike and bool(new.signature)) or (have_titles and overlap >= LIKE_TITLES):
@@ -266,10 +266,13 @@ def _is_variant_of_run(old: Record, new: Record) -> bool:
     return bool(old.is_variant and not new.is_variant and is_one_run)
 
 
+def _have_same_number(new: Record, old: Record) -> bool:
+    return new.article_hash == old.article_hash and any(new.article_hash)
+
+
 def _is_translation(new: Record, old: Record, trace: Trace) -> bool:
     """Decide whether two documents whose texts are not alike are one article in two languages, by its number."""
-    is_one_number = new.article_hash == old.article_hash and any(new.article_hash)
-    if is_one_number and are_two_languages(new, old) and not is_same_url(new, old):
+    if are_two_languages(new, old) and _have_same_number(new, old) and not is_same_url(new, old):
         trace.note("the same article number in both urls, and two languages")
         return True
     return False

@@ -62,7 +62,7 @@ def _unmatched(document: Document, story: str, fingerprint: Fingerprint) -> Verd
 
 
 def _kind(match: Match, trace: Trace) -> Kind:
-    if match.same_url and (match.same_text or match.share >= REVISIT_SHARE):
+    if match.same_page and (match.same_text or match.share >= REVISIT_SHARE):
         return "revisit"
     if match.same_text:
         return "exact"

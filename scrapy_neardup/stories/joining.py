@@ -35,7 +35,7 @@ class JoinMaker:
         verdict = verdict_of(document, fingerprint, match, [change.line for change in changes], policy)
         # A notice or a caption: copies of it are not coverage of a story.
         is_no_article = not fingerprint.signature or (match is not None and match.is_wall)
-        if match is None or is_no_article or (match.is_seen and match.same_url and verdict.status != "update"):
+        if match is None or is_no_article or (match.is_seen and match.same_page and verdict.status != "update"):
             return Judged(verdict)
         terms = _shared(fingerprint, match, document) if match.topic else ()
         # Only the first document of a story has its url and title in the match.
@@ -81,7 +81,7 @@ class JoinMaker:
 
 def _is_coverage(match: Match) -> bool:
     """Decide whether a document counts as coverage of its story: another page, that is about the same event."""
-    if match.is_seen and match.same_url:
+    if match.is_seen and match.same_page:
         return False
     # Each step from one related text to the next loses likeness. So a text that is related only to a related text does
     # not count. Topics do not lose likeness: they are compared with any member.

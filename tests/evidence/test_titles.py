@@ -144,7 +144,7 @@ async def test_an_article_number_names_a_page(index: Index, changes: dict[str, o
 
     match = await check(index, first.copy(**{"text": "rewritten", "url": "https://paper.example/new-7", **changes}))
 
-    assert (match is not None and match.same_url) is is_same_page
+    assert (match is not None and match.same_page) is is_same_page
 
 
 # From the words of a page to its verdict

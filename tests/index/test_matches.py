@@ -66,7 +66,7 @@ async def test_scope_never_hides_the_page_itself(open_index: OpenIndex, store_ur
     match = await check(index, Article(url=WIRE, source="wire.example"))
 
     assert match is not None
-    assert match.same_url
+    assert match.same_page
 
 
 PAGE = "https://page.example/p"
