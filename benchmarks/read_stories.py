@@ -152,13 +152,17 @@ def report_stories(stories: Sequence[Sequence[RecordedPage]]) -> None:
     print("\n".join(mixed))
 
 
-def report_large_events(stories: Sequence[Sequence[RecordedPage]]) -> None:
-    """Print how many sources of each event that a reader found are in one story."""
+def report_large_events(stories: Sequence[tuple[Sequence[RecordedPage], bool]]) -> None:
+    """Print how many sources of each event that a reader found are in one story, and whether it was raised.
+
+    ``stories`` are members, and whether an event was raised of the story.
+    """
     rows = (json.loads(line) for line in (LABELS / "large-events.jsonl").read_text(encoding="utf-8").splitlines())
     event_of = {row["id"]: row["event"] for row in rows}
     sources: dict[str, set[str]] = defaultdict(set)
     together: dict[str, list[set[str]]] = defaultdict(list)
-    for members in stories:
+    alarms = set[str]()
+    for members, is_raised in stories:
         found: dict[str, set[str]] = defaultdict(set)
         for page in members:
             if event := event_of.get(str(page.recorded.id)):
@@ -166,10 +170,13 @@ def report_large_events(stories: Sequence[Sequence[RecordedPage]]) -> None:
         for event, these in found.items():
             sources[event] |= these
             together[event].append(these)
-    table = [(event, len(these), max(map(len, together[event]))) for event, these in sources.items()]
-    halves = sum(2 * most >= count for _, count, most in table)
+            alarms.update({event} if is_raised else ())
+    table = [(event, len(these), max(map(len, together[event])), event in alarms) for event, these in sources.items()]
+    halves = sum(2 * most >= count for _, count, most, _ in table)
     title = f"Large events found by reading: {halves} of {len(table)} have half of their sources in one story"
-    print_table(title, ("event", "sources", "in one story"), sorted(table, key=lambda row: (-row[1], row[0])))
+    head = "event", "sources", "in one story", "raised"
+    print_table(f"{title}; {len(alarms)} were raised", head, sorted(table, key=lambda row: (-row[1], row[0])))
+    print(f"\nStories that were raised: {sum(is_raised for _, is_raised in stories)}")
 
 
 def _judgement(events: Sequence[str | None]) -> tuple[str, list[tuple[str, int]]]:

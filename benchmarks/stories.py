@@ -22,7 +22,7 @@ import asyncio
 import os
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -46,6 +46,7 @@ from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.protocols import COPIES, Score, mean, online
 from scrapy_neardup.lab.replay import replay
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories import StoryEvent
 
 SETS = ("rewritten", "same", "gold", "stream")
 SETTINGS = NearDupSettings(store="memory://")
@@ -169,13 +170,15 @@ class Answer(NamedTuple):
     match: Match | None
 
 
-async def _judge(pages: Iterable[RecordedPage], threshold: float | None) -> list[Answer]:
+async def _judge(
+    pages: Iterable[RecordedPage], threshold: float | None, on_event: Callable[[StoryEvent], None] = lambda event: None
+) -> list[Answer]:
     """Return one answer a page. Stories are those that are known at the end."""
     options = {} if threshold is None else {"topic_threshold": threshold}
     detector = Listener(replace(SETTINGS, preset_options=options))
     await detector.open()
     try:
-        judged = [each async for each in replay(pages, detector)]
+        judged = [each async for each in replay(pages, detector, on_event)]
         final = await detector.final_stories()
     finally:
         await detector.close()
@@ -309,7 +312,8 @@ def _online(order: Order, clusters: Sequence[str]) -> Score:
 
 def _stream(pages: Sequence[RecordedPage], unread: Path | None) -> None:
     came = sorted(pages, key=lambda page: page.recorded.time or 0.0)
-    answers = asyncio.run(_judge(came, None))
+    events: list[StoryEvent] = []
+    answers = asyncio.run(_judge(came, None, events.append))
     page_of = {answer.document: page for page, answer in zip(came, answers, strict=True)}
     links: list[Link] = []
     stories: dict[str, list[RecordedPage]] = {}
@@ -322,7 +326,9 @@ def _stream(pages: Sequence[RecordedPage], unread: Path | None) -> None:
     report_links(links)
     large = [members for members in stories.values() if _sources(members) >= 4]
     report_stories(large)
-    report_large_events(list(stories.values()))
+    raised = {event.story.id for event in events}  # the id of a story is that of its first document
+    first = {answer.story for answer in answers if answer.document in raised}
+    report_large_events([(members, name in first) for name, members in stories.items()])
     if unread:
         write_unread(unread, links, large)
 

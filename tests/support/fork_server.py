@@ -122,11 +122,12 @@ def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
 
 def serve(path: str) -> bool:
-    """Fork for each connection. Return True in the process of a command, and False when this process shall end."""
+    """Print "ready", and fork for each connection. Return True in the process of a command, False at the end."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the watchers
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen(100)
+        print("ready", flush=True)
         while 0 not in select([0, listener], [], [])[0]:
             connection, _ = listener.accept()
             if os.fork():
@@ -165,6 +166,5 @@ def start(connection: socket.socket) -> bool:
 
 if __name__ == "__main__":
     import_everything()
-    print("ready", flush=True)
     if serve(sys.argv[1]):
         status = run()
