@@ -29,14 +29,22 @@ _MOST_FILES = 10  # of one feed that are named, the newest
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--source", metavar="DOMAIN", default="", help="only documents of this publisher")
-    which.add_argument("--url", metavar="URL", default="", help="only documents of this page")
+    of_source, of_page = "only documents of this publisher, and their copies", "only this page, and its copies"
+    which.add_argument("--source", metavar="DOMAIN", type=_given, help=of_source)
+    which.add_argument("--url", metavar="URL", type=_given, help=of_page)
     parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _given(text: str) -> str:
+    """Return the text. An empty one, such as an unset variable of a shell, must not mean the whole namespace."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty; leave it out to remove the whole namespace")
+    return text
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     try:
-        selection = select(options.source, options.url)
+        selection = select(options.source or "", options.url or "")
     except ValueError as error:
         raise InputError(str(error)) from error
     located = locate_files(NearDupSettings.from_mapping(settings), settings)

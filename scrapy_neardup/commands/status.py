@@ -75,7 +75,7 @@ def _print(status: Any) -> None:
     }
     print(printable(status["store"]))
     print_table("", ("", ""), [(name, value) for name, value in rows.items() if value])
-    if counts := status["documents_per_hour"]:
+    if counts := {hour: count for hour, count in status["documents_per_hour"].items() if count}:
         most = max(counts.values())
         hours = [(hour, f"{count:,}", "#" * round(_BAR * count / most)) for hour, count in counts.items()]
         print_table("", ("hour (UTC)", "documents", ""), hours)

@@ -285,7 +285,7 @@ class RunSummary:
 
     def _next_commands(self, files: Sequence[str]) -> Iterator[str]:
         if files:
-            yield f"Next: scrapy neardup report {shlex.join(files)}"
+            yield f"Next: scrapy neardup report {shlex.quote(files[0])}"  # other feeds have the same items
         else:
             yield "Next: crawl with -O items.jsonl, then scrapy neardup report items.jsonl"
         if any(report["level"] != "ended" for report in self._events.values()) and self._settings.store != "memory://":

@@ -73,26 +73,33 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
         if name.endswith("}:grants"):
             calls += _forget_grants(name, await client.fields(name), gone)
         elif "}:story:" in name:
-            calls += _forget_members(name, await client.fields(name), selection, selected)
+            calls += _forget_members(name, await client.fields(name), selection, gone)
         elif "}:learned:" in name and selection.source:
             calls += await _forget_learned(client, name, sources)
     return len(removed), calls
 
 
 def _forget_members(
-    story: str, fields: Mapping[bytes, bytes], selection: Selection, selected: Collection[bytes]
+    story: str, fields: Mapping[bytes, bytes], selection: Selection, gone: Collection[bytes]
 ) -> list[Call | Commit]:
-    """Return the calls that forget members of a story, and neighbours: these are other stories."""
+    """Return the calls that forget members of a story, and neighbours: these are other stories.
+
+    If its first document and all known members go, so does the story.
+    """
     members = {key: packed for key, packed in fields.items() if len(key) == KEY_BYTES}
-    going = [key for key, packed in members.items() if key in selected or selection.takes_member(key, packed)]
+    going = [key for key, packed in members.items() if key in gone or selection.takes_member(key, packed)]
+    prefix, _, name = story.rpartition(":story:")
+    first = bytes.fromhex(name)
+    if first in gone and len(going) == len(members):
+        return [Call("UNLINK", story), *(Call("ZREM", f"{prefix}:{kind}", (first,)) for kind in ("stories", "events"))]
     calls: list[Call | Commit] = [Call("HDEL", story, going)] if going else []
 
     def remains(neighbour: Neighbour) -> bool:
-        return bytes.fromhex(neighbour.story) not in selected and not selection.takes_name(neighbour.url)
+        return bytes.fromhex(neighbour.story) not in gone and not selection.takes_name(neighbour.url)
 
     packed = fields.get(b"counts")
     try:
-        counters = read_counters(bytes.fromhex(story.rpartition(":")[2]), packed)
+        counters = read_counters(first, packed)
     except StoreError:
         return [Call("UNLINK", story)]
     neighbours = unpack_neighbours(counters.neighbours)

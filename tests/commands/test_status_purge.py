@@ -66,6 +66,13 @@ async def test_a_purged_source_is_named_by_nothing(detector: NearDupDetector, so
     assert await _status(detector, TWO) == "duplicate"
 
 
+@pytest.mark.every_store
+async def test_a_story_goes_with_its_original_and_their_copies(detector: NearDupDetector) -> None:
+    stories = await detector.index.summary()
+    await detector.purge(source="wire.example")
+    assert ((await detector.index.summary()).stories, stories.stories) == (0, 1)
+
+
 async def test_a_purged_copy_leaves_its_original(detector: NearDupDetector) -> None:
     story = (await detector.check(detector.document(ONE))).story
     assert story is not None
@@ -187,6 +194,22 @@ def test_purge_removes_what_it_is_told(project: Path, arguments: list[str], answ
 
     assert (done.returncode, done.stdout.strip()) == (0, f"Removed {counted(3 - left, 'document')}.")
     assert documents_in(project) == left
+
+
+@pytest.mark.parametrize("option", ["--source", "--url"])
+def test_an_empty_selection_is_not_the_whole_namespace(project: Path, option: str) -> None:
+    """A variable of a shell may be unset."""
+    done = neardup(project, "purge", option, "", "--yes")
+    assert (done.returncode, documents_in(project)) == (2, 3)
+    assert "it is empty" in done.stderr
+
+
+def test_status_of_a_window_that_was_emptied(project: Path) -> None:
+    neardup(project, "purge", "--source", "wire.example", "--yes")
+    neardup(project, "purge", "--source", "other.example", "--yes")
+    done = neardup(project, "status")
+    assert (done.returncode, "hour (UTC)" in done.stdout) == (0, False)
+    assert done.stderr.endswith("is empty.\n")
 
 
 def test_purge_names_the_files_that_may_hold_documents_too(project: Path) -> None:

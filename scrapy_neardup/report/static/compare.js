@@ -107,7 +107,8 @@ class Comparison {
     this.facts = element('p', { class: 'facts' });
     this.sides = element('div', { class: 'sides' });
     this.head = element('div', { class: 'head' }, this.heading, ...this.choices(), ...steps, ...tools);
-    this.node = element('section', { class: 'compare', 'aria-label': 'Side by side' }, this.head, this.facts, this.sides);
+    const loses = data.flags[item] & (WOULD_DROP | DROPPED);
+    this.node = element('section', { class: loses ? 'compare loses' : 'compare', 'aria-label': 'Side by side' }, this.head, this.facts, this.sides);
     this.ready = this.draw();
   }
 
