@@ -34,7 +34,7 @@ SAME_SOURCE_SCORE = 0.7  # least score of two copies by one source
 OWN_FACTS = 0.15
 SAME_LEAD = 0.4  # cosine of the topics of two texts with one beginning
 TOLD_TITLES = 0.5  # mean share of two titles that the other text tells, if both are about the same
-HELD = 0.85  # under unlike titles of two sources, two texts that share less of the smaller one may quote each other
+HELD = 0.8  # under unlike titles of two sources, two texts that share less of the smaller one may quote each other
 STRONG_EVIDENCE = 0.9  # if the titles have nothing in common, a copy must hold at least this share of the larger text
 CandidateState = Literal["seen", "late", "lost"]
 """``seen``: the candidate is delivered or its run lives. ``late``: its run has been silent for a while. ``lost``: its
