@@ -122,9 +122,9 @@ class NearDupDetector:
             raise
         await self._begin()
         await self._exchange_frequencies(all_of_them=True)
-        await self._share_learned()
+        await self._exchange_learned()
         if self.embedding is not None:
-            await self._share_learned(self._knowledge.keys_of_means())
+            await self._exchange_learned(self._knowledge.keys_of_means())
 
     async def _begin(self) -> None:
         async with self._opening:  # several checks may open the store together
@@ -144,7 +144,7 @@ class NearDupDetector:
             await self.confirm_events()
             await self._exchange_frequencies(all_of_them=True)
             self._knowledge.end_means()
-            await self._share_learned()
+            await self._exchange_learned()
         try:
             if self.delivery is not None and self._is_open:
                 await self.delivery.end()
@@ -330,7 +330,7 @@ class NearDupDetector:
         if self._knowledge.frequencies_are_due:
             await self._exchange_frequencies()
         if self._knowledge.boilerplate_is_due:
-            await self._share_learned()
+            await self._exchange_learned()
         if not self.breaker.is_open:
             seconds = [document.counted_second for document in documents]
             await self._unless_store_fails(self.stories.advance(*seconds))
@@ -338,14 +338,14 @@ class NearDupDetector:
     async def _learn_of_new_sources(self, documents: Sequence[Document]) -> None:
         """Load the stored boilerplate of sources that this process meets for the first time."""
         if new_sources := self._knowledge.new_sources(documents):
-            await self._share_learned(new_sources)
+            await self._exchange_learned(new_sources)
 
     async def _exchange_frequencies(self, *, all_of_them: bool = False) -> None:
         if not self.breaker.is_open:
             exchanged = self._knowledge.exchange_frequencies(all_of_them=all_of_them)
             await self._unless_store_fails(exchanged, "Document frequencies")
 
-    async def _share_learned(self, new_sources: Sequence[bytes] = ()) -> None:
+    async def _exchange_learned(self, new_sources: Sequence[bytes] = ()) -> None:
         if not self._is_open or self.breaker.is_open:
             return
         try:

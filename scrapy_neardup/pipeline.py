@@ -316,7 +316,7 @@ class NearDupPipeline(Component):
     def _count_run(self) -> None:
         """Add what the run did to the stats, and note the summary. Ask before Scrapy closes its feeds and its stats."""
         try:
-            self._summary_text = self.summary.text(self.delivery.report_files())
+            self._summary_text = self.summary.text(self.delivery.report_file())
             for name, value in self.summary.stats():
                 self.set_stat(name, value)
         except Exception as error:

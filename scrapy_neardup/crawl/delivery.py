@@ -42,11 +42,14 @@ class Delivery:
         crawler.signals.connect(self._item_lost, signals.item_error)
         crawler.signals.connect(self._slot_closed, signals.feed_slot_closed)
 
-    def report_files(self) -> list[str]:
-        """Return the local files of the feeds that ``scrapy neardup report`` reads. Ask before the feeds are stored."""
+    def report_file(self) -> str:
+        """Return the first local feed that ``scrapy neardup report`` reads, "" if there is none.
+
+        Other feeds have the same items. Ask before the feeds are stored.
+        """
         slots = self._exporter.slots if self._exporter is not None else ()
-        storages = [slot.storage for slot in slots if slot.format in ("jsonlines", "jsonl", "json", "csv")]
-        return [storage.path for storage in storages if isinstance(storage, FileFeedStorage)]
+        storages = (slot.storage for slot in slots if slot.format in ("jsonlines", "jsonl", "json", "csv"))
+        return next((storage.path for storage in storages if isinstance(storage, FileFeedStorage)), "")
 
     def pending_document(self, document_id: str, place: ResponsePlace | None = None) -> PendingDocument:
         """Return a document to be followed. Give ``place`` if the document is the main content of that response."""

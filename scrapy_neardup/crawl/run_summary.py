@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import Any
@@ -222,13 +222,13 @@ class RunSummary:
         for name, items, _ in self._hints():
             yield f"hints/{name}", items
 
-    def text(self, files: Sequence[str] = ()) -> str:
+    def text(self, feed: str = "") -> str:
         """Return the block. If the run had no items, say so and where to look.
 
-        ``files`` are those of the run's feeds that ``scrapy neardup report`` reads.
+        ``feed`` is the file of the run that ``scrapy neardup report`` reads, "" if there is none.
         """
         if self.judged or self._skipped:
-            return printable("\n".join([*self._lines(), *self._next_commands(files)]))
+            return printable("\n".join([*self._lines(), *self._next_commands(feed)]))
         if self.late:
             return ""
         if self.opted_out:
@@ -283,9 +283,9 @@ class RunSummary:
         for change, title, items in sorted(rows, key=lambda row: (kind_of(row[0].label), -row[2]))[:_SHOWN]:
             yield _row(f"{counted(items, 'item'):>11}, {change.words:<27}", title)
 
-    def _next_commands(self, files: Sequence[str]) -> Iterator[str]:
-        if files:
-            yield f"Next: scrapy neardup report {shlex.quote(files[0])}"  # other feeds have the same items
+    def _next_commands(self, feed: str) -> Iterator[str]:
+        if feed:
+            yield f"Next: scrapy neardup report {shlex.quote(feed)}"
         else:
             yield "Next: crawl with -O items.jsonl, then scrapy neardup report items.jsonl"
         if any(report["level"] != "ended" for report in self._events.values()) and self._settings.store != "memory://":

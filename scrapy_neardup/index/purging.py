@@ -12,7 +12,7 @@ from scrapy_neardup.document import Neighbour
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import Layout
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, run
-from scrapy_neardup.index.stories import new_version
+from scrapy_neardup.index.stories import forget_stories, new_version
 from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
 from scrapy_neardup.records.stories import pack_neighbour, read_counters, read_grant, unpack_member, unpack_neighbours
 
@@ -91,7 +91,7 @@ def _forget_members(
     prefix, _, name = story.rpartition(":story:")
     first = bytes.fromhex(name)
     if first in gone and len(going) == len(members):
-        return [Call("UNLINK", story), *(Call("ZREM", f"{prefix}:{kind}", (first,)) for kind in ("stories", "events"))]
+        return [*forget_stories(prefix, [first])]
     calls: list[Call | Commit] = [Call("HDEL", story, going)] if going else []
 
     def remains(neighbour: Neighbour) -> bool:
@@ -101,7 +101,7 @@ def _forget_members(
     try:
         counters = read_counters(first, packed)
     except StoreError:
-        return [Call("UNLINK", story)]
+        return [*forget_stories(prefix, [first])]
     neighbours = unpack_neighbours(counters.neighbours)
     if not all(map(remains, neighbours)):
         expected = Expected(Call("HGET", story, ("counts",)), packed or b"")

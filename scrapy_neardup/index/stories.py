@@ -294,8 +294,7 @@ class Stories:
         await run(client, [Call("UNLINK", name) for name in names])
         limits = "LIMIT", 0, _UNLINKED_AT_ONCE
         if dead := await self._between(client, self._stories, first, f"({end}", *limits):
-            calls = [Call("UNLINK", self._layout.story(key)) for key in dead]
-            await run(client, [*calls, Call("ZREM", self._stories, dead), Call("ZREM", self._events, dead)])
+            await run(client, forget_stories(self._layout.prefix, dead))
 
     async def _between(self, client: Client, key: str, low: Argument, high: Argument, *limits: Argument) -> list[bytes]:
         """Return the members of a sorted set between two scores."""
@@ -342,6 +341,14 @@ def _whole(key: bytes, answer: object) -> StoredStory:
 
 def _granted(claim: Claim, story: StoredStory) -> Granted:
     return Granted(claim, story.counters.story(story.key), read_members(story.members.items()))
+
+
+def forget_stories(prefix: str, stories: Sequence[bytes]) -> list[Call]:
+    """Return the calls that remove stories. ``prefix`` is that of all keys of their configuration."""
+    return [
+        *(Call("UNLINK", f"{prefix}:story:{key.hex()}") for key in stories),
+        *(Call("ZREM", f"{prefix}:{kind}", stories) for kind in ("stories", "events")),
+    ]
 
 
 def new_version() -> tuple[str, bytes]:

@@ -106,12 +106,12 @@ class Record:
         return self.run >= IS_DROPPED
 
     def has_match(self, key: bytes) -> bool:
-        """Whether the document was like another one. ``key`` is the key of this document."""
+        """Return whether the document was like another one. ``key`` is its own key."""
         return self.candidate != key
 
     @property
     def is_mostly_boilerplate(self) -> bool:
-        """Whether most of the text is boilerplate of other sources too. Known of a new document only."""
+        """Return whether most of the text is boilerplate of other sources too. This is known of a new document only."""
         return not self.own_parts
 
     def of_original(self, key: bytes) -> tuple[bytes, bytes]:

@@ -131,15 +131,16 @@ def score_candidate(
         trace.note("one source has them, and most of their figures differ")
         return None
     copy = same_page or _is_copy_by_text(new, old, found, overlap, same_source, policy, trace)
-    may_be_related, least, topic = not copy and not is_translation, policy.related_threshold, 0.0
-    have_part = may_be_related and trace.at_least(policy.measure, found.score, least, "related_threshold")
-    if have_part and not _supports(new, old, same_source, policy, trace):
-        return None
-    if may_be_related and not have_part:
-        topic = related_topic_score(new, old, policy.topic_threshold, trace)
-        topic = topic or _related_names_score(new, old, same_source, trace)
-        if not topic:
-            return None
+    topic = 0.0
+    if not copy and not is_translation:
+        if trace.at_least(policy.measure, found.score, policy.related_threshold, "related_threshold"):
+            if not _supports(new, old, same_source, policy, trace):
+                return None
+        else:
+            topic = related_topic_score(new, old, policy.topic_threshold, trace)
+            topic = topic or _related_names_score(new, old, same_source, trace)
+            if not topic:
+                return None
     # Two sources that report one event in other words do not fill in one template.
     may_be_template = not (same_page or same_text or is_translation) and (same_source or not topic)
     if may_be_template and (template := template_evidence(new.specifics, old.specifics)):
