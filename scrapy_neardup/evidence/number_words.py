@@ -1,4 +1,4 @@
-"""Numbers in running text: tell them from dates and times, and make them decimal.
+"""Numbers in running text: tell them from dates and times, make them decimal, and say what they count.
 
 The tables come first. All words in them are case-folded. A wrong entry costs little, because a figure only counts if
 two documents have the same neighbours. Numbers in words are read by ``spelled_numbers``.
