@@ -1,6 +1,6 @@
 """Numbers in words: find the language of a text and read its number words.
 
-The words come from ``number_words.json``, which ``benchmarks/number_tables.py`` makes with num2words.
+The words come from ``number_words.json``, which the script ``number_tables.py`` of commit aa98d1a made with num2words.
 """
 
 from __future__ import annotations

@@ -170,21 +170,20 @@ async def evaluate(
     settings: NearDupSettings,
     seeds: Sequence[int],
     *,
-    arrange: Callable[[Sequence[int]], Sequence[int]] = tuple,
     on_judged: Callable[[int], object] = lambda judged: None,
 ) -> Evaluation:
     """Check all pages once for each seed, in a random order.
 
     Each order has its own empty window in memory, and the pages are spread over its time. The urls, titles and texts
-    are judged; the recorded times are not. ``arrange`` may change an order before it is judged. ``on_judged`` gets the
-    number of pages that were checked since its last call. Raise ValueError without a seed.
+    are judged; the recorded times are not. ``on_judged`` gets the number of pages that were checked since its last
+    call. Raise ValueError without a seed.
     """
     if not seeds:
         raise ValueError("at least one order is needed")
     settings = replace(settings, store="memory://")
     orders, sizes = [], []
     for seed in seeds:
-        positions = arrange(shuffled(len(pages), seed))
+        positions = shuffled(len(pages), seed)
         timed = _timed(pages, positions, settings.window)
         async with opened(NearDupDetector(settings, run=str(seed))) as detector:
             judged = [each async for each in replay(timed, detector)]

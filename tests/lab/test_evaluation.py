@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,12 @@ from articles import COMET, FERRY
 from hypothesis import given
 from hypothesis import strategies as st
 from json_lines import write_lines
-from published import Originals, online_once
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.labels import read_background, read_labelled, without_labelled
 from scrapy_neardup.lab.pages import RecordedPage
-from scrapy_neardup.lab.protocols import Order, Score, b_cubed, evaluate, online, pairwise, shuffled
+from scrapy_neardup.lab.protocols import Score, b_cubed, evaluate, online, pairwise
 from scrapy_neardup.lab.tune import GRIDS, Point, suggest
 from scrapy_neardup.settings import NearDupSettings
 
@@ -59,15 +57,6 @@ def test_online_by_hand() -> None:
     # 1 right; 3 to the wrong cluster; 4 missed; 5 (background) linked to a labelled document; 2 right.
     score = online(CLUSTERS, [None, 0, 1, 0, None, 3])
     assert numbers(score) == approx(2 / 4, 2 / 3, 4 / 7)
-
-
-def test_online_once_by_hand() -> None:
-    """As Rodier and Carter count: a copy linked to a wrong cluster is a false positive and no miss."""
-    clusters, links = [*CLUSTERS, "B"], [None, 0, 1, 0, None, 3, 1]
-    # 1 and 2 right; 3 is the first of B, and linked; 4 missed; 5 is background, linked; 6 linked to A, after 3 and 4.
-    order = Order(tuple(range(7)), (), tuple(links), (), ())
-    assert numbers(online(clusters, links)) == approx(2 / 5, 2 / 4, 4 / 9)
-    assert numbers(online_once([order], clusters)) == approx(2 / 5, 2 / 3, 1 / 2)
 
 
 clusterings = st.lists(st.tuples(st.sampled_from(["A", "B", "C", None]), st.integers(0, 4)), max_size=30)
@@ -131,37 +120,6 @@ async def test_originals_are_stricter_where_clusters_copy_each_other() -> None:
     evaluation = await evaluate(pages, NearDupSettings(), range(8))
     scores = evaluation.mean_scores(["a", "b", "b", "a"])
     assert scores["originals"].precision < scores["online"].precision
-
-
-def _recorded(number: int, cluster: str | None, *, original: bool) -> RecordedPage:
-    made = page(number, FERRY)
-    return replace(made, recorded=replace(made.recorded, extra={"cluster": cluster, "original": original}))
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from(["A", "B", "C", None]), st.booleans()), max_size=20), st.integers(0, 1_000_000)
-)
-def test_each_cluster_begins_with_its_original(rows: list[tuple[str | None, bool]], seed: int) -> None:
-    pages = [_recorded(number, cluster, original=original) for number, (cluster, original) in enumerate(rows)]
-    clusters = [cluster for cluster, _ in rows]
-    order = shuffled(len(rows), seed)
-    arranged = Originals.of(pages, clusters).first(order)
-
-    assert sorted(arranged) == list(range(len(rows)))
-    for cluster in {"A", "B", "C"} & set(clusters):
-        originals = [number for number, row in enumerate(rows) if row == (cluster, True)]
-        first = next(number for number in arranged if clusters[number] == cluster)
-        assert first == (originals[0] if originals else next(n for n in order if clusters[n] == cluster))
-    assert [clusters[number] for number in arranged] == [clusters[number] for number in order]
-
-
-async def test_original_first_is_judged_in_orders_of_its_own() -> None:
-    pages = [_recorded(number, "ferry", original=number == 4) for number in range(5)]
-    first = Originals.of(pages, ["ferry"] * 5).first
-    arranged = await evaluate(pages, NearDupSettings(), range(4), arrange=first)
-    plain = await evaluate(pages, NearDupSettings(), range(4))
-    assert {order.order[0] for order in arranged.orders} == {4}
-    assert {order.order[0] for order in plain.orders} != {4}
 
 
 def prose(seed: str, words: int) -> str:
