@@ -20,7 +20,8 @@ from scrapy_neardup.settings import PREFIX, NearDupSettings
 
 DOCS = Path(__file__).parents[1]
 PLACE = re.compile(
-    r"^\*The site shows (settings|options|stats|hints|the API) here\b(?:, those of (.+?))?:.*\*$", re.MULTILINE
+    r"^\*The site shows (settings|options|stats|hints|the API|the records) here\b(?:, those of (.+?))?:.*\*$",
+    re.MULTILINE,
 )
 """The line of a page that is replaced. On GitHub it says where the text is."""
 
@@ -43,7 +44,7 @@ def _written(place: re.Match[str]) -> str:
         return settings(place[2].split(", "))
     if place[1] == "options":
         return options(place[2])
-    return {"stats": stats, "hints": hints, "the API": api_page.page}[place[1]]()
+    return {"stats": stats, "hints": hints, "the API": api_page.page, "the records": records}[place[1]]()
 
 
 def settings(names: list[str]) -> str:
@@ -104,6 +105,12 @@ def hints() -> str:
     """Return the table of hints at the end of a crawl, with … for what differs each time."""
     rows = [f"| `{name}` | {re.sub('{[^}]+}', '…', text)} |" for name, (_, text) in HINTS.items()]
     return "\n".join(["| `<name>` | the hint |", "|---|---|", *rows])
+
+
+def records() -> str:
+    """Return the list of the decision records."""
+    paths = sorted((DOCS / "decisions").glob("0*.md"))
+    return "\n".join(f"- [{path.name[:4]}]({path.name}) {_title(f'decisions/{path.name}')}" for path in paths)
 
 
 def options(subcommand: str) -> str:
