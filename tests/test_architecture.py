@@ -39,12 +39,6 @@ def test_files_that_a_page_names_exist(page: Path) -> None:
     assert not missing
 
 
-def test_every_decision_is_in_the_index() -> None:
-    folder = ROOT / "docs/decisions"
-    index = (folder / "index.md").read_text(encoding="utf-8")
-    assert [each.name for each in sorted(folder.glob("0*.md"))] == re.findall(r"\]\((0[\w-]+\.md)\)", index)
-
-
 def test_the_reading_path_takes_an_hour() -> None:
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     table = page.partition("## The reading path")[2].partition("## Words")[0]
