@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import fields
@@ -12,10 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from news_site import NewsSite, article, page
-from projects import ITEM_A_PAGE, Crawl, Project
+from projects import FERRY, ITEM_A_PAGE, Crawl, Project
 from scrapy import __version__ as scrapy_version
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
+from scrapy_processes import neardup
+from servers import RedisServer
 
 from scrapy_neardup import Addon, NearDupSettings, SettingsError
 from scrapy_neardup.sketch.signatures.presets import option_name
@@ -269,3 +272,47 @@ def test_bands_and_rows_can_be_left_to_the_optimiser() -> None:
 def test_a_threshold_for_which_there_are_no_bands_is_an_error_of_the_setting() -> None:
     with pytest.raises(SettingsError, match=r"bands.*threshold = 1"):
         NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": {"bands": "auto", "threshold": 1}})
+
+
+# Secrets
+
+
+SECRET = "sEcReT"
+
+
+@pytest.mark.parametrize("password", [SECRET, f"another-{SECRET}"], ids=["right", "wrong"])
+def test_a_crawl_that_logs_everything_logs_no_secret(tmp_path: Path, project: Project, password: str) -> None:
+    server = RedisServer(tmp_path / "redis", password=SECRET).start()
+    try:
+        store = f"redis://:{password}@127.0.0.1:{server.port}/0"
+        crawl = project.crawl(
+            FERRY,
+            LOG_LEVEL="DEBUG",
+            NEARDUP_STORE=store,
+            NEARDUP_EVENTS_STREAM=f"redis://:wrong-{SECRET}@127.0.0.1:{server.port}/0#told",
+            NEARDUP_EVENTS_WEBHOOK=f"http://anna:{SECRET}@127.0.0.1:9/{SECRET}?token={SECRET}",
+            NEARDUP_EVENTS_WEBHOOK_SECRET=SECRET,
+            NEARDUP_EVENTS_FEED=f"ftp://anna:{SECRET}@127.0.0.1:9/events.jsonl",
+        )
+        status = neardup(project.folder, "status", "--json")
+    finally:
+        server.stop()
+
+    assert crawl.status == 0
+    assert len(crawl.items) == 7
+    if password == SECRET:
+        assert crawl.neardup["events/breaking"] == 1
+        for told in (
+            "The webhook takes no events",
+            "The stream takes no events",
+            "NEARDUP_EVENTS_FEED cannot be stored",
+        ):
+            assert crawl.lines(told)
+        assert json.loads(status.stdout)["documents"] == 7
+    else:
+        assert crawl.lines("ERROR", "check user and password")
+        assert status.returncode == 2
+    assert crawl.lines("The window of the last 24 hours is in redis://***@127.0.0.1")
+    for text in (crawl.log, json.dumps(crawl.stats), status.stdout + status.stderr):
+        assert SECRET not in text
+        assert "anna" not in text

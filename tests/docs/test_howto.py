@@ -15,17 +15,21 @@ from pathlib import Path
 from textwrap import indent
 from types import ModuleType
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from json_lines import read_lines
-from message_texts import BEGIN, END, reports, section
 from news_site import NewsSite, article, page
+from newsdesk import MINUTE, START, opened
+from newsdesk import text as words_of
 from projects import FERRY, Crawl, Project
 from redis import Redis
 from scrapy_processes import run_python
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.commands import SUBCOMMANDS
+from scrapy_neardup.stories.messages import message
+from scrapy_neardup.stories.report import special_report
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -226,9 +230,41 @@ def test_a_consumer_gets_the_events_of_a_stream(
     redis_keys.delete(consumer.STREAM)
 
 
-def test_the_messages_of_the_page_are_those_that_are_sent() -> None:
-    page = (DOCS / "howto/alerts.md").read_text(encoding="utf-8")
-    assert section() == page.partition(BEGIN)[2].partition(END)[0]
+PAPERS = (
+    "harbour-courier evening-post northwire city-herald daily-mirror coast-times morning-star valley-news river-gazette"
+)
+
+
+async def reports() -> list[dict[str, Any]]:
+    """Return the reports of all events of a story: a bridge that collapses."""
+    async with opened(store="memory://", event_rule="sources") as room:
+        for number, paper in enumerate(PAPERS.split()):
+            dead, hurt = (3, 12) if number < 6 else (7, 20)
+            body = (
+                f"The collapse of a bridge over the harbour left {dead} dead on Monday morning. The cause is unknown.\n"
+                f"The fire brigade counted {hurt} injured by falling beams.\n{words_of('bridge', 200)}"
+            )
+            title, at = f"Bridge collapse in the harbour kills {dead}", START + number * 7 * MINUTE
+            document = room.detector.document(body, url=f"https://www.{paper}.example/bridge", title=title, seen_at=at)
+            await room.detector.check(document)
+            room.events += room.detector.take_events()
+        await room.detector.finish(all_over=True)
+        events = room.events + room.detector.take_events()
+        return [special_report(event, zone=ZoneInfo("Europe/Berlin")) for event in events]
+
+
+def as_seen(slack: Any) -> str:
+    """Return a message of Slack as people see it."""
+    header, *sections, context = slack["blocks"]
+    links = re.sub(r"<([^|>]+)\|([^>]+)>", r"[\2]", context["elements"][0]["text"])
+    lines = [header["text"]["text"], *(section["text"]["text"] for section in sections), links]
+    return "\n".join(lines).replace("\u200b", "")
+
+
+async def test_the_messages_of_the_page_are_those_that_are_sent() -> None:
+    page = (DOCS / "howto/alerts.md").read_text(encoding="utf-8").partition("## What the messages say")[2]
+    shown = re.findall("^```text\n(.*?)\n```$", page.partition("\n## ")[0], re.MULTILINE | re.DOTALL)
+    assert [as_seen(message(report, "slack")) for report in await reports()] == shown
 
 
 async def test_the_function_of_the_page_makes_a_message() -> None:

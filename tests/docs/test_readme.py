@@ -1,40 +1,52 @@
-"""The README shows what happens: its commands run, its output is real, its figures were measured."""
+"""The README, and the pages that lead through a task, show what happens: their commands run, their output is real."""
 
 from __future__ import annotations
 
+import os
 import re
-import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from scrapy_processes import run_python, run_scrapy
+from json_lines import read_lines
+from scrapy_processes import folder_of_scrapy
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
+def copied(folder: Path) -> Path:
+    """Return a copy of the example project in this folder."""
+    ignored = shutil.ignore_patterns(".scrapy", "__pycache__")
+    return Path(shutil.copytree(ROOT / "example_project", folder / "example_project", ignore=ignored))
+
+
+def run(project: Path, *command: str) -> str:
+    """Run a command in a copy of the example project, on a terminal of 80 columns. Return what it printed."""
+    path = os.pathsep.join((folder_of_scrapy(), str(Path(sys.executable).parent), os.environ["PATH"]))
+    given = {**os.environ, "PATH": path, "COLUMNS": "80"}
+    done = subprocess.run(command, cwd=project, env=given, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def shell(project: Path, command: str) -> str:
+    return run(project, "sh", "-e", "-c", command)
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("readme") / "example_project"
-    shutil.copytree(ROOT / "example_project", folder, ignore=shutil.ignore_patterns(".scrapy", "__pycache__"))
-    return folder
-
-
-def run(project: Path, command: str) -> str:
-    """Run a command of the README in the example project. Return what it printed."""
-    program, *arguments = shlex.split(command)
-    done = run_scrapy(project, *arguments) if program == "scrapy" else run_python(project, *arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
+    return copied(tmp_path_factory.mktemp("readme"))
 
 
 @pytest.mark.slow
 def test_the_first_command_prints_what_the_readme_shows(project: Path) -> None:
     install, folder, *commands = COMMANDS[0].strip().split(" && ")
     assert (install, folder) == ('pip install ".[example]"', "cd example_project")
-    printed = "".join(run(project, command) for command in commands)
+    printed = "".join(shell(project, command) for command in commands)
     (shown,) = re.findall(r"^```text\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     for part in shown.split("…\n"):
         assert part in printed
@@ -50,7 +62,7 @@ def test_the_report_of_the_readme_is_made(project: Path) -> None:
     install, *commands = COMMANDS[2].splitlines()
     assert install.startswith("pip install ")
     for command in commands:
-        run(project, command)
+        shell(project, command)
     assert (project / "report.html").stat().st_size > 100_000
 
 
@@ -74,3 +86,70 @@ def test_figures_are_those_of_the_measurements(name: str, heading: str, columns:
     found = figures((ROOT / name).read_text(encoding="utf-8"), heading, columns)
     assert len(found) > 4
     assert [figure for figure in found if f" {figure} " not in measured.replace("%", " ")] == []
+
+
+# The other pages
+
+
+def run_page(name: str, folder: Path) -> tuple[Path, list[str]]:
+    """Run every block of a page, and return the copy of the project and what each shell command and script printed.
+
+    Blocks of Python that follow each other, with text between them, are one script, as in a notebook.
+    """
+    scripts: list[tuple[str, str]] = []
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for language, block in re.findall(r"^```(sh|python)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        if language == "python" and scripts[-1][0] == "python":
+            block = f"{scripts.pop()[1]}\n{block}"
+        scripts.append((language, block.removeprefix("cd example_project\n")))
+    project, python = copied(folder), (sys.executable, "-W", "error::DeprecationWarning", "-c")
+    return project, [
+        shell(project, script) if language == "sh" else run(project, *python, script) for language, script in scripts
+    ]
+
+
+@pytest.mark.slow
+def test_the_page_leads_from_a_record_to_a_drop(tmp_path: Path) -> None:
+    page = (ROOT / "docs/try.md").read_text(encoding="utf-8")
+    project, printed = run_page("try.md", tmp_path)
+    tuned = " ".join("".join(printed).split())
+    assert 'NEARDUP_PRESET_OPTIONS = {"threshold": 0.45} ' in tuned
+    ranges = [
+        re.findall(r"all thresholds from (\S+) to (\S+) have", said, re.IGNORECASE)
+        for said in (tuned, " ".join(page.split()))
+    ]
+    assert ranges[0] == ranges[1] != []
+    kept, dropped, verdicts = (read_lines(project / name) for name in ("kept.jsonl", "dropped.jsonl", "verdicts.jsonl"))
+    assert len(kept) + len(dropped) == len(verdicts) == 89
+    assert "Content-Security-Policy" in (project / "report.html").read_text(encoding="utf-8")
+    commands = re.findall(r"^(.+)\n  (scrapy neardup explain .+)$", printed[3], re.MULTILINE)
+    assert len(dropped) == sum(row["would_drop"] for row in verdicts) == len(commands)
+    shown = page.split("```text\n")[1:]
+    pair, explained = (block.partition("```")[0].splitlines() for block in shown)
+    assert set(explained) - {"…"} <= set(shell(project, dict(commands)[pair[0]]).splitlines())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+@pytest.mark.parametrize("page", ["try.md", "notebooks.md"])
+def test_git_ignores_what_the_pages_write(tmp_path: Path, page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    written = re.findall(r"(?:-[oO] |RECORD=|FEED=|open\(|savefig\()\"?([\w.]+)", text)
+    assert len(written) > 2
+    shutil.copy(ROOT / "example_project/.gitignore", tmp_path)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    for name in {*written, "neardup.sqlite", "neardup.sqlite-wal"} - {"truth.jsonl"}:
+        assert subprocess.run(["git", "check-ignore", "-q", name], cwd=tmp_path).returncode == 0, name
+    for name in ("truth.jsonl", "newsroom/site/pages.jsonl"):
+        assert subprocess.run(["git", "check-ignore", "-q", name], cwd=tmp_path).returncode == 1, name
+
+
+@pytest.mark.slow
+def test_the_page_about_pandas_groups_stories_and_plots_them(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib")
+    project, (_, printed) = run_page("notebooks.md", tmp_path)
+    assert "original     41" in printed
+    assert "Explosion at Brackwater grain terminal" in printed
+    assert "breaking" in printed
+    assert (project / "coverage.png").read_bytes().startswith(b"\x89PNG")

@@ -14,8 +14,11 @@ from conftest import OpenIndex
 from documents import DAY, HOUR, MINUTE, START, Article, check
 from joins import join, joined
 from redis import Redis
+from stored import overwrite, stored
 
 from scrapy_neardup.index import Index
+from scrapy_neardup.index.index import COUNTED_MINUTES, MOST_COUNTED
+from scrapy_neardup.index.purging import Selection
 
 
 @pytest.mark.every_store
@@ -101,3 +104,61 @@ async def test_many_copies_keep_the_cost_of_a_redis_key_bounded(
 def _seconds_ahead(seconds: float) -> Callable[[], float]:
     now = time.time
     return lambda: now() + seconds
+
+
+# Counts of verdicts for people who watch: added up over all processes, bounded, and forgotten after two hours
+
+
+COUNTED = 28_333_333  # a minute
+
+
+@pytest.mark.every_store
+async def test_counts_of_all_processes_are_added_up(open_index: OpenIndex, shared_url: str) -> None:
+    first, second = await open_index(shared_url), await open_index(shared_url)
+    await asyncio.gather(
+        *(index.count_verdicts(COUNTED, {"original": 2, "story:Ü:1": 1}) for index in (first, second) for _ in range(5))
+    )
+    await second.count_verdicts(COUNTED + 9, {"duplicate": 1})
+
+    counts = {COUNTED: {"original": 20, "story:Ü:1": 10}, COUNTED + 9: {"duplicate": 1}}
+    assert await first.verdict_counts(COUNTED - 60, COUNTED + 9) == counts
+    assert await first.verdict_counts(COUNTED + 1, COUNTED + 8) == {}
+
+
+async def test_the_number_of_names_is_bounded(index: Index) -> None:
+    for start in range(0, 2 * MOST_COUNTED, 100):
+        await index.count_verdicts(COUNTED, {"original": 1, **{f"story:{start + n}": 1 for n in range(100)}})
+    found = await index.verdict_counts(COUNTED, COUNTED)
+    assert len(found[COUNTED]) == MOST_COUNTED
+    assert found[COUNTED]["original"] == 2 * MOST_COUNTED / 100, "names that are known are counted on"
+
+
+async def test_a_purge_of_all_removes_them(index: Index) -> None:
+    await index.count_verdicts(COUNTED, {"original": 1})
+    await index.purge(Selection())
+    assert await index.verdict_counts(COUNTED, COUNTED) == {}
+
+
+async def test_damaged_counts_are_left_out(open_index: OpenIndex, shared_url: str) -> None:
+    index = await open_index(shared_url)
+    await index.count_verdicts(COUNTED, {"original": 1})
+    (name,) = await stored(index, "verdicts")
+    await overwrite(index, name, {b"no minute": b"x", b"%d:odd" % COUNTED: b"x"})
+    assert await index.verdict_counts(COUNTED, COUNTED) == {COUNTED: {"original": 1}}
+
+
+async def test_redis_forgets_them_by_itself(open_index: OpenIndex, redis_url: str, redis_keys: Redis) -> None:
+    index = await open_index(redis_url)
+    await index.count_verdicts(COUNTED, {"original": 1})
+    (name,) = redis_keys.scan_iter(f"{index.layout.prefix}:verdicts:*")
+    assert 0 < redis_keys.ttl(name) <= 60 * (COUNTED_MINUTES + 10)
+
+
+async def test_sqlite_forgets_them_by_the_clock(
+    open_index: OpenIndex, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = await open_index(sqlite_url)
+    await index.count_verdicts(COUNTED, {"original": 1})
+    now = time.time
+    monkeypatch.setattr("time.time", lambda: now() + 60 * (COUNTED_MINUTES + 11))
+    assert await index.verdict_counts(0, 2 * COUNTED) == {}

@@ -1,11 +1,15 @@
-"""Every store: documents match when their own times are at most a window apart."""
+"""Every store: documents at most a window apart match, link to their original, and are told apart by text and url."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from conftest import OpenIndex
-from documents import DAY, HOUR, MINUTE, START, Article, check
+from documents import DAY, HOUR, MINUTE, START, WIRE, Article, band_keys, check, lanes
+from newsdesk import opened
 
+from scrapy_neardup.document import Document, Neighbour
 from scrapy_neardup.index import Index, Policy
 
 
@@ -77,3 +81,105 @@ async def test_a_late_document_finds_what_is_left_of_the_oldest_hour(open_index:
 
     assert match is not None
     assert match.original == first.id
+
+
+# Links
+
+
+async def test_a_link_outlives_the_original(index: Index) -> None:
+    original = Article(url=WIRE, title="First")
+    await check(index, original)
+    copy = Article(at=20 * HOUR, title="Second", url="https://other.example/b")
+    await check(index, copy)
+    for minute in range(30):
+        await check(index, Article(f"filler {minute}", at=40 * HOUR - HOUR + minute))
+
+    match = await check(index, Article(at=40 * HOUR, title="Third"))
+
+    assert match is not None
+    assert (match.original, match.url, match.title, match.story) == (original.id, WIRE, "First", original.id)
+    assert match.candidate == copy.id
+
+
+async def test_the_best_of_another_story_is_named_beside_the_match(index: Index) -> None:
+    fire = Article("fire", url="https://a.example/fire", title="A fire")
+    copy = fire.copy(url="https://b.example/fire", title="Our fire", at=MINUTE)
+    wire = Article("wire", url="https://a.example/wire", title="A wire", at=2 * MINUTE)
+    for each in (fire, copy, wire):
+        await check(index, each)
+    both = Article("of both", at=3 * MINUTE)
+    signature = lanes("wire")[:70] + lanes("fire")[70:]
+    fingerprint = replace(both.fingerprint, signature=signature, band_keys=band_keys(signature))
+
+    match = (await index.check(fingerprint, both.document)).match
+    alone = await check(index, wire.copy(at=4 * MINUTE))
+
+    assert match is not None
+    assert match.original == wire.id
+    assert match.neighbour == Neighbour(fire.id, "https://a.example/fire", "A fire")
+    assert alone is not None
+    assert alone.neighbour is None
+
+
+async def test_related_documents_share_the_story_and_are_originals_of_their_own_kind(index: Index) -> None:
+    original = Article()
+    related = Article("loosely", like="wire", equal=30, title="Another report")
+    await check(index, original)
+    await check(index, related)
+
+    match = await check(index, related.copy(title=""))
+
+    assert match is not None
+    assert (match.original, match.title, match.story) == (related.id, "Another report", original.id)
+
+
+# Documents that get the same id by chance are told apart by text and url
+
+
+SECOND = START.to_bytes(4, "big").hex()
+
+
+def _in_one_second(article: Article, number: int) -> Document:
+    """The document of an article with this number in place of the hash."""
+    return replace(article.document, id=f"{SECOND}{number:08x}", seen_at=float(START))
+
+
+@pytest.mark.parametrize("number", [7, 0xFFFF_FFFF])
+async def test_two_documents_with_one_id_are_two_documents(index: Index, number: int) -> None:
+    fire, storm = Article("fire", url="https://a.example/fire"), Article("storm", url="https://b.example/storm")
+
+    first = await index.check(fire.fingerprint, _in_one_second(fire, number))
+    second = await index.check(storm.fingerprint, _in_one_second(storm, number))
+
+    assert (first.match, second.match) == (None, None)
+    assert (first.id, second.id) == (f"{SECOND}{number:08x}", f"{SECOND}{(number + 1) % (1 << 32):08x}")
+    for article, each in ((fire, first), (storm, second)):
+        copy = await check(index, article.copy(at=HOUR, url="https://c.example/"))
+        assert copy is not None
+        assert (copy.original, copy.url) == (each.id, article.url)
+        assert await index.check(article.fingerprint, _in_one_second(article, number)) == each
+
+
+async def test_stories_and_delivery_go_by_the_id_that_a_verdict_names(shared_url: str, namespace: str) -> None:
+    async with opened(store=shared_url, namespace=namespace, action="drop", delivers_later=True) as room:
+        lost, kept = (room.article(seed, seed, 0) for seed in ("lost", "kept"))
+        kept = replace(kept, id=lost.id)
+        copy = room.article("kept", "copy", 1)
+        verdicts = [await room.detector.check(each) for each in (lost, kept, copy)]
+        delivery = room.detector.delivery
+        assert delivery is not None
+        assert verdicts[1].id is not None
+        delivery.deliver([verdicts[1].id])
+
+    assert [(verdict.status, verdict.would_drop) for verdict in verdicts] == [
+        ("original", False),
+        ("original", False),
+        ("duplicate", True),
+    ]
+    assert verdicts[0].id == lost.id != verdicts[1].id
+    assert [verdict.story for verdict in verdicts] == [lost.id, verdicts[1].id, verdicts[1].id]
+    async with opened(store=shared_url, namespace=namespace, run="another") as room:
+        members = await room.detector.index.members(verdicts[1].id)
+        again = [await room.publish(seed, "later", 60) for seed in ("lost", "kept")]
+    assert [member.id for member in members] == [verdicts[1].id, copy.id]
+    assert [verdict.status for verdict in again] == ["original", "duplicate"]

@@ -9,19 +9,15 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from filelock import FileLock
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, sync_playwright
 
 VARIABLE = "NEARDUP_TEST_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-LOCK = Path(tempfile.gettempdir()) / "neardup-test-chromium.lock"
-INSTALL_SECONDS = 250
 SLOWEST = 20_000  # milliseconds for an answer of the page, on a busy machine
 # Without these, Chromium looks for updates and the like. A sandbox needs rights that containers and root do not have.
 FLAGS = (
@@ -39,18 +35,12 @@ def find_chromium() -> str:
     """Return the path of Chromium. If the machine has none, playwright downloads one; several processes may ask."""
     if given := os.environ.get(VARIABLE) or next(filter(None, map(shutil.which, NAMES)), None):
         return given
+    command = [sys.executable, "-m", "playwright", "install", "chromium"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
+    if done.returncode:
+        raise RuntimeError(f"install Chromium, or name its program in {VARIABLE}.\n{done.stderr[-2000:]}")
     with sync_playwright() as driver:
-        own = Path(driver.chromium.executable_path)
-    with FileLock(LOCK, timeout=2 * INSTALL_SECONDS):
-        if not own.exists():
-            command = [sys.executable, "-m", "playwright", "install", "chromium"]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
-            if done.returncode:
-                raise RuntimeError(
-                    "the tests of the report need Chromium: install it, for example by 'apt-get install chromium', or"
-                    f" name its program in {VARIABLE}.\n{done.stderr[-2000:]}"
-                )
-    return str(own)
+        return driver.chromium.executable_path
 
 
 @contextmanager
