@@ -15,7 +15,7 @@ from scrapy_neardup.content import require_domain
 from scrapy_neardup.document import TAGS
 from scrapy_neardup.evidence.minima import SET_MEASURES
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.index import ALLOWED_STORES, check_url
+from scrapy_neardup.index import check_url
 from scrapy_neardup.sketch.signatures.presets import option_name
 from scrapy_neardup.wording import without_password
 
@@ -33,7 +33,6 @@ _BOOLEANS = {
     **dict.fromkeys(("0", "false", "no", "off", ""), False),
 }
 
-_WRITTEN_NONE = ("None", "null")  # on the command line
 ALLOWED_STREAMS = "the name of a stream in the store's Redis, or redis://host/0#name"
 _SECRET_NAME = re.compile("SECRET?S?|PASSWORD|TOKEN")  # an unknown name may be a misspelt one
 
@@ -48,13 +47,21 @@ def boolean(value: Any) -> bool:
     return _BOOLEANS[text]
 
 
-def one_of(*allowed: str) -> Check:
-    def check(value: Any) -> str:
-        if value not in allowed:
-            raise ValueError(f"must be one of {', '.join(map(repr, allowed))}")
-        return str(value)
+def _require(is_right: Callable[[Any], object], allowed: str) -> Check:
+    def check(value: Any) -> Any:
+        if not is_right(value):
+            raise ValueError(f"must be {allowed}")
+        return value
 
     return check
+
+
+def one_of(*allowed: str) -> Check:
+    return _require(allowed.__contains__, f"one of {', '.join(map(repr, allowed))}")
+
+
+def matching(pattern: str, allowed: str) -> Check:
+    return _require(lambda value: isinstance(value, str) and re.fullmatch(pattern, value), allowed)
 
 
 def number(kind: type[int] | type[float], low: float, high: float, *, or_auto: bool = False, unit: str = "") -> Check:
@@ -76,8 +83,9 @@ def number(kind: type[int] | type[float], low: float, high: float, *, or_auto: b
     return check
 
 
-def optional(check: Check) -> Check:
-    return lambda value: None if value in (None, *_WRITTEN_NONE) else check(value)
+def optional(check: Check, *nones: str) -> Check:
+    """Return a check that also takes None, in the ways to write it on the command line and those in ``nones``."""
+    return lambda value: None if value in (None, "None", "null", *nones) else check(value)
 
 
 def _from_json(value: Any) -> Any:
@@ -90,45 +98,37 @@ def _from_json(value: Any) -> Any:
     return value
 
 
-def matching(pattern: str, allowed: str) -> Check:
-    def check(value: Any) -> str:
-        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+def store(value: Any) -> str:
+    check_url(value if isinstance(value, str) else "")
+    return str(value)
+
+
+def list_of(kinds: type | UnionType, allowed: str, made: Callable[[list[Any]], Any] = tuple) -> Check:
+    """Return the check of a list, or of a text with commas between the members. ``made`` returns what is used."""
+
+    def check(value: Any) -> Any:
+        value = _from_json(value)
+        items = value.split(",") if isinstance(value, str) else value
+        if not isinstance(items, list | tuple | set | frozenset) or not all(isinstance(each, kinds) for each in items):
             raise ValueError(f"must be {allowed}")
-        return value
+        stripped = [each.strip() if isinstance(each, str) else each for each in items]
+        return made([each for each in stripped if each != ""])
 
     return check
 
 
-def store(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(ALLOWED_STORES)
-    check_url(value)
-    return value
-
-
-def _list(value: Any, kinds: type | UnionType, allowed: str) -> list[Any]:
-    """Return the members of a list, or of a text with commas between them."""
-    value = _from_json(value)
-    items = value.split(",") if isinstance(value, str) else value
-    if not isinstance(items, list | tuple | set | frozenset) or not all(isinstance(each, kinds) for each in items):
-        raise ValueError(f"must be {allowed}")
-    stripped = [each.strip() if isinstance(each, str) else each for each in items]
-    return [each for each in stripped if each != ""]
-
-
-def item_classes(value: Any) -> tuple[str | type, ...]:
-    return tuple(_list(value, str | type, "a list of item classes or of their import paths"))
-
-
-def words(value: Any) -> tuple[str, ...]:
-    return tuple(sorted(set(_list(value, str, "a list of words"))))
+item_classes = list_of(str | type, "a list of item classes or of their import paths")
+words = list_of(str, "a list of words", lambda given: tuple(sorted(set(given))))
+sources = list_of(
+    str, "a list of domains such as 'example.com'", lambda domains: frozenset(map(require_domain, domains))
+)
 
 
 def field_names(value: Any) -> dict[str, str]:
     """Return the field of each tag. A list selects tags; a mapping selects and renames them."""
     allowed = f"a list of tags, or map tags to names: {', '.join(TAGS)}"
     value = _from_json(value)
-    names = dict(value) if isinstance(value, Mapping) else {tag: tag for tag in _list(value, str, allowed)}
+    names = dict(value) if isinstance(value, Mapping) else {tag: tag for tag in list_of(str, allowed)(value)}
     if unknown := [tag for tag in names if tag not in TAGS]:
         raise ValueError(f"{unknown[0]!r} is not a tag; must be {allowed}")
     if not names or not all(isinstance(target, str) and target for target in names.values()):
@@ -147,11 +147,6 @@ def item_fields(value: Any) -> dict[str, str | None]:
     if unknown := [part for part in value if part not in ITEM_FIELDS]:
         raise ValueError(f"{unknown[0]!r} is no part of a document; {allowed}")
     return {**ITEM_FIELDS, **value}
-
-
-def sources(value: Any) -> frozenset[str]:
-    """Return sources, from domains or urls of them."""
-    return frozenset(map(require_domain, _list(value, str, "a list of domains such as 'example.com'")))
 
 
 def webhook_format(value: Any) -> str:
@@ -181,17 +176,10 @@ def zone_name(value: Any) -> str:
 
 
 def path(allowed: str) -> Check:
-    def check(value: Any) -> str:
-        if not isinstance(value, str | PathLike) or not str(value):
-            raise ValueError(f"must be {allowed}")
-        return str(value)
-
-    return check
+    return lambda value: matching("(?s).+", allowed)(str(value) if isinstance(value, PathLike) else value)
 
 
-def feed(value: Any) -> str | None:
-    """Return the URI of a feed. None means no feed, and so do the ways to write None on the command line."""
-    return None if value in (None, "", *_WRITTEN_NONE) else str(path("the URI of a feed, or None")(value))
+feed = optional(path("the URI of a feed, or None"), "")
 
 
 Shown = Callable[[str, Any], Any]

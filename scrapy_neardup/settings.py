@@ -262,9 +262,7 @@ class NearDupSettings:
     all others count when they are seen.
     """
 
-    events_feed: str | None = setting(
-        None, checks.optional(checks.matching(r".+", "the URI of a feed, or None")), checks.hide_password
-    )
+    events_feed: str | None = setting(None, checks.feed, checks.hide_password)
     """A feed of events as JSON lines: a path, or a uri of any storage that Scrapy knows, such as ``s3://``, ``ftp://``
     or ``stdout:``. ``%(name)s`` and ``%(time)s`` stand for spider and time. A file is appended to. S3 and the like
     are written when the spider closes."""
