@@ -1,18 +1,19 @@
-"""``scrapy neardup doctor``: check everything around a crawl before it starts, and say how to mend it."""
+"""``scrapy neardup doctor``: check everything around a crawl before it starts, and say how to fix it."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
 import glob
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from scrapy.exceptions import UsageError
 from scrapy.settings import BaseSettings, Settings
@@ -25,7 +26,7 @@ from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
 from scrapy_neardup.content import ExtractionProcesses
 from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.exceptions import ExtractionError, NearDupError
+from scrapy_neardup.exceptions import NearDupError
 from scrapy_neardup.index import is_redis
 from scrapy_neardup.index.redis.connection import connect
 from scrapy_neardup.settings import NearDupSettings
@@ -34,7 +35,6 @@ from scrapy_neardup.stories.stream import RedisStream, stream_of
 from scrapy_neardup.stories.webhook import Webhook
 from scrapy_neardup.wording import counted, without_password
 
-_MARKS = {"ok": "ok", "warning": "WARNING", "failed": "FAILED"}
 _PATIENCE = 10.0  # seconds for one check
 _LITTLE_SPACE = 500_000_000  # bytes
 _SLOW = 0.02  # seconds for one answer of the store
@@ -43,26 +43,30 @@ _SENTENCE = "The ferry had left the harbour of the island at noon, and the fog c
 _PAGE = (
     f"<html><body><nav>Home News Sport</nav><article><h1>A ferry in fog</h1>{f'<p>{_SENTENCE * 3}</p>' * 4}</article>"
 )
-_MEND_DISK = "set NEARDUP_DATA_DIR to a directory that this user may write to, or check the disk"
 _TITLE = "TEST, not a real event: sent by scrapy neardup doctor, please ignore"
 _ENTRY = '"scrapy_neardup.Addon": 500'
 _LINE = f"ADDONS = {{{_ENTRY}}}"
-_BY_HAND = (
-    ("ITEM_PIPELINES", "CapturePipeline"),
-    ("ITEM_PIPELINES", "NearDupPipeline"),
-    ("SPIDER_MIDDLEWARES", "NearDupSpiderMiddleware"),
-)
-
-State = Literal["ok", "warning", "failed"]
+_BY_HAND = {
+    "CapturePipeline": "ITEM_PIPELINES",
+    "NearDupPipeline": "ITEM_PIPELINES",
+    "NearDupSpiderMiddleware": "SPIDER_MIDDLEWARES",
+}
+"""What the add-on adds to the settings, and what a project without it adds itself."""
 
 
 class Finding(NamedTuple):
-    """The result of one check. ``mend`` says what to do if it is not ok."""
+    """The result of one check. ``mend`` says what to do, and is empty if nothing is wrong."""
 
     check: str
-    state: State
     found: str
     mend: str = ""
+    is_warning: bool = False
+
+    @property
+    def state(self) -> str:
+        if not self.mend:
+            return "ok"
+        return "warning" if self.is_warning else "failed"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,21 +76,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    findings = _find(options, settings)
+    with working("checking"):
+        findings = _find(options, settings)
     if options.json:
-        for finding in findings:
-            print_json({**finding._asdict(), "mend": "" if finding.state == "ok" else finding.mend})
+        for each in findings:
+            print_json({"check": each.check, "state": each.state, "found": each.found, "mend": each.mend})
     else:
         _print(findings)
-    return 1 if any(finding.state == "failed" for finding in findings) else 0
+    return int(any(finding.state == "failed" for finding in findings))
 
 
 def _print(findings: Sequence[Finding]) -> None:
-    """Print each finding, and below it how to mend it. Lines break between words, so that a path stays whole."""
+    """Print each finding, and below it how to fix it. Lines break between words, so that a path stays whole."""
     width = max(len(finding.check) for finding in findings)
     for finding in findings:
-        print_wrapped(f"{_MARKS[finding.state]:<7}  {finding.check:<{width}}  {finding.found}", hanging=width + 11)
-        if finding.state != "ok":
+        state = finding.state if finding.state == "ok" else finding.state.upper()
+        print_wrapped(f"{state:<7}  {finding.check:<{width}}  {finding.found}", hanging=width + 11)
+        if finding.mend:
             print_wrapped(f"{'':<{width + 11}}-> {finding.mend}", hanging=width + 11)
 
 
@@ -98,14 +104,13 @@ def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Finding]:
         what = "data directory, store, extractor, events and their receivers were not checked"
         again = "correct the setting that failed, and run this command again"
         return [
-            Finding("settings", "failed", str(error), "change this setting"),
+            Finding("settings", str(error), "change this setting"),
             _check_add_on(scrapy_settings),
-            Finding("all others", "warning", what, again),
+            Finding("all others", what, again, is_warning=True),
         ]
     chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}"
-    first = [Finding("settings", "ok", chosen), _check_add_on(scrapy_settings, enabled=settings.enabled)]
-    with working("checking"):
-        return first + asyncio.run(_check_all(located_settings(options, values), send_events=not options.no_events))
+    first = [Finding("settings", chosen), _check_add_on(scrapy_settings, enabled=settings.enabled)]
+    return first + asyncio.run(_check_all(located_settings(options, values), send_events=not options.no_events))
 
 
 async def _check_all(settings: NearDupSettings, *, send_events: bool) -> list[Finding]:
@@ -115,10 +120,15 @@ async def _check_all(settings: NearDupSettings, *, send_events: bool) -> list[Fi
         "store": _check_store(settings),
         "extractor": _check_extractor(settings),
     }
-    if send_events and settings.events_webhook:
-        checks["webhook"] = _check_webhook(settings, settings.events_webhook)
-    if send_events and settings.events_stream:
-        checks["stream"] = _check_stream(settings, settings.events_stream)
+    if send_events and (url := settings.events_webhook):
+        form = settings.events_webhook_format
+        webhook = Webhook(url, settings.events_webhook_secret, deadline=_PATIENCE - 1, form=form)
+        mend = f"check NEARDUP_EVENTS_WEBHOOK, NEARDUP_EVENTS_WEBHOOK_FORMAT = {form!r}, and the receiver's log"
+        checks["webhook"] = _check_receiver("webhook", webhook, mend)
+    if send_events and (name := settings.events_stream):
+        stream = RedisStream(*stream_of(name, settings.store), connect)
+        mend = "check NEARDUP_EVENTS_STREAM, and the rights of its user (+xadd)"
+        checks["stream"] = _check_receiver("stream", stream, mend)
     found = await asyncio.gather(*(_finish(name, check) for name, check in checks.items()))
     return [finding for findings in found for finding in findings]
 
@@ -128,111 +138,101 @@ async def _finish(name: str, check: Awaitable[list[Finding]]) -> list[Finding]:
     try:
         return await asyncio.wait_for(check, _PATIENCE)
     except asyncio.TimeoutError:
-        return [Finding(name, "failed", f"no answer within {_PATIENCE:g} s", "check address and load")]
+        return [Finding(name, f"no answer within {_PATIENCE:g} s", "check address and load")]
     except OSError as error:
-        return [Finding(name, "failed", f"{error.filename or name}: {error.strerror or error}", _MEND_DISK)]
+        mend = "set NEARDUP_DATA_DIR to a directory that this user may write to, or check the disk"
+        return [Finding(name, f"{error.filename or name}: {error.strerror or error}", mend)]
     except Exception as error:
-        return [Finding(name, "failed", f"{type(error).__name__}: {error}", "this is unexpected: please report it")]
+        return [Finding(name, f"{type(error).__name__}: {error}", "this is unexpected: please report it")]
 
 
 def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Finding:
     """Decide whether crawls with these settings of Scrapy judge items."""
     parts: set[str] = set()  # of the plugin that the settings turn on
-    for name in ("ADDONS", "ITEM_PIPELINES", "SPIDER_MIDDLEWARES"):
+    for name in ("ADDONS", *dict.fromkeys(_BY_HAND.values())):
         for component in _enabled(settings, name):
+            is_ours = "scrapy_neardup" in str(component)
             try:
-                loaded = load_object(component)
+                classes = getattr(load_object(component), "__mro__", ())
             except Exception as error:  # importing a module may raise anything
-                is_ours = "scrapy_neardup" in str(component)
                 if name != "ADDONS" and not is_ours:  # the crawl itself says so
                     continue
                 mend = f"write {_LINE}" if is_ours else "correct or remove this entry"
-                return Finding("add-on", "failed", f"{component!r}, which cannot be loaded: {error}", mend)
-            parts.update(each.__name__ for each in getattr(loaded, "__mro__", ()) if _is_ours(each))
+                return Finding("add-on", f"{component!r}, which cannot be loaded: {error}", mend)
+            parts.update(each.__name__ for each in classes if each.__module__.startswith("scrapy_neardup."))
     if not enabled:
         mend = "remove NEARDUP_ENABLED from the settings, or set it to True"
-        return Finding("add-on", "warning", "NEARDUP_ENABLED = False: no item is judged", mend)
-    missing = [f"{part} in {name}" for name, part in _BY_HAND if part not in parts]
+        return Finding("add-on", "NEARDUP_ENABLED = False: no item is judged", mend, is_warning=True)
+    missing = [part for part in _BY_HAND if part not in parts]
     if missing and "Addon" not in parts:
         return _not_wired(settings, missing)
     # With None, Twisted chooses another reactor. Without a reactor, Scrapy runs on asyncio alone.
     reactor = settings.get("TWISTED_REACTOR")
     if settings.getbool("TWISTED_REACTOR_ENABLED", True) and not str(reactor).endswith("AsyncioSelectorReactor"):
         mend = "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default"
-        return Finding("add-on", "failed", f"TWISTED_REACTOR = {reactor!r}: no item is judged", mend)
-    return Finding("add-on", "ok", "these settings turn the plugin on")
+        return Finding("add-on", f"TWISTED_REACTOR = {reactor!r}: no item is judged", mend)
+    return Finding("add-on", "these settings turn the plugin on")
 
 
-def _is_ours(part: type) -> bool:
-    return part.__module__.startswith("scrapy_neardup.")
-
-
-def _enabled(settings: BaseSettings, name: str) -> Iterator[Any]:
-    return (component for component, order in (settings.getdict(name) or {}).items() if order is not None)
+def _enabled(settings: BaseSettings, name: str) -> list[Any]:
+    return [component for component, order in (settings.getdict(name) or {}).items() if order is not None]
 
 
 def _not_wired(settings: BaseSettings, missing: list[str]) -> Finding:
     if len(missing) < len(_BY_HAND):
-        mend = f'add it (docs/settings.md, "Wiring by hand"), or write {_LINE} instead'
-        return Finding("add-on", "failed", f"wired by hand, without {' and '.join(missing)}", mend)
+        found = f"wired by hand, without {' and '.join(f'{part} in {_BY_HAND[part]}' for part in missing)}"
+        return Finding("add-on", found, f'add it (docs/settings.md, "Wiring by hand"), or write {_LINE} instead')
     if not inside_project():
-        return Finding("add-on", "ok", f"not looked for, as there is no project here; in a script, set {_LINE}")
+        return Finding("add-on", f"not looked for, as there is no project here; in a script, set {_LINE}")
     others = [name for name in _enabled(settings, "ADDONS") if not str(name).startswith("scrapy_neardup.")]
     mend = f"add {_ENTRY} to ADDONS in settings.py" if others else f"write {_LINE} into settings.py"
-    found = f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged"
-    return Finding("add-on", "failed", found, mend)
+    return Finding("add-on", f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged", mend)
 
 
 async def _check_data_dir(settings: NearDupSettings) -> list[Finding]:
     folder = Path(in_data_dir(settings, ""))
-    if not can_be_written(folder):
-        mend = "set NEARDUP_DATA_DIR to a directory that this user may write to"
-        return [Finding("data directory", "failed", f"no file can be made in {folder}", mend)]
-    nearest = _nearest(folder)
+    nearest = _place_for_files(folder)
     with tempfile.NamedTemporaryFile(dir=nearest):
         free = shutil.disk_usage(nearest).free
     is_new = " (the first crawl makes it)" if nearest != folder else ""
-    state: State = "warning" if free < _LITTLE_SPACE else "ok"
-    mend = "make room: the window and dropped items need it"
-    return [Finding("data directory", state, f"{folder}{is_new}, {free / 1e9:,.1f} GB free", mend)]
+    mend = "make room: the window and dropped items need it" if free < _LITTLE_SPACE else ""
+    return [Finding("data directory", f"{folder}{is_new}, {free / 1e9:,.1f} GB free", mend, is_warning=True)]
+
+
+def _place_for_files(folder: Path) -> Path:
+    """Return the folder, or its nearest parent that exists. Raise OSError if no file can be made there."""
+    if not can_be_written(folder):
+        raise OSError(errno.EACCES, "no file can be made there", str(folder))
+    return next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
 
 
 async def _check_store(settings: NearDupSettings) -> list[Finding]:
     if settings.store == "memory://":
         mend = "use a file or a Redis, so that the next crawl knows what this one has seen"
-        return [Finding("store", "warning", "memory://: the window ends with its process", mend)]
+        return [Finding("store", "memory://: the window ends with its process", mend, is_warning=True)]
     try:
-        if is_redis(settings.store):
-            return await _check_redis(settings)
-        return [await _check_file(settings, Path(settings.store.partition(":///")[2]))]
+        return await (_check_redis if is_redis(settings.store) else _check_file)(settings)
     except NearDupError as error:
-        mend = "check NEARDUP_STORE; is the server running?"
-        if not is_redis(settings.store):
-            mend = "move this file away, or name another file in NEARDUP_STORE"
-        return [Finding("store", "failed", str(error), mend)]
+        file = "move this file away, or name another file in NEARDUP_STORE"
+        mend = "check NEARDUP_STORE; is the server running?" if is_redis(settings.store) else file
+        return [Finding("store", str(error), mend)]
 
 
-async def _check_file(settings: NearDupSettings, path: Path) -> Finding:
+async def _check_file(settings: NearDupSettings) -> list[Finding]:
+    path = Path(settings.store.partition(":///")[2])
     size = path.stat().st_size if path.exists() else 0  # noqa: ASYNC240  nothing else runs here
-    if not can_be_written(path.parent):
-        return Finding("store", "failed", f"no file can be made in {path.parent}", _MEND_DISK)
-    if not size:
-        # Try the file system with a file beside the place of the window.
-        with tempfile.TemporaryDirectory(dir=_nearest(path.parent)) as folder:
-            seconds = await _seconds_to_open(replace(settings, store=f"sqlite:///{folder}/probe.sqlite"))
-        return Finding("store", "ok", f"{path} (the first crawl makes it), SQLite works there in {_shown(seconds)}")
-    if not os.access(path, os.W_OK):
-        return Finding("store", "failed", f"{path} cannot be written", "give this user the right to write the file")
-    seconds = await _seconds_to_open(settings, reads_only=True)
-    return Finding("store", "ok", f"{path}, {size / 1e6:,.1f} MB, opened in {_shown(seconds)}")
-
-
-async def _seconds_to_open(settings: NearDupSettings, *, reads_only: bool = False) -> float:
-    start = time.perf_counter()
-    index = NearDupDetector(settings, reads_only=reads_only).index
-    await index.open()
-    await index.close()
-    return time.perf_counter() - start
+    if size and not os.access(path, os.W_OK):
+        return [Finding("store", f"{path} cannot be written", "give this user the right to write the file")]
+    # If there is no window yet, try the file system with a file beside its place.
+    with tempfile.TemporaryDirectory(dir=_place_for_files(path.parent)) as folder:
+        tried = settings if size else replace(settings, store=f"sqlite:///{folder}/probe.sqlite")
+        start = time.perf_counter()
+        index = NearDupDetector(tried, reads_only=size > 0).index
+        await index.open()
+        await index.close()
+        seconds = _shown(time.perf_counter() - start)
+    opened = f"{path}, {size / 1e6:,.1f} MB, opened in {seconds}"
+    return [Finding("store", opened if size else f"{path} (the first crawl makes it), SQLite works there in {seconds}")]
 
 
 async def _check_redis(settings: NearDupSettings) -> list[Finding]:
@@ -240,30 +240,22 @@ async def _check_redis(settings: NearDupSettings) -> list[Finding]:
 
     probed = await probe(settings.store, settings.window_namespace, settings.store_timeout)
     server = ", ".join(filter(None, (probed.facts.get("server"), probed.facts.get("mode"))))
-    slow = "each check waits for an answer: bring the server nearer to the crawl"
-    needed = " ".join(f"+{each}" for each in probed.missing_rights)
-    grant = f"ACL SETUSER <user> {needed}, see docs/redis.md"
-    if not needed:
-        rights = Finding("rights", "ok", "this user may call every command that is needed")
-    elif FOR_PEOPLE.issuperset(probed.missing_rights):
-        rights = Finding("rights", "warning", f"{needed} missing: status, similar and purge do not work", grant)
-    else:
-        rights = Finding("rights", "failed", f"{needed} missing: crawls cannot use the store", grant)
+    slow = "each check waits for an answer: bring the server nearer to the crawl" if probed.seconds > _SLOW else ""
+    rights, grant = "this user may call every command that is needed", ""
+    is_for_people = FOR_PEOPLE.issuperset(probed.missing_rights)
+    if needed := " ".join(f"+{each}" for each in probed.missing_rights):
+        lost = "status, similar and purge do not work" if is_for_people else "crawls cannot use the store"
+        rights, grant = f"{needed} missing: {lost}", f"ACL SETUSER <user> {needed}, see docs/redis.md"
     policy = f"maxmemory-policy {probed.facts.get('maxmemory-policy', 'unknown')}, {probed.facts.get('memory', '')}"
-    found = [
-        Finding("store", "ok", f"{without_password(settings.store)}{f' ({server})' if server else ''}"),
-        Finding(
-            "latency", "warning" if probed.seconds > _SLOW else "ok", f"{_shown(probed.seconds)} for one answer", slow
-        ),
-        rights,
-        *(Finding("eviction", "warning", policy, warning) for warning in probed.warnings),
+    clock = f"the server's clock is {probed.clock_ahead:+.1f} s from this machine's"
+    return [
+        Finding("store", f"{without_password(settings.store)}{f' ({server})' if server else ''}"),
+        Finding("latency", f"{_shown(probed.seconds)} for one answer", slow, is_warning=True),
+        Finding("rights", rights, grant, is_warning=is_for_people),
+        *(Finding("eviction", policy, warning, is_warning=True) for warning in probed.warnings or [""]),
+        *[Finding("server clock", clock, "synchronise both clocks (NTP)", is_warning=True)]
+        * (abs(probed.clock_ahead) > _CLOCK_OFF),
     ]
-    if not probed.warnings:
-        found.append(Finding("eviction", "ok", policy))
-    if abs(probed.clock_ahead) > _CLOCK_OFF:
-        ahead = f"the server's clock is {probed.clock_ahead:+.1f} s from this machine's"
-        found.append(Finding("server clock", "warning", ahead, "synchronise both clocks (NTP)"))
-    return found
 
 
 async def _check_extractor(settings: NearDupSettings) -> list[Finding]:
@@ -272,48 +264,35 @@ async def _check_extractor(settings: NearDupSettings) -> list[Finding]:
     start = time.perf_counter()
     try:
         extracted = await extraction.extract(_PAGE, "https://www.neardup-doctor.example/ferry")
-    except ExtractionError as error:
+    except NearDupError as error:
         mend = "try NEARDUP_EXTRACT_WORKERS = 0, or a larger NEARDUP_EXTRACT_MEMORY"
-        return [Finding("extractor", "failed", f"{where}: {error}", mend)]
+        return [Finding("extractor", f"{where}: {error}", mend)]
     finally:
         extraction.close()
-    state: State = "ok" if _SENTENCE.strip() in extracted.text else "warning"
+    found = f"{where}, started in {_shown(time.perf_counter() - start)}"
     mend = "a test page gave no article: check NEARDUP_EXTRACTOR, unless it is for pages of another kind"
-    return [Finding("extractor", state, f"{where}, started in {_shown(time.perf_counter() - start)}", mend)]
+    return [Finding("extractor", found, "" if _SENTENCE.strip() in extracted.text else mend, is_warning=True)]
 
 
 async def _check_waiting_events(settings: NearDupSettings) -> list[Finding]:
     folder = in_data_dir(settings, "neardup-events")
     names = glob.glob("*/*.json*", root_dir=folder)
     if aside := sum(name.endswith((".refused", ".unreadable")) for name in names):
-        mend = "look at these files: the receiver refused them for good; delete them when the cause is mended"
-        return [Finding("events", "warning", f"{counted(aside, 'event')} set aside in {folder}", mend)]
-    found = f"waiting for a receiver: {counted(len(names), 'event')}" if names else "no event waits"
-    return [Finding("events", "ok", found)]
+        mend = "look at these files: the receiver refused them for good; delete them when the cause is fixed"
+        return [Finding("events", f"{counted(aside, 'event')} set aside in {folder}", mend, is_warning=True)]
+    return [Finding("events", f"waiting for a receiver: {counted(len(names), 'event')}" if names else "no event waits")]
 
 
-async def _check_webhook(settings: NearDupSettings, url: str) -> list[Finding]:
-    form = settings.events_webhook_format
-    webhook = Webhook(url, settings.events_webhook_secret, deadline=_PATIENCE - 1, form=form)
-    mend = f"check NEARDUP_EVENTS_WEBHOOK, NEARDUP_EVENTS_WEBHOOK_FORMAT = {form!r}, and the receiver's log"
-    return [await _check_receiver("webhook", webhook, mend)]
-
-
-async def _check_stream(settings: NearDupSettings, name: str) -> list[Finding]:
-    stream = RedisStream(*stream_of(name, settings.store), connect)
-    return [await _check_receiver("stream", stream, "check NEARDUP_EVENTS_STREAM, and the rights of its user (+xadd)")]
-
-
-async def _check_receiver(name: str, receiver: Webhook | RedisStream, mend: str) -> Finding:
+async def _check_receiver(name: str, receiver: Webhook | RedisStream, mend: str) -> list[Finding]:
     report = await _make_test_report()
     start = time.perf_counter()
     try:
         await receiver.deliver(report)
     except Exception as error:  # of aiohttp, redis, or the system
-        return Finding(name, "failed", f"the test event was not taken: {error}", mend)
+        return [Finding(name, f"the test event was not taken: {error}", mend)]
     finally:
         await receiver.close()
-    return Finding(name, "ok", f"took the test event {report['id']} in {_shown(time.perf_counter() - start)}")
+    return [Finding(name, f"took the test event {report['id']} in {_shown(time.perf_counter() - start)}")]
 
 
 async def _make_test_report() -> dict[str, Any]:
@@ -327,11 +306,6 @@ async def _make_test_report() -> dict[str, Any]:
         return {**special_report(detector.take_events()[0]), "test": True}
     finally:
         await detector.close()
-
-
-def _nearest(folder: Path) -> Path:
-    """Return the folder, or its nearest parent that exists."""
-    return next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
 
 
 def _shown(seconds: float) -> str:

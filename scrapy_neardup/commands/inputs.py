@@ -20,7 +20,7 @@ from scrapy_neardup.commands.terminal import print_error, print_wrapped, track, 
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError, NoWindowError
-from scrapy_neardup.lab.feed import RecordedDocument, WrongLine, shown
+from scrapy_neardup.lab.feed import RecordedDocument, shown
 from scrapy_neardup.lab.labels import (
     DEFAULT_LABEL,
     LabelledPages,
@@ -107,8 +107,8 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 
 def read_pages(
-    reader: PageReader, feed: Iterable[RecordedDocument | WrongLine], total: int | None = None
-) -> Iterator[RecordedPage | WrongLine]:
+    reader: PageReader, feed: Iterable[RecordedDocument], total: int | None = None
+) -> Iterator[RecordedPage]:
     """Yield the pages of a feed, and show how many have come. Print the error of a wrong line or page."""
     for page in track(reader.read(feed), "documents", total):
         if page.error is not None:
@@ -145,10 +145,9 @@ def read_labelled_pages(
     if len(documents) < 2:
         raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
     with PageReader(settings, options.workers, sketches=sketches) as reader:
-        pages = [page for page in read_pages(reader, documents, len(documents)) if isinstance(page, RecordedPage)]
-    count = len(labelled.documents)
-    clusters = [*labelled.clusters[options.label], *([None] * (len(pages) - count))]
-    return LabelledPages(pages, clusters, count, len(pages) - count, left_out)
+        pages = list(read_pages(reader, documents, len(documents)))
+    clusters = [*labelled.clusters[options.label], *([None] * len(background))]
+    return LabelledPages(pages, clusters, len(labelled.documents), left_out)
 
 
 def with_store(options: argparse.Namespace, values: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from scrapy_neardup.commands.terminal import as_json, print_error, print_json, p
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import LEVELS, STATUSES
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.lab.feed import RecordedDocument, WrongLine, read_feed, shown
+from scrapy_neardup.lab.feed import RecordedDocument, read_feed, shown
 from scrapy_neardup.lab.pages import PageReader
 from scrapy_neardup.lab.replay import OutputFormat, Tally, opened, replay
 from scrapy_neardup.settings import NearDupSettings
@@ -122,11 +122,11 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
     return status or int(tally.errors > 0)
 
 
-def _by_time(feed: Iterable[RecordedDocument | WrongLine]) -> Iterator[RecordedDocument | WrongLine]:
+def _by_time(feed: Iterable[RecordedDocument]) -> Iterator[RecordedDocument]:
     """Sort by time. A line without a time stays behind the line before it."""
-    timed, time = list[tuple[float, RecordedDocument | WrongLine]](), 0.0
+    timed, time = list[tuple[float, RecordedDocument]](), 0.0
     for entry in feed:
-        time = time if isinstance(entry, WrongLine) or entry.time is None else entry.time
+        time = time if entry.time is None else entry.time
         timed.append((time, entry))
     return (entry for _, entry in sorted(timed, key=lambda each: each[0]))
 

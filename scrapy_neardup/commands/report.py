@@ -76,7 +76,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
             _write(output, built.html.encode("utf-8"))
             if output != STDOUT:
                 _print(output, built)
-    return 1 if gathered.problem_count else 0
+    return int(bool(gathered.problems))
 
 
 def _as_file(path: Path, stack: ExitStack) -> Path:
@@ -105,9 +105,9 @@ def _write(output: Path, data: bytes) -> None:
 
 def _print(output: Path, built: Built) -> None:
     rows = [
-        ("items", f"{built.overview.items:,}"),
-        ("pages that came again unchanged", f"{built.overview.again:,}"),
-        ("stories of two items or more", f"{built.overview.stories:,}"),
+        ("items", f"{built.numbers['items']:,}"),
+        ("pages that came again unchanged", f"{built.numbers['again']:,}"),
+        ("stories of two items or more", f"{built.numbers['stories']:,}"),
         ("texts in the page", f"{built.texts:,}"),
         ("size", f"{len(built.html) / 1e6:.1f} MB"),
     ]

@@ -10,11 +10,11 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BufferedReader
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, NamedTuple, TypeVar, cast
 
 from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.exceptions import InputError
@@ -35,30 +35,34 @@ _CONTENT = "text", "html", "file"
 _FIRST = 20  # entries; if none of them is a document, the file holds something else
 
 
+class Line(NamedTuple):
+    """A line of a file, or an item of a list: its JSON object, or why it has none."""
+
+    number: int  # from 1
+    size: int  # bytes
+    row: dict[str, Any]
+    error: str | None = None  # as ``input.jsonl:7: what is wrong``
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedDocument:
-    """One line of an input file. Exactly one of ``text``, ``html`` and ``file`` is used, in this order."""
+    """One line of an input file. Exactly one of ``text``, ``html`` and ``file`` is used, in this order.
+
+    A line that cannot be used has an ``error``, and no id if that is wrong.
+    """
 
     line: int  # from 1
     where: str  # file and line
-    id: str | int
-    url: str
-    title: str
-    time: float | None  # Unix seconds, UTC
-    text: str | None
-    html: str | None
-    file: Path | None
+    id: str | int | None
+    url: str = ""
+    title: str = ""
+    time: float | None = None  # Unix seconds, UTC
+    text: str | None = None
+    html: str | None = None
+    file: Path | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     size: int = 0  # of the line in bytes
-
-
-@dataclass(frozen=True, slots=True)
-class WrongLine:
-    """A line that cannot be used, and why: ``input.jsonl:7: what is wrong``."""
-
-    line: int
-    id: str | int | None
-    error: str
+    error: str | None = None
     missing: str = ""  # the keys that a document must have and the line lacks
 
 
@@ -72,44 +76,38 @@ def take(entries: Iterator[T], most: int) -> list[T]:
     return taken
 
 
-def read_feed(path: Path) -> Iterator[RecordedDocument | WrongLine]:
+def read_feed(path: Path) -> Iterator[RecordedDocument]:
     """Return the documents of a file in their order, without empty lines.
 
-    Raise InputError at once if nothing can be read, or if each of the first lines lacks a key that documents need. A
-    file whose end is damaged ends with a WrongLine.
+    Raise InputError at once if nothing can be read, or if each of the first lines lacks a key that documents need.
     """
-    entries = read_packed(path, lambda file: (_parse(line, path) for line in objects_of(file, path)))
-    first = take(entries, _FIRST)
-    lacking = [entry for entry in first if isinstance(entry, WrongLine) and entry.missing]
-    if first and len(lacking) == len(first):
+    documents = (_document(line, path) for line in read_packed(path, lambda file: objects_of(file, path)))
+    first = take(documents, _FIRST)
+    if first and all(each.missing for each in first):
         raise InputError(
-            f"{shown(path)}: its lines are no documents: line {lacking[0].line} has no {lacking[0].missing}. If they"
+            f"{shown(path)}: its lines are no documents: line {first[0].line} has no {first[0].missing}. If they"
             " are the items of a crawl, crawl again with -s NEARDUP_RECORD=recorded.jsonl.gz, and give that file"
         )
-    return chain(first, entries)
+    return chain(first, documents)
 
 
-def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[T]]) -> Iterator[T | WrongLine]:
-    """Yield what ``read`` yields of a file that may be packed. A file whose end is damaged ends with a WrongLine.
+def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[Line]]) -> Iterator[Line]:
+    """Yield the lines of a file that may be packed, as ``read`` finds them.
 
-    Raise InputError if nothing can be read.
+    If the end of the file is damaged, the last line says so. Raise InputError if nothing can be read.
     """
     number = 0
     try:
         # One handle, looked at and then read: a pipe cannot be opened twice.
         with nullcontext(cast("BufferedReader", sys.stdin.buffer)) if path == STDIN else path.open("rb") as file:
-            for entry in read(_unpacked(file)):
-                number = getattr(entry, "line", number + 1)
-                yield entry
+            for line in read(_unpacked(file)):
+                number = line.number
+                yield line
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         if not number:
             raise InputError(f"{shown(path)}: cannot be read: {reason}") from error
-        yield WrongLine(number + 1, None, f"{shown(path)}:{number + 1}: cannot be read further: {reason}")
-
-
-Line = tuple[int, int, dict[str, Any] | WrongLine]
-"""Number (from 1) and bytes of a line, and its JSON object, or why it has none."""
+        yield Line(number + 1, 0, {}, f"{shown(path)}:{number + 1}: cannot be read further: {reason}")
 
 
 def objects_of(file: IO[bytes], path: Path, errors: str = "strict") -> Iterator[Line]:
@@ -121,29 +119,26 @@ def objects_of(file: IO[bytes], path: Path, errors: str = "strict") -> Iterator[
         if not line:
             return
         if rest is not line or line.strip():
-            try:
-                yield number, len(line), _object(line, errors, is_whole=rest is line)
-            except InputError as error:
-                yield number, len(line), WrongLine(number, None, f"{shown(path)}:{number}: {error}")
+            yield _line(number, line, f"{shown(path)}:{number}", errors, is_whole=rest is line)
 
 
-def _object(line: bytes, errors: str, *, is_whole: bool) -> dict[str, Any]:
-    if not is_whole:
-        raise InputError(TOO_LONG)
+def _line(number: int, line: bytes, where: str, errors: str, *, is_whole: bool) -> Line:
+    problem = TOO_LONG
     try:
-        return require_object(json.loads(line.decode("utf-8-sig", errors)))
+        if is_whole:
+            return line_of(number, len(line), json.loads(line.decode("utf-8-sig", errors)), where)
     except UnicodeDecodeError as error:
-        raise InputError(f"not UTF-8 at byte {error.start}") from None
+        problem = f"not UTF-8 at byte {error.start}"
     except (ValueError, RecursionError) as error:
-        hint = "" if line.endswith(b"\n") else f": perhaps {CUT_OFF}"
-        raise InputError(f"not JSON: {error}{hint}") from None
+        problem = f"not JSON: {error}" if line.endswith(b"\n") else f"not JSON: {error}: perhaps {CUT_OFF}"
+    return Line(number, len(line), {}, f"{where}: {problem}")
 
 
-def require_object(value: object) -> dict[str, Any]:
-    """Return the value. Raise InputError if it is no JSON object."""
+def line_of(number: int, size: int, value: object, where: str) -> Line:
+    """Return the line that has this value, which may be no JSON object."""
     if isinstance(value, dict):
-        return value
-    raise InputError(f"must be a JSON object, not {type(value).__name__}")
+        return Line(number, size, value)
+    return Line(number, size, {}, f"{where}: must be a JSON object, not {type(value).__name__}")
 
 
 def shown(path: Path) -> str:
@@ -158,28 +153,29 @@ def _unpacked(file: BufferedReader) -> IO[bytes]:
     return lzma.LZMAFile(file) if magic == b"\xfd7" else file
 
 
-def _parse(line: Line, path: Path) -> RecordedDocument | WrongLine:
-    number, size, row = line
-    if isinstance(row, WrongLine):
-        return row
+def _document(line: Line, path: Path) -> RecordedDocument:
+    where, given = f"{shown(path)}:{line.number}", line.row.get("id")
+    wrong = RecordedDocument(line.number, where, given if isinstance(given, str | int) else None, error=line.error)
+    if line.error is not None:
+        return wrong
     try:
-        return _recorded(row, path, number, size)
+        return _recorded(line, where, path.parent)
     except InputError as error:
-        given = row.get("id")
-        lacks = {"'id'": given is None, "'text', 'html' or 'file'": all(row.get(name) is None for name in _CONTENT)}
-        missing = " and no ".join(name for name, is_missing in lacks.items() if is_missing) if row else ""
-        shown_id = given if isinstance(given, str | int) else None
-        return WrongLine(number, shown_id, f"{shown(path)}:{number}: {error}", missing)
+        content = all(line.row.get(name) is None for name in _CONTENT)
+        lacks = {"'id'": given is None, "'text', 'html' or 'file'": content}
+        missing = " and no ".join(name for name, is_missing in lacks.items() if is_missing) if line.row else ""
+        return replace(wrong, error=f"{where}: {error}", missing=missing)
 
 
-def _recorded(row: dict[str, Any], path: Path, number: int, size: int) -> RecordedDocument:
+def _recorded(line: Line, where: str, folder: Path) -> RecordedDocument:
     # Lists take over twenty times as much memory as in the line, and are read only to say that they are wrong.
-    extra = {key: value for key, value in row.items() if size < _SHORT_LINE or not isinstance(value, list | dict)}
+    is_short = line.size < _SHORT_LINE
+    extra = {key: value for key, value in line.row.items() if is_short or not isinstance(value, list | dict)}
     given = extra.pop("id", None)
     if not isinstance(given, str | int) or isinstance(given, bool) or given == "":
         raise InputError(f"'id' must be a text or a whole number, not {given!r}")
-    texts = {name: _text(extra, name) for name in ("url", "title", "text", "html", "file")}
-    if texts["text"] is None and texts["html"] is None and texts["file"] is None:
+    url, title, text, html, file = (_text(extra, name) for name in ("url", "title", *_CONTENT))
+    if text is html is file is None:
         raise InputError("a document needs 'text', 'html' or 'file'")
     time = extra.pop("time", None)
     try:
@@ -187,18 +183,18 @@ def _recorded(row: dict[str, Any], path: Path, number: int, size: int) -> Record
     except ValueError as error:
         raise InputError(f"'time': {error}") from error
     return RecordedDocument(
-        line=number,
-        where=f"{shown(path)}:{number}",
+        line=line.number,
+        where=where,
         id=given,
-        url=texts["url"] or "",
-        title=texts["title"] or "",
+        url=url or "",
+        title=title or "",
         time=seconds,
         # An empty text beside a page is a field that an export left unfilled.
-        text=texts["text"] if texts["text"] or not (texts["html"] or texts["file"]) else None,
-        html=texts["html"] or None if texts["file"] is not None else texts["html"],
-        file=None if texts["file"] is None else _page_below(path.parent, texts["file"]),
+        text=text if text or not (html or file) else None,
+        html=html or None if file is not None else html,
+        file=None if file is None else _page_below(folder, file),
         extra=extra,
-        size=size,
+        size=line.size,
     )
 
 

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.lab.feed import RecordedDocument, WrongLine, read_feed, shown
+from scrapy_neardup.lab.feed import RecordedDocument, read_feed, shown
 from scrapy_neardup.lab.pages import RecordedPage
 
 DEFAULT_LABEL = "cluster"
 _SHOWN = 20  # errors listed; the others are counted
 
 
-@dataclass(frozen=True, slots=True)
-class Labelled:
+class Labelled(NamedTuple):
     """Documents, and for each label the cluster of each document; both in the order of the file."""
 
-    documents: tuple[RecordedDocument, ...]
-    clusters: dict[str, tuple[str, ...]]
+    documents: list[RecordedDocument]
+    clusters: dict[str, list[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledPages:
+class LabelledPages(NamedTuple):
     """Pages with their main content, the labelled ones first. The cluster of a background page is None."""
 
     pages: list[RecordedPage]
     clusters: list[str | None]
     labelled: int  # number of pages with labels
-    background: int  # number of the others
-    left_out: tuple[str, ...] = ()  # lines of the background that are labelled documents
+    left_out: list[str]  # lines of the background that are labelled documents
+
+    @property
+    def background(self) -> int:
+        return len(self.pages) - self.labelled
 
     @property
     def has_copies(self) -> bool:
@@ -59,8 +60,7 @@ def read_labelled(path: Path, labels: Sequence[str] = (DEFAULT_LABEL,)) -> Label
         keys = ", ".join(sorted(set().union(*(document.extra for document in documents)))) or "no other"
         raise InputError(f"{shown(path)}: no line has the label {missing[0]!r}; choose another with --label: {keys}")
     _require_none(_label_errors(documents, labels), path)
-    clusters = {label: tuple(str(document.extra[label]) for document in documents) for label in labels}
-    return Labelled(tuple(documents), clusters)
+    return Labelled(documents, {label: [str(each.extra[label]) for each in documents] for label in labels})
 
 
 def read_background(paths: Iterable[Path]) -> list[RecordedDocument]:
@@ -69,20 +69,15 @@ def read_background(paths: Iterable[Path]) -> list[RecordedDocument]:
 
 
 def without_labelled(
-    background: Iterable[RecordedDocument], labelled: Sequence[RecordedDocument]
-) -> tuple[list[RecordedDocument], tuple[str, ...]]:
+    background: Sequence[RecordedDocument], labelled: Sequence[RecordedDocument]
+) -> tuple[list[RecordedDocument], list[str]]:
     """Return the background without the labelled documents, and the file and line of each document that is left out.
 
     Two documents are one if they have the same url, or the same text, HTML or file.
     """
     known = {key for document in labelled for key in _identities(document)}
-    kept, left_out = [], []
-    for document in background:
-        if known.isdisjoint(_identities(document)):
-            kept.append(document)
-        else:
-            left_out.append(document.where)
-    return kept, tuple(left_out)
+    kept = [document for document in background if known.isdisjoint(_identities(document))]
+    return kept, [document.where for document in background if not known.isdisjoint(_identities(document))]
 
 
 def _identities(document: RecordedDocument) -> Iterator[tuple[str, str]]:
@@ -94,13 +89,13 @@ def _identities(document: RecordedDocument) -> Iterator[tuple[str, str]]:
 
 def _documents(path: Path) -> list[RecordedDocument]:
     """Return the documents of a file. Raise InputError if a line is wrong."""
-    entries = list(read_feed(path))
-    _require_none([entry.error for entry in entries if isinstance(entry, WrongLine)], path)
-    return [entry for entry in entries if isinstance(entry, RecordedDocument)]
+    documents = list(read_feed(path))
+    _require_none([each.error for each in documents if each.error is not None], path)
+    return documents
 
 
 def _label_errors(documents: Sequence[RecordedDocument], labels: Sequence[str]) -> Iterator[str]:
-    first: dict[str | int, int] = {}
+    first: dict[str | int | None, int] = {}
     for document in documents:
         for label in labels:
             value = document.extra.get(label)

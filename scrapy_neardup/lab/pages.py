@@ -16,7 +16,7 @@ from scrapy_neardup.content import (
 )
 from scrapy_neardup.document import Reason
 from scrapy_neardup.exceptions import ExtractionError
-from scrapy_neardup.lab.feed import LONGEST_LINE, RecordedDocument, WrongLine
+from scrapy_neardup.lab.feed import LONGEST_LINE, RecordedDocument
 from scrapy_neardup.settings import NearDupSettings
 
 _PAGES_AHEAD = 128  # for each worker, so that they go on while documents are judged; fewer if they are long
@@ -26,7 +26,7 @@ _FIRST = 512  # texts: a small file is done before a worker has started
 
 @dataclass(frozen=True, slots=True)
 class RecordedPage:
-    """A recorded document with its main content, or with the reason why there is none."""
+    """A recorded document with its main content, or with an error. A wrong line has no reason."""
 
     recorded: RecordedDocument
     text: str
@@ -51,7 +51,7 @@ class RecordedPage:
         return (language_code(given) if isinstance(given, str) else "") or self.page_language
 
 
-_Submitted = tuple[RecordedPage | WrongLine, Future[Extracted] | None, int]
+_Submitted = tuple[RecordedPage, Future[Extracted] | None, int]
 """A page, what a worker makes of it, and the size of its text or HTML."""
 
 
@@ -83,7 +83,7 @@ class PageReader:
     def __exit__(self, *exception: object) -> None:
         self._extraction.close()
 
-    def read(self, feed: Iterable[RecordedDocument | WrongLine]) -> Iterator[RecordedPage | WrongLine]:
+    def read(self, feed: Iterable[RecordedDocument]) -> Iterator[RecordedPage]:
         """Yield pages in the order of the feed."""
         ahead, size = deque[_Submitted](), 0
         for entry in feed:
@@ -96,9 +96,9 @@ class PageReader:
         for page, coming, _ in ahead:
             yield _finished(page, coming)
 
-    def _submit(self, entry: RecordedDocument | WrongLine) -> _Submitted:
-        if isinstance(entry, WrongLine):
-            return entry, None, 0
+    def _submit(self, entry: RecordedDocument) -> _Submitted:
+        if entry.error is not None:
+            return RecordedPage(entry, "", error=entry.error), None, 0
         if entry.text is not None:
             canonical = entry.extra.get("canonical")  # as NEARDUP_RECORD writes it
             page = RecordedPage(entry, entry.text, canonical=canonical if isinstance(canonical, str) else "")
@@ -116,9 +116,9 @@ class PageReader:
         return page, text, len(html)
 
 
-def _finished(page: RecordedPage | WrongLine, coming: Future[Extracted] | None) -> RecordedPage | WrongLine:
+def _finished(page: RecordedPage, coming: Future[Extracted] | None) -> RecordedPage:
     """Return a page with what a worker makes of it: its text, or the sketch of the text that it has."""
-    if coming is None or isinstance(page, WrongLine):
+    if coming is None:
         return page
     try:
         extracted = coming.result()

@@ -7,12 +7,12 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Verdict, unchecked
-from scrapy_neardup.lab.feed import WrongLine, take
+from scrapy_neardup.document import Document, Verdict, with_id
+from scrapy_neardup.lab.feed import take
 from scrapy_neardup.lab.pages import RecordedPage
 from scrapy_neardup.stories import StoryEvent
 
@@ -25,7 +25,7 @@ _TOGETHER = 256  # checks that may travel together; they are made in input order
 class Judged:
     """The verdict of one input line. A wrong line is ``unchecked`` without a reason."""
 
-    page: RecordedPage | WrongLine
+    page: RecordedPage
     verdict: Verdict
     document: Document | None = None
 
@@ -44,8 +44,9 @@ class Tally:
     def add(self, judged: Judged) -> None:
         verdict = judged.verdict
         self.errors += judged.page.error is not None
-        self.wrong_lines += isinstance(judged.page, WrongLine)
-        if isinstance(judged.page, RecordedPage):
+        if judged.page.recorded.error is not None:
+            self.wrong_lines += 1
+        else:
             self.documents += 1
             self.verdicts[verdict.status, verdict.kind or verdict.reason or ""] += 1
 
@@ -61,7 +62,7 @@ async def opened(detector: NearDupDetector) -> AsyncIterator[NearDupDetector]:
 
 
 async def replay(
-    pages: Iterable[RecordedPage | WrongLine],
+    pages: Iterable[RecordedPage],
     detector: NearDupDetector,
     on_event: Callable[[StoryEvent], None] = lambda event: None,
     *,
@@ -76,22 +77,18 @@ async def replay(
     iterator = iter(pages)
     # Reading a page may wait for a worker process, so do it outside the event loop.
     while batch := await asyncio.to_thread(lambda: take(iterator, _TOGETHER)):
-        answers: list[Judged] = []
+        documents = list[Document | None]()
         for page in batch:
-            if isinstance(page, WrongLine):
-                answers.append(Judged(page, Verdict("unchecked")))
-            elif page.reason is not None:
-                answers.append(Judged(page, unchecked(page.reason)))
+            clock = clock if page.recorded.time is None else page.recorded.time
+            is_wrong = page.error is not None or page.reason is not None
+            documents.append(None if is_wrong else document_of(page, detector, clock))
+        verdicts = iter(await detector.check_in_order([each for each in documents if each is not None]))
+        for page, document in zip(batch, documents, strict=True):
+            if document is None:
+                yield Judged(page, Verdict("unchecked", reason=page.reason))
             else:
-                clock = clock if page.recorded.time is None else page.recorded.time
-                answers.append(Judged(page, Verdict("unchecked"), _document(page, detector, clock)))
-        verdicts = iter(await detector.check_in_order([each.document for each in answers if each.document is not None]))
-        for each in answers:
-            if each.document is not None:
                 verdict = next(verdicts)
-                document = replace(each.document, id=verdict.id or each.document.id)
-                each = replace(each, verdict=verdict, document=document)
-            yield each
+                yield Judged(page, verdict, with_id(document, verdict.id or document.id))
         for event in detector.take_events():
             on_event(event)
     await detector.finish(all_over=all_over)
@@ -99,7 +96,7 @@ async def replay(
         on_event(event)
 
 
-def _document(page: RecordedPage, detector: NearDupDetector, seen_at: float) -> Document:
+def document_of(page: RecordedPage, detector: NearDupDetector, seen_at: float | None = None) -> Document:
     return detector.document(
         page.text,
         url=page.recorded.url,
@@ -124,8 +121,7 @@ class OutputFormat:
 
     def row(self, judged: Judged) -> dict[str, Any]:
         """Return the verdict. A wrong line of the input has the status ``unchecked`` and an ``error``."""
-        page = judged.page
-        given = page.id if isinstance(page, WrongLine) else page.recorded.id
+        page, given = judged.page, judged.page.recorded.id
         if judged.document is not None and given is not None:
             self._ids[judged.document.id] = given
             if len(self._ids) > self._most_ids:

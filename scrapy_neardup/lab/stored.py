@@ -20,8 +20,9 @@ from scrapy_neardup.evidence.figure_changes import changed_figures
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.purging import Selection
-from scrapy_neardup.lab.feed import STDIN, RecordedDocument, WrongLine, read_feed, shown
-from scrapy_neardup.lab.pages import PageReader
+from scrapy_neardup.lab.feed import STDIN, RecordedDocument, read_feed, shown
+from scrapy_neardup.lab.pages import PageReader, RecordedPage
+from scrapy_neardup.lab.replay import document_of
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
 from scrapy_neardup.rules.decision import most_similar
 from scrapy_neardup.rules.scoring import is_same_url
@@ -67,15 +68,6 @@ class StoredDocument:
         return datetime.fromtimestamp(seconds_of(self.key), timezone.utc).isoformat()
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A document to be compared."""
-
-    text: str
-    url: str = ""
-    title: str = ""
-
-
 def is_document_id(name: str) -> bool:
     return _DOCUMENT_ID.fullmatch(name) is not None
 
@@ -88,29 +80,35 @@ def named_document(
     With ``fetch`` no page is looked up in the window. A document that is read is not registered. Raise InputError if
     there is no such document.
     """
+    is_address, found = name.startswith(("http://", "https://")), list[StoredDocument]()
     if is_document_id(name):
-        for key, record in records:
-            if key.hex() == name:
-                return StoredDocument(key, record)
-        raise InputError(f"{name}: the window has no document with this id")
-    why_fetched = ""
-    if name.startswith(("http://", "https://")) and not fetch:
+        found = [StoredDocument(key, record) for key, record in records if key.hex() == name]
+        if not found:
+            raise InputError(f"{name}: the window has no document with this id")
+    elif is_address and not fetch:
         with suppress(ValueError):  # it is no address of a page
             page = page_hash(require_page(name))
             found = [StoredDocument(key, record) for key, record in records if record.url_hash == page]
-            if found:
-                return max(found, key=lambda each: each.key)
-        why_fetched = "the window does not have this page (scrapy neardup status shows where it is, and what it holds)"
-    return as_stored(detector, read_single(name, detector.settings, why_fetched))
+    if found:
+        return max(found, key=lambda each: each.key)
+    try:
+        return as_stored(detector, read_single(name, detector.settings))
+    except InputError as error:
+        if fetch or not is_address:
+            raise
+        raise InputError(
+            f"{name}: the window does not have this page (scrapy neardup status shows where it is, and what it holds)."
+            f" So the page itself was tried: {str(error).removeprefix(f'{name}: ')}"
+        ) from error
 
 
-def as_stored(detector: NearDupDetector, given: Given) -> StoredDocument:
-    """Return a document as a store would keep it. It is not registered."""
-    document = detector.document(given.text, url=given.url, title=given.title)
+def as_stored(detector: NearDupDetector, page: RecordedPage) -> StoredDocument:
+    """Return a page as a store would keep it. It is not registered."""
+    document = document_of(page, detector)
     if detector.embedding is not None:
         document = replace(document, vector=detector.embedding.vector(document).result())
     fingerprint = detector.sketcher.fingerprint(document)
-    return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), given.text, fingerprint)
+    return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), page.text, fingerprint)
 
 
 def copies_elsewhere(records: Sequence[tuple[bytes, Record]], selection: Selection) -> int:
@@ -145,25 +143,16 @@ def changes_of(old: Record, new: Record) -> tuple[str, ...]:
     return tuple(change.line for change in found)
 
 
-def read_single(name: str, settings: NearDupSettings, why_fetched: str = "") -> Given:
-    """Return main content, url and title of the named document. Raise InputError, which repeats the name.
-
-    ``why_fetched`` is for the message, if the document is a page that was looked for in a window first.
-    """
-    try:
-        with PageReader(settings, workers=1) as reader:
-            (page,) = reader.read([_find(name, settings)])
-        if isinstance(page, WrongLine) or page.error is not None:
-            raise InputError(page.error)
-    except InputError as error:
-        if not why_fetched:
-            raise
-        said = str(error).removeprefix(f"{name}: ")
-        raise InputError(f"{name}: {why_fetched}. So the page itself was tried: {said}") from error
-    return Given(page.text, page.recorded.url, page.recorded.title)
+def read_single(name: str, settings: NearDupSettings) -> RecordedPage:
+    """Return the named page with its main content. Raise InputError, which repeats the name."""
+    with PageReader(settings, workers=1) as reader:
+        (page,) = reader.read([_find(name, settings)])
+    if page.error is not None:
+        raise InputError(page.error)
+    return page
 
 
-def _find(name: str, settings: NearDupSettings) -> RecordedDocument | WrongLine:
+def _find(name: str, settings: NearDupSettings) -> RecordedDocument:
     if name == str(STDIN):
         return _recorded(shown(STDIN), sys.stdin.buffer.read(settings.max_html_bytes + 1))
     if name.startswith(("http://", "https://")):
@@ -173,8 +162,7 @@ def _find(name: str, settings: NearDupSettings) -> RecordedDocument | WrongLine:
         if wanted and path == Path(before):
             return _line(path, wanted)
         if _JSON_LINES_NAME.search(name):
-            documents = (entry for entry in read_feed(path) if isinstance(entry, RecordedDocument))
-            first = next((f"; name one, as {path}#{entry.id}" for entry in documents), "")
+            first = next((f"; name one, as {path}#{each.id}" for each in read_feed(path) if each.error is None), "")
             raise InputError(f"{name}: a file of JSON lines holds many documents{first}")
         try:
             return _recorded(name, path.read_bytes())
@@ -208,10 +196,10 @@ def _recorded(name: str, body: bytes, content_type: str | None = None, url: str 
     content = decode_html(body, content_type)
     is_html = _HTML_NAME.search(name) or _HTML.search(content[:_HEAD])
     text, html = (None, content) if is_html else (content, None)
-    return RecordedDocument(1, name, name, url, "", None, text, html, None)
+    return RecordedDocument(1, name, name, url, text=text, html=html)
 
 
-def _line(path: Path, wanted: str) -> RecordedDocument | WrongLine:
+def _line(path: Path, wanted: str) -> RecordedDocument:
     first = None
     for entry in read_feed(path):
         if str(entry.id) == wanted:

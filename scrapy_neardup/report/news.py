@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timezone
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scrapy_neardup.document import STATUSES
 from scrapy_neardup.evidence.number_words import kind_of
@@ -43,16 +41,6 @@ REMEDIES = {
 }
 
 
-class Period(NamedTuple):
-    """A day, or all times, also unknown ones."""
-
-    name: str = "all days"
-    start: float | None = None  # Unix seconds
-
-    def has(self, time: float | None) -> bool:
-        return self.start is None or (time is not None and self.start <= time < self.start + DAY)
-
-
 class Figure(NamedTuple):
     """A figure of a story whose value changed."""
 
@@ -63,12 +51,12 @@ class Figure(NamedTuple):
 
 
 class News(NamedTuple):
-    """The news of a period. A story is listed once: as an event, or among the largest, or else among the newest.
+    """The news of a day, or of all days. A story is listed once: as an event, or among the largest or the newest.
 
-    Counts of a story are those of all feeds, also if only a part of it is of this period.
+    Counts of a story are those of all feeds, also if only a part of it is of this day.
     """
 
-    period: Period
+    start: float | None  # of the day, in Unix seconds; None for all days
     items: int
     stories: int  # of two items or more
     copies: int
@@ -82,40 +70,39 @@ class News(NamedTuple):
 
 def news_by_day(stories: Sequence[FeedStory], links: Links) -> list[News]:
     """Return the news of all feeds, and then those of each day if there are several, the newest day first."""
-    counts = Counter(int(row.time // DAY) for story in stories for row in story.coverage if row.time is not None)
-    news = [news_of(Period(), stories, links)]
-    for day in sorted((day for day, _ in counts.most_common(_MOST_DAYS)), reverse=True) if len(counts) > 1 else ():
-        period = Period(f"{datetime.fromtimestamp(day * DAY, timezone.utc):%Y-%m-%d}", day * DAY)
-        of_day = [story for story in stories if any(period.has(row.time) for row in story.coverage)]
-        news.append(news_of(period, of_day, links))
-    return news
+    counts = Counter(row.time // DAY for story in stories for row in story.coverage if row.time is not None)
+    days = sorted((day for day, _ in counts.most_common(_MOST_DAYS)), reverse=True) if len(counts) > 1 else []
+    return [news_of(None, stories, links), *(news_of(int(day * DAY), stories, links) for day in days)]
 
 
-def last_day(stories: Sequence[FeedStory]) -> Period:
-    """Return the 24 hours before the end of the feeds."""
+def last_day(stories: Sequence[FeedStory]) -> float | None:
+    """Return the beginning of the 24 hours before the end of the feeds, None if no item has a time."""
     times = sorted(row.time for story in stories for row in story.coverage if row.time is not None)
-    return Period("24 hours", usual_span(times)[1] - DAY + 1) if times else Period()
+    return usual_span(times)[1] - DAY + 1 if times else None
 
 
-def news_of(period: Period, stories: Sequence[FeedStory], links: Links) -> News:
-    """Return the news of a period; ``stories`` are the largest first."""
-    rows = [row for story in stories for row in story.coverage if period.has(row.time)]
+def news_of(start: float | None, stories: Sequence[FeedStory], links: Links) -> News:
+    """Return the news of a day, or of all days; ``stories`` are the largest first."""
+
+    def has(time: float | None) -> bool:
+        return start is None or (time is not None and start <= time < start + DAY)
+
+    stories = [story for story in stories if any(has(row.time) for row in story.coverage)]
+    rows = [row for story in stories for row in story.coverage if has(row.time)]
     drops = [row for row in rows if row.would_drop or row.is_dropped]
     several = [story for story in stories if story.size > 1]
-    events = [story for story in stories if any(period.has(time) for _, time in story.levels)][:_MOST_EVENTS]
-    changed = ((story, figures_of(story, links)) for story in stories)
-    of_period = ((story, [each for each in figures if period.has(each.first.time)]) for story, figures in changed)
+    events = [story for story in stories if any(has(time) for _, time in story.levels)][:_MOST_EVENTS]
+    changed = ((story, [each for each in figures_of(story, links) if has(each.first.time)]) for story in stories)
     largest = [story for story in several if story not in events][:_MOST_LISTED]
-    listed = {*events, *largest}
-    begun = [story for story in several if story not in listed and period.has(story.members[0].time)]
+    begun = [story for story in several if story not in (*events, *largest) and has(story.members[0].time)]
     return News(
-        period,
+        start,
         items=len(rows),
         stories=len(several),
         copies=sum(row.status == "duplicate" for row in rows),
         drops=len(drops),
         events=events,
-        figures=list(islice((each for each in of_period if each[1]), _MOST_FIGURES)),
+        figures=list(islice((each for each in changed if each[1]), _MOST_FIGURES)),
         losing=sorted((row for row in drops if row.lost > _MUCH), key=lambda row: -row.lost)[:_MOST_LISTED],
         largest=largest,
         newest=sorted(begun, key=lambda story: -(story.members[0].time or 0))[:_MOST_LISTED],
@@ -148,78 +135,34 @@ def figures_of(story: FeedStory, links: Links) -> list[Figure]:
     return sorted(figures, key=lambda figure: kind_of(figure.label))
 
 
-class Bar(NamedTuple):
-    """The items of one period by their verdicts."""
-
-    start: int  # Unix seconds
-    counts: Counter[str]
-
-    @property
-    def total(self) -> int:
-        return self.counts.total()
-
-
-class SourceLine(NamedTuple):
-    """The items of a source, and in how many stories of several sources it was the first."""
-
-    source: str
-    items: int
-    copies: int
-    first: int
-    later: int
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """What the part "Numbers" of a report shows."""
-
-    items: int
-    again: int  # items whose page came again unchanged, which are in no other number
-    verdicts: dict[str, int]
-    kinds: dict[str, int]
-    stories: int  # of several items
-    sources: int
-    would_drop: int
-    dropped: int
-    first: float | None
-    last: float | None
-    step: int  # seconds of a bar
-    bars: list[Bar]
-    step_name: str
-    outside: int  # items before the first bar or after the last one, which are counted there
-    by_source: list[SourceLine]
-    copying: list[tuple[tuple[str, str], int]]  # copying source, copied source, items
-    unchecked: list[tuple[str, int, str]]  # reason, items, remedy
-
-
-def overview_of(all_rows: Sequence[Row], stories: Sequence[FeedStory], links: Links) -> Overview:
+def numbers_of(all_rows: Sequence[Row], stories: Sequence[FeedStory], links: Links) -> dict[str, Any]:
+    """Return what the part "Numbers" shows. A page that came again unchanged is in no number but ``again``."""
     rows = [row for row in all_rows if not row.is_revisit and not row.is_reported]
     times = sorted(row.time for row in rows if row.time is not None)
     counts = Counter(row.status for row in rows)
     reasons = Counter(row.reason or "unknown" for row in rows if row.status == "unchecked")
     step, bars, outside = _over_time(rows, times)
-    return Overview(
-        items=len(rows),
-        again=sum(row.is_revisit for row in all_rows),
-        verdicts={status: counts[status] for status in VERDICTS if counts[status]},
-        kinds=dict(Counter(row.kind for row in rows if row.kind and row.status == "duplicate").most_common()),
-        stories=sum(story.size > 1 for story in stories),
-        sources=len({row.source for row in rows} - {""}),
-        would_drop=sum(row.would_drop and not row.is_dropped for row in rows),
-        dropped=sum(row.is_dropped for row in rows),
-        first=times[0] if times else None,
-        last=times[-1] if times else None,
-        step=step,
-        step_name=_STEPS[step],
-        bars=bars,
-        outside=outside,
-        by_source=_by_source(rows, stories),
-        copying=_copying(rows, links),
-        unchecked=[(name, count, REMEDIES.get(name, "Look at the log.")) for name, count in reasons.most_common()],
-    )
+    return {
+        "items": len(rows),
+        "again": sum(row.is_revisit for row in all_rows),
+        "verdicts": {status: counts[status] for status in VERDICTS if counts[status]},
+        "kinds": dict(Counter(row.kind for row in rows if row.kind and row.status == "duplicate").most_common()),
+        "stories": sum(story.size > 1 for story in stories),
+        "sources": len({row.source for row in rows} - {""}),
+        "would_drop": sum(row.would_drop and not row.is_dropped for row in rows),
+        "dropped": sum(row.is_dropped for row in rows),
+        "span": (times[0], times[-1]) if times else None,
+        "step": step,
+        "step_name": _STEPS[step],
+        "bars": bars,  # start and counts by verdict
+        "outside": outside,  # items before the first bar or after the last one, which are counted there
+        "by_source": _by_source(rows, stories),
+        "copying": _copying(rows, links),
+        "unchecked": [(name, count, REMEDIES.get(name, "Look at the log.")) for name, count in reasons.most_common()],
+    }
 
 
-def _over_time(rows: Sequence[Row], times: Sequence[float]) -> tuple[int, list[Bar], int]:
+def _over_time(rows: Sequence[Row], times: Sequence[float]) -> tuple[int, list[tuple[int, Counter[str]]], int]:
     """Count items in equal periods. Return the seconds of a period, the periods, and the items outside of them.
 
     The items outside are a few with wrong or very old times, and they are counted in the first or the last period.
@@ -230,13 +173,13 @@ def _over_time(rows: Sequence[Row], times: Sequence[float]) -> tuple[int, list[B
     step = next((step for step in _STEPS if (last - first) / step < _MOST_BARS), 604_800)
     end = int(last) // step
     start = max(int(first) // step, end - _MOST_BARS)
-    bars = [Bar(place * step, Counter()) for place in range(start, end + 1)]
+    bars = [(place * step, Counter[str]()) for place in range(start, end + 1)]
     outside = 0
     for row in rows:
         if row.time is not None:
             place = int(row.time) // step - start
             outside += not 0 <= place < len(bars)
-            bars[min(max(0, place), len(bars) - 1)].counts[row.status] += 1
+            bars[min(max(0, place), len(bars) - 1)][1][row.status] += 1
     return step, bars, outside
 
 
@@ -248,7 +191,8 @@ def usual_span(times: Sequence[float]) -> tuple[float, float]:
     return inner if whole[1] - whole[0] > 4 * max(inner[1] - inner[0], 3600) else whole
 
 
-def _by_source(rows: Sequence[Row], stories: Sequence[FeedStory]) -> list[SourceLine]:
+def _by_source(rows: Sequence[Row], stories: Sequence[FeedStory]) -> list[tuple[str, int, int, int, int]]:
+    """Return for each source its items, its copies, and in how many stories of several it was the first or later."""
     items = Counter(row.source for row in rows if row.source)
     copies = Counter(row.source for row in rows if row.status == "duplicate")
     first, later = Counter[str](), Counter[str]()
@@ -257,7 +201,7 @@ def _by_source(rows: Sequence[Row], stories: Sequence[FeedStory]) -> list[Source
         if len(sources) > 1:
             first[sources[0]] += 1
             later.update(sources[1:])
-    return [SourceLine(name, n, copies[name], first[name], later[name]) for name, n in items.most_common(_MOST_SOURCES)]
+    return [(name, n, copies[name], first[name], later[name]) for name, n in items.most_common(_MOST_SOURCES)]
 
 
 def _copying(rows: Sequence[Row], links: Links) -> list[tuple[tuple[str, str], int]]:

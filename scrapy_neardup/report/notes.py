@@ -11,6 +11,7 @@ from scrapy_neardup.wording import counted
 
 _WITHOUT_DOCUMENT = ("no-text", "extraction-failed", "internal-error")  # such items are not recorded
 _LINKED = ("duplicate", "update", "related")
+_MOST_PROBLEMS = 20  # listed; the others are counted
 
 
 class Note(NamedTuple):
@@ -40,10 +41,10 @@ def notes_of(gathered: Gathered, *, listed: int, with_text: int, without_match: 
 
 
 def _about_reading(gathered: Gathered, rows: list[Row]) -> Iterator[Note]:
-    if count := gathered.problem_count:
-        more = count - len(gathered.problems)
-        listed = [*gathered.problems, *([f"and {more:,} more"] if more else [])]
-        yield Note(f"{counted(count, 'line')} could not be read.", details=tuple(listed))
+    if problems := gathered.problems:
+        more = [f"and {len(problems) - _MOST_PROBLEMS:,} more"] if len(problems) > _MOST_PROBLEMS else []
+        listed = (*problems[:_MOST_PROBLEMS], *more)
+        yield Note(f"{counted(len(problems), 'line')} could not be read.", details=listed)
     wanting = [row for row in rows if row.reason not in _WITHOUT_DOCUMENT]
     without = sum(row.document < 0 for row in wanting)
     if gathered.documents and without:

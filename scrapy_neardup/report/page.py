@@ -14,12 +14,12 @@ from email.policy import default as default_policy
 from functools import cache
 from importlib.resources import files
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_neardup.document import KINDS
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.report.gathering import Gathered
-from scrapy_neardup.report.news import DAY, VERDICTS, Overview, last_day, news_by_day, news_of, overview_of
+from scrapy_neardup.report.news import DAY, VERDICTS, last_day, news_by_day, news_of, numbers_of
 from scrapy_neardup.report.notes import Note, notes_of
 from scrapy_neardup.report.payload import add_texts, index_of, inert_json, mark_texts, review_data
 from scrapy_neardup.report.review import Sample, choose_pairs
@@ -48,7 +48,7 @@ class Built(NamedTuple):
     """A page, and what is in it."""
 
     html: str
-    overview: Overview
+    numbers: dict[str, Any]
     listed: int  # items
     texts: int
     notes: list[Note]
@@ -65,7 +65,7 @@ def build_report(gathered: Gathered, title: str = "", most_bytes: int = MOST_BYT
     wanted = _wanted_texts(stories, sample)
     texts = mark_texts(gathered.texts(set(wanted)), settings)
     with_text = add_texts(payload, wanted, texts, most_bytes - _FRAME)
-    overview, listed = overview_of(gathered.rows, stories, links), len(payload.places)
+    numbers, listed = numbers_of(gathered.rows, stories, links), len(payload.places)
     notes = notes_of(gathered, listed=listed, with_text=with_text, without_match=sample.without_match)
     own = "\n".join(_read("static", f"{name}.js") for name in _SCRIPTS)
     # The scripts of the report are one, in a scope of its own.
@@ -80,12 +80,12 @@ def build_report(gathered: Gathered, title: str = "", most_bytes: int = MOST_BYT
         "measure": preset.measure,
         "relatedThreshold": preset.related_threshold,
     }
-    days = dict.fromkeys(_moment(time, "%Y-%m-%d") for time in (overview.first, overview.last) if time is not None)
+    days = dict.fromkeys(_moment(time, "%Y-%m-%d") for time in numbers["span"] or ())
     html = _template("page.html").render(
         title=title or (f"News of {' to '.join(days)}" if days else "News"),
         days=news_by_day(stories, links),
         notes=notes,
-        overview=overview,
+        numbers=numbers,
         sample=sample,
         payload=payload,
         drop_share=settings.drop_share,
@@ -100,7 +100,7 @@ def build_report(gathered: Gathered, title: str = "", most_bytes: int = MOST_BYT
         library=_LIBRARY.replace("-", " "),
         licence=_read("static", "vendor", f"{_LIBRARY}.LICENSE"),
     )
-    return Built(html, overview, listed, with_text, notes)
+    return Built(html, numbers, listed, with_text, notes)
 
 
 def build_digest(gathered: Gathered, title: str = "") -> bytes:
@@ -111,8 +111,7 @@ def build_digest(gathered: Gathered, title: str = "") -> bytes:
     links, stories = _stories_of(gathered)
     news = news_of(last_day(stories), stories, links)
     message = EmailMessage(policy=default_policy)
-    start = news.period.start
-    day = "" if start is None else f", {_moment(start)} to {_moment(start + DAY)} UTC"
+    day = "" if news.start is None else f", {_moment(news.start)} to {_moment(news.start + DAY)} UTC"
     message["Subject"] = clean_line(title or f"News digest{day}", LONGEST_NAME)
     message.set_content(_template("digest.txt").render(news=news, title=title))
     html = _template("digest.html").render(news=news, title=title)
@@ -179,8 +178,6 @@ def load_templates() -> Environment:
         number=lambda number: f"{number:,}",
         percent=lambda share: f"{share:.0%}",
         moment=_moment,
-        # Without its day if that is the day of ``first``.
-        until=lambda second, first: _moment(second).removeprefix(_moment(first, "%Y-%m-%d ")),
         iso=lambda second: _moment(second, "%Y-%m-%dT%H:%M:%SZ"),
         address=web_address,
     )

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_neardup.document import KINDS
 from scrapy_neardup.evidence.minima import Measure
@@ -30,14 +30,11 @@ _NONE = -1
 _WOULD_DROP, _DROPPED, _AGAIN = 1, 2, 4
 
 
-class MarkedText(NamedTuple):
-    """A text with the places of the short lines that a fingerprint leaves out.
+MarkedText = tuple[str, list[tuple[int, int]]]
+"""A text with the places of the short lines that a fingerprint leaves out.
 
-    A place is a first character and the character behind, counted in UTF-16 units, as a browser counts them.
-    """
-
-    text: str
-    short: list[tuple[int, int]]
+A place is a first character and the character behind, counted in UTF-16 units, as a browser counts them.
+"""
 
 
 def mark_texts(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int, MarkedText]:
@@ -56,7 +53,7 @@ def _marked(text: str, sketcher: Sketcher) -> MarkedText:
             end = start + len(stripped)
             if not is_long:
                 short.append((start + bisect_left(wide, start), end + bisect_left(wide, end)))
-    return MarkedText(text, short)
+    return text, short
 
 
 @dataclass(slots=True)
@@ -116,6 +113,7 @@ def index_of(stories: Sequence[FeedStory], links: Links, measure: Measure) -> Pa
         "elsewhere": {place: name for place, name in enumerate(names) if name and matches[place] == _NONE},
         "starts": list(accumulate((len(story.members) for story in several), initial=0)),
         "headline": [story.headline for story in several],
+        "levels": {places[story.members[0].number]: story.levels for story in stories if story.levels},
         "sources": list(sources),
         "owners": [owners[owner_of[source]] for source in sources],
         "languages": list(languages),

@@ -57,11 +57,11 @@ def clean_line(value: object, most: int) -> str:
     return one_line(clean_text(value, most + 1 if isinstance(value, str) else most), most)
 
 
-def length_of(value: object) -> int:
-    """Return how many characters a text has, 0 for a blank one and for anything that is no text."""
-    if isinstance(value, str):
-        return len(value) if not value.isspace() else 0
-    return sum(map(length_of, value)) if isinstance(value, list | tuple) else 0
+def is_text(value: object) -> bool:
+    """Return whether a value is a text, or a list with one, that is not blank."""
+    if isinstance(value, list | tuple):
+        return any(map(is_text, value))
+    return isinstance(value, str) and value != "" and not value.isspace()
 
 
 def web_address(url: str) -> str:
@@ -113,7 +113,7 @@ class Row:
     is_dropped: bool = False
     is_again: bool = False  # in an earlier feed too
     is_reported: bool = False  # known from the report of an event only
-    characters: int = 0  # of the text in the feed
+    is_with_text: bool = False  # in the feed
     document: int = -1  # position among the recorded documents
 
     @property
@@ -129,7 +129,7 @@ class Row:
 
     @property
     def has_text(self) -> bool:
-        return self.characters > 0 or self.document >= 0
+        return self.is_with_text or self.document >= 0
 
 
 def score_of(row: Row, measure: Measure) -> float | None:
@@ -194,7 +194,7 @@ class RowFormat:
             changes=_changes(tags.get("changes")),
             event=intern(clean_line(tags.get("event"), LONGEST_NAME)),
             would_drop=truth_of(tags.get("would_drop")),
-            characters=min(length_of(self._value(raw, "text")), LONGEST_TEXT),
+            is_with_text=is_text(self._value(raw, "text")),
         )
 
     def fill(self, row: Row, entry: RecordedDocument) -> None:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.document import LEVELS, Member
@@ -16,19 +16,6 @@ from scrapy_neardup.stories.headlines import headline_of
 from scrapy_neardup.stories.summary import read_change
 
 _MOST_TITLES = 20  # the first and the last ones, which may be the headline
-_MOST_DOTS = 150
-
-
-class Timeline(NamedTuple):
-    """Dots of items, each with its place and verdict, and the places of the levels of an event.
-
-    Places are per cent, so that a timeline fits any screen.
-    """
-
-    first: float  # Unix seconds
-    last: float
-    dots: list[tuple[float, str]]
-    levels: list[tuple[float, str]]
 
 
 @dataclass(eq=False)
@@ -78,19 +65,6 @@ class FeedStory:
         ]
         outdated = {read_change(line).old for row in rows for line in row.changes.split("; ")} - {""}
         return headline_of(members, outdated) or next((row.title for row in self.members if row.title), "")
-
-    def timeline(self) -> Timeline | None:
-        """Return the timeline, None if the items have less than two times. Of very many items some are drawn."""
-        timed = [(row.time, row.status) for row in self.coverage if row.time is not None]
-        if len({time for time, _ in timed}) < 2:
-            return None
-        first, last = timed[0][0], max([timed[-1][0], *(time for _, time in self.levels)])
-
-        def place(time: float) -> float:
-            return round(max(0.0, time - first) * 100 / (last - first), 2)
-
-        dots = [(place(time), status) for time, status in timed[:: -(-len(timed) // _MOST_DOTS)]]
-        return Timeline(first, last, dots, [(place(time), level) for level, time in self.levels])
 
 
 def group_stories(rows: Sequence[Row], links: Links) -> list[FeedStory]:

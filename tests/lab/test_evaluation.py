@@ -178,7 +178,7 @@ def test_labels_are_read_beside_their_documents(tmp_path: Path) -> None:
     path = written(tmp_path, row(1, merged=7), row(2, merged=7), row(3, "B", merged=7))
     labelled = read_labelled(path, ["cluster", "merged"])
     assert [document.id for document in labelled.documents] == ["d1", "d2", "d3"]
-    assert labelled.clusters == {"cluster": ("A", "A", "B"), "merged": ("7", "7", "7")}
+    assert labelled.clusters == {"cluster": ["A", "A", "B"], "merged": ["7", "7", "7"]}
 
 
 @pytest.mark.parametrize(
@@ -223,4 +223,4 @@ def test_labelled_documents_are_left_out_of_the_background(tmp_path: Path) -> No
     write_lines(background, rows)
     kept, left_out = without_labelled(read_background([background]), labelled.documents)
     assert [document.id for document in kept] == [1], "another text may have the same id"
-    assert left_out == (f"{background}:2", f"{background}:3")
+    assert left_out == [f"{background}:2", f"{background}:3"]

@@ -70,7 +70,7 @@ def test_an_event_has_one_number_of_items_and_of_sources(tmp_path: Path) -> None
 def test_members_that_the_feeds_lack_are_part_of_their_story_but_not_of_the_items(tmp_path: Path) -> None:
     (story,) = events_in([item(), event(4)], tmp_path)
     assert (story.size, story.copies) == (4, 3)
-    assert build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).overview.items == 1
+    assert build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).numbers["items"] == 1
     (alone,) = events_in([event(4)], tmp_path)
     assert (alone.size, alone.level, alone.headline) == (4, "breaking", "Ferry aground, paper 0")
 
@@ -112,7 +112,7 @@ def test_each_day_has_its_own_news(tmp_path: Path) -> None:
         item(11, "update", published=START + DAY + 60, **second),
     ]
     everything, later, earlier = news_in(rows, tmp_path)
-    assert [news.period.name for news in (everything, later, earlier)] == ["all days", "2023-11-15", "2023-11-14"]
+    assert [news.start for news in (everything, later, earlier)] == [None, 1_700_006_400, 1_699_920_000]
     assert [news.items for news in (everything, later, earlier)] == [4, 2, 2]
     assert [len(news.figures) for news in (everything, later, earlier)] == [1, 1, 0]
     assert [story.headline for story in later.largest] == ["Ferry runs aground, report 10"]

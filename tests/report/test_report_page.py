@@ -19,7 +19,7 @@ from report_items import FERRY, item
 from scrapy_processes import neardup
 
 from scrapy_neardup.report import Built, build_report, gather
-from scrapy_neardup.report.news import REMEDIES, overview_of
+from scrapy_neardup.report.news import REMEDIES, numbers_of
 from scrapy_neardup.report.payload import inert_json, mark_texts
 from scrapy_neardup.report.review import NEAR_THRESHOLD, choose_pairs
 from scrapy_neardup.report.stories import Links, group_stories
@@ -154,13 +154,13 @@ def test_the_overview_counts_verdicts_and_who_copies_whom(tmp_path: Path) -> Non
     items = [item(), item(1, "duplicate"), item(2, "duplicate"), item(3, "update"), item(4, "unchecked")]
     gathered = gather([feed_of(items, tmp_path)], NearDupSettings())
     links = Links(gathered.rows)
-    overview = overview_of(gathered.rows, group_stories(gathered.rows, links), links)
-    assert overview.verdicts == {"original": 1, "update": 1, "duplicate": 2, "unchecked": 1}
-    assert (overview.stories, overview.sources, overview.would_drop) == (1, 5, 2)
-    assert sum(bar.total for bar in overview.bars) == 5
-    assert overview.copying == [((f"paper{n}.example", "paper0.example"), 1) for n in (1, 2, 3)]
-    assert {line.source: (line.first, line.later) for line in overview.by_source}["paper0.example"] == (1, 0)
-    assert overview.unchecked == [("no-text", 1, REMEDIES["no-text"])]
+    numbers = numbers_of(gathered.rows, group_stories(gathered.rows, links), links)
+    assert numbers["verdicts"] == {"original": 1, "update": 1, "duplicate": 2, "unchecked": 1}
+    assert (numbers["stories"], numbers["sources"], numbers["would_drop"]) == (1, 5, 2)
+    assert sum(counts.total() for _, counts in numbers["bars"]) == 5
+    assert numbers["copying"] == [((f"paper{n}.example", "paper0.example"), 1) for n in (1, 2, 3)]
+    assert ("paper0.example", 1, 0, 1, 0) in numbers["by_source"]
+    assert numbers["unchecked"] == [("no-text", 1, REMEDIES["no-text"])]
 
 
 def test_no_number_counts_a_page_that_came_again_unchanged(tmp_path: Path) -> None:
@@ -169,11 +169,11 @@ def test_no_number_counts_a_page_that_came_again_unchanged(tmp_path: Path) -> No
     ]
     gathered = gather([feed_of([item(), item(1, "duplicate"), *again], tmp_path)], NearDupSettings())
     links = Links(gathered.rows)
-    overview = overview_of(gathered.rows, group_stories(gathered.rows, links), links)
-    assert (overview.items, overview.again, overview.would_drop) == (2, 5, 1)
-    assert overview.verdicts == {"original": 1, "duplicate": 1}
-    assert overview.kinds == {"near": 1}
-    assert sum(bar.total for bar in overview.bars) == sum(line.items for line in overview.by_source) == 2
+    numbers = numbers_of(gathered.rows, group_stories(gathered.rows, links), links)
+    assert (numbers["items"], numbers["again"], numbers["would_drop"]) == (2, 5, 1)
+    assert numbers["verdicts"] == {"original": 1, "duplicate": 1}
+    assert numbers["kinds"] == {"near": 1}
+    assert sum(counts.total() for _, counts in numbers["bars"]) == sum(line[1] for line in numbers["by_source"]) == 2
 
 
 def test_a_match_is_the_latest_visit_before_and_an_original_the_first(tmp_path: Path) -> None:
@@ -201,8 +201,8 @@ def test_stories_that_a_crawl_united_are_one_story(tmp_path: Path) -> None:
 
 def test_a_page_that_came_again_is_no_further_item_of_its_story(tmp_path: Path) -> None:
     again = item(1, "duplicate", url=item()["url"], neardup_kind="revisit")
-    assert built([item(), again], tmp_path).overview.stories == 0
-    assert built([item(), again, item(2, "duplicate")], tmp_path).overview.stories == 1
+    assert built([item(), again], tmp_path).numbers["stories"] == 0
+    assert built([item(), again, item(2, "duplicate")], tmp_path).numbers["stories"] == 1
 
 
 def test_pairs_to_review_are_the_same_each_time_and_none_comes_twice(judged_day: JudgedSite) -> None:
@@ -221,13 +221,13 @@ def test_pairs_to_review_are_the_same_each_time_and_none_comes_twice(judged_day:
 
 def test_places_are_counted_as_a_browser_counts_them() -> None:
     text = "😀 Home\n" + " ".join(f"word{number}" for number in range(40))
-    assert mark_texts({0: text}, NearDupSettings())[0].short == [(0, 7)]
+    assert mark_texts({0: text}, NearDupSettings())[0][1] == [(0, 7)]
 
 
 def test_short_lines_are_marked_and_sentences_are_not() -> None:
     text = "Home\nNews\n" + " ".join(f"word{number}" for number in range(40)) + ".\nRead more"
     (marked,) = mark_texts({0: text}, NearDupSettings()).values()
-    assert [marked.text[start:end] for start, end in marked.short] == ["Home", "News", "Read more"]
+    assert [marked[0][start:end] for start, end in marked[1]] == ["Home", "News", "Read more"]
 
 
 # What the page says is missing
@@ -255,8 +255,8 @@ def test_a_page_that_would_be_too_large_leaves_out_texts_and_then_small_stories_
     )
     page = build_report(gathered, most_bytes=500_000)
     assert len(page.html) <= 500_000
-    assert page.listed < page.overview.items == 3001
-    assert page.overview.stories == 1
+    assert page.listed < page.numbers["items"] == 3001
+    assert page.numbers["stories"] == 1
     assert "items are listed" in notes_of(page)
 
 

@@ -72,6 +72,7 @@ async function start() {
     return;
   }
   isLoaded = true;
+  drawTimelines();
   fillFilters();
   filterStories();
   startDays();

@@ -185,17 +185,29 @@ function storyKey(name) {
   return true;
 }
 
-// A dot for each item on one line, as the news draw it. Of very many items some are drawn.
+// A dot for each item on one line, and a line for each level of an event. Of very many items some are drawn.
 function timelineOf(story) {
-  if (story.first < 0 || story.last <= story.first) return [];
+  const levels = data.levels[story.start] ?? [];
+  const last = Math.max(story.last, ...levels.map(([, time]) => time));
+  if (story.first < 0 || last <= story.first) return [];
+  const x = (time) => `${Math.max(0, ((time - story.first) / (last - story.first)) * 100).toFixed(2)}%`;
+  const ofDay = (time) => momentText(time).replace(momentText(story.first).slice(0, 11), ''); // without the first day
+  const named = levels.map(([level, time]) => `${level} ${ofDay(time)}`).join(', ');
+  const svg = drawing('svg', { class: 'timeline', height: 22, role: 'img', 'aria-label': `${sizeText(story)}, from ${momentText(story.first)} to ${momentText(last)}${named && `: ${named}`}` },
+    drawing('line', { class: 'grid', x1: 0, x2: '100%', y1: 11, y2: 11 }),
+    ...levels.map(([, time]) => drawing('line', { class: 'level-line', x1: x(time), x2: x(time), y1: 0, y2: 22 })));
   const items = itemsOf(story).filter((item) => !isAgain(item) && data.time[item] >= 0);
-  const x = (item) => `${(((data.time[item] - story.first) / (story.last - story.first)) * 100).toFixed(2)}%`;
-  const svg = drawing('svg', { class: 'timeline', height: 22, role: 'img', 'aria-label': `Timeline of ${sizeText(story)}. The table below has the same items.` },
-    drawing('line', { class: 'grid', x1: 0, x2: '100%', y1: 11, y2: 11 }));
   const step = Math.ceil(items.length / MOST_DOTS);
   for (const item of items.filter((_, place) => place % step === 0)) {
-    svg.append(drawing('circle', { class: `v-${verdictOf(item)}`, cx: x(item), cy: 11, r: 5 },
+    svg.append(drawing('circle', { class: `v-${verdictOf(item)}`, cx: x(data.time[item]), cy: 11, r: 5 },
       drawing('title', {}, `${momentText(data.time[item])} ${sourceOf(item)}: ${verdictOf(item)}`)));
   }
-  return [svg, element('p', { class: 'ends' }, moment(story.first), moment(story.last))];
+  return [svg, element('p', { class: 'ends' }, moment(story.first), named && element('span', {}, named), moment(last))];
+}
+
+function drawTimelines() {
+  for (const node of document.querySelectorAll('[data-story]')) {
+    node.append(...timelineOf(storyOf(Number(node.dataset.story))));
+    if (!node.firstChild) node.remove();
+  }
 }
