@@ -21,6 +21,7 @@ from scrapy_neardup.commands.terminal import PlainConsole, print_json, table_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import STATUSES
 from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index import Index
 from scrapy_neardup.lab.stored import is_document_id
 from scrapy_neardup.stories.headlines import headline_of
 from scrapy_neardup.wording import printable, without_password
@@ -52,8 +53,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 async def _watch(options: argparse.Namespace, values: dict[str, Any]) -> None:
     async with live_detector(options, values) as detector:
-        watcher, console = Watcher(detector), PlainConsole()
-        view = await watcher.look()
+        console, view = PlainConsole(), await look(detector)
         if not view["verdicts"]:
             await explain_emptiness(detector)
         is_live = sys.stdout.isatty() and not options.json and not options.once
@@ -70,76 +70,66 @@ async def _watch(options: argparse.Namespace, values: dict[str, Any]) -> None:
                     if options.once:
                         return
                     await asyncio.sleep(options.interval)
-                    view = await watcher.look()
+                    view = await look(detector)
         except asyncio.CancelledError:  # Ctrl-C: the screen before is back, so leave the state of now on it
             if is_live:
                 with suppress(asyncio.TimeoutError, StoreError):
-                    view = await asyncio.wait_for(watcher.look(), _LAST_LOOK)
+                    view = await asyncio.wait_for(look(detector), _LAST_LOOK)
                 console.print(_drawn(view, detector, console))
             raise
 
 
-class Watcher:
-    """Looks at a window. It reads the headline of a story again when the story has grown."""
+async def look(detector: NearDupDetector) -> View:
+    """Return what the window holds now."""
+    now, index = int(time.time()), detector.index
+    minute = now // 60
+    minutes = await index.verdict_counts(minute - max(_SPANS.values()), minute)
+    # The present minute has just begun, so a span ends with the minute before it, and shows both.
+    spans = {
+        name: sum((Counter(minutes[each]) for each in minutes if each >= minute - length), Counter[str]())
+        for name, length in _SPANS.items()
+    }
+    names = sorted(name for name in spans["hour"] if not name.startswith(_STORY))
+    threshold = await detector.stories.threshold(now)
+    return {
+        "time": datetime.fromtimestamp(now, timezone.utc).isoformat(),
+        "namespace": detector.settings.window_namespace,
+        "store": without_password(detector.settings.store),
+        "verdicts": {name: {span: counts[name] for span, counts in spans.items()} for name in names},
+        "stories": [
+            {"story": key, "headline": await _headline(index, key), **counts}
+            for key, counts in await _growing(index, spans)
+        ],
+        "events": [
+            {
+                "story": story.id,
+                "level": "muted" if story.is_muted else "breaking" if "breaking" in story.levels else "watch",
+                "sources": len(story.sources),
+                "items": story.items,
+                "headline": await _headline(index, story.id),
+            }
+            for story in await index.open_events()
+        ],
+        "breaking_over": threshold.now,
+        "warning": threshold.warning,
+    }
 
-    def __init__(self, detector: NearDupDetector) -> None:
-        self._detector = detector
-        self._headlines: dict[tuple[str, int], str] = {}  # of the last look
 
-    async def look(self) -> View:
-        now = int(time.time())
-        minute = now // 60
-        index = self._detector.index
-        minutes = await index.verdict_counts(minute - max(_SPANS.values()), minute)
-        # The present minute has just begun, so a span ends with the minute before it, and shows both.
-        spans = {
-            name: sum((Counter(minutes[each]) for each in minutes if each >= minute - length), Counter[str]())
-            for name, length in _SPANS.items()
-        }
-        names = sorted(name for name in spans["hour"] if not name.startswith(_STORY))
-        threshold = await self._detector.stories.threshold(now)
-        known, self._headlines = self._headlines, {}
-        return {
-            "time": datetime.fromtimestamp(now, timezone.utc).isoformat(),
-            "namespace": self._detector.settings.window_namespace,
-            "store": without_password(self._detector.settings.store),
-            "verdicts": {name: {span: counts[name] for span, counts in spans.items()} for name in names},
-            "stories": [
-                {"story": key, "headline": await self._headline(key, counts["hour"], known), **counts}
-                for key, counts in await self._growing(spans)
-            ],
-            "events": [
-                {
-                    "story": story.id,
-                    "level": "muted" if story.is_muted else "breaking" if "breaking" in story.levels else "watch",
-                    "sources": len(story.sources),
-                    "items": story.items,
-                    "headline": await self._headline(story.id, story.joined, known),
-                }
-                for story in await index.open_events()
-            ],
-            "breaking_over": threshold.now,
-            "warning": threshold.warning,
-        }
+async def _growing(index: Index, spans: dict[str, Counter[str]]) -> list[tuple[str, Counter[str]]]:
+    """Return the stories that grew most in the last hour. Count a story with the one that it is a part of now."""
+    hour = Counter({name: count for name, count in spans["hour"].items() if name.startswith(_STORY)})
+    keys = [name.removeprefix(_STORY) for name, _ in hour.most_common(_STORIES_LOOKED_AT)]
+    final = await index.final_stories(list(filter(is_document_id, keys)))
+    grown: dict[str, Counter[str]] = {}
+    for key in keys:
+        counts = grown.setdefault(final.get(key, key), Counter())
+        counts.update({span: each[f"{_STORY}{key}"] for span, each in spans.items()})
+    return sorted(grown.items(), key=lambda each: -each[1]["hour"])[:_STORIES_SHOWN]
 
-    async def _growing(self, spans: dict[str, Counter[str]]) -> list[tuple[str, Counter[str]]]:
-        """Return the stories that grew most in the last hour. Count a story with the one that it is a part of now."""
-        hour = Counter({name: count for name, count in spans["hour"].items() if name.startswith(_STORY)})
-        keys = [name.removeprefix(_STORY) for name, _ in hour.most_common(_STORIES_LOOKED_AT)]
-        final = await self._detector.index.final_stories(list(filter(is_document_id, keys)))
-        grown: dict[str, Counter[str]] = {}
-        for key in keys:
-            counts = grown.setdefault(final.get(key, key), Counter())
-            counts.update({span: each[f"{_STORY}{key}"] for span, each in spans.items()})
-        return sorted(grown.items(), key=lambda each: -each[1]["hour"])[:_STORIES_SHOWN]
 
-    async def _headline(self, story: str, size: int, known: dict[tuple[str, int], str]) -> str:
-        headline = known.get((story, size))
-        if headline is None:
-            members = await self._detector.index.members(story)
-            headline = headline_of(members) or (members[0].url if members else "") or story
-        self._headlines[story, size] = headline
-        return " ".join(headline.split())
+async def _headline(index: Index, story: str) -> str:
+    members = await index.members(story)
+    return " ".join((headline_of(members) or next((each.url for each in members if each.url), story)).split())
 
 
 def _drawn(view: View, detector: NearDupDetector, console: Console, *, is_live: bool = False) -> Group:

@@ -207,7 +207,7 @@ function timelineOf(story) {
 
 function drawTimelines() {
   for (const node of document.querySelectorAll('[data-story]')) {
-    node.append(...timelineOf(storyOf(Number(node.dataset.story))));
-    if (!node.firstChild) node.remove();
+    const drawn = timelineOf(storyOf(Number(node.dataset.story)));
+    if (drawn.length) node.replaceChildren(...drawn);
   }
 }
