@@ -14,13 +14,13 @@ from typing import Any, TextIO
 
 from scrapy_neardup.commands import INTERRUPTED, PIPE_CLOSED, leave_closed_pipe
 from scrapy_neardup.commands.inputs import STDOUT, add_json, add_preset, add_workers, read_pages, refuse_overwriting
-from scrapy_neardup.commands.terminal import as_json, print_error, print_json, print_table
+from scrapy_neardup.commands.terminal import as_json, print_error, print_json, print_table, verdict_labels
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import LEVELS, STATUSES
+from scrapy_neardup.document import LEVELS
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.feed import RecordedDocument, read_feed, shown
 from scrapy_neardup.lab.pages import PageReader
-from scrapy_neardup.lab.replay import OutputFormat, Tally, opened, replay
+from scrapy_neardup.lab.replay import OutputFormat, opened, replay
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import StoryEvent
 from scrapy_neardup.stories.report import special_report
@@ -74,7 +74,7 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
     is_alone = options.store == "memory://"
     # A replay in memory gives the same document ids every time. In a shared store each replay is a new run.
     detector = NearDupDetector(settings, run="" if is_alone else None)
-    tally, output_format, status = Tally(), OutputFormat(), 0
+    counts, levels, output_format, status = Counter[str](), Counter[str](), OutputFormat(), 0
     feed = read_feed(options.input)
     if options.by_time:
         feed = _by_time(feed)
@@ -83,7 +83,7 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
         output, events, stories = (_open_output(path, stack) for path in paths)
 
         def write_event(event: StoryEvent) -> None:
-            tally.events[event.level] += 1
+            levels[event.level] += 1
             _write(events, special_report(event, output_format.given_id))
 
         reader = stack.enter_context(PageReader(settings, options.workers, sketches=True))
@@ -92,7 +92,7 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
         start = time.perf_counter()
         try:
             async for judged in replay(read_pages(reader, feed), detector, write_event, all_over=is_alone):
-                tally.add(judged)
+                counts.update(judged.counted)
                 # Always make the line, because this records the ids of the input that events use.
                 _write(output, output_format.row(judged))
             sys.stdout.flush()
@@ -103,23 +103,43 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
             status = PIPE_CLOSED
         # Also if the replay ended early: of the documents that were judged.
         final_stories = await detector.final_stories()
-        tally.stories_united = len(final_stories)
         for story, final_story in final_stories.items():
             given = {"story": output_format.given_id(story), "final_story": output_format.given_id(final_story)}
             _write(stories, given)
         sys.stdout.flush()
         seconds = time.perf_counter() - start
+    summary = {
+        **{name: counts[name] for name in ("documents", "errors", "wrong_lines")},
+        "seconds": round(seconds, 3),
+        "verdicts": {name: counts[name] for name in verdict_labels(counts)},
+        "events": levels,
+        "stories_united": len(final_stories),
+    }
     # The summary is on standard error if standard output has the verdicts, events or stories.
-    stderr = STDOUT in paths
     if options.json:
-        print_json(_summary(tally, seconds), stderr=stderr)
-    elif tally.documents:
-        _print_table(tally, seconds, stderr)
+        print_json(summary, stderr=STDOUT in paths)
+    elif counts["documents"]:
+        _print(summary, stderr=STDOUT in paths)
     if status:
-        print_error(f"Ended early, after {counted(tally.documents, 'document')}.")
-    elif not tally.documents:
-        print_error(f"{shown(options.input)}: {_NO_DOCUMENT if tally.errors else 'the file has no documents'}")
-    return status or int(tally.errors > 0)
+        print_error(f"Ended early, after {counted(counts['documents'], 'document')}.")
+    elif not counts["documents"]:
+        print_error(f"{shown(options.input)}: {_NO_DOCUMENT if counts['errors'] else 'the file has no documents'}")
+    return status or int(counts["errors"] > 0)
+
+
+def _print(summary: dict[str, Any], *, stderr: bool) -> None:
+    documents, verdicts = summary["documents"], summary["verdicts"]
+    labels = verdict_labels(verdicts).items()
+    others = {f"event: {level}": summary["events"][level] for level in LEVELS}
+    others["stories that became a part of another one"] = summary["stories_united"]
+    others["wrong lines, not counted above"] = summary["wrong_lines"]
+    rows = [
+        *((label, f"{verdicts[name]:,}", f"{verdicts[name] / documents:.1%}") for name, label in labels),
+        (),
+        *((label, f"{count:,}", "") for label, count in others.items() if count),
+    ]
+    title = f"{counted(documents, 'document')} in {summary['seconds']:.1f} s"
+    print_table(title, ("verdict", "documents", "share"), rows, stderr=stderr)
 
 
 def _by_time(feed: Iterable[RecordedDocument]) -> Iterator[RecordedDocument]:
@@ -145,37 +165,3 @@ def _open_output(path: Path | None, stack: AsyncExitStack) -> TextIO | None:
 def _write(output: TextIO | None, row: dict[str, Any]) -> None:
     if output is not None:
         output.write(as_json(row) + "\n")
-
-
-def _summary(tally: Tally, seconds: float) -> dict[str, Any]:
-    counts: Counter[str] = Counter()
-    for (status, detail), count in sorted(tally.verdicts.items()):
-        counts[status] += count
-        if detail:
-            counts[f"{status}/{detail}"] = count
-    return {
-        "documents": tally.documents,
-        "errors": tally.errors,
-        "wrong_lines": tally.wrong_lines,
-        "seconds": round(seconds, 3),
-        "verdicts": counts,
-        "events": tally.events,
-        "stories_united": tally.stories_united,
-    }
-
-
-def _print_table(tally: Tally, seconds: float, stderr: bool) -> None:
-    rows: list[tuple[object, ...]] = [
-        (status, detail, f"{count:,}", f"{count / tally.documents:.1%}")
-        for (status, detail), count in sorted(
-            tally.verdicts.items(), key=lambda item: (STATUSES.index(item[0][0]), item[0][1])
-        )
-    ]
-    if tally.events:
-        rows += [(), *(("event", level, tally.events[level], "") for level in LEVELS)]
-    if tally.stories_united:
-        rows += [(), ("stories that became a part of another one", "", f"{tally.stories_united:,}", "")]
-    if tally.wrong_lines:
-        rows += [(), ("wrong lines, not counted above", "", f"{tally.wrong_lines:,}", "")]
-    title = f"{counted(tally.documents, 'document')} in {seconds:.1f} s"
-    print_table(title, ("status", "kind or reason", "documents", "share"), rows, stderr=stderr)

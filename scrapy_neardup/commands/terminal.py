@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from scrapy_neardup.document import STATUSES
 from scrapy_neardup.wording import UNSAFE, printable
 
 T = TypeVar("T")
@@ -112,6 +113,15 @@ def table_of(
         else:
             table.add_section()
     return table
+
+
+def verdict_labels(names: Iterable[str]) -> dict[str, str]:
+    """Return labels for names of verdicts: those of statuses in their order, each before its kinds, which are indented.
+
+    Other names are left out.
+    """
+    found = {(STATUSES.index(status), name): name for name in names if (status := name.partition("/")[0]) in STATUSES}
+    return {name: f"  {name.partition('/')[2]}" if "/" in name else name for _, name in sorted(found.items())}
 
 
 def _is_of_words(column: Iterable[str]) -> bool:

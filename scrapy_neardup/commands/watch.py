@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.text import Text
 
 from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
-from scrapy_neardup.commands.terminal import PlainConsole, print_json, table_of
+from scrapy_neardup.commands.terminal import PlainConsole, print_json, table_of, verdict_labels
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import STATUSES
 from scrapy_neardup.exceptions import StoreError
@@ -155,13 +155,10 @@ def _drawn(view: View, detector: NearDupDetector, console: Console, *, is_live: 
 
 
 def _verdict_rows(view: View, *, is_dropping: bool) -> list[list[str]]:
-    """Return a row for each verdict, and below it one for each kind, whose name begins with a blank."""
+    """Return a row for each verdict, and below it one for each kind."""
     verdicts = view["verdicts"]
     total = {span: sum(verdicts.get(status, {}).get(span, 0) for status in STATUSES) for span in _SPANS}
-    rows = [("all", total)]
-    for status in STATUSES:
-        kinds = sorted(name for name in verdicts if name == status or name.startswith(f"{status}/"))
-        rows += [(name if name == status else f"  {name.partition('/')[2]}", verdicts[name]) for name in kinds]
+    rows = [("all", total), *((label, verdicts[name]) for name, label in verdict_labels(verdicts).items())]
     if "would_drop" in verdicts:
         rows.append(("dropped" if is_dropping else "would be dropped", verdicts["would_drop"]))
     return [[label, *(f"{counts[span]:,}" for span in _SPANS)] for label, counts in rows]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Verdict, with_id
+from scrapy_neardup.document import Document, Verdict, counted_names, with_id
 from scrapy_neardup.lab.feed import take
 from scrapy_neardup.lab.pages import RecordedPage
 from scrapy_neardup.stories import StoryEvent
@@ -29,26 +29,12 @@ class Judged:
     verdict: Verdict
     document: Document | None = None
 
-
-@dataclass(slots=True)
-class Tally:
-    """Counts for the summary."""
-
-    documents: int = 0
-    errors: int = 0  # wrong lines, and pages that cannot be read
-    wrong_lines: int = 0
-    verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    events: Counter[str] = field(default_factory=Counter)
-    stories_united: int = 0
-
-    def add(self, judged: Judged) -> None:
-        verdict = judged.verdict
-        self.errors += judged.page.error is not None
-        if judged.page.recorded.error is not None:
-            self.wrong_lines += 1
-        else:
-            self.documents += 1
-            self.verdicts[verdict.status, verdict.kind or verdict.reason or ""] += 1
+    @property
+    def counted(self) -> list[str]:
+        """Return the names under which a summary counts the line. A wrong line is no document."""
+        errors = ["errors"] if self.page.error is not None else []
+        is_wrong = self.page.recorded.error is not None
+        return [*errors, *(["wrong_lines"] if is_wrong else ["documents", *counted_names(self.verdict)])]
 
 
 @asynccontextmanager
