@@ -8,7 +8,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_neardup.commands import INTERRUPTED
 from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, read_labelled_pages
@@ -19,23 +19,15 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS
 from scrapy_neardup.wording import counted
 
-_RATES = ("precision", "recall", "F1")
 _RELATIONS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
     ">=": operator.ge,
     "<": operator.lt,
     ">": operator.gt,
 }
-_LIMIT = re.compile(rf"(?:({'|'.join(PROTOCOLS)})\.)?(precision|recall|f1)(<=|>=|<|>)(\d*\.?\d+)(%?)")
-
-
-class Limit(NamedTuple):
-    """A condition under which the command fails: ``online.precision < 0.95``."""
-
-    protocol: str
-    rate: str
-    relation: str
-    bound: float
+_LIMIT = re.compile(
+    rf"(?:(?P<protocol>{'|'.join(PROTOCOLS)})\.)?(?P<rate>precision|recall|f1)(?P<bound>(<=|>=|<|>)(\d*\.?\d+)(%?))"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,14 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _limits(text: str) -> list[Limit]:
-    found = [_LIMIT.fullmatch("".join(part.split())) for part in text.split(",")]
-    if None in found:
+def _limits(text: str) -> list[re.Match[str]]:
+    found = [limit for part in text.split(",") if (limit := _LIMIT.fullmatch("".join(part.split())))]
+    if len(found) <= text.count(","):
         raise argparse.ArgumentTypeError(f"must be limits such as precision<0.95 or pairwise.f1<90%, not {text!r}")
-    return [
-        Limit(each[1] or PROTOCOLS[0], each[2], each[3], float(each[4]) / (100 if each[5] else 1))
-        for each in filter(None, found)
-    ]
+    return found
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
@@ -115,17 +104,18 @@ def _rates_of(evaluation: Evaluation, source: LabelledPages) -> dict[str, Any]:
     }
 
 
-def _has_met(limits: Sequence[Limit], presets: dict[str, Any]) -> bool:
+def _has_met(limits: Sequence[re.Match[str]], presets: dict[str, Any]) -> bool:
     """Print each limit that is met. A rate that cannot be measured counts as if its limit were met."""
     has_met = False
     for limit in limits:
+        protocol, rate, shown, relation, bound, percent = limit.groups()
+        protocol = protocol or PROTOCOLS[0]
         for preset, found in presets.items():
             for label, scores in found["labels"].items():
-                value = scores[limit.protocol][limit.rate]
-                if value is None or _RELATIONS[limit.relation](value, limit.bound):
-                    bound = f"{limit.relation} {limit.bound:g}"
-                    said = "cannot be measured" if value is None else f"is {value:.4g}, {bound}"
-                    print_error(f"{preset}, {label}: {limit.protocol}.{limit.rate} {said} (--fail-on)")
+                value = scores[protocol][rate]
+                if value is None or _RELATIONS[relation](value, float(bound) / (100 if percent else 1)):
+                    said = "cannot be measured" if value is None else f"is {value:.4g}, {shown}"
+                    print_error(f"{preset}, {label}: {protocol}.{rate} {said} (--fail-on)")
                     has_met = True
     return has_met
 
@@ -135,11 +125,10 @@ def _print(source: LabelledPages, orders: int, presets: dict[str, Any]) -> None:
     for preset, found in presets.items():
         for label, scores in found["labels"].items():
             for protocol, score in scores.items():
-                rates = (score[name.lower()] for name in _RATES)
-                rows.append((preset, label, protocol, *("-" if rate is None else f"{rate:.4f}" for rate in rates)))
+                rates = ("-" if score[name] is None else f"{score[name]:.4f}" for name in ("precision", "recall", "f1"))
+                rows.append((preset, label, protocol, *rates))
         rows.append(())
     among = f" among {counted(source.background, 'other')}" if source.background else ""
     title = f"{counted(source.labelled, 'document')}{among}, mean of {counted(orders, 'order')}"
-    print_table(title, ("preset", "label", "protocol", *_RATES), rows)
-    sizes = [(preset, found["bytes"]) for preset, found in presets.items()]
-    print_table("", ("preset", "bytes a document"), sizes)
+    print_table(title, ("preset", "label", "protocol", "precision", "recall", "F1"), rows)
+    print_table("", ("preset", "bytes a document"), [(preset, found["bytes"]) for preset, found in presets.items()])

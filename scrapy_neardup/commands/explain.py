@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, live_detector
 from scrapy_neardup.commands.terminal import print_error, print_heading, print_json, print_table, print_wrapped, working
@@ -24,9 +24,8 @@ _PASSAGES = 5
 _MOST_SHOWN = 600  # characters of a passage
 
 
-class _Side(NamedTuple):
-    given: str  # the argument
-    document: StoredDocument
+Sides = dict[str, tuple[str, StoredDocument]]
+"""The arguments A and B, each with its document."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,16 +47,16 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         raise InputError("A and B: only one of them can be standard input")
     with working("reading the documents"):
         sides, comparison = asyncio.run(_explain(options, settings))
-    empty = [side for side in sides.values() if side.document.fingerprint and not has_words(side.document.text)]
-    for side in empty:
-        print_error(f"{side.given}: no text found, nothing to compare (unchecked/no-text)")
+    empty = [given for given, each in sides.values() if each.fingerprint and not has_words(each.text)]
+    for given in empty:
+        print_error(f"{given}: no text found, nothing to compare (unchecked/no-text)")
     if empty:
         return 1
     (_print_json if options.json else _print)(sides, comparison)
     return 0
 
 
-async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple[dict[str, _Side], Comparison]:
+async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple[Sides, Comparison]:
     async with AsyncExitStack() as stack:
         try:
             detector = await stack.enter_async_context(live_detector(options, values))
@@ -67,14 +66,11 @@ async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple
             alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
             detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
         records = await detector.index.records()
-        sides = {
-            side: _Side(name, named_document(detector, records, name, fetch=options.fetch))
-            for side, name in (("A", options.a), ("B", options.b))
-        }
-        return sides, compare(detector, sides["A"].document, sides["B"].document)
+        a, b = (named_document(detector, records, name, fetch=options.fetch) for name in (options.a, options.b))
+        return {"A": (options.a, a), "B": (options.b, b)}, compare(detector, a, b)
 
 
-def _print_json(sides: dict[str, _Side], found: Comparison) -> None:
+def _print_json(sides: Sides, found: Comparison) -> None:
     topic = None if found.topic is None else {**found.topic._asdict(), "score": found.topic.score}
     documents = {
         name.lower(): {"given": given, "id": document.id, "url": document.url, "title": document.title}
@@ -83,7 +79,7 @@ def _print_json(sides: dict[str, _Side], found: Comparison) -> None:
     print_json({**documents, **asdict(found), "topic": topic})
 
 
-def _print(sides: dict[str, _Side], found: Comparison) -> None:
+def _print(sides: Sides, found: Comparison) -> None:
     for name, (given, document) in sides.items():
         title = " ".join(document.title.split())
         seen = "" if document.fingerprint else f"  {document.id}  {document.seen_at[:16].replace('T', ' ')} UTC"
@@ -108,7 +104,7 @@ def _print(sides: dict[str, _Side], found: Comparison) -> None:
         _print_passages("In both", found.texts.shared)
         for name, text in (("A", found.texts.first), ("B", found.texts.second)):
             _print_passages(f"Only in {name}", text.own)
-            _print_lines(f"Left out of {name}", [f"[{each.why}] {_cut(each.line)}" for each in text.left_out])
+            _print_lines(f"Left out of {name}", [f"[{why}] {_cut(line)}" for line, why in text.left_out])
     _print_lines("Figures", found.changes)
     if found.texts is None:
         print_wrapped("The window keeps no texts. To see the common text, give files, or urls with --fetch.", hanging=0)

@@ -31,20 +31,13 @@ class Passage(NamedTuple):
     words: int
 
 
-class OmittedLine(NamedTuple):
-    """A line of the main content that does not enter the fingerprint, and why."""
-
-    line: str
-    why: str
-
-
 @dataclass(frozen=True, slots=True)
 class Side:
     """One of the two texts. ``words`` are those that enter the fingerprint."""
 
     words: int
     own: tuple[Passage, ...]  # passages that the other one does not have
-    left_out: tuple[OmittedLine, ...]
+    left_out: tuple[tuple[str, str], ...]  # lines that do not enter the fingerprint, each with the reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +143,7 @@ def _compare_texts(sketcher: Sketcher, first: str, second: str) -> TextCompariso
         Side(
             words=sum(passage.words for _, passage in found),
             own=tuple(passage for is_shared, passage in found if not is_shared),
-            left_out=tuple(left_out(sketcher, body)),
+            left_out=_left_out(sketcher, body),
         )
         for body, found in zip(bodies, passages, strict=True)
     ]
@@ -158,13 +151,11 @@ def _compare_texts(sketcher: Sketcher, first: str, second: str) -> TextCompariso
     return TextComparison(*exact_shares(*sets), shared, *sides)
 
 
-def left_out(sketcher: Sketcher, body: Body) -> Iterator[OmittedLine]:
-    """Yield the lines of a text that do not enter its fingerprint."""
-    for line in body.short:
-        yield OmittedLine(line.text, f"{counted(line.words, 'word')}, under {sketcher.preset.min_block_words}")
-    for line in body.lines:
-        if line.key in body.boilerplate:
-            yield OmittedLine(line.text, "boilerplate: in several different stories")
+def _left_out(sketcher: Sketcher, body: Body) -> tuple[tuple[str, str], ...]:
+    few = f"under {sketcher.preset.min_block_words}"
+    short = [(line.text, f"{counted(line.words, 'word')}, {few}") for line in body.short]
+    why = "boilerplate: in several different stories"
+    return (*short, *((line.text, why) for line in body.lines if line.key in body.boilerplate))
 
 
 def cut_passages(sketcher: Sketcher, body: Body, other: Body) -> list[tuple[bool, Passage]]:
