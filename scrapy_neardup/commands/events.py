@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
@@ -38,10 +39,16 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     if options.json:
         for report in reports:
             print_json(report)
-        return 0
+    else:
+        _print(reports, options.members)
+    return 0
+
+
+def _print(reports: Sequence[dict[str, Any]], most: int) -> None:
+    """Print the events, and the newest members of each with the reason why it joined."""
     if not reports:
         print("No event is running.")
-        return 0
+        return
     rows = []
     for report in reports:
         since = _short(report["first"]["time"]) if report["first"] else ""
@@ -50,23 +57,15 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         rows.append((level, since, _short(report["time"]), report["measures"]["sources"], report["items"], text))
     headings = ("level", "since (UTC)", "last new source", "sources", "items", "headline")
     print_table(f"{counted(len(rows), 'event')}, items counted up to now", headings, rows)
-    for report in reports:
-        _print_members(report, options.members)
-    return 0
-
-
-def _print_members(report: dict[str, Any], most: int) -> None:
-    """Print the newest members of an event, and why each of them joined."""
-    members = report["members"]
-    rows = [
-        (_short(member["time"]), member["source"], member["why"], member["title"] or member["url"])
-        for member in members[max(0, len(members) - most) :]
-    ]
-    if rows:
+    for report in reports if most else ():
+        shown = [
+            (_short(member["time"]), member["source"], member["why"], member["title"] or member["url"])
+            for member in report["members"][-most:]
+        ]
         # Pages that came again are members and no items, so the two numbers may differ.
-        title = f"{report['headline'] or report['url']}: {len(rows)} of {counted(len(members), 'member')}"
-        title += f" of story {report['story']}"
-        print_table(title, ("time (UTC)", "source", "joined by", "title"), rows)
+        members = f"{len(shown)} of {counted(len(report['members']), 'member')} of story {report['story']}"
+        title = f"{report['headline'] or report['url']}: {members}"
+        print_table(title, ("time (UTC)", "source", "joined by", "title"), shown)
 
 
 def _short(time: str) -> str:

@@ -30,19 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
     which = parser.add_mutually_exclusive_group()
     of_source, of_page = "only documents of this publisher, and their copies", "only this page, and its copies"
-    which.add_argument("--source", metavar="DOMAIN", type=_given, help=of_source)
-    which.add_argument("--url", metavar="URL", type=_given, help=of_page)
+    which.add_argument("--source", metavar="DOMAIN", help=of_source)
+    which.add_argument("--url", metavar="URL", help=of_page)
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
-def _given(text: str) -> str:
-    """Return the text. An empty one, such as an unset variable of a shell, must not mean the whole namespace."""
-    if not text.strip():
-        raise argparse.ArgumentTypeError("it is empty; leave it out to remove the whole namespace")
-    return text
-
-
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    if "" in (options.source, options.url):  # an unset variable of a shell must not mean the whole namespace
+        raise InputError("--source or --url: it is empty; leave it out to remove the whole namespace")
     try:
         selection = select(options.source or "", options.url or "")
     except ValueError as error:

@@ -30,27 +30,25 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 async def _status(options: argparse.Namespace, values: dict[str, Any]) -> dict[str, Any]:
     async with live_detector(options, values) as detector:
-        window = {"window": detector.settings.window, "scope": detector.settings.scope}
-        configuration, summary = {**asdict(detector.preset), **window}, await detector.summary()
+        summary, settings = await detector.summary(), detector.settings
         await explain_emptiness(detector)
     return {
         "store": summary.location,
         "namespace": summary.namespace,
         "config": summary.config,
-        "configuration": configuration,
+        "configuration": {**asdict(detector.preset), "window": settings.window, "scope": settings.scope},
         "other_configs": list(summary.other_configs),
         "documents": summary.documents,
-        "documents_per_hour": {_hour(hour): count for hour, count in summary.documents_per_hour.items()},
+        "documents_per_hour": {
+            f"{datetime.fromtimestamp(hour * 3600, timezone.utc):%Y-%m-%dT%H:00Z}": count
+            for hour, count in summary.documents_per_hour.items()
+        },
         "stories": summary.stories,
         "events": summary.events,
         "bytes": summary.bytes,
         "server": summary.server,
         "warnings": list(summary.warnings),
     }
-
-
-def _hour(hour: int) -> str:
-    return datetime.fromtimestamp(hour * 3600, timezone.utc).strftime("%Y-%m-%dT%H:00Z")
 
 
 def _settings(configuration: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@ T = TypeVar("T")
 _NUMBER = re.compile(r"[-\d.,%]*")
 _SMALL_INDENT = 4
 _WIDTH = 100  # characters, if there is no terminal
+_LONGEST_WORD = 32  # characters that a table keeps on one line
 
 
 def as_json(value: object) -> str:
@@ -84,27 +85,22 @@ def print_heading(title: str) -> None:
 
 def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, stderr: bool = False) -> None:
     """Print a table, see ``table_of``."""
-    console = PlainConsole(stderr=stderr)
-    console.print(table_of(title, headings, rows, console.width))
+    PlainConsole(stderr=stderr).print(table_of(title, headings, rows))
 
 
-def table_of(
-    title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], width: int, *, is_live: bool = False
-) -> Table:
+def table_of(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, is_live: bool = False) -> Table:
     """Return rows under headings, columns of numbers aligned to the right. An empty row is shown as a line.
 
-    Single words, such as names of sources, are broken only if the others would have too little room. In a live table
-    each row is one line: a text that is too long for its column is cut.
+    Single words, such as names of sources, are not broken unless they are long. In a live table each row is one line: a
+    text that is too long for its column is cut.
     """
     cells = [[str(cell) for cell in row] for row in rows]
     columns = list(zip(*filter(None, cells), strict=True)) or [()] * len(headings)
     table = Table(title=title or None, title_justify="left", show_header=any(headings))
-    named = list(zip(headings, columns, strict=True))
-    words = [max(map(len, (heading, *column))) for heading, column in named if _is_of_words(column)]
-    keeps_words = sum(words) + 3 * len(columns) <= width * 2 // 3  # each column has a border and two blanks
-    for heading, column in named:
+    for heading, column in zip(headings, columns, strict=True):
         is_number = all(map(_NUMBER.fullmatch, column))
-        is_whole = is_live or is_number or (keeps_words and _is_of_words(column))
+        is_word = all(len(cell) <= _LONGEST_WORD and " " not in cell for cell in column)
+        is_whole = is_live or is_number or is_word
         justify, overflow = "right" if is_number else "left", "ellipsis" if is_live else "fold"
         table.add_column(heading, justify=justify, no_wrap=is_whole, overflow=overflow)  # type: ignore[arg-type]
     for row in cells:
@@ -122,10 +118,6 @@ def verdict_labels(names: Iterable[str]) -> dict[str, str]:
     """
     found = {(STATUSES.index(status), name): name for name in names if (status := name.partition("/")[0]) in STATUSES}
     return {name: f"  {name.partition('/')[2]}" if "/" in name else name for _, name in sorted(found.items())}
-
-
-def _is_of_words(column: Iterable[str]) -> bool:
-    return not any(" " in cell for cell in column)
 
 
 def track(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T]:

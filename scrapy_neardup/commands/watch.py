@@ -140,7 +140,7 @@ def _drawn(view: View, detector: NearDupDetector, console: Console, *, is_live: 
 
     def add(title: str, headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         if rows:
-            parts.append(table_of(title, headings, rows, console.width, is_live=is_live))
+            parts.append(table_of(title, headings, rows, is_live=is_live))
 
     columns = ("level", "sources", "items", "headline")
     events = [[each[name] for name in columns] for each in sorted(view["events"], key=lambda each: -each["sources"])]
