@@ -25,7 +25,7 @@ from shared import data_parser, print_table, read_pages, unpacked
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
-from scrapy_neardup.lab.labels import read_background, read_labelled
+from scrapy_neardup.lab.feed import read_background, read_labelled
 from scrapy_neardup.lab.pages import PageReader
 from scrapy_neardup.lab.protocols import COPIES, evaluate
 from scrapy_neardup.settings import NearDupSettings

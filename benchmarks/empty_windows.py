@@ -23,8 +23,7 @@ from read_stories import Link, read_pairs, write_unread
 from shared import HALVES, data_parser, half_of, print_table, read_pages, unpacked
 from stories import SETTINGS, START, _judge
 
-from scrapy_neardup.lab.feed import read_feed
-from scrapy_neardup.lab.labels import read_background
+from scrapy_neardup.lab.feed import read_background, read_feed
 from scrapy_neardup.lab.pages import PageReader, RecordedPage
 
 TEXTS = 40  # of a draw

@@ -28,8 +28,7 @@ from simulated_news import DAYS, News, simulate
 from scrapy_neardup.contracts import Granted
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim, EventSources, Join, Member, Story
-from scrapy_neardup.lab.feed import read_feed
-from scrapy_neardup.lab.labels import read_background, read_labelled
+from scrapy_neardup.lab.feed import read_background, read_feed, read_labelled
 from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.protocols import b_cubed
 from scrapy_neardup.lab.replay import Judged, replay

@@ -32,8 +32,7 @@ from shared import HALVES, data_parser, half_of, print_table, unpacked
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
-from scrapy_neardup.lab.feed import RecordedDocument
-from scrapy_neardup.lab.labels import read_background
+from scrapy_neardup.lab.feed import RecordedDocument, read_background
 from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.protocols import COPIES
 from scrapy_neardup.lab.replay import replay

@@ -11,9 +11,8 @@ from contextlib import suppress
 from typing import Any
 
 from scrapy_neardup.commands import INTERRUPTED
-from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, read_labelled_pages
+from scrapy_neardup.commands.inputs import LabelledPages, add_labelled_input, add_preset, read_labelled_pages
 from scrapy_neardup.commands.terminal import counting, print_error, print_json, print_table
-from scrapy_neardup.lab.labels import LabelledPages
 from scrapy_neardup.lab.protocols import PROTOCOLS, Evaluation, evaluate, mean
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrapy.utils.project import inside_project
 
@@ -20,14 +20,7 @@ from scrapy_neardup.commands.terminal import print_error, print_wrapped, track, 
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError, NoWindowError
-from scrapy_neardup.lab.feed import RecordedDocument, shown
-from scrapy_neardup.lab.labels import (
-    DEFAULT_LABEL,
-    LabelledPages,
-    read_background,
-    read_labelled,
-    without_labelled,
-)
+from scrapy_neardup.lab.feed import RecordedDocument, read_background, read_labelled, shown, without_labelled
 from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.replay import opened
 from scrapy_neardup.settings import NearDupSettings
@@ -77,7 +70,7 @@ def add_labelled_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--label",
         metavar="KEY",
-        default=DEFAULT_LABEL,
+        default="cluster",
         help="key of the label (default: cluster)",
     )
     parser.add_argument(
@@ -121,6 +114,33 @@ def refuse_overwriting(output: Path, inputs: Iterable[Path]) -> None:
     for path in inputs:
         if output.exists() and path.exists() and output.samefile(path):
             raise InputError(f"{output}: is the input; name another file for the output")
+
+
+class LabelledPages(NamedTuple):
+    """Pages with their main content, the labelled ones first. The cluster of a background page is None."""
+
+    pages: list[RecordedPage]
+    clusters: list[str | None]
+    labelled: int  # number of pages with labels
+    left_out: list[str]  # lines of the background that are labelled documents
+
+    @property
+    def background(self) -> int:
+        return len(self.pages) - self.labelled
+
+    @property
+    def has_copies(self) -> bool:
+        """Return whether a cluster has two documents."""
+        return self.cluster_count < self.labelled
+
+    @property
+    def errors(self) -> int:
+        """Return the number of pages that could not be read or extracted."""
+        return sum(page.error is not None for page in self.pages)
+
+    @property
+    def cluster_count(self) -> int:
+        return len(set(self.clusters[: self.labelled]))
 
 
 def read_labelled_pages(

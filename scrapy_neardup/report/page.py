@@ -20,8 +20,15 @@ from scrapy_neardup.document import KINDS
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.report.gathering import Gathered
 from scrapy_neardup.report.news import DAY, VERDICTS, last_day, news_by_day, news_of, numbers_of
-from scrapy_neardup.report.payload import add_texts, index_of, inert_json, mark_texts, review_data
-from scrapy_neardup.report.review import Sample, choose_pairs
+from scrapy_neardup.report.payload import (
+    Sample,
+    add_texts,
+    choose_pairs,
+    index_of,
+    inert_json,
+    mark_texts,
+    review_data,
+)
 from scrapy_neardup.report.rows import LONGEST_NAME, UNTAGGED, Row, clean_line, web_address
 from scrapy_neardup.report.stories import FeedStory, Links, add_reports, group_stories, reasons_of
 from scrapy_neardup.wording import counted

@@ -1,4 +1,6 @@
-"""The data of a page: columns of items, and chunks of texts, packed so that a page of 200,000 items stays small.
+"""The data of a page: columns of items, chunks of texts, and the pairs of a review.
+
+Items and texts are packed, so that a page of 200,000 items stays small.
 
 JSON is packed by gzip and written in base64. So nothing in it can end a script element or become markup, whatever a
 title or text contains. The browser unpacks it by itself (DecompressionStream).
@@ -9,17 +11,17 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import random
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrapy_neardup.document import KINDS
 from scrapy_neardup.evidence.minima import Measure
 from scrapy_neardup.report.news import VERDICTS
-from scrapy_neardup.report.review import Sample
 from scrapy_neardup.report.rows import Row, score_of
 from scrapy_neardup.report.stories import FeedStory, Links
 from scrapy_neardup.settings import NearDupSettings
@@ -29,6 +31,13 @@ _CHUNK = 300  # texts, so that a browser unpacks only those near to the one it s
 _NONE = -1
 _WOULD_DROP, _DROPPED, _AGAIN = 1, 2, 4
 
+
+NEAR_THRESHOLD = "nearest to the threshold"
+
+_MOST_NEAR = 40
+_MOST_OF_A_KIND = 20
+_LINKED = ("duplicate", "update", "related")
+_CERTAIN = ("exact", "revisit")
 
 MarkedText = tuple[str, list[tuple[int, int]]]
 """A text with the places of the short lines that a fingerprint leaves out.
@@ -143,6 +152,59 @@ def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, Mark
         payload.chunk_of.update(dict.fromkeys(chunk, len(payload.chunks)))
         payload.chunks.append(packed)
     return len(payload.chunk_of)
+
+
+class Pair(NamedTuple):
+    """A match and the item that was judged to be like it. ``group`` is the sample that the pair belongs to."""
+
+    match: Row
+    row: Row
+    group: str
+    score: float | None
+
+
+class Sample(NamedTuple):
+    """The pairs, and how many pairs there are in each group that was sampled at random."""
+
+    pairs: tuple[Pair, ...]
+    population: dict[str, int]
+    threshold: float
+    without_match: int  # items whose match is in none of the feeds
+
+
+def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -> Sample:
+    """Return the same pairs for the same feeds. A pair is in one group only."""
+    preset = settings.resolved_preset()
+    groups: defaultdict[str, list[Pair]] = defaultdict(list)
+    without_match = 0
+    for row in rows:
+        if row.status in _LINKED:
+            match = links.match(row)
+            if match is None:
+                without_match += 1
+                continue
+            score = score_of(row, preset.measure)
+            group = f"{row.status}, {row.kind}" if row.kind else row.status
+            groups[group].append(Pair(match, row, group, row.similarity if score is None else score))
+    near = _near_threshold(groups, preset.threshold)
+    taken = {pair.row.number for pair in near}
+    chosen = random.Random(0)  # the same sample each time
+    sampled = []
+    for pairs in sorted(groups.values(), key=len, reverse=True):
+        left = [pair for pair in pairs if pair.row.number not in taken]
+        sampled += chosen.sample(left, min(_MOST_OF_A_KIND, len(left)))
+    population = {group: len(pairs) for group, pairs in groups.items()}
+    return Sample((*near, *sampled), population, preset.threshold, without_match)
+
+
+def _near_threshold(groups: dict[str, list[Pair]], threshold: float) -> list[Pair]:
+    """Return the pairs whose score is nearest, at most a quarter of all, so that enough are left for the sample."""
+    doubtful = [
+        pair for pairs in groups.values() for pair in pairs if pair.score is not None and pair.row.kind not in _CERTAIN
+    ]
+    most = min(_MOST_NEAR, -(-len(doubtful) // 4))
+    nearest = sorted(doubtful, key=lambda pair: (abs((pair.score or 0.0) - threshold), pair.row.number))[:most]
+    return [pair._replace(group=NEAR_THRESHOLD) for pair in nearest]
 
 
 def review_data(sample: Sample, payload: Payload) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from scrapy_neardup.lab.feed import (
     Line,
     RecordedDocument,
     read_feed,
+    read_labelled,
 )
-from scrapy_neardup.lab.labels import read_labelled
 from scrapy_neardup.lab.pages import PageReader
 from scrapy_neardup.lab.stored import read_single
 from scrapy_neardup.report.gathering import read_rows

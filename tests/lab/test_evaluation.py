@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from json_lines import write_lines
 
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.lab.feed import RecordedDocument
-from scrapy_neardup.lab.labels import read_background, read_labelled, without_labelled
+from scrapy_neardup.lab.feed import RecordedDocument, read_background, read_labelled, without_labelled
 from scrapy_neardup.lab.pages import RecordedPage
 from scrapy_neardup.lab.protocols import Score, b_cubed, evaluate, online, pairwise
 from scrapy_neardup.lab.tune import GRIDS, Point, suggest

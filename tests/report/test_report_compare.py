@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page
 from report_items import item
 from scrapy_processes import neardup
 
-from scrapy_neardup.lab.labels import read_labelled
+from scrapy_neardup.lab.feed import read_labelled
 
 WriteReport = Callable[..., Path]
 

@@ -20,8 +20,7 @@ from scrapy_processes import neardup
 
 from scrapy_neardup.report import Built, build_report, gather
 from scrapy_neardup.report.news import REMEDIES, numbers_of
-from scrapy_neardup.report.payload import inert_json, mark_texts
-from scrapy_neardup.report.review import NEAR_THRESHOLD, choose_pairs
+from scrapy_neardup.report.payload import NEAR_THRESHOLD, choose_pairs, inert_json, mark_texts
 from scrapy_neardup.report.stories import Links, group_stories
 from scrapy_neardup.settings import NearDupSettings
 
