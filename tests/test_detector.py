@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import threading
 from collections.abc import Sequence
 
 import pytest
+from newsdesk import made_up
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
@@ -23,13 +23,7 @@ URL = "https://www.wire.example/news/bridge"
 OTHER = "https://paper.example/2023/bridge-closed"
 
 
-def words(seed: object, count: int) -> list[str]:
-    """Made-up words: no figures, no real language."""
-    letters = random.Random(repr(seed))
-    return ["".join(letters.choices("abdegiklmnoprstuv", k=7)) for _ in range(count)]
-
-
-STORY = words("story", 300)
+STORY = made_up("story", 300)
 
 
 def text_of(tokens: list[str]) -> str:
@@ -99,7 +93,7 @@ async def test_a_report_that_shares_a_third_is_related(detector: NearDupDetector
     original = detector.document(text_of(STORY), url=URL)
     await detector.check(original)
 
-    verdict = await judge(detector, STORY[:105] + words("own reporting", 195), url=OTHER)
+    verdict = await judge(detector, STORY[:105] + made_up("own reporting", 195), url=OTHER)
 
     assert (verdict.status, verdict.kind, verdict.story) == ("related", None, original.id)
 
@@ -118,7 +112,7 @@ async def test_without_updates_a_lightly_changed_page_is_a_duplicate() -> None:
     await judge(detector, STORY, url=URL)
 
     verdict = await judge(detector, edited(STORY, 12), url=URL)
-    rewritten = await judge(detector, words("rewritten", 300), url=URL)
+    rewritten = await judge(detector, made_up("rewritten", 300), url=URL)
     await detector.close()
 
     assert (verdict.status, verdict.kind) == ("duplicate", "near")
@@ -144,7 +138,7 @@ async def test_the_clock_dates_what_has_no_time(detector: NearDupDetector) -> No
 
 async def test_items_of_one_listing_page_are_not_its_updates(detector: NearDupDetector) -> None:
     verdicts = [
-        await detector.check(detector.document(text_of(words(number, 60)), url=URL, url_is_own=False))
+        await detector.check(detector.document(text_of(made_up(number, 60)), url=URL, url_is_own=False))
         for number in range(5)
     ]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from json_lines import write_lines
 from news_site import NewsSite
-from newsdesk import text
+from newsdesk import made_up, text
 from other_words import report
 from scrapy_processes import run_scrapy
 
@@ -208,8 +208,7 @@ def test_explain_says_what_is_wrong(neardup: Neardup, gold: Path, name: str, mes
 
 
 def names(seed: object, count: int) -> str:
-    draw = random.Random(repr(seed))
-    return " ".join("".join(draw.choices("abdegiklmnoprstuv", k=8)).capitalize() for _ in range(count))
+    return " ".join(word.capitalize() for word in made_up(seed, count))
 
 
 def test_stories_are_scored_among_the_background(neardup: Neardup, tmp_path: Path) -> None:
@@ -242,7 +241,7 @@ def test_the_final_stories_count(neardup: Neardup, tmp_path: Path) -> None:
     rows = []
     for event in range(12):
         shared, one, other = names((event, "shared"), 4), names((event, 1), 4), names((event, 2), 4)
-        for number, words in enumerate((f"{shared} {one}", f"{shared} {other}", f"{shared} {one} {other}"[:-9])):
+        for number, words in enumerate((f"{shared} {one}", f"{shared} {other}", f"{shared} {one} {other}"[:-8])):
             rows.append({"id": f"{event}-{number}", "text": report(words, (event, number)), "cluster": event})
     write_lines(tmp_path / "gold.jsonl", rows)
     # Documents that are judged together know their final stories, so there must be many.

@@ -15,6 +15,7 @@ from other_words import BOTH, BUDGET, BUDGET_NAMES, report
 from scrapy_processes import neardup
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup.lab.replay import opened
 
 STORE = "--store", "sqlite:///window.sqlite"
 FIRST, SECOND, THIRD, FIRE, NEWER = (f"https://{name}.example/news" for name in ("a", "b", "c", "fire", "newer"))
@@ -32,15 +33,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 async def _fill(store: str) -> None:
     third = report(" ".join([*BOTH_ONLY, *BUDGET_NAMES.split()[:3]]), "third")
-    detector = NearDupDetector(NearDupSettings(store=store))
-    await detector.open()
     texts = [(FIRST, BUDGET), (SECOND, BOTH), (THIRD, third), (FIRE, toll(4)), (NEWER, toll(12)), (FIRST, BUDGET)]
     texts += [(SHORT, "The ferry is late."), (SHORTER, "The ferry sank.")]
     start = time.time() - 600
-    for number, (url, body) in enumerate(texts):
-        document = detector.document(body, url=url, title=f"News from {url[8:11]}", seen_at=start + 10 * number)
-        await detector.check(document)
-    await detector.close()
+    async with opened(NearDupDetector(NearDupSettings(store=store))) as detector:
+        for number, (url, body) in enumerate(texts):
+            document = detector.document(body, url=url, title=f"News from {url[8:11]}", seen_at=start + 10 * number)
+            await detector.check(document)
 
 
 BOTH_ONLY = [word for word in BOTH.split() if word.istitle() and word not in BUDGET_NAMES.split()]

@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
+from newsdesk import made_up
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
@@ -21,8 +22,7 @@ DISCLAIMER = (
 
 def paragraphs(story: object, count: int, words: int = 30) -> list[str]:
     """Made-up words, of one story and no other."""
-    letters = random.Random(repr(story))
-    return [" ".join("".join(letters.choices("abdegiklmnoprstuv", k=7)) for _ in range(words)) for _ in range(count)]
+    return [" ".join(made_up((story, number), words)) for number in range(count)]
 
 
 def body_of(lines: Sequence[str]) -> Body:

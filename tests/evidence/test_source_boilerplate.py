@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
+from newsdesk import made_up
 
 from scrapy_neardup.contracts import EVERYWHERE, KnownBoilerplate
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
 from scrapy_neardup.evidence.source_boilerplate import DAYS, SourceBoilerplate
+from scrapy_neardup.lab.replay import opened as running
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import source_hash
 
@@ -24,22 +24,12 @@ DAY = 24 * 3600
 SITE = "https://www.harbour-courier.example"
 
 
-def made_up(seed: object, count: int) -> list[str]:
-    letters = random.Random(repr(seed))
-    return ["".join(letters.choices("abdegiklmnoprstuv", k=7)) for _ in range(count)]
-
-
 def prose(seed: object, sentences: int) -> str:
     words = made_up(seed, 15 * sentences)
     return " ".join(" ".join(words[at : at + 15]).capitalize() + "." for at in range(0, len(words), 15))
 
 
 WALL = prose("wall", 12)
-
-
-@pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/window.sqlite"
 
 
 class Page:
@@ -54,12 +44,8 @@ class Page:
 @asynccontextmanager
 async def opened(store: str, namespace: str, **values: object) -> AsyncIterator[NearDupDetector]:
     settings = {"store": store, "namespace": namespace, "store_timeout": 20.0}
-    detector = NearDupDetector(NearDupSettings(**{**settings, **values}))  # type: ignore[arg-type]
-    await detector.open()
-    try:
+    async with running(NearDupDetector(NearDupSettings(**{**settings, **values}))) as detector:  # type: ignore[arg-type]
         yield detector
-    finally:
-        await detector.close()
 
 
 async def judge(detector: NearDupDetector, page: Page, *, at: float = 0) -> Verdict:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from articles import COMET, FERRY
 from hypothesis import given
 from hypothesis import strategies as st
 from json_lines import write_lines
+from newsdesk import made_up
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.feed import RecordedDocument, read_background, read_labelled, without_labelled
@@ -122,8 +122,7 @@ async def test_originals_are_stricter_where_clusters_copy_each_other() -> None:
 
 
 def prose(seed: str, words: int) -> str:
-    letters = random.Random(seed)
-    return " ".join("".join(letters.choices("abdegiklmnoprstuv", k=7)) for _ in range(words)).capitalize() + "."
+    return " ".join(made_up(seed, words)).capitalize() + "."
 
 
 async def test_an_order_knows_nothing_of_the_order_before_it() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from conftest import OpenIndex
 from documents import HOUR, Article, check
+from newsdesk import made_up, opened
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
@@ -63,17 +62,13 @@ async def test_a_copy_that_is_kept_holds_all_of_its_text(open_index: OpenIndex, 
 
 
 def words(seed: object, count: int) -> str:
-    letters = random.Random(repr(seed))
-    made = ["".join(letters.choices("abdegiklmnoprstuv", k=7)) for _ in range(count)]
+    made = made_up(seed, count)
     return "\n".join(" ".join(made[at : at + 20]) + "." for at in range(0, count, 20))
 
 
 async def verdicts(texts: list[tuple[str, str]], **settings: object) -> list[Verdict]:
-    detector = NearDupDetector(NearDupSettings(**{"store": "memory://", **settings}))  # type: ignore[arg-type]
-    await detector.open()
-    found = [await detector.check(detector.document(text, url=f"https://{source}/a")) for source, text in texts]
-    await detector.close()
-    return found
+    async with opened(store="memory://", **settings) as room:
+        return [await room.publish("", "", 0, text=text, url=f"https://{source}/a") for source, text in texts]
 
 
 WIRE = words("wire", 200)

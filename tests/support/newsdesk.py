@@ -19,11 +19,16 @@ MINUTE = 60
 HOUR = 3600
 
 
+def made_up(seed: object, count: int) -> list[str]:
+    """Return random words, the same for the same seed: no figures, no real language."""
+    letters = random.Random(repr(seed))
+    return ["".join(letters.choices("abdegiklmnoprstuv", k=7)) for _ in range(count)]
+
+
 @lru_cache(maxsize=2000)
 def text(seed: object, size: int = 150) -> str:
-    """Return a text of random words, the same for the same seed."""
-    letters = random.Random(repr(seed))
-    words = ["".join(letters.choices("abdegiklmnoprstuv", k=7)) for _ in range(size)]
+    """Return a text of such words, in lines of thirty."""
+    words = made_up(seed, size)
     return "\n".join(" ".join(words[start : start + 30]) for start in range(0, size, 30))
 
 

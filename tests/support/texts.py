@@ -10,6 +10,7 @@ from functools import lru_cache
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.minima import Likeness, likeness
+from scrapy_neardup.lab.replay import opened as running
 from scrapy_neardup.sketch import PRESETS, Sketcher
 
 DAY = 24 * 3600
@@ -52,20 +53,7 @@ def likeness_of(preset: str, one: str, other: str) -> Likeness:
 async def opened(
     preset: str, store: str, namespace: str, run: str | None = None, **values: object
 ) -> AsyncIterator[NearDupDetector]:
-    detector = NearDupDetector(
-        NearDupSettings.from_mapping(
-            {
-                "NEARDUP_PRESET": preset,
-                "NEARDUP_STORE": str(store),
-                "NEARDUP_NAMESPACE": namespace,
-                "NEARDUP_STORE_TIMEOUT": 20,
-                **values,
-            }
-        ),
-        run=run,
-    )
-    await detector.open()
-    try:
+    given = {"NEARDUP_PRESET": preset, "NEARDUP_STORE": store, "NEARDUP_NAMESPACE": namespace, **values}
+    settings = NearDupSettings.from_mapping({"NEARDUP_STORE_TIMEOUT": 20, **given})
+    async with running(NearDupDetector(settings, run=run)) as detector:
         yield detector
-    finally:
-        await detector.close()
