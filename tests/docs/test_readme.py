@@ -78,7 +78,7 @@ def figures(page: str, heading: str, columns: slice) -> list[str]:
     [
         ("README.md", "## Measured", slice(2, 4)),
         ("docs/sizing.md", "## Cores of the crawlers", slice(2, 4)),
-        ("docs/choosing-a-preset.md", "## Figures", slice(2, 5)),
+        ("docs/choosing-a-preset.md", "## What each is good at", slice(5, 7)),
     ],
 )
 def test_figures_are_those_of_the_measurements(name: str, heading: str, columns: slice) -> None:
