@@ -1,13 +1,12 @@
-"""What a long crawl and a short command cost: memory of 50,000 pages, and the time of ``scrapy list``.
+"""What a long crawl costs: memory of 50,000 pages.
 
 usage: python benchmarks/crawl_memory.py [--data DIR] [--pages 50000] [--extractor resiliparse]
        python benchmarks/crawl_memory.py --small [--pages 20000]
-       python benchmarks/crawl_memory.py --list
 
 The first takes 400 recorded pages, again and again, each time with a paragraph of its own; the window is a file of
 SQLite. Memory is the resident set, measured every 500 pages. Workers are shown separately: each is replaced after 2,000
 pages. The second takes JSON responses of a kilobyte, whose items have a text of their own, and compares the peaks of a
-crawl with and without the add-on. The third does so with ``scrapy list`` of a project, in turns, by CPU time.
+crawl with and without the add-on.
 """
 
 from __future__ import annotations
@@ -15,8 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -32,14 +29,6 @@ PAGES = 400
 FIRST = 5000
 FIRST_SMALL = 64  # requests; each response brings one more, because Scrapy may keep all requests of the start in memory
 EVERY = 500
-LOOKS = 21  # of each
-PROJECT = {
-    "scrapy.cfg": "[settings]\ndefault = news.settings\n",
-    "news/__init__.py": "",
-    "news/spiders/__init__.py": "",
-    "news/spiders/news.py": "import scrapy\n\n\nclass News(scrapy.Spider):\n    name = 'news'\n",
-    "news/settings.py": "BOT_NAME = 'news'\nSPIDER_MODULES = ['news.spiders']\n",
-}
 
 
 def main() -> None:
@@ -51,11 +40,8 @@ def main() -> None:
     parser.add_argument("--pages", type=int)
     parser.add_argument("--extractor", default="resiliparse")
     parser.add_argument("--small", action="store_true", help="small responses with texts, with and without")
-    parser.add_argument("--list", action="store_true", help="scrapy list, with and without")
     options = parser.parse_args()
-    if options.list:
-        print_list()
-    elif options.small:
+    if options.small:
         print_small(options.pages or 20_000)
     elif options.data is None:
         parser.error("--data DIR, or NEARDUP_DATA, is needed")
@@ -150,28 +136,6 @@ def megabytes() -> tuple[float, float]:
         with suppress(psutil.Error):  # gone by now
             workers += child.memory_info().rss
     return me.memory_info().rss / 1e6, workers / 1e6
-
-
-def print_list() -> None:
-    taken: dict[bool, list[float]] = {False: [], True: []}
-    with tempfile.TemporaryDirectory() as folder:
-        for name, content in PROJECT.items():
-            file = Path(folder, name)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(content)
-        settings = Path(folder, "news/settings.py")
-        for _ in range(LOOKS):
-            for with_addon, seconds in taken.items():
-                settings.write_text(
-                    PROJECT["news/settings.py"] + "ADDONS = {'scrapy_neardup.Addon': 500}\n" * with_addon
-                )
-                before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                subprocess.run([sys.executable, "-m", "scrapy", "list"], cwd=folder, check=True, capture_output=True)
-                after = resource.getrusage(resource.RUSAGE_CHILDREN)
-                seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    without, with_it = (statistics.median(taken[each]) for each in (False, True))
-    print("| scrapy list | CPU s |\n|---|---|")
-    print(f"| without the add-on | {without:.3f} |\n| with it | {with_it:.3f} |\n| more | {with_it - without:.3f} |")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
     python benchmarks/hostile_texts.py                   # everything
     python benchmarks/hostile_texts.py --only marks      # kinds that have this in their name
-    python benchmarks/hostile_texts.py --urls-kept 3000  # memory that long urls take for good
 
 "ms at n" and "ms at 4n" are the times of the function that reads this kind of input: the best of three runs, each with
 a new input. The block of the loop is the longest time between two ticks of a task that wants to run all the time, while
@@ -22,8 +21,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from typing import Literal
-
-import psutil
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content import (
@@ -232,32 +229,10 @@ def _read_head(given: str) -> None:
     _page_urls.of(read_head(body).canonical, "http://a.com/b")
 
 
-def url_memory(urls: int) -> tuple[float, float]:
-    """Megabytes that urls of 100,000 and of 250 characters leave behind in this process."""
-    process = psutil.Process()
-
-    def after(length: int) -> float:
-        gc.collect()
-        before = process.memory_info().rss
-        for number in range(urls):
-            url = f"http://a.com/{number}?" + "a" * length
-            source_of(url), url_identity(url), article_number(url)
-        gc.collect()
-        return (process.memory_info().rss - before) / 1e6
-
-    after(10)
-    return after(100_000), after(250)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="kinds that have this in their name")
-    parser.add_argument("--urls-kept", type=int, metavar="N", help="how much memory N long urls take for good")
     options = parser.parse_args()
-    if options.urls_kept:
-        long, short = url_memory(options.urls_kept)
-        print(f"{options.urls_kept:,} urls of 100,000 characters keep {long:.1f} MB, of 250 characters {short:.1f} MB")
-        return
     sketcher = Sketcher(PRESETS["news"])
     sketcher.prepare()
     print(f"{'':38} {'n':>7} {'ms at n':>9} {'ms at 4n':>9} {'ratio':>6} {'characters':>10} {'loop blocked ms':>16}")
