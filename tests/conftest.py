@@ -3,10 +3,10 @@ from __future__ import annotations
 import os
 import signal
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import long_form  # noqa: F401 (registers the profile)
 import pytest
@@ -152,10 +152,8 @@ def shared_url(request: pytest.FixtureRequest) -> str:
     return STORES[request.param](request)
 
 
-class OpenIndex(Protocol):
-    async def __call__(
-        self, url: str, policy: Policy = ..., *, namespace: str = ..., config: str = ..., timeout: float = ...
-    ) -> Index: ...
+OpenIndex = Callable[..., Awaitable[Index]]
+"""Takes a url, a policy, and by name: namespace, config, timeout."""
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from news_site import NewsSite, article, page
 from projects import FERRY, Crawl, Project
 from redis import Redis
 from scrapy_processes import run_python
-from servers import RedisServer, free_port
+from servers import RedisServer
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "example_project"
@@ -83,14 +83,6 @@ def test_urls_come_from_the_queue(crawl_guide: CrawlGuide, site: NewsSite, redis
     stores = {"REDIS_URL": redis_server.url, "NEARDUP_STORE": redis_server.url}
     done = crawl_guide("scrapy-redis.md", "news", **stores, MAX_IDLE_TIME_BEFORE_CLOSE=1)
     assert done.statuses == {"original": 1, "duplicate": 1}
-
-
-def test_monitors_report_a_store_that_is_away(project: Project) -> None:
-    project.write("news/monitors.py", (EXAMPLE / "integrations/monitors.py").read_text("utf-8"))
-    store = f"redis://127.0.0.1:{free_port()}/0"
-    done = project.crawl(FERRY, **settings_of("monitoring.md"), NEARDUP_STORE=store)
-    assert done.statuses == {"unchecked": 7}
-    assert done.lines("FAIL: Verdicts/The store answered")
 
 
 def test_the_extension_leaves_the_stats_in_a_file(project: Project) -> None:
