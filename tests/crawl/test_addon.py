@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import pytest
 from news_site import NewsSite, article, page
-from projects import ITEM_A_PAGE, Project
+from projects import ITEM_A_PAGE, Crawl, Project
 from scrapy.settings import BaseSettings, Settings
 
-from scrapy_neardup import Addon, CapturePipeline, NearDupPipeline, NearDupSpiderMiddleware
+from scrapy_neardup import Addon, CapturePipeline, NearDupFields, NearDupItem, NearDupPipeline, NearDupSpiderMiddleware
 from scrapy_neardup.addon import EXPORTERS, ITEMS_AT_ONCE
+from scrapy_neardup.document import TAGS
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware
 
 pytestmark = pytest.mark.versions
@@ -119,3 +122,177 @@ def test_without_asyncio_the_crawl_goes_on_untagged_and_is_told_the_mend(project
     assert "No item is checked" in error
     assert "Leave TWISTED_REACTOR at its default" in error
     assert crawl.stats["waiting_contexts"] == 0
+
+
+# Every kind of item itemadapter knows is tagged as far as it can take tags
+
+
+SPIDER = '''
+from dataclasses import dataclass
+
+import attrs
+import pydantic
+from itemadapter import ItemAdapter
+from itemadapter.adapter import AdapterInterface
+
+from scrapy_neardup import NearDupFields, NearDupItem
+
+
+class Declared(NearDupItem):
+    kind = scrapy.Field()
+
+
+class Plain(scrapy.Item):
+    kind = scrapy.Field()
+
+
+class Partial(scrapy.Item):
+    kind = scrapy.Field()
+    neardup_status = scrapy.Field()
+
+
+@dataclass
+class Mixed(NearDupFields):
+    kind: str
+
+
+@dataclass
+class Bare:
+    kind: str
+
+
+@dataclass(frozen=True)
+class Frozen:
+    kind: str
+    neardup_status: str | None = None
+
+
+@attrs.define
+class Attrs:
+    kind: str
+    neardup_status: str | None = None
+    neardup_similarity: float | None = None
+
+
+@attrs.define
+class BareAttrs:
+    kind: str
+
+
+class Pydantic(pydantic.BaseModel):
+    kind: str
+    neardup_status: str | None = None
+    neardup_similarity: float | None = None
+
+
+class Strict(pydantic.BaseModel, validate_assignment=True):
+    kind: str
+    neardup_status: int = 0
+
+
+class BarePydantic(pydantic.BaseModel):
+    kind: str
+
+
+class Open:
+    """Has an adapter that takes any field."""
+
+    def __init__(self, kind):
+        self.values = {"kind": kind}
+
+
+class OpenAdapter(AdapterInterface):
+    @classmethod
+    def is_item_class(cls, item_class):
+        return issubclass(item_class, Open)
+
+    def field_names(self):
+        return self.item.values.keys()
+
+    def __getitem__(self, name):
+        return self.item.values[name]
+
+    def __setitem__(self, name, value):
+        self.item.values[name] = value
+
+    def __delitem__(self, name):
+        del self.item.values[name]
+
+    def __iter__(self):
+        return iter(self.item.values)
+
+    def __len__(self):
+        return len(self.item.values)
+
+
+ItemAdapter.ADAPTER_CLASSES = [OpenAdapter, *ItemAdapter.ADAPTER_CLASSES]
+KINDS = (dict, Open, Declared, Plain, Partial, Mixed, Bare, Frozen, Attrs, BareAttrs, Pydantic, Strict, BarePydantic)
+
+
+class News(Pages):
+    """Yields two items of the page's kind."""
+
+    def parse(self, response):
+        kind = next(kind for kind in KINDS if kind.__name__ == response.url.rpartition("/")[2])
+        for _ in range(2):
+            yield kind(kind=kind.__name__)
+'''
+
+FULL = ("dict", "Open", "Declared", "Mixed")
+SOME = {
+    "Partial": {"neardup_status"},
+    "Attrs": {"neardup_status", "neardup_similarity"},
+    "Pydantic": {"neardup_status", "neardup_similarity"},
+}
+NONE = ("Plain", "Bare", "BareAttrs", "BarePydantic")
+REFUSING = ("Frozen", "Strict")
+EVERY_KIND = (*FULL, *SOME, *NONE, *REFUSING)
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
+    """One crawl that yields two items of every kind, each kind from a page of its own."""
+    with NewsSite() as site:
+        urls = [site.publish(f"/{kind}", page(article(kind))) for kind in EVERY_KIND]
+        yield Project(tmp_path_factory.mktemp("items")).crawl(SPIDER, urls=urls)
+
+
+def test_no_item_is_lost_and_each_is_judged(crawl: Crawl) -> None:
+    assert crawl.status == 0
+    assert not crawl.lines(" ERROR: ")
+    assert sorted(item["kind"] for item in crawl.items) == sorted(2 * EVERY_KIND)
+    assert crawl.neardup == {"checked": 2 * len(EVERY_KIND), "original": 2 * len(EVERY_KIND)}
+
+
+@pytest.mark.parametrize("kind", FULL)
+def test_tagged_in_full(crawl: Crawl, kind: str) -> None:
+    pair = [item for item in crawl.items if item["kind"] == kind]
+    assert [item["neardup_status"] for item in pair] == ["original", "original"]
+    assert all(set(item) == {"kind", *TAGS} for item in pair)
+
+
+@pytest.mark.parametrize("kind", SOME)
+def test_tagged_as_far_as_fields_are_declared(crawl: Crawl, kind: str) -> None:
+    pair = [item for item in crawl.items if item["kind"] == kind]
+    assert [item["neardup_status"] for item in pair] == ["original", "original"]
+    assert all(set(item) == {"kind", *SOME[kind]} for item in pair)
+    assert not crawl.lines("WARNING", f".{kind} ")
+
+
+@pytest.mark.parametrize("kind", NONE)
+def test_passes_unchanged_and_that_is_said_once_with_the_mend(crawl: Crawl, kind: str) -> None:
+    assert [item for item in crawl.items if item["kind"] == kind] == [{"kind": kind}] * 2
+    (warning,) = crawl.lines("WARNING", f"news.spiders.news.{kind} declares none of the fields")
+    assert "Derive it from scrapy_neardup.NearDupItem" in warning
+    assert "NEARDUP_ITEM_CLASSES" in warning
+
+
+@pytest.mark.parametrize("kind", REFUSING)
+def test_an_item_that_refuses_its_tags_passes_and_that_is_said_once(crawl: Crawl, kind: str) -> None:
+    assert len([item for item in crawl.items if item["kind"] == kind]) == 2
+    assert len(crawl.lines("WARNING", f"news.spiders.news.{kind} does not take 'neardup_status'")) == 1
+
+
+def test_the_bases_declare_every_tag_and_nothing_else() -> None:
+    assert set(NearDupItem.fields) == set(TAGS)
+    assert tuple(each.name for each in fields(NearDupFields)) == TAGS
