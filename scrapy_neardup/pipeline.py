@@ -27,7 +27,6 @@ from scrapy_neardup.crawl.feeds import (
 )
 from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
-from scrapy_neardup.crawl.order import AnswerOrder
 from scrapy_neardup.crawl.run_summary import RunSummary
 from scrapy_neardup.crawl.shared import Component, Tagger, text_of
 from scrapy_neardup.detector import NearDupDetector
@@ -77,7 +76,7 @@ class NearDupPipeline(Component):
         self.dropped = dropped_items(crawler, self.settings)
         self.final_stories = final_stories_feed(crawler, self.settings)
         self.record = record_feed(crawler, self.settings)
-        self.answers = AnswerOrder[Verdict]()
+        self._answers = asyncio.Lock()  # items go on in their order, each in a round of the event loop of its own
         self.summary = RunSummary(self.settings)
         self.counter = VerdictCounter(self.detector.index, lambda: self.detector.breaker.is_open)
         self._prepared: asyncio.Task[None] | None = None
@@ -162,11 +161,12 @@ class NearDupPipeline(Component):
             if context.place is not None:
                 await context.place.wait_for_turn()
             adapter = ItemAdapter(item)
-            answer = self.answers.follow(self._ask(adapter, context.page))
+            answer = self._ask(adapter, context.page)
         finally:
             await context.leave()
         with self.shared.backlog.counted():
-            verdict = await answer
+            async with self._answers:
+                verdict = await asyncio.shield(answer)  # other items of the page may wait for it too
         try:
             await self._announce(item, verdict, adapter, context.page)
         except Exception as error:

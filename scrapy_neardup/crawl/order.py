@@ -7,9 +7,6 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import Context
-from typing import Generic, TypeVar
-
-T = TypeVar("T")
 
 
 class ResponseOrder:
@@ -143,43 +140,3 @@ class ItemPlace:
     def grant_turn(self) -> None:
         if not self._turn.done():
             self._turn.set_result(None)
-
-
-class AnswerOrder(Generic[T]):
-    """Releases answers in the order in which they were requested, each in a round of the event loop of its own.
-
-    Checks are answered in batches. Thirty items that all went on in one round would keep timers and sockets waiting.
-    """
-
-    def __init__(self) -> None:
-        self._asked: deque[tuple[asyncio.Future[T], asyncio.Future[T]]] = deque()
-        self._is_releasing = False
-
-    def follow(self, answer: asyncio.Future[T]) -> asyncio.Future[T]:
-        """Return a future that gets the same answer, but only after the futures that were followed earlier.
-
-        Cancelling the future leaves ``answer`` alone, and the order of the others.
-        """
-        released: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._asked.append((answer, released))
-        answer.add_done_callback(self._begin)
-        return released
-
-    def _begin(self, _: asyncio.Future[T]) -> None:
-        if not self._is_releasing:
-            self._release()
-
-    def _release(self) -> None:
-        self._is_releasing = bool(self._asked) and self._asked[0][0].done()
-        if not self._is_releasing:
-            return
-        answer, released = self._asked.popleft()
-        answer.get_loop().call_soon(self._release)
-        if released.done():
-            return
-        if answer.cancelled():
-            released.cancel()
-        elif (error := answer.exception()) is not None:
-            released.set_exception(error)
-        else:
-            released.set_result(answer.result())

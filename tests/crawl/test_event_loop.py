@@ -11,8 +11,6 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Project
 from scrapy import Request, Spider
@@ -20,7 +18,6 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 from scrapy_processes import FRESH
 
-from scrapy_neardup.crawl.order import AnswerOrder
 from scrapy_neardup.crawl.shared import MOST_WAITING
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
 from scrapy_neardup.pipeline import NearDupPipeline
@@ -46,23 +43,21 @@ async def rounds_of(waited_for: Iterable[Awaitable[object]]) -> list[tuple[int, 
     return seen
 
 
-@given(st.integers(1, 40), st.sets(st.integers(0, 39)))
-def test_answers_that_come_together_are_released_in_rounds_of_their_own_and_in_order(
-    count: int, given_up: set[int]
-) -> None:
-    async def seen() -> list[tuple[int, int]]:
-        order, gate = AnswerOrder[None](), asyncio.get_running_loop().create_future()
-        followed = [order.follow(asyncio.ensure_future(asyncio.shield(gate))) for _ in range(count)]
-        for number in given_up & set(range(count)):
-            followed[number].cancel()
-        asyncio.get_running_loop().call_soon(gate.set_result, None)
-        kept = [answer for number, answer in enumerate(followed) if number not in given_up]
-        return await rounds_of(kept)
-
-    rounds = asyncio.run(seen())
-    assert [number for number, _ in rounds] == list(range(len(rounds)))
-    assert len(rounds) == count - len(given_up & set(range(count)))
-    assert len({at for _, at in rounds}) == len(rounds)
+async def test_items_whose_verdicts_come_together_go_on_in_rounds_of_their_own_and_in_order() -> None:
+    crawler = get_crawler(Spider, {"NEARDUP_STORE": "memory://"})
+    crawler.spider = Spider("news")
+    pipeline = NearDupPipeline.from_crawler(crawler)
+    await pipeline.open_spider()
+    await pipeline.process_item({"text": article(100)})  # it is prepared now
+    items = [asyncio.create_task(pipeline.process_item({"text": article(number)})) for number in range(30)]
+    await asyncio.sleep(0)
+    for lost in items.pop(20), items.pop(5):
+        lost.cancel()
+    rounds = await rounds_of(items)
+    assert [number for number, _ in rounds] == list(range(28))
+    assert len({at for _, at in rounds}) == 28
+    await pipeline.close_spider()
+    await pipeline._close_detector()
 
 
 async def test_each_response_reaches_the_spider_in_a_round_of_its_own() -> None:
