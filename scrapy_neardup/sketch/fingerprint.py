@@ -72,7 +72,7 @@ class TextRead(NamedTuple):
     body: Body
     trace: Trace
     left_out: LeftOut = LeftOut()
-    figures: bytes | None = None  # packed, of all lines; None if they have not been looked for
+    whole: TextSketch | None = None  # of all lines, if it was made before
 
     def without(self, left_out: LeftOut) -> TextRead:
         return self._replace(body=self.body.without(left_out.lines), left_out=left_out)
@@ -284,7 +284,7 @@ class Sketcher:
     def _read(self, text: str, known: TextRead | TextSketch) -> TextRead:
         if isinstance(known, TextRead):
             return known
-        return TextRead(text, self._bodies([text])[0], known.trace, figures=known.figures)
+        return TextRead(text, self._bodies([text])[0], known.trace, whole=known)
 
     def _leave_out(self, text: str, known: TextRead | TextSketch, place: Place | None) -> LeftOut:
         """Learn from a document; return its lines that are boilerplate.
@@ -342,11 +342,15 @@ class Sketcher:
         return read_lead(body.lead(LEAD_WORDS)) if self.preset.topic_terms else b""
 
     def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
-        figures = read.figures
-        if figures is None:
-            figures = pack_figures(find_figures(read.text)) if self.figures else b""
-        body = read.body.without(read.left_out.of_lead or read.left_out.lines)
-        lead = self.lead(body) if signed.signature else b""
+        whole, body = read.whole, read.body.without(read.left_out.of_lead or read.left_out.lines)
+        figures, lead, names = (whole.figures, whole.lead, whole.names) if whole else (b"", b"", b"")
+        if whole is None and self.figures:
+            figures = pack_figures(find_figures(read.text))
+        if not signed.signature:
+            lead = names = b""
+        elif whole is None or body.lead(LEAD_WORDS) != body.without(frozenset()).lead(LEAD_WORDS):
+            lead = self.lead(body)
+            names = pack_names(find_names(body.lead(NAMED_WORDS))) if lead and self.preset.names else b""
         return TextSketch(
             trace=read.trace,
             left_out=read.left_out,
@@ -355,7 +359,7 @@ class Sketcher:
             figures=figures,
             specifics=specifics if signed.signature else b"",
             lead=lead,
-            names=pack_names(find_names(body.lead(NAMED_WORDS))) if lead and self.preset.names else b"",
+            names=names,
         )
 
     def _specifics(self, bodies: Sequence[Body]) -> list[bytes]:

@@ -71,22 +71,27 @@ class Body:
     unspaced: bool  # whether any of the text is in a script written without spaces
     all_lines: Lines
     is_long: NDArray[np.bool_]  # for each line, whether its block is long enough to count
-    long: Lines = field(init=False)
-    hashes: NDArray[np.uint64] = field(init=False)  # of the tokens of long lines
     boilerplate: frozenset[int] = frozenset()  # keys
-    _windows: dict[tuple[int, frozenset[int]], NDArray[np.uint32]] = field(default_factory=dict)
+    is_counted: NDArray[np.bool_] = field(init=False)  # for each line, whether it counts and is no boilerplate
+    counted: Lines = field(init=False)  # these lines
+    hashes: NDArray[np.uint64] = field(init=False)  # of their tokens
+    _windows: dict[int, NDArray[np.uint32]] = field(init=False, default_factory=dict)  # by width
 
     def __post_init__(self) -> None:
-        places = self.is_long.nonzero()[0]
-        self.long = self.all_lines if len(places) == len(self.is_long) else self.all_lines.at(places)
-        self.hashes = self._of_tokens(self.reading.hashes, self.is_long)
+        self.is_counted, self.counted = self.is_long, self.all_lines
+        if self.boilerplate:
+            kept = [key not in self.boilerplate for key in self.all_lines.keys.tolist()]
+            self.is_counted = self.is_long & np.array(kept, np.bool_)
+        if not self.is_counted.all():
+            self.counted = self.all_lines.at(self.is_counted.nonzero()[0])
+        self.hashes = self._of_tokens(self.reading.hashes, self.is_counted)
 
     def without(self, boilerplate: frozenset[int]) -> Body:
         return replace(self, boilerplate=boilerplate) if boilerplate != self.boilerplate else self
 
     @property
     def lines(self) -> list[Line]:
-        return self._read(self.long)
+        return [line for line, is_long in self.read_lines if is_long]
 
     @property
     def read_lines(self) -> list[tuple[Line, bool]]:
@@ -99,18 +104,6 @@ class Body:
         return [line for line, is_long in self.read_lines if not is_long]
 
     @property
-    def is_counted(self) -> NDArray[np.bool_]:
-        """Return for each line whether it counts and is no boilerplate."""
-        if not self.boilerplate:
-            return self.is_long
-        return self.is_long & np.array([key not in self.boilerplate for key in self.all_lines.keys.tolist()], np.bool_)
-
-    @property
-    def counted(self) -> Lines:
-        """Return the lines that count and are no boilerplate, as arrays."""
-        return self.all_lines.at(self.is_counted.nonzero()[0]) if self.boilerplate else self.long
-
-    @property
     def tokens(self) -> list[str]:
         """Return the tokens of the lines that are kept."""
         kept = self.counted
@@ -118,20 +111,14 @@ class Body:
         return [token for first, end in places for token in self.reading.tokens(first, end)]
 
     @property
-    def kept_hashes(self) -> NDArray[np.uint64]:
-        """Return the hashes of the tokens of the lines that are kept."""
-        return self._of_tokens(self.reading.hashes, self.is_counted) if self.boilerplate else self.hashes
-
-    @property
     def kept_unspaced(self) -> NDArray[np.bool_]:
         return self._of_tokens(_are_unspaced(self.reading), self.is_counted)
 
     def windows(self, width: int) -> NDArray[np.uint32]:
         """Return the hashes of all runs of ``width`` tokens in the lines that are kept."""
-        key = width, self.boilerplate
-        if (windows := self._windows.get(key)) is None:
-            windows = self._windows[key] = window_hashes(self.kept_hashes, width)
-        return windows
+        if width not in self._windows:
+            self._windows[width] = window_hashes(self.hashes, width)
+        return self._windows[width]
 
     @property
     def words(self) -> int:
@@ -155,8 +142,9 @@ class Body:
     @property
     def text_hash(self) -> bytes:
         """Return an 8-byte hash of all lines. Boilerplate is included, so what is learned later does not change it."""
-        powers, _ = _KEY_POWERS.up_to(len(self.hashes))
-        return int(self.hashes.dot(powers[: len(self.hashes)])).to_bytes(8, "big")
+        hashes = self._of_tokens(self.reading.hashes, self.is_long) if self.boilerplate else self.hashes
+        powers, _ = _KEY_POWERS.up_to(len(hashes))
+        return int(hashes.dot(powers[: len(hashes)])).to_bytes(8, "big")
 
     def _of_tokens(self, values: NDArray[T], is_chosen: NDArray[np.bool_]) -> NDArray[T]:
         """Return the values of the tokens of chosen lines. ``values`` has one for each token of the reading."""

@@ -88,7 +88,7 @@ def distinct_features(body: Body, preset: Preset, share: float = 1.0) -> NDArray
         return distinct(window_hashes(code_points("".join(body.tokens)), preset.shingle_characters))
     if share == 1.0 and not body.unspaced:
         return distinct(body.windows(preset.shingle_words))
-    hashes = body.kept_hashes
+    hashes = body.hashes
     first = math.ceil(len(hashes) * share)
     are_unspaced = body.kept_unspaced[:first]
     return shingle_hashes(hashes[:first], preset.shingle_words, preset.shingle_characters, are_unspaced)
