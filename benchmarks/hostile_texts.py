@@ -31,7 +31,7 @@ from scrapy_neardup.content import (
     source_of,
     url_identity,
 )
-from scrapy_neardup.content.dates import parse_time
+from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.document import Document
 from scrapy_neardup.sketch import PRESETS, Sketcher
 

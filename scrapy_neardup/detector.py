@@ -76,7 +76,7 @@ class NearDupDetector:
     ) -> None:
         self.settings = settings or NearDupSettings()
         self.preset = self.settings.resolved_preset()
-        self.sketcher = sketcher or Sketcher(self.preset, **self.settings.sketch_options())
+        self.sketcher = sketcher or self.settings.sketcher()
         self.embedding = self.settings.embedding()
         embedder = self.embedding.identity if self.embedding else ""
         self.index = index or index_from_url(

@@ -15,6 +15,7 @@ from scrapy.signals import engine_stopped, feed_exporter_closed
 
 from scrapy_neardup import signals
 from scrapy_neardup.content import LONGEST_URL, language_code
+from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.crawl.delivery import Delivery
 from scrapy_neardup.crawl.feeds import (
     EventSinks,
@@ -27,7 +28,7 @@ from scrapy_neardup.crawl.feeds import (
 )
 from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
-from scrapy_neardup.crawl.run_summary import RunSummary
+from scrapy_neardup.crawl.run_summary import RunSummary, note_name
 from scrapy_neardup.crawl.shared import Component, Tagger, text_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, counted_names, unchecked
@@ -85,7 +86,6 @@ class NearDupPipeline(Component):
         self._ends_early = False  # the crawl is over, and items have no verdict yet
         self._under_way = 0  # items
         self._closing: asyncio.Future[None] | None = None
-        self._time_warned = False
         self._summary_text = ""
 
     async def open_spider(self) -> None:
@@ -149,7 +149,7 @@ class NearDupPipeline(Component):
                 self.summary.opted_out += 1
                 return item
             if not self.is_judged(item):
-                self.summary.skip(item)
+                note_name(self.summary.skipped, type(item).__qualname__)
                 return item
             if self._prepared is None:
                 self._prepared = asyncio.create_task(self._prepare())
@@ -166,7 +166,8 @@ class NearDupPipeline(Component):
             await context.leave()
         with self.shared.backlog.counted():
             async with self._answers:
-                verdict = await asyncio.shield(answer)  # other items of the page may wait for it too
+                # Other items of the page may wait for the same answer.
+                verdict = answer if isinstance(answer, Verdict) else await asyncio.shield(answer)
         try:
             await self._announce(item, verdict, adapter, context.page)
         except Exception as error:
@@ -176,7 +177,7 @@ class NearDupPipeline(Component):
                 await document.item_dropped()
             raise NearDuplicate(self._url(adapter, context.page), verdict)
         if not self.tagger.tag(adapter, verdict):
-            self.summary.leave_untagged(item)
+            note_name(self.summary.untagged, type(item).__qualname__)
         return item
 
     async def _announce(self, item: Any, verdict: Verdict, adapter: ItemAdapter, page: Page) -> None:
@@ -228,8 +229,11 @@ class NearDupPipeline(Component):
     def _url(self, adapter: ItemAdapter, page: Page) -> str:
         return page.absolute(text_of(adapter, self.settings.item_fields["url"]))
 
-    def _ask(self, adapter: ItemAdapter, page: Page) -> asyncio.Future[Verdict]:
-        """Ask for the verdict of an item. Items without a text of their own share the verdict of their page."""
+    def _ask(self, adapter: ItemAdapter, page: Page) -> Verdict | asyncio.Task[Verdict]:
+        """Return the verdict of an item that cannot be judged, or else ask for it.
+
+        Items without a text of their own share the verdict of their page.
+        """
         try:
             is_of_page = page.is_named_by(text_of(adapter, self.settings.item_fields["url"]))
             if text := text_of(adapter, self.settings.item_fields["text"]):
@@ -239,14 +243,14 @@ class NearDupPipeline(Component):
                 return asyncio.create_task(self._verdict(document, pending))
             if not page.url and page.reason == "no-text":
                 self.summary.miss_text(adapter, "no-page")
-                return _answered(unchecked("no-text"))
+                return unchecked("no-text")
             if not is_of_page:
                 self.summary.miss_text(adapter, "other-page")
-                return _answered(unchecked("no-text"))
+                return unchecked("no-text")
             if not page.text.strip():
                 if page.reason == "no-text":
                     self.summary.miss_text(adapter, "no-text")
-                return _answered(unchecked(page.reason))
+                return unchecked(page.reason)
             if page.verdict is None or page.document is None:
                 document = self._document(adapter, page.text, page, is_of_page=True)
                 page.document = self.delivery.pending_document(document.id, page.place)
@@ -255,7 +259,7 @@ class NearDupPipeline(Component):
             return page.verdict
         except Exception as error:
             self.log_fault(error, "An item")
-            return _answered(unchecked("internal-error"))
+            return unchecked("internal-error")
 
     def _document(self, adapter: ItemAdapter, text: str, page: Page, *, is_of_page: bool) -> Document:
         # Only the first text of a page is the text of the page: a second text is not a new version of the first.
@@ -334,15 +338,12 @@ class NearDupPipeline(Component):
             if name:
                 self.summary.problems["no-time"] += 1
             return None
-        from scrapy_neardup.content.dates import parse_time
-
         try:
             return min(parse_time(value), time.time())
         except ValueError as error:
             self.count("time_errors")
             self.summary.problems["time"] += 1
-            if not self._time_warned:
-                self._time_warned = True
+            if self.summary.problems["time"] == 1:
                 logger.warning("NEARDUP_ITEM_FIELDS: the time in %r: %s; such items get the current time", name, error)
             return None
 
@@ -379,9 +380,3 @@ class NearDupPipeline(Component):
         if (engine := self.crawler.engine) is not None:
             # Not awaited: closing waits for the items under way, and this may be one of them.
             self._closing = asyncio.ensure_future(engine.close_spider_async(reason="neardup_store_unavailable"))
-
-
-def _answered(verdict: Verdict) -> asyncio.Future[Verdict]:
-    answer = asyncio.get_running_loop().create_future()
-    answer.set_result(verdict)
-    return answer

@@ -16,7 +16,7 @@ from scrapy_neardup.document import TAGS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy, Scope
 from scrapy_neardup.rules.policy import names_of
-from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, SketchOptions, ahead_options
+from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, Sketcher, ahead_options
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import preset_with
 from scrapy_neardup.stories import ALLOWED_RULES
@@ -372,9 +372,12 @@ class NearDupSettings:
 
         return shared_embedding(self.embedder, self.embed_timeout)
 
-    def sketch_options(self) -> SketchOptions:
-        """Return the arguments of a sketcher besides the preset."""
-        return {"min_words": self.min_words, "figures": self.keep_updates, "by_source": self.scope == "same-source"}
+    def sketcher(self) -> Sketcher:
+        """Return a new sketcher, which has learned nothing yet."""
+        is_by_source = self.scope == "same-source"
+        return Sketcher(
+            self.resolved_preset(), min_words=self.min_words, figures=self.keep_updates, by_source=is_by_source
+        )
 
     def owner_of(self, source: str) -> str:
         """Return who runs a source: the owner named for it or its platform, else the platform or the source itself."""

@@ -1,10 +1,13 @@
-"""Make a Document, with an id of its own, from values of any type."""
+"""Make a Document, with an id of its own, from values of any type, and read times as users write them."""
 
 from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import date, datetime, time, timezone
 
 import xxhash
 
@@ -13,7 +16,8 @@ from scrapy_neardup.content.head import language_code
 from scrapy_neardup.content.urls import LONGEST_URL, source_of, url_identity, without_surrogates
 from scrapy_neardup.document import LAST_SECOND, Document
 
-_LONGEST_TITLE = 1000  # characters
+_LONGEST_TITLE, _LONGEST_TIME = 1000, 100  # characters
+_BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not Unix seconds of 1970
 # Odd, so that 2^32 serial numbers become as many numbers. Two runs that share a few of them then share no neighbours.
 _SPREAD = 0x9E37_79B1
 
@@ -78,3 +82,48 @@ class DocumentMaker:
 
 def _as_text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def parse_time(value: object) -> float:
+    """Return Unix seconds from a number, a date or datetime, or an ISO 8601 string. Without a time zone it is UTC.
+
+    Raise ValueError on anything else.
+    """
+    try:
+        seconds = _seconds(value)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{_shown(value)} is not a time: use ISO 8601 or Unix seconds") from None
+    if not 0 <= seconds <= LAST_SECOND:
+        raise ValueError(f"{_shown(value)} is not between 1970 and 2106")
+    return seconds
+
+
+def _seconds(value: object) -> float:
+    if isinstance(value, str):
+        value = _number_or_moment(value[:_LONGEST_TIME].strip())
+    elif isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time())
+    if isinstance(value, datetime):
+        return (value if value.tzinfo is not None else value.replace(tzinfo=timezone.utc)).timestamp()
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    raise ValueError
+
+
+def _number_or_moment(text: str) -> float | datetime:
+    from dateutil.parser import isoparse
+
+    if not _BASIC_DATE.fullmatch(text):
+        with suppress(ValueError):
+            return float(text)
+    # Most databases write a space instead of the T.
+    moment: datetime = isoparse(text.replace(" ", "T", 1))
+    return moment
+
+
+def _shown(value: object) -> str:
+    """Return a value as a message may show it, whatever its size."""
+    try:
+        return f"{value!r:.{_LONGEST_TIME}}"
+    except ValueError:  # a number of thousands of digits
+        return type(value).__name__

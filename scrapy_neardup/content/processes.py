@@ -16,25 +16,25 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from itertools import repeat
 from math import inf
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 from weakref import WeakSet
 
 from scrapy_neardup.content.extractors import (
     MOST_EXTRACTED_CHARACTERS,
     MOST_MEMORY,
     Extracted,
+    Extractor,
     Undecoded,
+    checked_text,
     is_built_in,
     load_extractor,
 )
+from scrapy_neardup.content.head import decode_as
 from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.content.worker import BYTES, TEXT, TEXTS, Sketching, WorkerOptions, decode, encode
 from scrapy_neardup.content.worker_process import GONE_SECONDS, TimeBudget, WorkerProcess, in_this_loop
 from scrapy_neardup.exceptions import ExtractionError, explain_failure
 from scrapy_neardup.timings import Timings
-
-if TYPE_CHECKING:
-    from scrapy_neardup.content.thread import ExtractionThread
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +43,7 @@ IN_FLIGHT = 16  # pages for each worker
 _MOST_TOGETHER = 8  # texts, which take half of the time of as many texts one by one
 _GROUP_SECONDS = 0.015  # that a text waits for another one at most
 _LEAST_SECONDS = 0.01  # for the sketch of a long text
+_MOST_STUCK = 4  # threads
 _LONGEST_IN_GROUP = 8_000  # characters; a longer text is sketched at once, in the time of its page
 
 Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
@@ -162,7 +163,7 @@ class ExtractionProcesses:
                 except BaseException as error:  # keep the thread, for example if there is no memory for a process
                     answer.set_exception(ExtractionError(f"the worker process failed: {explain_failure(error)}"))
                 else:
-                    if self._waits_for_sketch(request, extracted):
+                    if self._options.sketching is not None and 0 < len(extracted.text) < _LONGEST_IN_GROUP:
                         unsketched.append((extracted.text, answer))
                     else:
                         answer.set_result(extracted)
@@ -185,10 +186,6 @@ class ExtractionProcesses:
         together: Future[Extracted] = Future()
         together.add_done_callback(lambda done: _hand_out(texts, answers, done))
         return (TEXTS, *map(encode, texts)), together
-
-    def _waits_for_sketch(self, request: Sequence[bytes], extracted: Extracted) -> bool:
-        is_text = request[0] != TEXTS and bool(extracted.text) and not extracted.sketches
-        return is_text and self._options.sketching is not None and len(extracted.text) < _LONGEST_IN_GROUP
 
     def _extract(self, child: WorkerProcess, request: Sequence[bytes]) -> Extracted:
         """Return what the worker makes of a page, with the sketch of a long text, or the sketches of texts."""
@@ -264,7 +261,71 @@ def _hand_out(texts: Sequence[str], answers: Sequence[Future[Extracted]], togeth
         answer.set_result(Extracted(text, (sketch,) if sketch else ()))
 
 
-Extraction: TypeAlias = "ExtractionThread | ExtractionProcesses"
+class ExtractionThread:
+    """Extracts one page after the other, each in a daemon thread of its own.
+
+    There is only one at a time: pages that are extracted at the same time now and then corrupt the memory of lxml and
+    end the process (adbar/trafilatura issues 840 and 925), and they would share one interpreter lock anyway.
+
+    A page that takes over ``timeout`` seconds raises ExtractionError. Its thread cannot be stopped. If too many threads
+    are stuck, pages fail at once until one of these threads is done. A ThreadPoolExecutor is not used: the process
+    could not end before its threads.
+    """
+
+    def __init__(
+        self,
+        extractor: Extractor,
+        *,
+        timeout: float = 10.0,
+        most_characters: int = MOST_EXTRACTED_CHARACTERS,
+        timings: Timings | None = None,
+    ) -> None:
+        self.timings = timings or Timings()
+        self._extractor = extractor
+        self._most_characters = most_characters
+        self._timeout = timeout
+        self._one_page = asyncio.Lock()
+        self._stuck = 0
+        self._is_closed = False
+
+    async def extract(self, html: str | Undecoded, url: str) -> Extracted:
+        """Return the main content of one page. Raise ExtractionError with its url if it fails or is too slow."""
+        async with self._one_page:
+            if self._is_closed:
+                raise ExtractionError(f"{url}: extraction is closed")
+            if self._stuck > _MOST_STUCK:
+                raise ExtractionError(f"{url}: all extraction threads are stuck in pages of over {self._timeout:g} s")
+            extracted: Future[Extracted] = Future()
+            answer = in_this_loop(extracted)
+            page = html, url, extracted
+            threading.Thread(target=self._extract, args=page, name="neardup-extract", daemon=True).start()
+            await asyncio.wait([answer], timeout=self._timeout)
+            if answer.done():
+                return answer.result()
+            self._stuck += 1
+            answer.add_done_callback(self._note_return)
+            raise ExtractionError(f"{url}: not extracted within NEARDUP_EXTRACT_TIMEOUT = {self._timeout:g} s")
+
+    def close(self) -> None:
+        """Extract no further page. A thread that is stuck ends with the process."""
+        self._is_closed = True
+
+    def _note_return(self, answer: asyncio.Future[Extracted]) -> None:
+        answer.exception()  # ignore it: the page has failed already
+        self._stuck -= 1
+
+    def _extract(self, html: str | Undecoded, url: str, extracted: Future[Extracted]) -> None:
+        try:
+            with self.timings.measure():
+                page = html if isinstance(html, str) else decode_as(*html)
+                text = checked_text(self._extractor(page, url), self._most_characters)
+        except BaseException as error:  # whatever a page raises
+            extracted.set_exception(ExtractionError(f"{url}: {explain_failure(error)}"))
+        else:
+            extracted.set_result(Extracted(text))
+
+
+Extraction: TypeAlias = ExtractionThread | ExtractionProcesses
 """Extracts a bounded number of pages at a time, outside the event loop."""
 
 
@@ -287,8 +348,6 @@ def start_extraction(
     """
     workers = worker_processes(extractor, workers)
     if workers == 0:
-        from scrapy_neardup.content.thread import ExtractionThread
-
         loaded = load_extractor(extractor)
         return ExtractionThread(loaded, timeout=timeout, most_characters=most_characters, timings=timings)
     return ExtractionProcesses(

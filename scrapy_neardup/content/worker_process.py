@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from math import inf
-from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, BinaryIO, NoReturn, TypeVar, cast
 
 from scrapy_neardup.content.extractors import Extracted
 from scrapy_neardup.content.worker import (
@@ -39,14 +39,6 @@ GONE_SECONDS = 5.0
 """How long to wait for a process or thread that was ended: a killed process takes milliseconds."""
 
 _ENDS_WITHOUT_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV)
-
-
-class Answer(NamedTuple):
-    """What a worker process made of a request: the text of a page, and the sketch of it or of each text."""
-
-    extracted: Extracted
-    seconds: float  # that extraction took
-    problem: str  # why there is no sketch
 
 
 class WorkerProcess:
@@ -78,8 +70,11 @@ class WorkerProcess:
         except (OSError, EOFError):
             self._raise_lost(f"its worker process did not start within {STARTUP_SECONDS:g} s")
 
-    def ask(self, request: Sequence[bytes], most_seconds: float) -> Answer:
-        """Return the answer to a request. Raise ExtractionError if the worker fails, ends or takes too long.
+    def ask(self, request: Sequence[bytes], most_seconds: float) -> tuple[Extracted, float, str]:
+        """Return the answer to a request, the seconds that it took, and why there is no sketch, "" if there is one.
+
+        The answer is the text of a page, and the sketch of it or of each text. Raise ExtractionError if the worker
+        fails, ends or takes too long.
 
         ``most_seconds`` are CPU seconds if the worker forks, so that a busy machine makes no page late.
         """
@@ -103,7 +98,7 @@ class WorkerProcess:
         self.seconds = float(cpu_seconds)
         if kind == FAILED:
             raise ExtractionError(decode(text))
-        return Answer(Extracted(decode(text), tuple(sketches)), float(seconds), decode(problem))
+        return Extracted(decode(text), tuple(sketches)), float(seconds), decode(problem)
 
     def _receive(self) -> list[bytes]:
         message = receive(self._answers)

@@ -49,7 +49,7 @@ class Page:
         self.text = ""
         self.sketch = b""  # of the text, if the worker that extracted it made one
         self.reason: Reason = "no-text"  # why there is no text
-        self.verdict: asyncio.Future[Verdict] | None = None  # of the text, once an item has asked for it
+        self.verdict: asyncio.Task[Verdict] | None = None  # of the text, once an item has asked for it
         self.document: PendingDocument | None = None  # of the text
         self._identities = {url_identity(each) or each for each in (url, *urls) if each}
         self._is_url_claimed = is_list

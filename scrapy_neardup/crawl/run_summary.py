@@ -145,8 +145,8 @@ class RunSummary:
         self.opted_out = 0  # items of requests with ``neardup=False`` in their meta
         self.problems: Counter[str] = Counter()  # by the names of hints
         self._statuses: Counter[str] = Counter()  # and details: ``duplicate/revisit``
-        self._skipped: Counter[str] = Counter()  # classes of items that NEARDUP_ITEM_CLASSES left out
-        self._untagged: Counter[str] = Counter()  # classes of items that take no tag
+        self.skipped: Counter[str] = Counter()  # classes of items that NEARDUP_ITEM_CLASSES left out
+        self.untagged: Counter[str] = Counter()  # classes of items that take no tag
         self._long_fields: Counter[str] = Counter()  # of items without a text
         self._would_drop = 0
         self._stories: dict[str, _RunStory] = {}
@@ -197,21 +197,13 @@ class RunSummary:
                 self._events[final] = max(report, self._events.get(final, report), key=lambda each: each["time"])
         self._events = dict(sorted(self._events.items(), key=lambda event: event[1]["time"]))
 
-    def skip(self, item: object) -> None:
-        """Count an item that NEARDUP_ITEM_CLASSES leaves out."""
-        _note(self._skipped, type(item).__qualname__)
-
-    def leave_untagged(self, item: object) -> None:
-        """Count an item that takes no tag."""
-        _note(self._untagged, type(item).__qualname__)
-
     def miss_text(self, adapter: ItemAdapter, problem: str) -> None:
         """Count an item without a text. Note which of its fields may hold the text all the same."""
         self.problems[problem] += 1
         for name in adapter:
             value = adapter[name]
             if isinstance(value, str) and len(value) >= _LONG_TEXT and value.count(" ", 0, 2000) >= _FEWEST_SPACES:
-                _note(self._long_fields, name)
+                note_name(self._long_fields, name)
 
     def stats(self) -> Iterator[tuple[str, int]]:
         """Yield names and values of stats, without the prefix ``neardup/``."""
@@ -227,7 +219,7 @@ class RunSummary:
 
         ``feed`` is the file of the run that ``scrapy neardup report`` reads, "" if there is none.
         """
-        if self.judged or self._skipped:
+        if self.judged or self.skipped:
             return printable("\n".join([*self._lines(), *self._next_commands(feed)]))
         if self.late:
             return ""
@@ -305,16 +297,16 @@ class RunSummary:
             counts |= {name: self.problems[name] for name in _WITHOUT_TEXT}
         revisits = statuses["duplicate/revisit"]
         counts["only-revisits"] = revisits if revisits >= _FEWEST_REVISITS else 0
-        counts["untagged"] = self._untagged.total()
-        counts["item-classes"] = self._skipped.total() if settings.item_classes and not self.judged else 0
+        counts["untagged"] = self.untagged.total()
+        counts["item-classes"] = self.skipped.total() if settings.item_classes and not self.judged else 0
         remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(self._long_fields)!r}}}, which holds long texts"
         for name, (least, text) in HINTS.items():
             if (items := counts[name]) and items >= least * self.judged:
                 filled = text.format(
                     share=f"{items:,} of {max(items, self.judged):,} items",
                     items=counted(items, "item"),
-                    skipped=_most(self._skipped),
-                    untagged=_most(self._untagged),
+                    skipped=_most(self.skipped),
+                    untagged=_most(self.untagged),
                     remedy=remedy if self._long_fields else _WITHOUT_TEXT.get(name),
                     min_words=settings.min_words,
                     time_field=settings.item_fields["time"],
@@ -323,8 +315,8 @@ class RunSummary:
                 yield name, items, filled
 
 
-def _note(names: Counter[str], name: object) -> None:
-    """Count a name of the user's code. Their number and length are bounded."""
+def note_name(names: Counter[str], name: object) -> None:
+    """Count a name of the user's code, such as a class of items. Their number and length are bounded."""
     name = printable(str(name)[:_LONGEST_NAME])
     if name in names or len(names) < _MOST_NAMES:
         names[name] += 1

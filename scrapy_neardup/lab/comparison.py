@@ -20,6 +20,7 @@ from scrapy_neardup.rules.scoring import score_candidate
 from scrapy_neardup.rules.trace import Trace
 from scrapy_neardup.rules.verdicts import status_of
 from scrapy_neardup.sketch import Body, Sketcher
+from scrapy_neardup.sketch.signatures.minhash import distinct_features
 from scrapy_neardup.text.reading import Reading, has_unspaced
 from scrapy_neardup.wording import counted
 
@@ -137,7 +138,7 @@ def _terms(first: StoredDocument, second: StoredDocument) -> list[str]:
 
 def _compare_texts(sketcher: Sketcher, first: str, second: str) -> TextComparison:
     bodies = [sketcher.body(text) for text in (first, second)]
-    sets = [set(sketcher.shingles(body).tolist()) for body in bodies]
+    sets = [set(distinct_features(body, sketcher.preset).tolist()) for body in bodies]
     passages = [cut_passages(sketcher, one, other) for one, other in (bodies, bodies[::-1])]
     sides = [
         Side(

@@ -16,7 +16,7 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar, cast
 
-from scrapy_neardup.content.dates import parse_time
+from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.exceptions import InputError
 
 T = TypeVar("T")

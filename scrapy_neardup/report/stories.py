@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from scrapy_neardup.content.dates import parse_time
+from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.document import LEVELS, Member
 from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_URL, Row, clean_line
 from scrapy_neardup.stories.headlines import headline_of

@@ -2,8 +2,7 @@
 
 from scrapy_neardup.evidence.boilerplate import BoilerplateGuard
 from scrapy_neardup.sketch.ahead import FACTORY, ahead_options
-from scrapy_neardup.sketch.fingerprint import Sketcher, SketchOptions
-from scrapy_neardup.sketch.place import page_hash, source_hash
+from scrapy_neardup.sketch.fingerprint import Sketcher, page_hash, source_hash
 from scrapy_neardup.sketch.signatures.presets import PRESETS, Preset
 from scrapy_neardup.text.body import Body
 from scrapy_neardup.text.reading import has_words
@@ -14,7 +13,6 @@ __all__ = [
     "Body",
     "BoilerplateGuard",
     "Preset",
-    "SketchOptions",
     "Sketcher",
     "ahead_options",
     "has_words",

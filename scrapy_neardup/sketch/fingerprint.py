@@ -8,11 +8,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
-import numpy as np
 import xxhash
-from numpy.typing import NDArray
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
 from scrapy_neardup.evidence.boilerplate import NO_TRACE, BoilerplateGuard, Trace
@@ -21,13 +19,18 @@ from scrapy_neardup.evidence.names import LEAD_WORDS as NAMED_WORDS
 from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.templates import find_specifics
-from scrapy_neardup.evidence.titles import edition_of, pack_terms, terms_of
+from scrapy_neardup.evidence.titles import (
+    edition_of,
+    pack_terms,
+    site_terms,
+    terms_of,
+    title_terms,
+    title_without_site,
+)
 from scrapy_neardup.evidence.topic import LEAD_WORDS, TopicWeights, read_lead, tells_title
 from scrapy_neardup.evidence.vectors import VectorMeans
 from scrapy_neardup.records.feature_counts import Frequencies
-from scrapy_neardup.sketch.place import NO_ARTICLE, NO_SOURCE, Place
 from scrapy_neardup.sketch.signatures import UNSIGNED, SignedText, signer_for
-from scrapy_neardup.sketch.signatures.minhash import distinct_features
 from scrapy_neardup.sketch.signatures.presets import Preset
 from scrapy_neardup.text.body import Body, read_bodies
 from scrapy_neardup.timings import Timings
@@ -35,7 +38,38 @@ from scrapy_neardup.timings import Timings
 _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
 _ARTICLE_KEY_SEED = 0xA271
+_DAY = 24 * 3600  # seconds
+_NOTHING = bytes(4)  # instead of the hash of a source or article
 _LEAD_CHARACTERS = 2000  # in which a text says what it is about
+
+
+class Place(NamedTuple):
+    """Hashes of a document's source, page and title."""
+
+    source_hash: bytes  # zeros if it has no source
+    url_hash: bytes
+    article_hash: bytes  # of source and article number, zeros if it has none
+    terms: frozenset[int]  # of the title
+    site_terms: frozenset[int]  # terms of the title that may be the name of the site
+    page: int  # 32-bit hash of the url, or of the text if there is no url
+    day: int  # since 1970
+
+    @property
+    def article(self) -> int:
+        return int.from_bytes(self.article_hash, "big")
+
+    @classmethod
+    def of(cls, document: Document) -> Place:
+        source, article = document.source, document.article
+        return cls(
+            source_hash(source),
+            page_hash(document.url_identity),
+            xxhash.xxh32_digest(_encoded(f"{source}\n{article}")) if source and article else _NOTHING,
+            title_terms(title_without_site(document.title, source)),
+            site_terms(document.title),
+            xxhash.xxh32_intdigest(_encoded(document.url_identity or document.text)),
+            document.counted_second // _DAY,
+        )
 
 
 class LeftOut(NamedTuple):
@@ -76,14 +110,6 @@ class TextRead(NamedTuple):
 
     def without(self, left_out: LeftOut) -> TextRead:
         return self._replace(body=self.body.without(left_out.lines), left_out=left_out)
-
-
-class SketchOptions(TypedDict):
-    """Arguments of ``Sketcher`` besides the preset."""
-
-    min_words: int
-    figures: bool
-    by_source: bool
 
 
 class Sketcher:
@@ -132,10 +158,6 @@ class Sketcher:
     def shingle_width(self, body: Body) -> int:
         """Return how many tokens a shingle has in most of the text."""
         return self.preset.shingle_characters if body.unspaced else self.preset.shingle_words
-
-    def shingles(self, body: Body) -> NDArray[np.uint32]:
-        """Return the distinct hashes of a body's shingles, sorted."""
-        return distinct_features(body, self.preset)
 
     @property
     def boilerplate(self) -> SourceBoilerplate | None:
@@ -188,11 +210,11 @@ class Sketcher:
         if document.url_identity:
             keys.append(xxhash.xxh32_intdigest(place.url_hash, _URL_KEY_SEED))
         terms, article_hash = place.terms, place.article_hash
-        if source_hash != NO_SOURCE and self.preset.guarded:
+        if source_hash != _NOTHING and self.preset.guarded:
             terms -= self._usual_terms(document, place)
             if not self._sources.is_article(source_hash, place.article):
-                article_hash = NO_ARTICLE
-        if article_hash != NO_ARTICLE:
+                article_hash = _NOTHING
+        if article_hash != _NOTHING:
             keys.append(xxhash.xxh32_intdigest(article_hash, _ARTICLE_KEY_SEED))
         topic, topic_keys = self.topics.topic(sketch.lead, terms) if self.topics else (b"", ())
         names, name_keys = self._names(document, sketch) if topic else (b"", ())
@@ -246,9 +268,6 @@ class Sketcher:
         """Return the sketches of texts with all their lines, boilerplate or not. Nothing is learned."""
         return self.sketch_texts(self.read_texts(texts))
 
-    def sketch(self, text: str) -> TextSketch:
-        return self.sketches([text])[0]
-
     def sketches(
         self,
         texts: Sequence[str],
@@ -296,7 +315,7 @@ class Sketcher:
             return LeftOut()
         trace = known.trace
         own: frozenset[int] = frozenset()
-        if place is not None and place.source_hash != NO_SOURCE:
+        if place is not None and place.source_hash != _NOTHING:
             lines = zip(trace.lines, trace.words, strict=True)
             own = self._sources.learn(
                 *(place.source_hash, place.page, place.article, place.terms, lines),
@@ -337,10 +356,6 @@ class Sketcher:
             )
         return [self._text_sketch(each, *made.get(number, (UNSIGNED, b""))) for number, each in enumerate(texts)]
 
-    def lead(self, body: Body) -> bytes:
-        """Return the packed terms of the first words of a text, see ``read_lead``; none if the preset has no topics."""
-        return read_lead(body.lead(LEAD_WORDS)) if self.preset.topic_terms else b""
-
     def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
         whole, body = read.whole, read.body.without(read.left_out.of_lead or read.left_out.lines)
         figures, lead, names = (whole.figures, whole.lead, whole.names) if whole else (b"", b"", b"")
@@ -349,7 +364,7 @@ class Sketcher:
         if not signed.signature:
             lead = names = b""
         elif whole is None or body.lead(LEAD_WORDS) != body.without(frozenset()).lead(LEAD_WORDS):
-            lead = self.lead(body)
+            lead = read_lead(body.lead(LEAD_WORDS)) if self.preset.topic_terms else b""
             names = pack_names(find_names(body.lead(NAMED_WORDS))) if lead and self.preset.names else b""
         return TextSketch(
             trace=read.trace,
@@ -377,3 +392,17 @@ def packed_language(code: str) -> bytes:
 
 def _salted(keys: tuple[int, ...], salt: int) -> tuple[int, ...]:
     return tuple(key ^ salt for key in keys) if salt else keys
+
+
+def source_hash(source: str) -> bytes:
+    """Return a hash of a source in 4 bytes, zeros if there is none."""
+    return xxhash.xxh32_digest(_encoded(source)) if source else _NOTHING
+
+
+def page_hash(identity: str) -> bytes:
+    """Return a hash of a url identity in 8 bytes, zeros if it is empty."""
+    return xxhash.xxh64_digest(_encoded(identity)) if identity else bytes(8)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

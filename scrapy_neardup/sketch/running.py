@@ -16,8 +16,7 @@ from scrapy_neardup.contracts import EVERYWHERE, KnownBoilerplate, LearnedStore
 from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint
 from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.ahead import unpack_sketch
-from scrapy_neardup.sketch.fingerprint import Sketcher, packed_language
-from scrapy_neardup.sketch.place import source_hash
+from scrapy_neardup.sketch.fingerprint import Sketcher, packed_language, source_hash
 
 logger = logging.getLogger(__name__)
 

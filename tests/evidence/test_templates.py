@@ -123,5 +123,5 @@ def test_texts_that_come_together_are_sketched_as_if_one_by_one() -> None:
 
     sketches = together.sketches([*texts, *texts[::-1]])
 
-    assert sketches == [alone.sketch(text) for text in [*texts, *texts[::-1]]]
+    assert sketches == [alone.sketches([text])[0] for text in [*texts, *texts[::-1]]]
     assert sketches[0].left_out != sketches[-1].left_out

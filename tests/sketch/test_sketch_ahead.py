@@ -59,7 +59,7 @@ def test_a_packed_sketch_is_the_sketch(text: str) -> None:
 async def test_fingerprints_are_the_same_wherever_the_sketch_was_made(values: dict[str, Any]) -> None:
     """Also where lines have become boilerplate by then, and the text has to be sketched again."""
     options = NearDupSettings(store="memory://", **values)
-    here, there = (Sketcher(options.resolved_preset(), **options.sketch_options()) for _ in range(2))
+    here, there = (options.sketcher() for _ in range(2))
     sketching = ahead_of(options)
     sketch = sketch_ahead(sketching.options)
     short = article("fifty words", words=50)
