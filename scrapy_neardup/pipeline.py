@@ -174,7 +174,8 @@ class NearDupPipeline(Component):
             self.log_fault(error, "Announcing a verdict")
         if verdict.would_drop and self._drops(adapter, verdict):
             if (document := context.take_document()) is not None:
-                await document.item_dropped()
+                document.is_dropped = True  # it is delivered with its match
+                await document.item_left()
             raise NearDuplicate(self._url(adapter, context.page), verdict)
         if not self.tagger.tag(adapter, verdict):
             note_name(self.summary.untagged, type(item).__qualname__)

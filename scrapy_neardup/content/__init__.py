@@ -1,7 +1,7 @@
 """Extract main content from HTML outside the event loop, and read the source and page that a url names."""
 
 from scrapy_neardup.content.article_numbers import article_number
-from scrapy_neardup.content.extractors import Extracted, Extractor, Undecoded, is_built_in, load_extractor
+from scrapy_neardup.content.extractors import Extracted, Extractor, Undecoded, load_extractor
 from scrapy_neardup.content.head import (
     MOST_HEAD_BYTES,
     SHORT_PAGE,
@@ -44,7 +44,6 @@ __all__ = [
     "decode_as",
     "decode_html",
     "guess_encoding",
-    "is_built_in",
     "is_of_domain",
     "language_code",
     "load_extractor",

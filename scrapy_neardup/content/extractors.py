@@ -18,6 +18,7 @@ from scrapy_neardup.imports import load_callable
 Extractor = Callable[[str, str], str]
 
 ALLOWED = "'trafilatura', 'resiliparse' (pip install resiliparse) or the import path of a callable (html, url)"
+# Their answers do not depend on the url of a page.
 BUILT_IN = ("trafilatura", "resiliparse")
 THIN_WORDS = 100
 _PARAGRAPH_WORDS = 8
@@ -76,11 +77,6 @@ def checked_text(text: object, most_characters: int) -> str:
         size = f"the extractor returned {len(text)} characters"
         raise ValueError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {most_characters}")
     return text[:MOST_CHARACTERS]
-
-
-def is_built_in(name: str) -> bool:
-    """Decide whether the extractor is one of this package. Their answer does not depend on the url of a page."""
-    return name in BUILT_IN
 
 
 def load_extractor(name: str, *, for_processes: bool = False) -> Extractor:

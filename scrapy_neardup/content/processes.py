@@ -20,13 +20,13 @@ from typing import Literal, TypeAlias
 from weakref import WeakSet
 
 from scrapy_neardup.content.extractors import (
+    BUILT_IN,
     MOST_EXTRACTED_CHARACTERS,
     MOST_MEMORY,
     Extracted,
     Extractor,
     Undecoded,
     checked_text,
-    is_built_in,
     load_extractor,
 )
 from scrapy_neardup.content.head import decode_as
@@ -358,7 +358,7 @@ def start_extraction(
         memory=memory,
         timings=timings,
         sketching=sketching,
-        budget=TimeBudget(timeout / 10) if is_built_in(extractor) else None,
+        budget=TimeBudget(timeout / 10) if extractor in BUILT_IN else None,
     )
 
 
@@ -369,7 +369,7 @@ def worker_processes(extractor: str, workers: int | Literal["auto"] | None) -> i
     interpreter. A user's own extractor may share objects with the spider, so for it ``None`` means a thread.
     """
     if workers is None:
-        return 1 if is_built_in(extractor) else 0
+        return 1 if extractor in BUILT_IN else 0
     return workers
 
 

@@ -24,9 +24,9 @@ from importlib import import_module
 from typing import BinaryIO, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from scrapy_neardup.content.extractors import (
+    BUILT_IN,
     Extractor,
     checked_text,
-    is_built_in,
     load_extractor,
 )
 from scrapy_neardup.content.head import declared_encoding, decode_as
@@ -74,7 +74,7 @@ class WorkerOptions(NamedTuple):
 
         An extractor of the user's own may have threads, and libraries of macOS do not survive a fork.
         """
-        return sys.platform == "linux" and is_built_in(self.extractor)
+        return sys.platform == "linux" and self.extractor in BUILT_IN
 
     def command(self) -> list[str]:
         """Return the command line of a worker, with the import path of its parent."""

@@ -60,7 +60,7 @@ class Delivery:
         current = current_item.get()
         if current.item is not None:
             self._watch_files()
-            document.add_item()
+            document.items += 1
             current.document = document
 
     def _watch_files(self) -> None:
@@ -84,10 +84,10 @@ class Delivery:
         document = current_item.get().take_document()
         if document is None:
             return
-        if is_missing:
-            await document.item_left()
-        else:
-            await document.item_scraped(grown)
+        if not is_missing:
+            document.is_kept = True
+            document.files.update(grown)
+        await document.item_left()
 
     async def _item_lost(self, item: Any) -> None:
         current = current_item.get()

@@ -104,31 +104,16 @@ class PendingDocument:
         self.is_dropped = False  # at least one item was dropped as a copy
         self._place = place
         self._finish = finish
-        self._items = 0  # in the pipelines
-
-    def add_item(self) -> None:
-        """Count an item that begins its way through the pipelines."""
-        self._items += 1
-
-    async def item_scraped(self, files: Iterable[FeedFile]) -> None:
-        """Note that an item was scraped into these files."""
-        self.is_kept = True
-        self.files.update(files)
-        await self.item_left()
-
-    async def item_dropped(self) -> None:
-        """Note that an item was dropped as a copy: the document is delivered with its match."""
-        self.is_dropped = True
-        await self.item_left()
+        self.items = 0  # in the pipelines
 
     async def item_left(self) -> None:
         """Note that an item has left the crawl, in whatever way."""
-        self._items -= 1
+        self.items -= 1
         await self.finish_if_over()
 
     async def finish_if_over(self) -> None:
         """Finish if no item of the document is on its way, and its page yields no more."""
-        if not self._items and (self._place is None or self._place.is_over):
+        if not self.items and (self._place is None or self._place.is_over):
             await self._finish(self)
 
 
