@@ -363,7 +363,7 @@ class NearDupPipeline(Component):
         for event, report in zip(events, reports, strict=True):
             self.count(f"events/{event.level}")
             self.summary.add_event(report)
-            self.counter.add_event(event.level)
+            self.counter.count([f"event/{event.level}"])
             await self._send(signals.story_event, event=event, report=report)
 
     async def _write_final_stories(self) -> None:

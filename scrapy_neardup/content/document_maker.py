@@ -87,14 +87,14 @@ def _as_text(value: object) -> str:
 def parse_time(value: object) -> float:
     """Return Unix seconds from a number, a date or datetime, or an ISO 8601 string. Without a time zone it is UTC.
 
-    Raise ValueError on anything else.
+    Raise ValueError on anything else, also on a number of so many digits that Python does not print it.
     """
     try:
         seconds = _seconds(value)
     except (ValueError, OverflowError):
-        raise ValueError(f"{_shown(value)} is not a time: use ISO 8601 or Unix seconds") from None
+        raise ValueError(f"{value!r:.{_LONGEST_TIME}} is not a time: use ISO 8601 or Unix seconds") from None
     if not 0 <= seconds <= LAST_SECOND:
-        raise ValueError(f"{_shown(value)} is not between 1970 and 2106")
+        raise ValueError(f"{value!r:.{_LONGEST_TIME}} is not between 1970 and 2106")
     return seconds
 
 
@@ -119,11 +119,3 @@ def _number_or_moment(text: str) -> float | datetime:
     # Most databases write a space instead of the T.
     moment: datetime = isoparse(text.replace(" ", "T", 1))
     return moment
-
-
-def _shown(value: object) -> str:
-    """Return a value as a message may show it, whatever its size."""
-    try:
-        return f"{value!r:.{_LONGEST_TIME}}"
-    except ValueError:  # a number of thousands of digits
-        return type(value).__name__

@@ -362,12 +362,9 @@ class VerdictCounter:
             names.append("would_drop")
         if verdict.status in ("duplicate", "update", "related") and verdict.kind != "revisit":
             names.append(f"story:{verdict.story}")
-        self._add(names)
+        self.count(names)
 
-    def add_event(self, level: str) -> None:
-        self._add([f"event/{level}"])
-
-    def _add(self, names: list[str]) -> None:
+    def count(self, names: list[str]) -> None:
         self._counts.update(name for name in names if name in self._counts or len(self._counts) < _MOST_NAMES)
         if self._waiting is None or self._waiting.done():
             self._waiting = asyncio.create_task(self._write_later())

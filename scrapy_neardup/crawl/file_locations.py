@@ -86,12 +86,8 @@ def _is_closest_project() -> bool:
     """Decide whether a crawl belongs to the project in the working directory or above."""
     config = get_config()
     modules = dict(config["settings"]).values() if config.has_section("settings") else ()
-    running = os.environ.get("SCRAPY_SETTINGS_MODULE", "")
-    return bool(closest_scrapy_cfg()) and (not running or _package(running) in map(_package, modules))
-
-
-def _package(module: str) -> str:
-    return module.partition(".")[0]
+    package = os.environ.get("SCRAPY_SETTINGS_MODULE", "").partition(".")[0]
+    return bool(closest_scrapy_cfg()) and (not package or package in (each.partition(".")[0] for each in modules))
 
 
 def _name_of(settings: Mapping[Any, Any]) -> str:

@@ -193,13 +193,10 @@ class Sketcher:
         Together they take half the time. A text with fewer than ``min_words`` words has an empty signature: only its
         hash is compared. For ``ahead`` see ``sketches``.
         """
-        places = list(map(Place.of, documents)) if self.preset.guarded else None
+        places = list(map(Place.of, documents))
         sketches = self.sketches([self._text(document) for document in documents], places, ahead)
         with self.lock:
-            return [
-                self._fingerprint(document, sketch, places[number] if places else Place.of(document))
-                for number, (document, sketch) in enumerate(zip(documents, sketches, strict=True))
-            ]
+            return list(map(self._fingerprint, documents, sketches, places))
 
     def _fingerprint(self, document: Document, sketch: TextSketch, place: Place) -> Fingerprint:
         source_hash = place.source_hash
