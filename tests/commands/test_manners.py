@@ -108,18 +108,6 @@ def test_ctrl_c_ends_a_replay_with_what_was_done(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
-# Input that is not what it should be
-
-
-@pytest.mark.every_store
-async def test_every_store_knows_its_other_namespaces(shared_url: str, namespace: str) -> None:
-    async with opened(NearDupDetector(NearDupSettings(store=shared_url, namespace=namespace))) as detector:
-        await detector.check(detector.document(text("fire")))
-    mistyped = NearDupSettings(store=shared_url, namespace=f"{namespace}-mistyped")
-    async with opened(NearDupDetector(mistyped)) as detector:
-        assert namespace in (await detector.summary()).namespaces
-
-
 # Documents of the window
 
 

@@ -28,6 +28,7 @@ def overlap(one: str, other: str) -> float:
         ("WHO warns of fever", "Fever: WHO warns", 1),
         ("Пропавшую актрису нашли", "Пропала актриса: нашли", 1),  # inflected forms are one term
         ("星稜の監督", "東京の天気予報", 0),
+        ("火 Skerrow", "水 Skerrow", 1 / 2),  # a character that stands alone
         ("한국 대통령 방문", "한국 대통령 연설", 2 / 3),
         ("சபரிமலை கோவில் வழக்கு", "சபரிமலை கோவில் விழா", 2 / 3),  # marks do not cut words
         ("", "Council raises harbour fees", 1),  # a title that is missing tells nothing
