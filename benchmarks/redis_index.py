@@ -1,6 +1,6 @@
-"""The Redis index against datasketch's own Redis LSH: time a check, bytes a document, growth, checks a second.
+"""The Redis index against datasketch's own Redis LSH: time a check, bytes a document, checks a second.
 
-usage: python benchmarks/redis_index.py [--documents 100000] [--baseline 20000] [--grow [N ...]] [--processes 4]
+usage: python benchmarks/redis_index.py [--documents 100000] [--baseline 20000] [--processes 4]
 
 Everything is measured in one run on servers started for it, and printed as one table with the promised values and the
 ratios. Documents are random signatures (256 lanes, 38 bands of 3, 12 sample keys) with topics of 48 terms, 12 of them
@@ -292,7 +292,7 @@ def measure_datasketch(count: int, hourly: bool) -> Measured:
     return Measured(count, times, cpu, size)
 
 
-def rows(ours: Measured, theirs: list[Measured], grown: list[Measured], rates: str) -> Iterator[tuple[str, ...]]:
+def rows(ours: Measured, theirs: list[Measured], rates: str) -> Iterator[tuple[str, ...]]:
     """What is measured, what is asked of us, us, and datasketch with one LSH an hour and with one."""
     yield "documents", "", f"{ours.documents:,}", *(f"{each.documents:,}" for each in theirs)
     yield "check p50, ms", "<= 0.5", f"{ours.median:.3f}", *(f"{each.median:.1f}" for each in theirs)
@@ -309,11 +309,6 @@ def rows(ours: Measured, theirs: list[Measured], grown: list[Measured], rates: s
     larger = (f"{each.size / ours.size:.1f} times" for each in theirs)
     yield "bytes a document against ours", "", "1", *larger
     yield "checks a second of several processes; one processor would serve", ">= 3,000", rates, *("" for _ in theirs)
-    for each in grown:
-        what = f"with {each.documents:,}: check p50, ms; processor a check, ms; bytes a document"
-        times = f"{each.median / ours.median:.2f}, {each.cpu / ours.cpu:.2f}, {each.size / ours.size:.2f} times"
-        told = f"{each.median:.3f}; {each.cpu:.3f}; {each.size:,.0f}: {times}"
-        yield what, "<= 2 times the time", told, *("" for _ in theirs)
 
 
 def main() -> None:
@@ -323,18 +318,13 @@ def main() -> None:
     parser.add_argument("--checks", type=int, default=3000)
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--without-topics", dest="topics", action="store_false", help="documents have no topics")
-    parser.add_argument(
-        "--grow", type=int, nargs="*", help="windows of other sizes too; without numbers 10,000 and 1,000,000 documents"
-    )
     options = parser.parse_args()
     ours, rate, served = measure_ours(options.documents, options.checks, options.processes, topics=options.topics)
     theirs = [measure_datasketch(options.baseline, hourly) for hourly in (True, False)] if options.baseline else []
-    sizes = options.grow if options.grow is None else options.grow or [10_000, 1_000_000]
-    grown = [measure_ours(count, options.checks, 0, topics=options.topics)[0] for count in sizes or ()]
     rates = f"{rate:,.0f}; {served:,.0f}"
     names = ("", "asked", "scrapy-neardup", "datasketch, one LSH an hour", "datasketch, one LSH")
     print(f"| {' | '.join(names[: 3 + len(theirs)])} |\n{'|---' * (3 + len(theirs))}|")
-    for row in rows(ours, theirs, grown, rates):
+    for row in rows(ours, theirs, rates):
         print(f"| {' | '.join(row)} |")
 
 
