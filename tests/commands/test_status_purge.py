@@ -123,9 +123,6 @@ async def test_a_purged_source_leaves_no_event_that_waits(detector: NearDupDetec
     assert [each.claim.token for each in await detector.index.take_over(0)] == [TOKENS[1]]
 
 
-# Redis
-
-
 # The commands
 
 

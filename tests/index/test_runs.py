@@ -55,9 +55,6 @@ def is_seen(match: Match | None) -> bool:
     return match is not None and match.is_seen
 
 
-# What a run has not delivered counts while the run lives.
-
-
 # Heartbeats, by the clock of the store.
 
 
@@ -124,9 +121,6 @@ async def test_a_copy_that_is_kept_does_not_follow_its_match(open_index: OpenInd
 
     assert match is not None
     assert (match.is_seen, match.candidate, match.earlier_of_page) == (True, COPY.id, PAGE.id)
-
-
-# The answer again, and stories.
 
 
 # Several at once.

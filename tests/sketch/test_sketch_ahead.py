@@ -208,6 +208,3 @@ async def test_texts_that_come_together_are_sketched_together(module: str) -> No
         pool.close()
     assert [each.text for each in extracted] == texts
     assert [int(each.sketch) for each in extracted] == [1, *[8] * 8, 2, 2]
-
-
-# Replay

@@ -66,9 +66,6 @@ async def test_a_password_comes_from_the_url_and_never_from_a_netrc(
     assert headers["Host"] == ("hooks.example" if by_proxy else receiver.url.split("/")[2])
 
 
-# The outbox
-
-
 # The stream
 
 

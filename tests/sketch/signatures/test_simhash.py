@@ -180,6 +180,3 @@ async def test_an_empty_vector_leaves_the_text_alone_to_be_compared(vectors: str
 
         assert (await detector.check(document)).reason == "too-short"
         assert (await detector.check(again)).kind == "exact"
-
-
-# What is like a document.
