@@ -20,11 +20,7 @@ THRESHOLD = 0.5
 class DuplicatesPipeline:
     def __init__(self, redis_url: str) -> None:
         server = urlsplit(redis_url)
-        storage = {
-            "type": "redis",
-            "basename": b"news",
-            "redis": {"host": server.hostname, "port": server.port},
-        }
+        storage = {"type": "redis", "basename": b"news", "redis": {"host": server.hostname, "port": server.port}}
         self.lsh = MinHashLSH(threshold=THRESHOLD, num_perm=NUM_PERM, storage_config=storage)
 
     @classmethod

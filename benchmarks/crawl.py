@@ -70,11 +70,7 @@ def main() -> None:
     if options.data is None:
         parser.error("--data DIR, or NEARDUP_DATA, is needed")
     variants = [name for name in VARIANTS if options.only in name or name in (PLAIN, BY_HAND)]
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        redis_server() as redis,
-        site(options.data, options.pages) as url,
-    ):
+    with tempfile.TemporaryDirectory() as folder, redis_server() as redis, site(options.data, options.pages) as url:
         if options.profile is not None:
             chosen = next(name for name in variants if options.only in name)
             measured(chosen, folder, redis, url, options, options.profile)

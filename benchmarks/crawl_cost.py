@@ -42,11 +42,7 @@ def main() -> int:
     commit = options.against or last_release() or measured_commit()
     other = f"with the plugin of {commit}"
     found: dict[str, list[dict[str, float]]] = {PLAIN: [], other: [], HERE: []}
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        redis_server() as redis,
-        site(options.data, options.pages) as url,
-    ):
+    with tempfile.TemporaryDirectory() as folder, redis_server() as redis, site(options.data, options.pages) as url:
         packages = {PLAIN: ROOT, other: unpack(commit, Path(folder) / "other"), HERE: ROOT}
         for number in range(options.pairs):
             for name in list(found)[:: 1 if number % 2 else -1]:

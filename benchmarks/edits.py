@@ -109,10 +109,7 @@ _MES = r"(?:janeiro|fevereiro|março|abril|maio|junho|julho|agosto|setembro|outu
 _DATED_BEFORE = re.compile(
     rf"(?:{_MONTH}|no\.|number|section|article|page|chapter|phase|type|level|version|ios)\s*$", re.IGNORECASE
 )
-_DATED_BEHIND = re.compile(
-    rf"\s*(?:{_MONTH}\b|de {_MES}\b|[ap]\.?m\b|o'clock|gmt|et\b|bst|cet)",
-    re.IGNORECASE,
-)
+_DATED_BEHIND = re.compile(rf"\s*(?:{_MONTH}\b|de {_MES}\b|[ap]\.?m\b|o'clock|gmt|et\b|bst|cet)", re.IGNORECASE)
 
 
 def _numbers(text: str) -> list[re.Match[str]]:

@@ -26,13 +26,7 @@ WIRE, COPY, OTHER = "https://www.wire.example/a", "https://www.copy.example/b", 
 def rows(count: int = 6) -> list[dict[str, Any]]:
     """Documents in pairs of copies, labelled."""
     return [
-        {
-            "id": n,
-            "url": f"https://s{n}.example/",
-            "text": text(n // 2),
-            "cluster": str(n // 2),
-            "original": n % 2 == 0,
-        }
+        {"id": n, "url": f"https://s{n}.example/", "text": text(n // 2), "cluster": str(n // 2), "original": n % 2 == 0}
         for n in range(count)
     ]
 

@@ -13,14 +13,7 @@ import pytest
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.lab.feed import (
-    LONGEST_LINE,
-    TOO_LONG,
-    Line,
-    RecordedDocument,
-    read_feed,
-    read_labelled,
-)
+from scrapy_neardup.lab.feed import LONGEST_LINE, TOO_LONG, Line, RecordedDocument, read_feed, read_labelled
 from scrapy_neardup.lab.pages import PageReader
 from scrapy_neardup.lab.stored import read_single
 from scrapy_neardup.report.gathering import read_rows
@@ -61,11 +54,7 @@ def test_a_line_that_is_too_long_is_named_and_the_others_are_read(tmp_path: Path
 
 @pytest.mark.parametrize(
     "feed",
-    [
-        f'[{{"id": "1"}}, {{"id": "{LONG * 2}"}}',
-        f'id\n1\n"{LONG}"\n',
-        f"id\n1\n{LONG}\n",
-    ],
+    [f'[{{"id": "1"}}, {{"id": "{LONG * 2}"}}', f'id\n1\n"{LONG}"\n', f"id\n1\n{LONG}\n"],
     ids=["json", "csv", "csv without quotes"],
 )
 def test_a_report_reads_no_item_of_any_length(tmp_path: Path, feed: str) -> None:

@@ -254,10 +254,7 @@ def test_purge_of_a_source_removes_its_events_from_the_outbox(project: Path) -> 
 
     done = neardup(project, "purge", "--source", "wire.example", "--yes")
 
-    assert (done.returncode, done.stdout) == (
-        0,
-        "Removed 2 documents.\nRemoved 5 events that waited for a receiver.\n",
-    )
+    assert (done.returncode, done.stdout) == (0, "Removed 2 documents.\nRemoved 5 events that waited for a receiver.\n")
     left = [path.name for path in folder.iterdir() if not path.name.endswith(".lock")]
     assert [name.partition(".json")[0] for name in left] == [name_of(kept).removesuffix(".json")]
     alive.close()

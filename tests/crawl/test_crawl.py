@@ -170,11 +170,7 @@ def test_hourly_crawls_share_a_window(project: Project, site: NewsSite) -> None:
     project.write("news/listener.py", LISTENER)
     extensions = {"news.stats_file.StatsFile": 0, "news.listener.Listener": 0}
     crawl = project.crawl(
-        ITEM_A_PAGE,
-        urls=second.values(),
-        EXTENSIONS=extensions,
-        NEARDUP_ACTION="drop",
-        NEARDUP_MAX_HTML_BYTES=100_000,
+        ITEM_A_PAGE, urls=second.values(), EXTENSIONS=extensions, NEARDUP_ACTION="drop", NEARDUP_MAX_HTML_BYTES=100_000
     )
 
     assert {item["page"].rpartition("/")[2]: item["neardup_status"] for item in crawl.items} == {

@@ -213,10 +213,7 @@ def test_what_is_lost_on_the_way_holds_up_nobody(project: Project, site: NewsSit
     names = [name for number, each in enumerate((*lost, "late")) for name in (each, f"good-{number}")]
     urls = [site.publish(f"/{name}", page(article(name))) for name in names]
     crawl = project.crawl(
-        LOSING,
-        urls=urls,
-        ITEM_PIPELINES={"news.sieve.Early": 0, "news.sieve.Late": 100},
-        NEARDUP_EXTRACT_TIMEOUT=3600,
+        LOSING, urls=urls, ITEM_PIPELINES={"news.sieve.Early": 0, "news.sieve.Late": 100}, NEARDUP_EXTRACT_TIMEOUT=3600
     )
 
     received, checked = noted(project.folder)

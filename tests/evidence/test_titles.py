@@ -57,8 +57,7 @@ def test_titles_of_two_days_are_two_editions(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "title",
-    ["4 dead in Skerrow quake", "Pick 3 Evening game", "Rate at 3.75", "3.5 percent", "Skerrow 3-1", ""],
+    "title", ["4 dead in Skerrow quake", "Pick 3 Evening game", "Rate at 3.75", "3.5 percent", "Skerrow 3-1", ""]
 )
 def test_a_title_without_a_date_is_of_no_edition(title: str) -> None:
     assert edition_of(title) == 0

@@ -15,14 +15,7 @@ from texts import opened
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.evidence.titles import term_codes
-from scrapy_neardup.evidence.topic import (
-    KEYS,
-    MOST_TOPIC_TERMS,
-    TERM_WEIGHTS,
-    TITLE_BIT,
-    TOPIC_TERM_BYTES,
-    topic_score,
-)
+from scrapy_neardup.evidence.topic import KEYS, MOST_TOPIC_TERMS, TERM_WEIGHTS, TITLE_BIT, TOPIC_TERM_BYTES, topic_score
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.stories import StoryEvent

@@ -31,10 +31,7 @@ GARBAGE = {
 
 @pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE)
 async def test_damaged_records_are_no_candidates(
-    open_index: OpenIndex,
-    shared_url: str,
-    garbage: bytes | None,
-    caplog: pytest.LogCaptureFixture,
+    open_index: OpenIndex, shared_url: str, garbage: bytes | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     index = await open_index(shared_url)
     article = Article()

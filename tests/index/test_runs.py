@@ -144,12 +144,7 @@ async def test_of_copies_at_once_by_runs_that_come_and_go_one_counts(open_index:
 
 
 def _detector(store: str, namespace: str) -> NearDupDetector:
-    settings = NearDupSettings(
-        store=store,
-        namespace=namespace,
-        action="drop",
-        store_timeout=5,
-    )
+    settings = NearDupSettings(store=store, namespace=namespace, action="drop", store_timeout=5)
     return NearDupDetector(settings, delivers_later=True)
 
 

@@ -80,9 +80,7 @@ def policy_of(elements: Elements) -> dict[str, str]:
     return dict(part.split(" ", 1) for part in policy.split("; "))
 
 
-def test_the_policy_allows_the_scripts_and_styles_of_the_page_by_hash_and_nothing_else(
-    day_report: Path,
-) -> None:
+def test_the_policy_allows_the_scripts_and_styles_of_the_page_by_hash_and_nothing_else(day_report: Path) -> None:
     elements = Elements(day_report.read_text(encoding="utf-8"))
     policy = policy_of(elements)
     code = {

@@ -135,9 +135,7 @@ def test_two_characters_without_spaces_count_as_a_word() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.booleans(), st.integers(1, 12)), min_size=1, max_size=8),
-    st.integers(1, 6),
-    st.integers(1, 9),
+    st.lists(st.tuples(st.booleans(), st.integers(1, 12)), min_size=1, max_size=8), st.integers(1, 6), st.integers(1, 9)
 )
 def test_the_shingles_of_a_mixed_text_are_those_of_its_runs(
     runs: list[tuple[bool, int]], words: int, characters: int

@@ -143,11 +143,7 @@ async def test_a_store_that_never_was_there_is_unavailable(open_index: OpenIndex
 
 @pytest.mark.parametrize(("right", "warnings"), [("+info", 1), ("-info", 0)])
 async def test_the_log_warns_once_of_a_server_that_evicts(
-    open_index: OpenIndex,
-    redis_server: RedisServer,
-    caplog: pytest.LogCaptureFixture,
-    right: str,
-    warnings: int,
+    open_index: OpenIndex, redis_server: RedisServer, caplog: pytest.LogCaptureFixture, right: str, warnings: int
 ) -> None:
     redis_server.execute("CONFIG", "SET", "maxmemory", "100mb")
     redis_server.execute("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
