@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "scrapy_neardup"
 COPIED = (PACKAGE, "tests", "docs", "benchmarks", "example_project", "pyproject.toml", "README.md")
 PARTS = ("evidence", "rules", "text", "sketch", "records", "index", "stories", "detector.py")
-TESTED = (*PARTS[:-1], "test_detector.py", "test_sources.py")
+TESTED = (*PARTS[:-1], "test_detector.py")
 # Stores that answer alike: one kind of Redis is enough.
 ONE_REDIS = "not (tls or sentinel or cluster or valkey or redis6 or redis8 or acl or process)"
 OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
