@@ -26,8 +26,8 @@ from shared import data_parser, print_table, read_pages, unpacked
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.lab.feed import read_background, read_labelled
-from scrapy_neardup.lab.pages import PageReader
 from scrapy_neardup.lab.protocols import COPIES, evaluate
+from scrapy_neardup.lab.replay import PageReader
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 

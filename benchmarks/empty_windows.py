@@ -24,7 +24,7 @@ from shared import HALVES, data_parser, half_of, print_table, read_pages, unpack
 from stories import SETTINGS, START, _judge
 
 from scrapy_neardup.lab.feed import read_background, read_feed
-from scrapy_neardup.lab.pages import PageReader, RecordedPage
+from scrapy_neardup.lab.replay import PageReader, RecordedPage
 
 TEXTS = 40  # of a draw
 EVENT = 5  # a story with more documents might raise an event

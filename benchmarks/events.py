@@ -29,9 +29,8 @@ from scrapy_neardup.contracts import Granted
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim, EventSources, Join, Member, Story
 from scrapy_neardup.lab.feed import read_background, read_feed, read_labelled
-from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.protocols import b_cubed
-from scrapy_neardup.lab.replay import Judged, replay
+from scrapy_neardup.lab.replay import Judged, PageReader, RecordedPage, replay
 from scrapy_neardup.records.stories import StoryCounters, read_sources, unpack_member
 from scrapy_neardup.rules.membership import count_join, grant
 from scrapy_neardup.settings import NearDupSettings

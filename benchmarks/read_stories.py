@@ -16,7 +16,7 @@ import xxhash
 from shared import print_table
 
 from scrapy_neardup.content import source_of
-from scrapy_neardup.lab.pages import RecordedPage
+from scrapy_neardup.lab.replay import RecordedPage
 
 LABELS = Path(__file__).parent / "labels"
 NAMES = ("same", "other", "unsure")

@@ -33,9 +33,8 @@ from shared import HALVES, data_parser, half_of, print_table, unpacked
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.lab.feed import RecordedDocument, read_background
-from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.protocols import COPIES
-from scrapy_neardup.lab.replay import replay
+from scrapy_neardup.lab.replay import PageReader, RecordedPage, replay
 from scrapy_neardup.settings import NearDupSettings
 
 EXTRACTORS = ("trafilatura", "resiliparse")

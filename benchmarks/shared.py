@@ -15,7 +15,7 @@ import xxhash
 
 from scrapy_neardup.content import source_of
 from scrapy_neardup.lab.feed import RecordedDocument
-from scrapy_neardup.lab.pages import PageReader, RecordedPage
+from scrapy_neardup.lab.replay import PageReader, RecordedPage
 
 HALVES = ("seen", "unseen")  # of the sources: whoever changes a rule reads pages of the first half only
 

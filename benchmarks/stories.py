@@ -41,9 +41,8 @@ from scrapy_neardup.document import Match
 from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.index.batch import Checked
 from scrapy_neardup.lab.feed import RecordedDocument, read_background, read_labelled
-from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.protocols import COPIES, Score, mean, online
-from scrapy_neardup.lab.replay import replay
+from scrapy_neardup.lab.replay import PageReader, RecordedPage, replay
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import StoryEvent
 

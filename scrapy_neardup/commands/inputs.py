@@ -21,8 +21,7 @@ from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError, NoWindowError
 from scrapy_neardup.lab.feed import RecordedDocument, read_background, read_labelled, shown, without_labelled
-from scrapy_neardup.lab.pages import PageReader, RecordedPage
-from scrapy_neardup.lab.replay import opened
+from scrapy_neardup.lab.replay import PageReader, RecordedPage, opened
 from scrapy_neardup.settings import NearDupSettings
 
 ORDERS = 5

@@ -81,12 +81,8 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 def _as_file(path: Path, stack: ExitStack) -> Path:
     """Return a path that can be read twice: texts are read after everything else."""
-    if path != STDIN and path.is_file():
+    if path != STDIN and (path.is_file() or path.is_dir() or not path.exists()):
         return path
-    if path != STDIN and not path.exists():
-        raise InputError(f"{path}: there is no such file")
-    if path.is_dir():
-        raise InputError(f"{path}: is a directory; name a file")
     copy = Path(stack.enter_context(TemporaryDirectory()), "standard input" if path == STDIN else path.name)
     with sys.stdin.buffer if path == STDIN else path.open("rb") as source, copy.open("wb") as target:
         shutil.copyfileobj(source, target)

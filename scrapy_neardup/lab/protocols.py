@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
-from scrapy_neardup.lab.pages import RecordedPage
-from scrapy_neardup.lab.replay import Judged, opened, replay
+from scrapy_neardup.lab.replay import Judged, RecordedPage, opened, replay
 from scrapy_neardup.settings import NearDupSettings
 
 T = TypeVar("T", bound=Hashable)

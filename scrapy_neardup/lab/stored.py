@@ -21,8 +21,7 @@ from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.purging import Selection
 from scrapy_neardup.lab.feed import STDIN, RecordedDocument, read_feed, shown
-from scrapy_neardup.lab.pages import PageReader, RecordedPage
-from scrapy_neardup.lab.replay import document_of
+from scrapy_neardup.lab.replay import PageReader, RecordedPage, document_of
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
 from scrapy_neardup.rules.decision import most_similar
 from scrapy_neardup.rules.scoring import is_same_url

@@ -34,7 +34,7 @@ from scrapy_neardup.lab.feed import (
     read_feed,
     read_packed,
 )
-from scrapy_neardup.lab.pages import PageReader
+from scrapy_neardup.lab.replay import PageReader
 from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TEXT, LONGEST_URL, Row, RowFormat, clean_line, clean_text
 from scrapy_neardup.report.stories import is_report, items_of
 from scrapy_neardup.settings import NearDupSettings

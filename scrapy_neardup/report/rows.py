@@ -72,12 +72,9 @@ def web_address(url: str) -> str:
 def share_of(value: object) -> float | None:
     """Return a number from 0 to 1, also if it is written as a text. Anything else is None."""
     if isinstance(value, str | int | float) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except ValueError:
-            return None
-        if math.isfinite(number):
-            return min(1.0, max(0.0, number))
+        with suppress(ValueError, OverflowError):
+            if math.isfinite(number := float(value)):
+                return min(1.0, max(0.0, number))
     return None
 
 

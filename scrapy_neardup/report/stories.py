@@ -117,12 +117,10 @@ class Links:
         for row in sorted(rows, key=order_of):
             for name in {row.url, row.id} - {""}:
                 self._by_name[name].append(row)
-        self._matches: dict[int, Row | None] = {}
+        self._matches = {row.number: self._find(row, row.match or row.original, latest=True) for row in rows}
 
     def match(self, row: Row) -> Row | None:
         """Return the latest item under the name of the match that came before this one."""
-        if row.number not in self._matches:
-            self._matches[row.number] = self._find(row, row.match or row.original, latest=True)
         return self._matches[row.number]
 
     def original(self, row: Row) -> Row | None:

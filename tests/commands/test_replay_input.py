@@ -14,7 +14,7 @@ import pytest
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.feed import LONGEST_LINE, TOO_LONG, Line, RecordedDocument, read_feed, read_labelled
-from scrapy_neardup.lab.pages import PageReader
+from scrapy_neardup.lab.replay import PageReader
 from scrapy_neardup.lab.stored import read_single
 from scrapy_neardup.report.gathering import read_rows
 

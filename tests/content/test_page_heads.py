@@ -13,7 +13,7 @@ from projects import NOTING, Project
 
 from scrapy_neardup.content import read_head
 from scrapy_neardup.lab.feed import read_feed
-from scrapy_neardup.lab.pages import PageReader, RecordedPage
+from scrapy_neardup.lab.replay import PageReader, RecordedPage
 from scrapy_neardup.settings import NearDupSettings
 
 pytestmark = pytest.mark.versions

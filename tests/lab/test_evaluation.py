@@ -20,8 +20,8 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.comparison import Comparison, TextComparison
 from scrapy_neardup.lab.comparison import compare as compare_stored
 from scrapy_neardup.lab.feed import RecordedDocument, read_background, read_labelled, without_labelled
-from scrapy_neardup.lab.pages import RecordedPage
 from scrapy_neardup.lab.protocols import Score, b_cubed, evaluate, online, pairwise
+from scrapy_neardup.lab.replay import RecordedPage
 from scrapy_neardup.lab.stored import as_stored
 from scrapy_neardup.lab.tune import GRIDS, Point, suggest
 from scrapy_neardup.settings import NearDupSettings

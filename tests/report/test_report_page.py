@@ -290,8 +290,8 @@ def test_a_half_written_line_gives_the_page_and_exit_status_1(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["missing.jsonl"], "missing.jsonl: there is no such file"),
-        (["."], ".: is a directory"),
+        (["missing.jsonl"], "missing.jsonl: cannot be read: No such file"),
+        (["."], ".: cannot be read: Is a directory"),
         (["items.jsonl", "-o", "items.jsonl"], "items.jsonl: is the input"),
         (["items.jsonl", "-o", "no/folder.html"], "no/folder.html: cannot be written"),
         (["-", "--documents", "-"], "standard input can be read only once"),

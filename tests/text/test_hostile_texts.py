@@ -26,8 +26,7 @@ from scrapy_neardup.content import (
 from scrapy_neardup.content.head import SHORT_PAGE
 from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict
 from scrapy_neardup.lab.feed import RecordedDocument
-from scrapy_neardup.lab.pages import RecordedPage
-from scrapy_neardup.lab.replay import Judged, OutputFormat
+from scrapy_neardup.lab.replay import Judged, OutputFormat, RecordedPage
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.text.reading import Reading
 
