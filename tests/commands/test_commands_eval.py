@@ -168,8 +168,9 @@ def test_tune_says_what_is_wrong(neardup: Neardup, gold: Path, arguments: list[s
 
 def test_explain_two_files(neardup: Neardup, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(f"By A. Writer\n{story(1)}\n{story(2)}")
-    (tmp_path / "b.html").write_text(f"<html><body><article><p>{story(1)}</p></article></body></html>")
+    (tmp_path / "b.html").write_text(f"<title>Two storms</title><body><article><p>{story(1)}</p></article></body>")
     printed = neardup("explain", "a.txt", "b.html").stdout
+    assert "B  Two storms\n" in printed, "as a crawl reads the page"
     assert "B after A: duplicate/abridged" in printed
     assert "In both: 150 words in 1 passage\n" in printed
     assert "Only in A: 150 words" in printed

@@ -37,7 +37,7 @@ def test_nothing_is_too_wide_or_cut_without_a_hint(browser: Browser, day_report:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         for each in page.locator(".scroll:visible").all():
             is_cut = each.evaluate("node => node.scrollWidth > node.clientWidth + 1")
-            assert each.get_attribute("data-more") == ("right" if is_cut else None)
+            assert each.get_attribute("data-more") == ("" if is_cut else None)
             hint = each.evaluate("node => getComputedStyle(node, '::before').content")
             assert ("scroll sideways" in hint) == is_cut
         cut = page.evaluate(

@@ -28,17 +28,6 @@ function paint(tokens, tag, number) {
 }
 
 const leftOut = (text) => element('span', { class: 'left-out', title: 'a short line: navigation, caption or byline' }, text);
-const endsLine = (tokens) => !tokens.length || tokens.at(-1).text.endsWith('\n');
-
-// Return the tokens of each line.
-function splitLines(tokens) {
-  const lines = [[]];
-  for (const token of tokens) {
-    lines.at(-1).push(token);
-    if (token.text.endsWith('\n')) lines.push([]);
-  }
-  return lines.at(-1).length ? lines : lines.slice(0, -1);
-}
 
 // The rows of both sides. A row ends where both texts end a line. A line that only one text has, and one that was left
 // out, is a row of its own, so that it stands beside the place where the other text has nothing.

@@ -1,13 +1,11 @@
 // The differences of two texts, as passages that a reader takes for one change.
 
-const PATIENCE = 400; // milliseconds for the words of one pair; then whole lines are compared
+const PATIENCE = 400; // milliseconds for the words of one place; then the whole place is a change
 const MOST_EDITS = 4000;
 // A number, a character of a script written without spaces, a word or a single mark, each with the spaces behind it; or a line end.
 const TOKEN =
   /(?:\p{N}+(?:[.,:]\p{N}+)*|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|[\p{L}\p{M}\p{N}_]+(?:['’-][\p{L}\p{M}\p{N}_]+)*|\S)[^\S\n]*|\n|[^\S\n]+/gu;
 const isWord = /[\p{L}\p{N}]/u;
-const endsSentence = /[.!?。！？]["'”’)]?\s*$/u;
-const MOST_SLIDES = 200; // tokens
 
 const isSame = ({ text: one }, { text: other }) => one === other || (one.trimEnd() !== '' && one.trimEnd() === other.trimEnd());
 const joined = (tokens) => tokens.map((token) => token.text).join('');
@@ -44,27 +42,34 @@ function passagesOf(text, short) {
   return passages.map(([start, end]) => [start, (start === 0 || text[start - 1] === '\n') && text[end] === '\n' ? end + 1 : end]);
 }
 
-// Return tokens that are whole lines.
-function linesOf(tokens) {
-  const lines = [{ text: '', before: [] }];
-  for (const { text, before } of tokens) {
-    const line = lines.at(-1);
-    line.text += text;
-    line.before.push(...before);
-    if (text === '\n') lines.push({ text: '', before: [] });
+const endsLine = (tokens) => !tokens.length || tokens.at(-1).text.endsWith('\n');
+
+// Return the tokens of each line.
+function splitLines(tokens) {
+  const lines = [[]];
+  for (const token of tokens) {
+    lines.at(-1).push(token);
+    if (token.text.endsWith('\n')) lines.push([]);
   }
-  return lines;
+  return lines.at(-1).length ? lines : lines.slice(0, -1);
 }
 
 // Return runs {same, left, right} of tokens: what both texts have at this place (`same`), or what only one of them has.
+// Whole lines are compared first, and then the words of those that differ.
 function differencesOf(left, right) {
-  return runsOf(left, right) ?? runsOf(linesOf(left), linesOf(right)) ?? [{ same: false, left, right }];
+  const lines = [left, right].map((tokens) => splitLines(tokens).map((line) => ({ text: joined(line), line })));
+  const runs = (runsOf(...lines) ?? [{ same: false, left: lines[0], right: lines[1] }]).flatMap((run) => {
+    const [one, other] = [run.left, run.right].map((found) => found.flatMap(({ line }) => line));
+    const whole = [{ same: run.same, left: one, right: other }];
+    return run.same || !one.length || !other.length ? whole : runsOf(one, other) ?? whole;
+  });
+  return joinRuns(joinRuns(runs, isMark), isIsland);
 }
 
 function runsOf(left, right) {
   const found = Diff.diffArrays(left, right, { timeout: PATIENCE, maxEditLength: MOST_EDITS, comparator: isSame });
   if (!found) return null;
-  const runs = [{ same: true, left: [], right: [] }];
+  const runs = [];
   const place = { left: 0, right: 0 };
   const take = (side, tokens, count) => {
     place[side] += count;
@@ -72,47 +77,11 @@ function runsOf(left, right) {
   };
   for (const part of found) {
     const same = !part.added && !part.removed;
-    if (runs.at(-1).same !== same) runs.push({ same, left: [], right: [] });
+    if (runs.at(-1)?.same !== same) runs.push({ same, left: [], right: [] });
     if (!part.added) runs.at(-1).left.push(...take('left', left, part.count));
     if (!part.removed) runs.at(-1).right.push(...take('right', right, part.count));
   }
-  for (let run = 1; run + 1 < runs.length; run += 1) slide(runs[run - 1], runs[run], runs[run + 1]);
-  return joinRuns(joinRuns(runs.filter((run) => run.left.length || run.right.length), isMark), isIsland);
-}
-
-// Let a passage that only one text has begin with a line or a sentence, if the words around it repeat: of "A B A C", "B A"
-// may be deleted as well as "A B".
-function slide(before, run, after) {
-  const side = run.left.length ? 'left' : 'right';
-  if (run.same || (run.left.length && run.right.length)) return;
-  const other = side === 'left' ? 'right' : 'left';
-  // Move the last token of one run to the beginning of the next one, or back.
-  const back = () => {
-    run[side].unshift(before[side].pop());
-    after[side].unshift(run[side].pop());
-    after[other].unshift(before[other].pop());
-  };
-  const forward = () => {
-    run[side].push(after[side].shift());
-    before[side].push(run[side].shift());
-    before[other].push(after[other].shift());
-  };
-  const fit = () => {
-    const token = before[side].at(-1)?.text ?? '\n';
-    return (token === '\n' ? 4 : endsSentence.test(token) ? 2 : 0) + (run[side].at(-1).text === '\n' ? 1 : 0);
-  };
-  let at = 0;
-  const fits = new Map([[0, fit()]]);
-  for (; at > -MOST_SLIDES && before[side].at(-1)?.text === run[side].at(-1).text; fits.set(at, fit())) {
-    back();
-    at -= 1;
-  }
-  for (; at < MOST_SLIDES && after[side][0]?.text === run[side][0].text; fits.set(at, fit())) {
-    forward();
-    at += 1;
-  }
-  const best = [...fits].sort(([one, oneFit], [two, twoFit]) => twoFit - oneFit || Math.abs(one) - Math.abs(two))[0][0];
-  for (; at > best; at -= 1) back();
+  return runs;
 }
 
 const wordsOf = (run) => Math.max(...[run.left, run.right].map((tokens) => joined(tokens).split(/\s+/).filter((word) => isWord.test(word)).length));

@@ -59,17 +59,13 @@ function stackOf(counts, label) {
 }
 
 // What is too wide for the screen scrolls sideways, and says so.
-const overflows = new ResizeObserver((entries) => entries.forEach((entry) => noteOverflow(entry.target.closest('.scroll'))));
-
-function noteOverflow(node) {
-  const behind = node.scrollWidth - node.clientWidth - node.scrollLeft;
-  const sides = (node.scrollLeft > 1 ? 'left ' : '') + (behind > 1 ? 'right' : '');
-  if (sides) node.dataset.more = sides === 'left right' ? 'both' : sides.trim();
-  else delete node.dataset.more;
-}
+const overflows = new ResizeObserver((entries) => {
+  for (const node of new Set(entries.map((entry) => entry.target.closest('.scroll')))) {
+    node.toggleAttribute('data-more', node.scrollWidth > node.clientWidth + 1);
+  }
+});
 
 function watchOverflow(node) {
-  node.addEventListener('scroll', () => noteOverflow(node), { passive: true });
   for (const each of [node, ...node.children]) overflows.observe(each);
   return node;
 }
