@@ -24,9 +24,6 @@ from scrapy_neardup.lab.feed import RecordedDocument, read_background, read_labe
 from scrapy_neardup.lab.replay import PageReader, RecordedPage, opened
 from scrapy_neardup.settings import NearDupSettings
 
-ORDERS = 5
-"""In how many random orders ``eval`` and ``tune`` judge the documents, if nobody says otherwise."""
-
 STDOUT = Path("-")
 """Stands for standard output, wherever a command takes the name of an output file."""
 
@@ -86,8 +83,8 @@ def add_labelled_input(parser: argparse.ArgumentParser) -> None:
         "--seeds",
         metavar="N",
         type=number(int, 1),
-        default=ORDERS,
-        help=f"random orders in which the documents are judged (default: {ORDERS})",
+        default=5,
+        help="random orders in which the documents are judged (default: 5)",
     )
     add_workers(parser)
     add_json(parser)

@@ -13,7 +13,7 @@ from email.message import EmailMessage
 from email.policy import default as default_policy
 from functools import cache
 from importlib.resources import files
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_neardup.document import KINDS
@@ -21,6 +21,7 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.report.gathering import Gathered
 from scrapy_neardup.report.news import DAY, VERDICTS, last_day, news_by_day, news_of, numbers_of
 from scrapy_neardup.report.payload import (
+    LINKED,
     Sample,
     add_texts,
     choose_pairs,
@@ -49,9 +50,7 @@ _LIBRARY = "jsdiff-9.0.0"
 
 _SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "review", "marks", "page")
 
-
 _WITHOUT_DOCUMENT = ("no-text", "extraction-failed", "internal-error")  # such items are not recorded
-_LINKED = ("duplicate", "update", "related")
 _MOST_PROBLEMS = 20  # listed; the others are counted
 
 
@@ -149,12 +148,9 @@ def _stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
 
 def _largest(stories: Sequence[FeedStory], share: float) -> list[FeedStory]:
     """Return the first stories, with at most about this share of the items, and with some room to spare."""
-    room, kept = 0.8 * share * sum(len(story.members) for story in stories), list[FeedStory]()
-    for story in stories:
-        room -= len(story.members)
-        if room >= 0:
-            kept.append(story)
-    return kept
+    room = 0.8 * share * sum(len(story.members) for story in stories)
+    ends = accumulate(len(story.members) for story in stories)
+    return [story for story, end in zip(stories, ends, strict=True) if end <= room]
 
 
 def _wanted_texts(stories: Sequence[FeedStory], sample: Sample) -> list[int]:
@@ -250,7 +246,7 @@ def _about_items(gathered: Gathered, rows: list[Row], without_match: int) -> Ite
             "NEARDUP_FIELDS and NEARDUP_ITEM_CLASSES. If this is a file of documents, judge them first (scrapy neardup "
             "replay INPUT -O verdicts.jsonl), and then give it with --documents.",
         )
-    linked = [row for row in rows if row.status in _LINKED]
+    linked = [row for row in rows if row.status in LINKED]
     if linked and not any(row.match for row in rows):
         text = "No item says which document it was compared with, so it is compared with its original here."
         yield Note(text, "Let NEARDUP_FIELDS select neardup_match.")

@@ -36,7 +36,7 @@ NEAR_THRESHOLD = "nearest to the threshold"
 
 _MOST_NEAR = 40
 _MOST_OF_A_KIND = 20
-_LINKED = ("duplicate", "update", "related")
+LINKED = ("duplicate", "update", "related")
 _CERTAIN = ("exact", "revisit")
 
 MarkedText = tuple[str, list[tuple[int, int]]]
@@ -178,7 +178,7 @@ def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -
     groups: defaultdict[str, list[Pair]] = defaultdict(list)
     without_match = 0
     for row in rows:
-        if row.status in _LINKED:
+        if row.status in LINKED:
             match = links.match(row)
             if match is None:
                 without_match += 1

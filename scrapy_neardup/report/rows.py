@@ -169,14 +169,14 @@ class RowFormat:
         given, kind = tags.get("status"), tags.get("kind")
         status = intern(given) if isinstance(given, str) and given in STATUSES else UNTAGGED
         url = clean_line(self._value(raw, "url"), LONGEST_URL)
-        source = _source_in(url)
+        source, owner = self._publisher(url)
         return Row(
             number=number,
             id=clean_line(str(raw["id"]), LONGEST_NAME) if isinstance(raw.get("id"), str | int) else "",
             url=url,
             title=clean_line(self._value(raw, "title"), LONGEST_TITLE),
             source=source,
-            owner=self._owner_of(source) if source else "",
+            owner=owner,
             time=self._time(raw),
             language=_language(self._value(raw, "language")),
             status=status,
@@ -202,14 +202,18 @@ class RowFormat:
             row.time = entry.time
         if not row.url:
             row.url = clean_line(entry.url, LONGEST_URL)
-            row.source = _source_in(row.url)
-            row.owner = self._owner_of(row.source) if row.source else ""
+            row.source, row.owner = self._publisher(row.url)
         row.language = row.language or _language(entry.extra.get("language"))
 
     def text(self, raw: Mapping[str, Any]) -> str:
         """Return the beginning of an item's text."""
         text = clean_text(self._value(raw, "text"), LONGEST_TEXT)
         return text if text.strip() else ""
+
+    def _publisher(self, url: str) -> tuple[str, str]:
+        """Return the source of a page and its owner. The urls of one host share the answer, which is remembered."""
+        source = intern(source_of("/".join(url.split("/", 3)[:3]))) if url else ""
+        return source, self._owner_of(source) if source else ""
 
     def _value(self, raw: Mapping[str, Any], part: str) -> Any:
         name = self._fields[part]
@@ -224,11 +228,6 @@ class RowFormat:
                         self._times, self.time_field = (name,), name
                     return time
         return None
-
-
-def _source_in(url: str) -> str:
-    """Return the publisher of a page. The urls of one host share the answer, which is remembered."""
-    return intern(source_of("/".join(url.split("/", 3)[:3]))) if url else ""
 
 
 def _language(value: object) -> str:
