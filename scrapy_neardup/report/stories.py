@@ -73,35 +73,26 @@ def group_stories(rows: Sequence[Row], links: Links) -> list[FeedStory]:
     Two stories that a crawl united have two ids in the feed: an item that joined after that has the id of one of them,
     while its match may have the other.
     """
-    united = _united_keys(rows, links)
     by_key: defaultdict[str, FeedStory] = defaultdict(FeedStory)
     alone = []
-    for row in sorted(rows, key=order_of):
+    for row in rows:
         if row.story:
-            story = by_key[united.get(row.story, row.story)]
-            story.members.append(row)
-            story.keys[row.story] = None
+            by_key[row.story].members.append(row)
+            by_key[row.story].keys[row.story] = None
         else:
             alone.append(FeedStory(members=[row]))
-    return sorted([*by_key.values(), *alone], key=lambda story: (-story.size, -len(story.members)))
-
-
-def _united_keys(rows: Sequence[Row], links: Links) -> dict[str, str]:
-    """Return one id in place of each id whose story was united with another one."""
-    joined: dict[str, str] = {}
-
-    def root(key: str) -> str:
-        while key in joined:
-            joined[key] = joined.get(joined[key], joined[key])  # shorten the way for the next time
-            key = joined[key]
-        return key
-
     for row in rows:
-        if row.story and (match := links.match(row)) is not None and match.story:
-            one, other = root(row.story), root(match.story)
-            if one != other:
-                joined[one] = other
-    return {key: root(key) for key in joined}
+        match = links.match(row)
+        if row.story and match is not None and match.story:
+            smaller, larger = sorted((by_key[row.story], by_key[match.story]), key=lambda story: len(story.members))
+            if smaller is not larger:
+                larger.members += smaller.members
+                larger.keys |= smaller.keys
+                by_key |= dict.fromkeys(smaller.keys, larger)
+    stories = [*dict.fromkeys(by_key.values()), *alone]
+    for story in stories:
+        story.members.sort(key=order_of)
+    return sorted(stories, key=lambda story: (-story.size, -len(story.members), order_of(story.members[0])))
 
 
 def order_of(row: Row) -> tuple[bool, float, int]:
