@@ -12,7 +12,6 @@ import base64
 import gzip
 import json
 import random
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,30 +38,32 @@ _MOST_OF_A_KIND = 20
 LINKED = ("duplicate", "update", "related")
 _CERTAIN = ("exact", "revisit")
 
-MarkedText = tuple[str, list[tuple[int, int]]]
-"""A text with the places of the short lines that a fingerprint leaves out.
 
-A place is a first character and the character behind, counted in UTF-16 units, as a browser counts them.
-"""
+def mark_texts(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int, list[str]]:
+    """Cut texts into passages: in turn those that a fingerprint has, and the short lines that it leaves out.
 
-
-def mark_texts(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int, MarkedText]:
+    Short lines with only spaces between them are one passage. A whole line has its line end.
+    """
     sketcher = Sketcher(settings.resolved_preset(), min_words=settings.min_words)
     return {number: _marked(text, sketcher) for number, text in texts.items()}
 
 
-def _marked(text: str, sketcher: Sketcher) -> MarkedText:
-    # JavaScript counts characters beyond U+FFFF twice.
-    wide = [place for place, character in enumerate(text) if character > "\uffff"] if not text.isascii() else []
-    short, end = [], 0
+def _marked(text: str, sketcher: Sketcher) -> list[str]:
+    passages, end, done = list[str](), 0, 0
     for line, is_long in sketcher.read_texts([text])[0].body.read_lines:
         stripped = line.text.strip()
         start = text.find(stripped, end) if stripped else -1
         if start >= 0:
             end = start + len(stripped)
             if not is_long:
-                short.append((start + bisect_left(wide, start), end + bisect_left(wide, end)))
-    return text, short
+                is_whole = (start == 0 or text[start - 1] == "\n") and text.startswith("\n", end)
+                end += is_whole
+                if passages and not text[done:start].strip():
+                    passages[-1] += text[done:end]
+                else:
+                    passages += [text[done:start], text[start:end]]
+                done = end
+    return [*passages, text[done:]]
 
 
 @dataclass(slots=True)
@@ -141,7 +142,7 @@ def _thousandths(share: float | None) -> int:
     return _NONE if share is None else round(share * 1000)
 
 
-def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, MarkedText], most: int) -> int:
+def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, list[str]], most: int) -> int:
     """Add texts in this order until the page would have more than ``most`` characters. Return how many were added."""
     listed = [number for number in numbers if number in texts and number in payload.places]
     for start in range(0, len(listed), _CHUNK):

@@ -16,13 +16,12 @@ async function unpack(id) {
 
 const chunks = new Map(); // chunk -> promise of its texts
 
-// Return {text, short} of an item, or null if the page does not have its text.
+// Return the passages of an item's text, in turn compared and left out, or null if the page does not have its text.
 async function textOf(item) {
   const chunk = meta.chunkOf[item];
   if (chunk === undefined) return null;
   if (!chunks.has(chunk)) chunks.set(chunk, unpack(`texts-${chunk}`));
-  const [text, short] = (await chunks.get(chunk))[item];
-  return { text, short };
+  return (await chunks.get(chunk))[item];
 }
 
 // One story of the list. Its items are those from `start` to `end`, the earliest first. All its counts leave out the

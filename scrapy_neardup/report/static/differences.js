@@ -12,34 +12,20 @@ const joined = (tokens) => tokens.map((token) => token.text).join('');
 
 // Return the tokens of a text. Each has in `before` the passages in front of it that the plugin left out: they are shown,
 // but not compared. A last token without a text has those at the end.
-function tokensOf({ text, short }) {
+function tokensOf(passages) {
   const tokens = [];
   let before = [];
-  let end = 0;
   const add = (found) => {
     tokens.push({ text: found, before });
     before = [];
   };
-  for (const [start, stop] of passagesOf(text, short)) {
-    (text.slice(end, start).match(TOKEN) ?? []).forEach(add);
-    before.push(text.slice(start, stop));
-    end = stop;
-  }
-  (text.slice(end).match(TOKEN) ?? []).forEach(add);
+  passages.forEach((passage, place) => {
+    if (place % 2) before.push(passage);
+    else (passage.match(TOKEN) ?? []).forEach(add);
+  });
   if (tokens.at(-1)?.text !== '\n') add('\n'); // so that the last line can be compared with a line in the middle
   add('');
   return tokens;
-}
-
-// Return the passages that were left out. Those with only spaces between them are one, and a whole line has its line end.
-function passagesOf(text, short) {
-  const passages = [];
-  for (const [start, end] of short) {
-    const last = passages.at(-1);
-    if (last && text.slice(last[1], start).trim() === '') last[1] = end;
-    else passages.push([start, end]);
-  }
-  return passages.map(([start, end]) => [start, (start === 0 || text[start - 1] === '\n') && text[end] === '\n' ? end + 1 : end]);
 }
 
 const endsLine = (tokens) => !tokens.length || tokens.at(-1).text.endsWith('\n');

@@ -131,7 +131,7 @@ async function linesOf(items, copies, reports, reviewed) {
   const lines = [];
   for (const item of ordered) {
     const cluster = clusters.get(copies.find(item));
-    const line = { id: idOf(item), url: data.url[item], title: data.title[item], text: (await textOf(item)).text, cluster, story: events.get(reports.find(item)) };
+    const line = { id: idOf(item), url: data.url[item], title: data.title[item], text: (await textOf(item)).join(''), cluster, story: events.get(reports.find(item)) };
     if (data.time[item] >= 0) line.time = isoOf(data.time[item]);
     if (data.languages[data.language[item]]) line.language = data.languages[data.language[item]];
     if (cluster === idOf(item)) line.original = true;
