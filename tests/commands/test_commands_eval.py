@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from json_lines import write_lines
 from news_site import NewsSite
-from newsdesk import made_up, text
-from other_words import report
+from newsdesk import made_up, report, text
 from scrapy_processes import run_scrapy
 
 from scrapy_neardup.lab.protocols import PROTOCOLS

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from json_lines import write_lines
 from news_site import NewsSite, article, page
-from newsdesk import text, toll
-from other_words import BOTH, BUDGET, BUDGET_NAMES, report
+from newsdesk import BOTH, BUDGET, BUDGET_NAMES, report, text, toll
 from projects import FERRY, ITEM_A_PAGE, Project
 from scrapy_processes import neardup, run_scrapy
 

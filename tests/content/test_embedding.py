@@ -7,8 +7,7 @@ import logging
 
 import pytest
 from embedders import DIMENSIONS
-from newsdesk import START, Newsroom, opened, text
-from other_words import report
+from newsdesk import START, Newsroom, opened, report, text
 
 from scrapy_neardup import NearDupDetector, NearDupSettings, SettingsError
 from scrapy_neardup.content.embedding import Embedding

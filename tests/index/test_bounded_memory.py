@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 from conftest import OpenIndex
-from documents import DAY, HOUR, MINUTE, START, Article, check
-from joins import join, joined
+from documents import DAY, HOUR, MINUTE, START, Article, check, join, joined, overwrite, stored
 from redis import Redis
-from stored import overwrite, stored
 
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.index import COUNTED_MINUTES, MOST_COUNTED

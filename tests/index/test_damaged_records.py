@@ -9,11 +9,9 @@ from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
-from documents import Article, check
-from joins import FIRST, join, joined
+from documents import FIRST, Article, check, join, joined, overwrite_all, overwrite_records
 from newsdesk import opened, toll
 from redis import Redis
-from stored import overwrite_all, overwrite_records
 
 from scrapy_neardup.document import Claim
 from scrapy_neardup.exceptions import StoreError

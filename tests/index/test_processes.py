@@ -12,8 +12,7 @@ from multiprocessing.synchronize import Barrier
 
 import pytest
 from conftest import CONFIG, OpenIndex
-from documents import HOUR, MINUTE, Article, check
-from joins import FIRST, beginning, join, joined, joining
+from documents import FIRST, HOUR, MINUTE, Article, beginning, check, join, joined, joining
 
 from scrapy_neardup.document import Claim, Join, Match, Member
 from scrapy_neardup.index import Index, Policy, index_from_url

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from conftest import OpenIndex
-from documents import Article, check
+from documents import Article, check, silence
 from news_site import article as text
-from stored import silence
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Match

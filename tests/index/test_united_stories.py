@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from documents import HOUR, MINUTE, START
-from joins import beginning, changed, joined, joining, member, said
+from documents import HOUR, MINUTE, START, beginning, changed, joined, joining, member, said
 
 from scrapy_neardup.detector import select
 from scrapy_neardup.document import Claim, Extent, Member, Neighbour, Story

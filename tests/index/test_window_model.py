@@ -10,11 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from documents import HOUR, Article, check
+from documents import HOUR, Article, check, silence
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from long_form import tries
-from stored import silence
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Policy, index_from_url

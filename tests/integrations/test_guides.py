@@ -14,8 +14,7 @@ import pytest
 from browser import find_chromium
 from json_lines import read_lines
 from news_site import NewsSite, article, page
-from newsdesk import opened
-from other_words import report
+from newsdesk import opened, report
 from projects import FERRY, Crawl, Project
 from redis import Redis
 from scrapy_processes import run_python

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from articles import COMET, FERRY
 from hypothesis import given
 from hypothesis import strategies as st
 from json_lines import write_lines
@@ -26,6 +25,16 @@ from scrapy_neardup.lab.stored import as_stored
 from scrapy_neardup.lab.tune import GRIDS, Point, suggest
 from scrapy_neardup.settings import NearDupSettings
 
+FERRY = (
+    "A ferry with ninety people on board sank in the strait on Sunday night, and rescue boats searched the cold water "
+    "until dawn. The captain told the coast guard that a door of the car deck had stood open. Fishermen from three "
+    "villages pulled most of the passengers out, and a hospital ship took the injured to the mainland."
+)
+COMET = (
+    "Astronomers at the southern observatory have found a comet that nobody had expected before next year. It will "
+    "pass the orbit of Mars in spring and may be seen without a telescope for about a week. Its tail holds more "
+    "carbon than any other on record, the team writes in a paper that came out yesterday."
+)
 BAKERY = (
     "The oldest bakery of the town closes after four generations because no apprentice wants to rise at two in the "
     "morning. The owner hopes that a museum takes the stone oven, which was built before the railway came. On the last "

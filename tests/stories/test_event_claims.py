@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from conftest import OpenIndex
+from documents import joined
 from faults import Clock, Network
-from joins import joined
 from newsdesk import MINUTE, START, opened
 from redis import Redis
 from servers import RedisServer

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from newsdesk import MINUTE, START, Newsroom, opened, text, toll
-from other_words import BOTH, BUDGET, STRIKE, report
+from newsdesk import BOTH, BUDGET, MINUTE, START, STRIKE, Newsroom, opened, report, text, toll
 
 from scrapy_neardup.document import Document, Fingerprint, Member, Story
 from scrapy_neardup.evidence.topic import shared_words

@@ -77,7 +77,7 @@ def test_a_stream_is_named_in_the_stores_server_or_in_another() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("STREAM", "news"), ("STREAM", "http://x"), ("STREAM", ""), ("WEBHOOK", "ftp://x"), ("WEBHOOK", 7), ("FEED", "")],
+    [("STREAM", "news"), ("STREAM", "http://x"), ("STREAM", ""), ("WEBHOOK", "ftp://x"), ("WEBHOOK", 7), ("FEED", 7)],
 )
 def test_wrong_sinks_stop_the_start(name: str, value: object) -> None:
     with pytest.raises(SettingsError, match=f"NEARDUP_EVENTS_{name}"):

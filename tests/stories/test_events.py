@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from documents import DAY
-from joins import end_event
+from documents import DAY, end_event
 from newsdesk import HOUR, MINUTE, START, Newsroom, opened, toll
 from projects import FERRY, Project
 from redis import Redis

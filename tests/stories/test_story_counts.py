@@ -7,8 +7,23 @@ from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
-from documents import DAY, HOUR, MINUTE, START, Article, check
-from joins import FIRST, beginning, changed, copying, join, joined, joining, member, speaking
+from documents import (
+    DAY,
+    FIRST,
+    HOUR,
+    MINUTE,
+    START,
+    Article,
+    beginning,
+    changed,
+    check,
+    copying,
+    join,
+    joined,
+    joining,
+    member,
+    speaking,
+)
 
 from scrapy_neardup.detector import select
 from scrapy_neardup.document import Claim, Extent, Join, Member, Neighbour

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 from conftest import USUAL
+from documents import overwrite
 from json_lines import read_lines, write_lines
-from newsdesk import MINUTE, Newsroom, opened, text
-from other_words import BOTH as OF_BOTH
-from other_words import BUDGET, STRIKE
+from newsdesk import BOTH as OF_BOTH
+from newsdesk import BUDGET, MINUTE, STRIKE, Newsroom, opened, text
 from projects import Project
 from scrapy_processes import run_scrapy
 from servers import RedisServer
-from stored import overwrite
 
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.records.stories import StoryCounters

@@ -1,4 +1,4 @@
-"""Make documents and fingerprints for the tests of the index, with an exact number of equal lanes and an exact time."""
+"""Make documents, fingerprints, members and joins for the tests of the index, and look into what a store keeps."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ import random
 import struct
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import cast
 
-from scrapy_neardup.document import Document, Fingerprint, Match
+from scrapy_neardup.contracts import Judged
+from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Kind, Match, Member, Status, Story, Verdict
 from scrapy_neardup.evidence.figures import Figure, pack_figures
 from scrapy_neardup.evidence.topic import KEYS, TITLE_BIT
+from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
+from scrapy_neardup.index.store import Call, Client, run
 
 MINUTE = 60
 HOUR = 3600
@@ -155,3 +159,124 @@ class Article:
 
 async def check(index: Index, article: Article) -> Match | None:
     return (await index.check(article.fingerprint, article.document)).match
+
+
+# Members of stories and the joins that bring them
+
+
+def member(
+    name: str, at: float = 0, source: str = "", owner: str = "", status: Status = "duplicate", kind: Kind | None = None
+) -> Member:
+    key = struct.pack(">I", int(START + at)) + digest(name, 4)
+    return Member(key.hex(), f"https://{source}/{name}", name, source, owner or source, status, kind)
+
+
+FIRST = member("first", source="wire.example", status="original")
+
+
+def join(name: str, at: float = 0, source: str = "", **more: str) -> Join:
+    return Join(FIRST, member(name, at, source, **more))  # type: ignore[arg-type]
+
+
+def changed(name: str, source: str, *values: str, before: str = "4", also: str = "") -> Join:
+    """A text in which figures changed from one value to others; it says those, and what it says beside them."""
+    lines = tuple(f"dead: {before} -> {value}" for value in values)
+    return Join(
+        FIRST,
+        replace(member(name, 60, source, status="update"), changes=lines),
+        figures_before=said(before) * len(values),
+        figures_after=b"".join(map(said, values)),
+        figures=b"".join(map(said, values)) + said(also),
+    )
+
+
+def copying(name: str, source: str, *values: str) -> Join:
+    """A text that says so, and differs in no figure from what it is a copy of."""
+    return replace(join(name, 70, source), figures=b"".join(map(said, values)))
+
+
+def said(value: str) -> bytes:
+    return digest(value, 4)
+
+
+def speaking(name: str, language: str) -> Join:
+    return Join(FIRST, replace(member(name, 60, f"{name}.example"), language=language))
+
+
+def beginning(name: str, at: float = 0, source: str = "", **more: str) -> Member:
+    """The first document of another story than that of ``FIRST``."""
+    return replace(member(name, at, source or f"{name}.example", status="original"), **more)  # type: ignore[arg-type]
+
+
+def joining(first: Member, name: str, at: float = 0, source: str = "", **more: str) -> Join:
+    return Join(first, member(name, at, source or f"{name}.example", **more))  # type: ignore[arg-type]
+
+
+async def end_event(index: Index, name: str, at: float, sources: int) -> None:
+    """Let an event of so many sources of its own run and end, all at one time."""
+    first = beginning(name, at, f"{name}.example")
+    for number in range(1, sources):
+        await joined(index, joining(first, f"{name} {number}", at, f"{name}-{number}.example"))
+    assert await index.claim(Claim(first.id, "watch")) is not None
+    assert await index.claim(Claim(first.id, "ended", last_source=first.seen_at)) is not None
+
+
+async def joined(index: Index, join: Join) -> Story:
+    """Let a document join a story, as a check does. Return the story after it. Raise the error if it cannot be used."""
+    member = join.member
+    key = bytes.fromhex(member.id)
+    identity = int.from_bytes(digest(member.id, 4), "big")
+    fingerprint = Fingerprint(b"", 1, digest(member.id), digest(member.url), bytes(4), (identity,), ())
+    document = Document(member.id, member.url, member.source, member.title, "", int.from_bytes(key[:4], "big"))
+    checked = await index.check(fingerprint, document, lambda document, match: Judged(Verdict("original"), join))
+    if isinstance(checked.story, StoreError):
+        raise checked.story
+    assert checked.story is not None
+    return checked.story
+
+
+# What a store keeps, and how it is changed, in the same way for every store
+
+
+async def stored(index: Index, kind: str) -> dict[str, dict[bytes, bytes]]:
+    """Return the fields of all hashes of a kind, such as ``records`` or ``story``, by key."""
+
+    async def read(client: Client) -> dict[str, dict[bytes, bytes]]:
+        names = await client.names(f"{index.layout.prefix}:{kind}")
+        return {name: dict(await client.fields(name)) for name in names}
+
+    return await index.store.ask(read)
+
+
+async def overwrite(index: Index, key: str, fields: dict[bytes, bytes]) -> None:
+    pairs = [each for pair in fields.items() for each in pair]
+    await index.store.ask(lambda client: run(client, [Call("HSET", key, pairs)]))
+
+
+async def overwrite_all(index: Index, kind: str, name: str, value: bytes) -> None:
+    """Give a field of all hashes of a kind another value."""
+    for key in await stored(index, kind):
+        await overwrite(index, key, {name.encode(): value})
+
+
+async def overwrite_records(index: Index, garbage: bytes | None, *, only: str = "") -> None:
+    """Damage all records, or that of one document. ``None`` cuts the last byte off."""
+    for key, fields in (await stored(index, "records")).items():
+        chosen = {field: value for field, value in fields.items() if not only or field.hex() == only}
+        if chosen:
+            changed = {field: value[:-1] if garbage is None else garbage for field, value in chosen.items()}
+            await overwrite(index, key, cast("dict[bytes, bytes]", changed))
+
+
+async def silence(index: Index, run_number: int, seconds: float, *, beat_alone: bool = False) -> None:
+    """Make the last heartbeat of a run so many seconds older, by the clock of the store; the first one as well."""
+    name = index.layout.name("runs")
+    field = str(run_number)
+
+    async def change(client: Client) -> None:
+        (kept,) = await run(client, [Call("HGET", name, (field,))])
+        first, last = map(int, cast("bytes", kept).split())
+        age = int(seconds * 1000)
+        await run(client, [Call("HSET", name, (field, f"{first if beat_alone else first - age} {last - age}"))])
+
+    await index.store.ask(change)

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from redis import Redis, RedisCluster, Sentinel
-from servers import RedisServer, bundled_binary
-from topologies import Cluster, Sentinels, TLSServer
+from servers import Cluster, RedisServer, Sentinels, TLSServer, bundled_binary
 
 from scrapy_neardup.index.redis.connection import Address
 

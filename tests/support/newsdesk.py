@@ -81,3 +81,25 @@ def toll(dead: int) -> str:
     """Return the report of one fire with this number of dead."""
     body = f"Rescue workers said that {dead} people were dead after the great fire in the old harbour."
     return f"{text('fire', 200)}\n{body}"
+
+
+# Reports in words of their own, which share nothing but names. ``BOTH`` has those of ``BUDGET`` and of ``STRIKE``, so
+# with it their two stories turn out to be one.
+
+_LINE = 10  # words between two names
+
+
+def report(names: str, seed: object) -> str:
+    """Return a text of random words with these names in its first lines."""
+    filler = iter(text(seed, 150).split())
+    return "\n".join(f"{' '.join(next(filler) for _ in range(_LINE))} {name} {next(filler)}" for name in names.split())
+
+
+_SHARED = "Skerrow Tamsin"
+_BUDGET = "Aldermoor Brandreth Calverley Dunstable Everleigh Fairweather"
+_STRIKE = "Garroway Hollingbury Inchbold Jellicoe Kirkwhelp Lanchester"
+
+BUDGET_NAMES = f"{_SHARED} {_BUDGET}"
+BUDGET = report(BUDGET_NAMES, "budget")
+STRIKE = report(f"{_SHARED} {_STRIKE}", "strike")
+BOTH = report(f"{_SHARED} {_BUDGET} {_STRIKE}"[: -len(" Lanchester")], "both")

@@ -9,8 +9,7 @@ from typing import Protocol
 import numpy as np
 import pytest
 from conftest import OpenIndex
-from documents import HOUR, MINUTE, Article, check
-from joins import FIRST, beginning, join, joined, joining
+from documents import FIRST, HOUR, MINUTE, Article, beginning, check, join, joined, joining
 from redis import Redis
 
 from scrapy_neardup.contracts import KnownBoilerplate

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import CONFIG, OpenIndex
-from documents import HOUR, MINUTE, START, Article, check
+from documents import HOUR, MINUTE, START, Article, check, joined
 from faults import FAULTS, LOST, Clock, Network, detector_on, recovered, unlike_text
 from fleet import Fleet, open_client
-from joins import joined
 from newsdesk import opened
 from redis import Redis
-from servers import RedisServer, free_port
-from topologies import Sentinels
+from servers import RedisServer, Sentinels, free_port
 
 from scrapy_neardup.contracts import KnownBoilerplate
 from scrapy_neardup.detector import NearDupDetector

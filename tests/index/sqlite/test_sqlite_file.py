@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from conftest import CONFIG, OpenIndex
 from damage import scribbled
-from documents import HOUR, MINUTE, START, Article, check, digest
-from joins import FIRST, join, joined
+from documents import FIRST, HOUR, MINUTE, START, Article, check, digest, join, joined
 from newsdesk import opened
 
 from scrapy_neardup.contracts import Judged, KnownBoilerplate
