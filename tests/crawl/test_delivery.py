@@ -171,6 +171,14 @@ def test_of_two_feeds_the_one_that_cannot_be_stored_delivers_nothing(project: Pr
     assert seen.keys() == {"dropped", "copied"}
 
 
+def test_an_item_that_passed_the_pipelines_is_delivered_if_the_user_says_so(project: Project, site: NewsSite) -> None:
+    settings = {"NEARDUP_DELIVERED": "scraped", "FEED_STORAGES": {"": "news.losses.Unstorable"}}
+
+    seen = _crawl(project, site, ITEM_PIPELINES={"news.losses.Losses": 900}, **settings)
+
+    assert seen.keys() == {"kept", "copied"}
+
+
 def test_what_no_feed_takes_is_delivered_when_it_is_scraped(project: Project, site: NewsSite) -> None:
     nothing = {"first.jsonl": {**FEED, "item_filter": "news.losses.Nothing"}}
 
