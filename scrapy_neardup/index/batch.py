@@ -15,7 +15,6 @@ from scrapy_neardup.index.runs import Runs, heartbeats
 from scrapy_neardup.index.store import Call
 from scrapy_neardup.index.stories import StoredStories
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
-from scrapy_neardup.records.stories import DamageLog
 from scrapy_neardup.rules.decision import decide, decide_again, weights_of
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.scoring import CandidateState
@@ -86,9 +85,8 @@ def new_document(question: Question, policy: Policy, own_run: int) -> NewDocumen
 class Batch:
     """What was read for documents that are decided one after the other, and what was decided so far."""
 
-    def __init__(self, news: Sequence[NewDocument], policy: Policy, own_run: int, damage: DamageLog) -> None:
+    def __init__(self, news: Sequence[NewDocument], policy: Policy, own_run: int) -> None:
         self._policy = policy
-        self._damage = damage
         self.runs = Runs(own_run)
         self.packed: dict[bytes, bytes | None] = {}  # stored records, None where there is none
         self.records: dict[bytes, Record | None] = {}  # those of candidates, also those of this batch
@@ -147,8 +145,6 @@ class Batch:
             return
         found = [(key, old, self._state(old)) for key in new.candidates if (old := self.records[key])]
         decision = decide(new.record, found, self._policy, new.least_dropped)
-        if decision.is_any_damaged:
-            self._damage.warn_once("a record")
         new.match = decision.match
         self.records[new.key] = self.decided[new.key] = decision.record
 

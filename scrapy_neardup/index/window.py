@@ -65,7 +65,7 @@ class Window:
         self, documents: Sequence[NewDocument], own_run: int, again: bool, client: Client
     ) -> dict[NewDocument, Checked | StoreError]:
         """Return the answers of the documents that need no further attempt."""
-        batch = Batch(documents, self._policy, own_run, self._damage)
+        batch = Batch(documents, self._policy, own_run)
         await self._read_postings(client, batch, documents, again=again)
         await self._settle_keys(client, batch, documents)
         for new in documents:

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Fingerprint, Kind, Status
-from scrapy_neardup.evidence.figure_changes import changed_figures
-from scrapy_neardup.evidence.figures import find_figures, unpack_figures
+from scrapy_neardup.evidence.figures import changed_figures, find_figures, unpack_figures
 from scrapy_neardup.evidence.minima import exact_shares, likeness_of
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
 from scrapy_neardup.lab.stored import StoredDocument, changes_of

@@ -16,8 +16,7 @@ from pathlib import Path
 from scrapy_neardup.content import decode_html, require_page
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Fingerprint, Match, Status
-from scrapy_neardup.evidence.figure_changes import changed_figures
-from scrapy_neardup.evidence.figures import unpack_figures
+from scrapy_neardup.evidence.figures import changed_figures, unpack_figures
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.purging import Selection
 from scrapy_neardup.lab.feed import STDIN, RecordedDocument, read_feed, shown
@@ -135,10 +134,7 @@ def changes_of(old: Record, new: Record) -> tuple[str, ...]:
     """Return the figures that changed. Records have no labels of figures."""
     if not (old.figures and new.figures):
         return ()
-    try:
-        found = changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
-    except ValueError:  # damaged
-        return ()
+    found = changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
     return tuple(change.line for change in found)
 
 

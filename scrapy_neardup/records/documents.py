@@ -9,7 +9,7 @@ from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 
-VERSION = 12
+VERSION = 13
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE_BYTES = 120
@@ -36,7 +36,7 @@ RECORD = PackedFields(
         "story": "8s",
         "candidate": "8s",
         "signature": "H*",
-        "figures": "B*",
+        "figures": "H*",
         "specifics": "B*",
         "topic": "B*",
         "first_topic": "B*",

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from scrapy_neardup.document import WHOLE_TEXT, Fingerprint, Match, Neighbour
-from scrapy_neardup.evidence.figure_changes import have_changed_figures
+from scrapy_neardup.evidence.figures import have_changed_figures
 from scrapy_neardup.evidence.names import LEAST_COSINE, names_score
 from scrapy_neardup.evidence.titles import SAME_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import topic_cosine
@@ -62,7 +62,6 @@ class Decision(NamedTuple):
 
     record: Record
     match: Match | None
-    is_any_damaged: bool = False  # whether a candidate was left out because its figures cannot be read
 
 
 def decide(
@@ -74,23 +73,16 @@ def decide(
     A copy would be dropped if a kept document holds ``least_dropped_share`` of its text or more.
     """
     scored = [found for key, old, state in candidates if (found := score_candidate(key, new, old, policy, state))]
-    whole, is_update = len(scored), False
-    page = None
-    while (match := _best_that_counts(scored)) is not None:
-        if match.is_wall:  # the same text under the same title, here or elsewhere, is a copy
-            match = best(each for each in scored if _is_under_same_title(new, each)) or match
-        page = _earlier_version(new, match, scored)
-        compared = page or match
-        try:
-            is_update = compared.is_page_changed or have_changed_figures(new.figures, compared.record.figures)
-            break
-        except ValueError:
-            scored.remove(compared)
-    is_any_damaged = len(scored) < whole
+    match = _best_that_counts(scored)
+    if match is not None and match.is_wall:  # the same text under the same title, here or elsewhere, is a copy
+        match = best(each for each in scored if _is_under_same_title(new, each)) or match
     if match is None:
-        return Decision(new, None, is_any_damaged)
+        return Decision(new, None)
     if match.is_wall:
-        return Decision(replace(new, candidate=match.key), to_match(match), is_any_damaged)
+        return Decision(replace(new, candidate=match.key), to_match(match))
+    page = _earlier_version(new, match, scored)
+    compared = page or match
+    is_update = compared.is_page_changed or have_changed_figures(new.figures, compared.record.figures)
     if page is not None and page.must_stay:
         match = replace(match, must_stay=True)
     alive = [candidate for candidate in scored if candidate.state != "lost"]
@@ -102,7 +94,7 @@ def decide(
     if page is not None:
         answer = replace(answer, is_page_changed=page.is_page_changed, figures=page.record.figures)
         record = replace(record, candidate=page.key)  # if the document is checked again, it must be an update again
-    return Decision(record, answer, is_any_damaged)
+    return Decision(record, answer)
 
 
 def _is_under_same_title(new: Record, found: ScoredCandidate) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.figure_changes import have_changed_figures, have_other_figures, share_of_new_figures
+from scrapy_neardup.evidence.figures import have_changed_figures, have_other_figures, share_of_new_figures
 from scrapy_neardup.evidence.minima import SAME, Likeness, likeness_of, share_of, share_of_larger
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE, names_score
 from scrapy_neardup.evidence.templates import share_of_new_specifics, template_evidence
@@ -200,12 +200,7 @@ def _is_new_version(new: Record, old: Record, trace: Trace) -> bool:
     Each tells what the title of the other one says, and no figure has another value. In a column, or in reports of one
     template, one of the two is different.
     """
-    if not _tell_both_titles(new, old, trace):
-        return False
-    try:
-        return not have_changed_figures(new.figures, old.figures)
-    except ValueError:  # the figures of the candidate are damaged
-        return False
+    return _tell_both_titles(new, old, trace) and not have_changed_figures(new.figures, old.figures)
 
 
 def _tell_one_story(new: Record, old: Record, trace: Trace) -> bool:

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from scrapy_neardup.contracts import Judged
 from scrapy_neardup.document import Document, Fingerprint, Join, Match, Member, Verdict
-from scrapy_neardup.evidence.figure_changes import Change, changed_figures, value_hashes
-from scrapy_neardup.evidence.figures import find_figures, unpack_figures
+from scrapy_neardup.evidence.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
 from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.rules.policy import Policy

@@ -6,15 +6,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scrapy_neardup.evidence.figure_changes import changed_figures
 from scrapy_neardup.evidence.figures import (
-    MAX_BYTES,
+    CONTEXT_BYTES,
     MAX_CHARACTERS,
     MAX_DIGESTS,
     MAX_FIGURES,
     Figure,
+    changed_figures,
     find_figures,
+    have_other_figures,
     pack_figures,
+    share_of_new_figures,
     unpack_figures,
 )
 
@@ -203,7 +205,6 @@ def test_any_text_is_read_and_equals_itself(text: str) -> None:
 @given(st.text(alphabet="0123456789 ,.:/-'$%()+\n٣१twomillionandamJn月日", max_size=300))
 def test_any_heap_of_digits_is_read_and_equals_itself(text: str) -> None:
     assert changes(text, text) == ()
-    assert len(pack_figures(find_figures(text))) <= MAX_BYTES
 
 
 figures = st.lists(
@@ -213,7 +214,7 @@ figures = st.lists(
         st.text(),
         st.binary(min_size=4, max_size=4),
     ),
-    max_size=40,
+    max_size=MAX_FIGURES + MAX_DIGESTS,
 )
 
 
@@ -221,17 +222,18 @@ figures = st.lists(
 def test_packed_figures_come_back_alike_without_labels(some: list[Figure]) -> None:
     packed = pack_figures(some)
     back = unpack_figures(packed)
-    assert len(packed) <= MAX_BYTES
     assert pack_figures(back) == packed
-    assert [figure.context for figure in back] == [figure.context for figure in some[:MAX_FIGURES]]
+    assert [figure.context for figure in back] == [figure.context for figure in some]
     assert all(figure.label == "" for figure in back)
-    assert changed_figures(back, some[:MAX_FIGURES]) == ()
+    assert changed_figures(back, some) == ()
 
 
-@pytest.mark.parametrize("data", [b"\x19", b"\x01abc", b"\x01abcd", b"\x01abcd\x11\x11", b"\x01abcd\x1fxy", bytes(300)])
-def test_damaged_bytes_raise_value_error(data: bytes) -> None:
-    with pytest.raises(ValueError, match="packed figures"):
-        unpack_figures(data)
+@given(st.binary(max_size=300), st.binary(max_size=300))
+def test_damaged_bytes_are_read_as_other_figures(data: bytes, other: bytes) -> None:
+    assert all(len(figure.context) <= CONTEXT_BYTES for figure in unpack_figures(data))
+    changed_figures(unpack_figures(data), unpack_figures(other))
+    have_other_figures(data, other)
+    share_of_new_figures(data, other)
 
 
 UNITS = "1 |1.1|1 000 |(1|one hundred |1 am |a million |é|二万|вісім тисяч |zweitausend "

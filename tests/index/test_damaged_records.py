@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 import pickle
 import random
-from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
 from documents import FIRST, Article, check, join, joined, overwrite_all, overwrite_records
-from newsdesk import opened, toll
 from redis import Redis
 
 from scrapy_neardup.document import Claim
@@ -46,27 +44,6 @@ async def test_damaged_records_are_no_candidates(
     assert again.original == first.id
     (warning,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
     assert "a record is damaged" in warning.getMessage()
-
-
-async def test_a_match_with_damaged_figures_is_left_out(
-    shared_url: str, namespace: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with opened(store=shared_url, namespace=namespace) as room:
-        fire, copy = room.article("fire", "fire", 0, text=toll(4)), room.article("fire", "copy", 60, text=toll(4))
-        for document in (fire, copy):
-            await room.detector.check(document)
-        (record,) = (record for key, record in await room.detector.index.records() if key.hex() == fire.id)
-        damaged = replace(record, figures=b"\5\0").pack()
-        await overwrite_records(room.detector.index, damaged, only=fire.id)
-        caplog.clear()
-
-        update = await room.publish("fire", "update", 120, text=toll(12))
-        unlike = await room.publish("storm", "storm", 120)
-
-    assert (update.status, update.match, update.original) == ("update", copy.id, fire.id)
-    assert unlike.status == "original"
-    (warning,) = (record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING)
-    assert "a record is damaged, or not of this version: its document is not compared" in warning
 
 
 async def test_damaged_postings_are_no_candidates(open_index: OpenIndex, redis_url: str, redis_keys: Redis) -> None:
