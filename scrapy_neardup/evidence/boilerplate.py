@@ -54,15 +54,15 @@ class Trace:
     def of(cls, body: Body, width: int) -> Trace:
         """``body`` is a whole text, and ``width`` the length of a shingle in tokens."""
         lines: dict[int, int] = {}
-        places = array("q", [lines.setdefault(key, len(lines)) for key in body.counted.keys.tolist()])
+        places = array("q", [lines.setdefault(key, len(lines)) for key in body.kept.keys.tolist()])
         # Lines of the same tokens have the same words.
-        words = array("I", dict(zip(places, body.counted.words.tolist(), strict=True)).values())
+        words = array("I", dict(zip(places, body.kept.words.tolist(), strict=True)).values())
         hashes = body.windows(width)
         # The choice of a shingle does not depend on the document. A shingle of two lines belongs to the first one.
         starts = np.logical_not(hashes & _SAMPLE_MASK).nonzero()[0]
         samples = hashes.take(starts)
         lowest = samples.argsort()[:_SAMPLES]
-        ends = np.add.accumulate(body.counted.end - body.counted.first)
+        ends = np.add.accumulate(body.kept.end - body.kept.first)
         owners = np.array(places, np.uint32).take(ends.searchsorted(starts.take(lowest), side="right"))
         return cls(lines, words, array("I", samples.take(lowest).tobytes()), array("I", owners.tobytes()))
 

@@ -23,7 +23,6 @@ from typing import NamedTuple
 
 from xxhash import xxh32_digest, xxh32_intdigest
 
-from scrapy_neardup.evidence.number_tokens import LINE_END, number_tokens
 from scrapy_neardup.evidence.number_words import (
     CONVERSIONS,
     CURRENCIES,
@@ -40,8 +39,8 @@ from scrapy_neardup.evidence.number_words import (
     WEEKDAYS,
     FigureKind,
     kind_of,
-    take_numbers,
 )
+from scrapy_neardup.evidence.numbers import LINE_END, number_tokens, take_numbers
 from scrapy_neardup.records.packing import split
 
 MAX_FIGURES = 24

@@ -1,18 +1,22 @@
-"""Numbers in running text: tell them from dates and times, make them decimal, and say what they count.
+"""The words beside numbers, number words, and the languages of a text by which its number words are read.
 
 The tables come first. All words in them are case-folded. A wrong entry costs little, because a figure only counts if
-two documents have the same neighbours. Numbers in words are read by ``spelled_numbers``.
+two documents have the same neighbours. The number words come from ``number_words.json``, which the script
+``number_tables.py`` of commit aa98d1a made with num2words.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from decimal import Decimal
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import IntEnum
+from fnmatch import translate
 from functools import lru_cache
-from itertools import compress
-
-from scrapy_neardup.evidence.spelled_numbers import all_languages, number_words, read_spelled
+from importlib.resources import files
+from typing import NamedTuple
 
 CURRENCIES: dict[str, str] = {
     **dict.fromkeys("$ usd dollar dollars dólares".split(), "$"),
@@ -88,7 +92,6 @@ CONVERSIONS = (1.609, 3.281, 2.54, 2.205, 2.471)  # km a mile, feet a metre, cm 
 
 AGO = frozenset("minute minutes min mins hour hours hr hrs".split())
 CLOCK = frozenset("pm uhr".split())
-_CLOCK_PAIRS = frozenset({("a", "m"), ("p", "m"), ("o", "clock")})
 TIME_ZONES = frozenset("gmt utc est edt pst pdt cet cest bst hours hrs uhr".split())
 
 COUNTED = frozenset(
@@ -125,6 +128,31 @@ NAMED_BEFORE = frozenset("magnitude level category version phase aged age grade 
 SCORED = frozenset("win victory loss defeat draw lead against over after half overtime ahead".split())
 """Words that stand behind a score: "a 2-1 win"."""
 
+_FUNCTION_WORDS = {
+    "en": "the of and to in that was for with by from this are have has not they were which would",
+    "de": "der die das und ist in nicht mit von den dem auf für sich im auch nach bei wird werden",
+    "es": "el la los las en que por con del una para su se al como más fue pero y es",
+    "fr": "le la les des et est une dans pour que qui sur pas avec du au par ce plus sont",
+    "it": "il la di che e in per una con della non sono si dei le nel gli alla più anche",
+    "pt": "o a os as e que do da em um uma para com não no na dos por mais foi",
+    "nl": "de het een van en in is dat op te zijn voor met die niet aan er om ook bij",
+    "ru": "и в на не что с по это как для от его из к был за до или также после",
+    "uk": "і та в на не що з це як для від його із до за або також після про але",
+}
+"""Twenty of the commonest words of each language; a word of two languages counts for both."""
+
+_SECOND_LANGUAGE = 5  # a second language is read if the text has this many words of it, as in a notice
+
+_SCALES_OF_ANY_LANGUAGE: dict[str, int] = {
+    **dict.fromkeys("k тыс".split(), 1000),
+    **dict.fromkeys("lakh lakhs".split(), 100_000),
+    **dict.fromkeys("mn mln mio млн".split(), 10**6),
+    **dict.fromkeys("crore crores".split(), 10**7),
+    **dict.fromkeys("bn mrd млрд".split(), 10**9),
+    **dict.fromkeys("trn tn трлн".split(), 10**12),
+}
+"""Abbreviations; "m" is not here: it is a million only behind a currency sign."""
+
 
 class FigureKind(IntEnum):
     """What a figure counts, in the order in which a message names them: the dead first, money last."""
@@ -136,217 +164,117 @@ class FigureKind(IntEnum):
     MONEY = 4
 
 
-# With a star: all words that begin so. In the languages in which numbers in words are read.
-_WORDS = {
+# In the languages in which numbers in words are read. A star stands for any characters. In scripts without spaces a
+# label is a part of a clause, so the word may be anywhere in it.
+_WORDS_OF_KINDS = {
     FigureKind.DEAD: (
         "dead death deaths died dies dying kill* fatalit* tot tote toten toter todesopfer* getötet* gestorben starben"
         " muert* murier* murió fallecid* fallecier* mort morts morte mortes morti morto mortos mortas"
         " décès tué tués tuée tuées"
         " vittime uccis* decedut* morrer* óbito* doden dood overleden gedood omgekomen"
-        " погиб* умер* убит* жертв* скончал* загиб* помер* вбит*"
+        " погиб* умер* убит* жертв* скончал* загиб* помер* вбит* *死* *遇难* *遇難* *遗体* *遺体* *犠牲*"
     ),
     FigureKind.INJURED: (
         "injur* wounded hurt hospitalised hospitalized verletzt* verwundet* herid* lesionad* blessé* ferit* ferid*"
-        " gewond* ранен* пострада* травм* поранен* постражд*"
+        " gewond* ранен* пострада* травм* поранен* постражд* *傷* *伤* *けが* *怪我*"
     ),
-    FigureKind.MISSING: ("missing unaccounted vermiss* desaparecid* disparu* dispers* vermist* пропал* пропавш* зник*"),
+    FigureKind.MISSING: (
+        "missing unaccounted vermiss* desaparecid* disparu* dispers* vermist* пропал* пропавш* зник*"
+        " *不明* *失踪* *失蹤* *失联*"
+    ),
 }
-# In scripts without spaces a label is a part of a clause, so the word may be anywhere in it.
-_PARTS = {
-    FigureKind.DEAD: "死 遇难 遇難 遗体 遺体 犠牲".split(),
-    FigureKind.INJURED: "傷 伤 けが 怪我".split(),
-    FigureKind.MISSING: "不明 失踪 失蹤 失联".split(),
-}
-_KINDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
-_BEGINNINGS = tuple((word[:-1], kind) for word, kind in _KINDS.items() if word.endswith("*"))
+_KINDS = {kind: re.compile("|".join(map(translate, words.split()))) for kind, words in _WORDS_OF_KINDS.items()}
 _MONEY = frozenset(CURRENCIES) | frozenset(CURRENCIES.values())
-_SCALES = frozenset("thousand million millions billion billions trillion trillions bn mn".split())
-_ENGLISH = {FigureKind.DEAD: "dead", FigureKind.INJURED: "injured", FigureKind.MISSING: "missing"}
-
-_SPACED = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+(?:[.,][0-9]+)?")
-_DATE_TIME_PHONE = re.compile(
-    r"[0-9]{4}([-/.])[01]?[0-9]\1[0-3]?[0-9]|[0-3]?[0-9]([-/.])[0-3]?[0-9]\2(?:19|20)[0-9]{2}"
-    r"|[0-3]?[0-9]/[0-3]?[0-9]/[0-9]{2}"
-    r"|(?:[01]?[0-9]|2[0-4])(?::[0-5][0-9]){1,2}|[0-9]{1,2}h[0-9]{2}"
-    r"|(?:19|20)[0-9]{2}(?:[-/](?:19|20)?[0-9]{2})"
-    r"|(?:[0-9][-.])?[0-9]{3}([-.])[0-9]{3}\3[0-9]{4}"
-)
-_DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
-_YEAR = re.compile("(?:19|20)[0-9]{2}")
-_PLAINER = str.maketrans("⁄‐‑–−’\u00a0\u2009\u202f", "/----'   ")
-_JOINTS = re.compile("([-/])")
-_SEPARATORS = re.compile("[.,' ]")
-_USUAL_LENGTH = 24  # characters of the numbers whose values are remembered
-_BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
-
-
-def take_numbers(tokens: list[str], starts: list[int]) -> list[tuple[int, int, str, str]]:
-    """Find the numbers and overwrite them: "#" for a figure, "" for a date, time, year or phone number.
-
-    ``starts`` are the tokens that begin with a digit; the last three tokens are empty, as ``number_tokens`` leaves
-    them. Return for each figure its first token, the token behind it, its value, and its mark: "%", a currency, "."
-    if punctuation closes it, or "".
-    """
-    numbers = []
-    end = 0
-    words = number_words(tokens)
-    scales = all_languages().scales
-    if words:
-        starts = sorted([*starts, *compress(range(len(tokens)), map(words.__contains__, tokens))])
-    for first in starts:
-        token = tokens[first]
-        if first < end:
-            continue
-        if token in MONTHS and not tokens[first + 1].isalpha():
-            continue  # "Sept. 11" is not French
-        if (language := words.get(token)) is not None:
-            core, end = read_spelled(tokens, first, language)
-            while core and end < len(tokens) and tokens[end] in language.small:
-                following, end = read_spelled(tokens, end, language)
-                core = f"{core}/{following}"
-            if not core:
-                continue
-            closed = masked = False
-        else:
-            closed = not token[-1].isdigit()
-            core, end = token[:-1] if closed else token, first + 1
-            if not core.isdigit():
-                core = core.translate(_PLAINER)
-            masked = _is_masked(tokens, first, core, token[-1])
-        if not masked:
-            scale, end = (1, end) if closed else _scale(tokens, first, end, scales)
-            mark, end = _mark(tokens, first, end, closed)
-            numbers.append((first, end, _value(core.replace(":", "-"), scale, mark), mark))
-        tokens[first] = "" if masked else "#"
-        for place in range(first + 1, end):
-            tokens[place] = ""
-    return numbers
-
-
-def _scale(tokens: list[str], first: int, end: int, scales: dict[str, int]) -> tuple[int, int]:
-    token = tokens[end]
-    if token == "m" and tokens[first - 1] in CURRENCIES:
-        return 10**6, end + 1
-    return (scales[token], end + 1) if token in scales else (1, end)
-
-
-def _mark(tokens: list[str], first: int, end: int, closed: bool) -> tuple[str, int]:
-    if not closed:
-        token = tokens[end]
-        if token in PERCENT:
-            return "%", end + 1
-        if (token, tokens[end + 1]) in PERCENT_PAIRS:
-            return "%", end + 2
-        if token in CURRENCIES and (token.isalpha() or not tokens[end + 1][:1].isdigit()):
-            return CURRENCIES[token], end + 1
-    return CURRENCIES.get(tokens[first - 1], "." if closed else ""), end
-
-
-def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
-    if not core.isdigit():
-        if _DATE_TIME_PHONE.fullmatch(core) or core[0] in "+(":
-            return True
-        return _is_clock(tokens, first, core) or _is_day(tokens, first, core, closing)
-    if len(core) == 4:
-        following = tokens[first + 1]
-        if following in TIME_ZONES:
-            return True
-        is_counted = following in COUNTED or following in PERCENT or following in CURRENCIES
-        counted = closing.isdigit() and (is_counted or following[:1] in COUNTED_CHARACTERS)
-        return _YEAR.fullmatch(core) is not None and not counted and tokens[first - 1] not in CURRENCIES
-    return len(core) <= 2 and (_is_clock(tokens, first, core) or _is_day(tokens, first, core, closing))
-
-
-def _is_clock(tokens: list[str], first: int, core: str) -> bool:
-    following, second = tokens[first + 1], tokens[first + 2]
-    if following in CLOCK or (following, second) in _CLOCK_PAIRS:
-        return True
-    if following in AGO and second == "ago":
-        return True
-    if following == "am":
-        return "und" not in tokens[max(0, first - 200) : first + 200]  # German "am Montag" is no time of day
-    return following[:1] in ("時", "时", "点") and not following.startswith("時間") and core.isdigit()
-
-
-def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
-    """Return whether a month stands beside this number: in "12. November", but not in "in November, 12"."""
-    if not _DAYS.fullmatch(core):
-        return False
-    before = tokens[first - 1]
-    if before == "." and len(tokens[first - 2]) <= 4:
-        before = tokens[first - 2]
-    if before in MONTHS:
-        return True
-    behind = first + 1
-    while tokens[behind] in _BETWEEN_DAY_AND_MONTH:
-        behind += 1
-    following = tokens[behind]
-    if following[:1] in ("月", "日", "월", "일"):
-        return not following.startswith(("日間", "日间", "일간"))
-    if following == "may" and tokens[behind + 1] in BEHIND_MAY:
-        return False
-    return following in MONTHS and (closing.isdigit() or closing == ".")
-
-
-def _value(core: str, scale: int, mark: str) -> str:
-    """Return a written number as a plain decimal, times ``scale``. Parts of scores and ranges are read one by one."""
-    if core.isdigit() and scale == 1:
-        return core.lstrip("0") or "0"
-    return (_read if len(core) <= _USUAL_LENGTH else _read.__wrapped__)(core, scale, mark)
-
-
-@lru_cache(maxsize=1 << 14)  # numbers repeat, and Decimal is slow
-def _read(core: str, scale: int, mark: str) -> str:
-    if " " in core and not _SPACED.fullmatch(core):
-        core = core.replace(" ", "/")
-    return "".join(
-        part if part in "-/" else _scaled(_decimal(part, mark == "%"), scale) for part in _JOINTS.split(core)
-    )
-
-
-def _decimal(number: str, fraction: bool) -> str:
-    """Tell thousands separators from the decimal one; "1.786" is a fraction only before a percent sign."""
-    whole, *groups = _SEPARATORS.split(number)
-    separators = [character for character in number if not character.isdigit()]
-    decimals = ""
-    if len(set(separators)) > 1 and separators.count(separators[-1]) == 1:
-        decimals = groups.pop()
-    elif not _are_thousands(whole, groups) or (fraction and separators == ["."]):
-        if len(groups) > 1:
-            return ".".join(group.lstrip("0") or "0" for group in (whole, *groups))
-        decimals = "".join(groups)
-        groups = []
-    whole = ("".join((whole, *groups))).lstrip("0") or "0"
-    decimals = decimals.rstrip("0")
-    return f"{whole}.{decimals}" if decimals else whole
-
-
-def _are_thousands(whole: str, groups: list[str]) -> bool:
-    if not groups or whole[0] == "0" or len(whole) > 3 or len(groups[-1]) != 3:
-        return False
-    return all(len(group) == 3 for group in groups) or all(len(group) == 2 for group in groups[:-1])  # lakh and crore
-
-
-def _scaled(number: str, scale: int) -> str:
-    if scale == 1 or number.count(".") > 1:
-        return number
-    return format((Decimal(number) * scale).normalize(), "f")
+_SCALES_OF_MONEY = frozenset("thousand million millions billion billions trillion trillions bn mn".split())
 
 
 def kind_of(label: str) -> FigureKind:
     """Return what a figure with this label counts. The last word decides, but for money: "people killed"."""
-    word = label.casefold().strip().rpartition(" ")[2]
-    if word in _KINDS:
-        return _KINDS[word]
-    found = [kind for beginning, kind in _BEGINNINGS if word.startswith(beginning)]
-    found += [kind for kind, parts in _PARTS.items() if any(part in word for part in parts)]
-    is_money = any(part in _MONEY for part in label.casefold().split() if part not in _SCALES)
-    return next(iter(found), FigureKind.MONEY if is_money else FigureKind.OTHER)
+    words = label.casefold().split() or [""]
+    is_money = not _MONEY.isdisjoint(set(words) - _SCALES_OF_MONEY)
+    found = (kind for kind, pattern in _KINDS.items() if pattern.match(words[-1]))
+    return next(found, FigureKind.MONEY if is_money else FigureKind.OTHER)
 
 
 def in_words(label: str, old: str, new: str) -> str:
     """Return a changed figure in words: "7 dead, was 3". Dead, injured and missing are said in English."""
     kind = kind_of(label)
-    noun = _ENGLISH.get(kind, label if kind is FigureKind.MONEY or label in COUNTED | PERCENT else "")
+    if kind < FigureKind.OTHER:
+        noun = kind.name.lower()
+    else:
+        noun = label if kind is FigureKind.MONEY or label in COUNTED | PERCENT else ""
     told = f"{new} {noun}" if noun else f"{label}: {new}" if label else new
     return f"{told}, was {old}" if old else told
+
+
+@dataclass(frozen=True, slots=True)
+class NumberWords:
+    """The number words of one language, case-folded."""
+
+    small: dict[str, float]
+    """Words that are numbers by themselves: "twelve", "zweihundert", "mille"."""
+    scales: dict[str, int]
+    """Words that multiply the number before them. Behind an article they multiply one: "a million"."""
+    articles: frozenset[str]
+    ones: frozenset[str]
+    """Words that mean 1, but only inside a number: "vingt et un", "двадцать один"."""
+    conjunction: str
+    """ "and", if it stands inside numbers."""
+    words: frozenset[str]
+    """All words with which a number may begin."""
+
+
+class Languages(NamedTuple):
+    """All tables, and joined tables to look a word up in all languages at once."""
+
+    by_name: dict[str, NumberWords]
+    of_word: dict[str, tuple[str, ...]]
+    scales: dict[str, int]
+    """Words that multiply the digits before them, in a text of any language: "5 million", "3 тысячи"."""
+
+
+def number_words(tokens: Iterable[str]) -> dict[str, NumberWords]:
+    """Return the number words of a text, each with the language in which to read it.
+
+    The language of a text is the one with the most words in it. Only number words and the commonest other words of a
+    language are counted, each word once. A sentence more or less does not change the answer, and equal texts get equal
+    answers. Another language with half as many words, of a notice or a quotation, is read too.
+    """
+    languages = all_languages()
+    known = languages.of_word.keys() & tokens
+    votes = Counter(name for word in known for name in languages.of_word[word])
+    first = max(languages.by_name, key=votes.__getitem__)  # English, which is the first one, if there are only digits
+    least = max(_SECOND_LANGUAGE, votes[first] / 2)
+    others = [language for name, language in languages.by_name.items() if name != first and votes[name] >= least]
+    words: dict[str, NumberWords] = {}
+    for language in (*others, languages.by_name[first]):
+        words.update(dict.fromkeys(language.words & known, language))
+    return words
+
+
+@lru_cache(maxsize=1)
+def all_languages() -> Languages:
+    """Read the tables, once a process."""
+    tables = json.loads((files(__package__) / "number_words.json").read_text(encoding="utf-8"))
+    languages = Languages({name: _read_table(**table) for name, table in tables.items()}, {}, {})
+    for name, language in languages.by_name.items():
+        for word in language.words.union(_FUNCTION_WORDS[name].split()):
+            languages.of_word[word] = (*languages.of_word.get(word, ()), name)
+        for word, scale in language.scales.items():
+            if scale >= 1000 or scale == 12:
+                languages.scales.setdefault(word, scale)
+    languages.scales.update(_SCALES_OF_ANY_LANGUAGE)
+    return languages
+
+
+def _read_table(
+    small: dict[str, float],
+    scales: dict[str, int],
+    articles: list[str],
+    ones: list[str],
+    conjunction: str,
+    thousand: str,
+) -> NumberWords:
+    if thousand:  # "zwölftausend"
+        small = small | {word + thousand: 1000 * number for word, number in small.items() if 1 < number < 1000}
+    return NumberWords(small, scales, frozenset(articles), frozenset(ones), conjunction, frozenset([*small, *scales]))

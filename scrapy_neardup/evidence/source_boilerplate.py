@@ -32,27 +32,26 @@ from __future__ import annotations
 
 import logging
 import struct
+from array import array
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import NamedTuple, TypeVar
+from itertools import chain, combinations
+from typing import Any, NamedTuple, TypeVar
 
 from scrapy_neardup.contracts import EVERYWHERE, MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate, most_lines_of
-from scrapy_neardup.evidence.source_proofs import (
-    TITLES,
-    SourceDocument,
-    is_about,
-    of_pages,
-    of_rubric,
-    of_unlike_titles,
-)
-from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.evidence.titles import SAME_TITLES
 
 logger = logging.getLogger(__name__)
 
-LEAST_WORDS = 5
-"""Shorter lines are not looked at: "by" and "Mrs." are in any article."""
+TITLES = 3
+"""Titles without a term in common that make a line boilerplate."""
+
+PAGES = 6
+"""Pages, each with lines of its own, that make a line boilerplate if no title tells them apart."""
+
+PAGES_OF_ONE_TEXT = 24
+"""Pages of the same text that make it boilerplate if no title tells them apart."""
 
 SOURCES = 3
 """A line that is boilerplate of this many sources is boilerplate everywhere."""
@@ -60,6 +59,13 @@ SOURCES = 3
 DAYS = 2
 """A source counts for a line that is boilerplate everywhere when it has printed the line on days so far apart."""
 
+LEAST_WORDS = 5
+"""Shorter lines are not looked at: "by" and "Mrs." are in any article."""
+
+_MOST_LINES_OF_ONE = 24  # of one document: those with the lowest keys, so two documents keep the same lines
+_LEAST_REST = 30  # words of a page of a rubric that no other page has
+_OWN_REST = 0.5  # share of them in the page without the lines of the rubric
+_MENTIONED = 0.5  # lines that mention this share of a title's terms are about it
 _MOST_SOURCES = 1024  # in the memory of this process; the store has all of them
 _MOST_NUMBERS = 128  # article numbers of a source whose titles are remembered
 _MOST_SHARED = 4096  # lines that are boilerplate of some source
@@ -92,44 +98,57 @@ class _Newest(OrderedDict[K, V]):
             self.popitem(last=False)
 
 
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """A document in memory: hashes of its url and article number, the keys of its lines, the terms of its title."""
+
+    page: int
+    article: int  # 0 if there is none
+    terms: frozenset[int]
+    packed_lines: array[int]  # a tenth of the memory of a set
+
+    @property
+    def lines(self) -> frozenset[int]:
+        return frozenset(self.packed_lines)
+
+    @property
+    def identity(self) -> int:
+        return self.article or self.page
+
+    def pack(self) -> bytes:
+        terms, lines = sorted(self.terms), self.packed_lines
+        layout = f">2IB{len(terms)}H{len(lines)}I"
+        return struct.pack(layout, self.page, self.article, len(terms), *terms, *lines)
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> SourceDocument:
+        """Raise struct.error on bytes that are not a packed document."""
+        terms = sum(packed[8:9])
+        page, article, _, *rest = struct.unpack(f">2IB{terms}H{(len(packed) - 9 - 2 * terms) // 4}I", packed)
+        return cls(page, article, frozenset(rest[:terms]), array("I", rest[terms:]))
+
+
 @dataclass(slots=True)
 class _Source:
     """What this process knows of one source."""
 
-    documents: OrderedDict[int, SourceDocument] = field(default_factory=OrderedDict)  # by page
+    documents: _Newest[int, SourceDocument] = field(default_factory=lambda: _Newest(MOST_SOURCE_DOCUMENTS))  # by page
     lines: _Newest[int, None] = field(default_factory=lambda: _Newest(MOST_LINES))  # that are boilerplate
-    titles: Counter[int] = field(default_factory=Counter)  # number of titles that have each term
     # Terms of most titles, such as the source's name: they do not tell articles apart.
     usual: frozenset[int] = frozenset()
     # For each article number, some titles printed under it that have no term in common.
     numbers: _Newest[int, list[frozenset[int]]] = field(default_factory=lambda: _Newest(_MOST_NUMBERS))
 
-    def add(self, document: SourceDocument) -> bool:
-        """Remember a document; return whether its page is new."""
-        old = self.documents.pop(document.page, None)
+    def add(self, document: SourceDocument) -> None:
         self.documents[document.page] = document
-        self.titles.update(document.terms)
-        if old is not None:
-            self._forget(old)
-        while len(self.documents) > MOST_SOURCE_DOCUMENTS:
-            self._forget(self.documents.popitem(last=False)[1])
         if document.article:
-            self._add_number(document.article, document.terms)
+            titles = self.numbers[document.article] = self.numbers.get(document.article, [])
+            if document.terms and len(titles) < TITLES and all(map(document.terms.isdisjoint, titles)):
+                titles.append(document.terms)
         if len(self.documents) >= _FEWEST_TITLES:
+            counts = Counter(chain.from_iterable([each.terms for each in self.documents.values()]))
             most = _USUAL * len(self.documents)
-            self.usual = frozenset([term for term, count in self.titles.items() if count > most])
-        return old is None
-
-    def _add_number(self, number: int, terms: frozenset[int]) -> None:
-        titles = self.numbers[number] = self.numbers.get(number, [])
-        if terms and len(titles) < TITLES and all(terms.isdisjoint(each) for each in titles):
-            titles.append(terms)
-
-    def _forget(self, document: SourceDocument) -> None:
-        for term in document.terms:
-            self.titles[term] -= 1
-            if not self.titles[term]:
-                del self.titles[term]
+            self.usual = frozenset([term for term, count in counts.items() if count > most])
 
 
 class _Witness(NamedTuple):
@@ -168,23 +187,23 @@ class SourceBoilerplate:
     ) -> frozenset[int]:
         """Note a document's lines; return the keys of those that are boilerplate of its source, or of its rubric.
 
-        ``lines`` are pairs of a 64-bit key and the number of words of the line. Only the lower 32 bits of a key are
-        remembered. ``site_terms`` are the terms of the title that may be the name of the site. ``day`` counts from
-        1970.
+        ``lines`` are pairs of a key and the number of words of the line. ``site_terms`` are the terms of the title that
+        may be the name of the site. ``day`` counts from 1970.
         """
         known = self._known(source)
-        words_of = {key & 0xFFFF_FFFF: (key, words) for key, words in lines if words >= LEAST_WORDS}
-        keys = {line: key for line, (key, _) in words_of.items()}
-        found = keys.keys() & known.lines.keys()
+        words_of = {line: words for line, words in lines if words >= LEAST_WORDS}
+        found = words_of.keys() & known.lines.keys()
         for line in sorted(found):
             known.lines[line] = None
             witness = self._shared.get(line, {}).get(source)
             if witness and not witness.counts and day - witness.first >= DAYS:
                 self._note_witness(line, source, witness._replace(last=day))
-        document = SourceDocument.of(page, article, terms, keys.keys() - found)
-        if known.add(document):
+        kept = array("I", sorted(words_of.keys() - found)[:_MOST_LINES_OF_ONE])
+        document = SourceDocument(page, article, terms, kept)
+        if page not in known.documents:
             self._pending_of(source)[1].append(document.pack())
             self.pending += 1
+        known.add(document)
         own = document.lines
         others = [
             each
@@ -192,11 +211,11 @@ class SourceBoilerplate:
             if each.identity != document.identity and not own.isdisjoint(each.packed_lines)
         ]
         if len(others) < TITLES - 1:
-            return frozenset(keys[line] for line in found)
+            return frozenset(found)
         by_titles, by_pages = self._proved(known, document, others, mentioned, site_terms)
         proved = by_titles | by_pages
-        rest = {line: words for line, (_, words) in words_of.items() if line in own - proved}
-        rubric = of_rubric(document.terms - known.usual, rest, others, known.usual)
+        rest = {line: words for line, words in words_of.items() if line in own - proved}
+        rubric = _of_rubric(document.terms - known.usual, rest, others, known.usual)
         for line in sorted(proved):
             known.lines[line] = None
             self._pending_of(source)[0].append(_LINE.pack(line))
@@ -204,11 +223,11 @@ class SourceBoilerplate:
         if samples:  # else it does not show whether sources share anything else
             for line in sorted(by_titles):
                 self._note_witness(line, source, _Witness(day, day, samples))
-        return frozenset(keys[line] for line in found | proved | rubric)
+        return frozenset(found | proved | rubric)
 
     def everywhere(self, lines: Iterable[int]) -> frozenset[int]:
-        """Return those of the 64-bit keys of lines that are boilerplate everywhere."""
-        return frozenset(line for line in lines if self._is_everywhere(line & 0xFFFF_FFFF))
+        """Return those of the lines that are boilerplate everywhere."""
+        return frozenset(line for line in lines if self._is_everywhere(line))
 
     def usual_terms(self, source: bytes) -> frozenset[int]:
         """Return the terms that most titles of a source have."""
@@ -250,10 +269,10 @@ class SourceBoilerplate:
                 # Both titles and the shared lines have a term that most titles of the source have. If it is not the
                 # name of the site, it is the topic of a story.
                 is_topic = bool(document.terms & other.terms & mentioned_terms - site_terms)
-                told = is_topic or is_about(mentioned_terms, ours, theirs)
+                told = is_topic or _is_about(mentioned_terms, ours, theirs)
                 (about if told else unlike).append((theirs, shared))
-        by_titles = of_unlike_titles(unlike, TITLES - 1) | of_unlike_titles(unlike + about, TITLES)
-        return by_titles, of_pages(document, untold) - by_titles
+        by_titles = _of_unlike_titles(unlike, TITLES - 1) | _of_unlike_titles(unlike + about, TITLES)
+        return by_titles, _of_pages(document, untold) - by_titles
 
     def _note_witness(self, line: int, source: bytes, witness: _Witness) -> None:
         samples = *sorted(witness.others), *[0] * (_SAMPLES - len(witness.others))
@@ -313,19 +332,73 @@ class SourceBoilerplate:
             for document in self._read(new, SourceDocument.unpack):
                 known.add(document)
 
-    def _read(self, packed: Iterable[bytes], unpack: Callable[[bytes], object]) -> Iterator:  # type: ignore[type-arg]
+    def _read(self, packed: Iterable[bytes], unpack: Callable[[bytes], Any]) -> Iterator[Any]:
         for each in packed:
             try:
                 yield unpack(each)
-            except (StoreError, struct.error) as error:  # noqa: PERF203
+            except struct.error as error:  # noqa: PERF203
                 if not self._is_damage_told:
-                    self._is_damage_told = True
                     logger.warning(
                         "An entry of learned boilerplate in the store cannot be read and is left out: %s", error
                     )
+                self._is_damage_told = True
 
     def _pending_of(self, source: bytes) -> tuple[deque[bytes], deque[bytes]]:
         """Return the lines and documents of a source that no store knows: the newest, as many as a store keeps."""
         if source not in self._pending:
             self._pending[source] = deque(maxlen=most_lines_of(source)), deque(maxlen=MOST_SOURCE_DOCUMENTS)
         return self._pending[source]
+
+
+def _is_about(mentioned: frozenset[int], *titles: frozenset[int]) -> bool:
+    return any(len(terms & mentioned) >= max(min(2, len(terms)), _MENTIONED * len(terms)) for terms in titles)
+
+
+def _of_unlike_titles(others: Sequence[tuple[frozenset[int], frozenset[int]]], count: int) -> set[int]:
+    """Return the lines that ``count`` others share, if no two of their titles have a term in common."""
+    proved: set[int] = set()
+    for chosen in combinations(others, count):
+        if all(one.isdisjoint(other) for (one, _), (other, _) in combinations(chosen, 2)):
+            proved |= frozenset.intersection(*(lines for _, lines in chosen))
+    return proved
+
+
+def _of_rubric(
+    title: frozenset[int], words: Mapping[int, int], others: Sequence[SourceDocument], usual: frozenset[int]
+) -> set[int]:
+    """Return the lines that two others share under titles that differ, if most of the rest stands in none of them.
+
+    ``words`` has the words of each line.
+    """
+    unlike = [each for each in others if _differ(title, each.terms - usual)]
+    shared: set[int] = set()
+    for one, other in combinations(unlike, 2):
+        if _differ(one.terms - usual, other.terms - usual):
+            shared |= one.lines & other.lines & words.keys()
+    if not shared:
+        return shared
+    rest = {line: count for line, count in words.items() if line not in shared}
+    own = sum(rest[line] for line in rest.keys() - frozenset().union(*(each.lines for each in others)))
+    return shared if own >= max(_LEAST_REST, _OWN_REST * sum(rest.values())) else set()
+
+
+def _differ(one: frozenset[int], other: frozenset[int]) -> bool:
+    shorter = min(len(one), len(other))
+    return shorter > 0 and len(one & other) < SAME_TITLES * shorter
+
+
+def _of_pages(document: SourceDocument, others: Iterable[SourceDocument]) -> set[int]:
+    """Return the lines that this document shares with enough pages whose titles do not tell them apart.
+
+    Pages of one article count once.
+    """
+    all_pages: dict[int, set[int]] = {}
+    unlike_pages: dict[int, set[int]] = {}
+    for other in others:
+        is_other_text = not (document.lines <= other.lines or other.lines <= document.lines)
+        for line in other.lines & document.lines:
+            all_pages.setdefault(line, set()).add(other.identity)
+            if is_other_text:
+                unlike_pages.setdefault(line, set()).add(other.identity)
+    enough = {line for line, pages in unlike_pages.items() if len(pages) >= PAGES - 1}
+    return enough | {line for line, pages in all_pages.items() if len(pages) >= PAGES_OF_ONE_TEXT - 1}

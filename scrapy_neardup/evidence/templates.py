@@ -128,7 +128,7 @@ def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
 
 def _lines(bodies: Sequence[Body]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """Return where the lines that are read start and stop, at most ``MOST_CHARACTERS`` of a document, and whose."""
-    kept = [body.counted for body in bodies]
+    kept = [body.kept for body in bodies]
     start = np.concatenate([each.start for each in kept])
     stop = np.concatenate([each.stop for each in kept])
     document = np.arange(len(bodies)).repeat([len(each.start) for each in kept])

@@ -153,7 +153,7 @@ def _compare_texts(sketcher: Sketcher, first: str, second: str) -> TextCompariso
 
 def _left_out(sketcher: Sketcher, body: Body) -> tuple[tuple[str, str], ...]:
     few = f"under {sketcher.preset.min_block_words}"
-    short = [(line.text, f"{counted(line.words, 'word')}, {few}") for line in body.short]
+    short = [(line.text, f"{counted(line.words, 'word')}, {few}") for line, is_long in body.read_lines if not is_long]
     why = "boilerplate: in several different stories"
     return (*short, *((line.text, why) for line in body.lines if line.key in body.boilerplate))
 

@@ -60,19 +60,20 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
 def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
     """Pack a sketch for ``unpack_sketch`` on the same machine."""
     signed, trace = sketch.signed, sketch.trace
-    numbers = [array("I", each) for each in (signed.band_keys, signed.sample_keys)]
-    arrays = array("Q", trace.lines), *numbers, trace.words, trace.samples, trace.owners
+    numbers = trace.lines, signed.band_keys, signed.sample_keys, trace.words, trace.samples, trace.owners
     strings = signed.signature, sketch.figures, sketch.specifics, sketch.lead, sketch.names
-    return _SKETCH.pack(milliseconds, signed.size, sketch.text_hash, *strings, *(each.tobytes() for each in arrays))
+    return _SKETCH.pack(
+        milliseconds, signed.size, sketch.text_hash, *strings, *(array("I", each).tobytes() for each in numbers)
+    )
 
 
 def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
     """Return the sketch and the milliseconds it took. Raise StoreError for bytes that are no packed sketch."""
     values: Any = _SKETCH.unpack_whole(packed)
-    milliseconds, size, text_hash, signature, figures, specifics, lead, names, lines, *numbers = values
-    band_keys, sample_keys, words, samples, owners = (array("I", each) for each in numbers)
+    milliseconds, size, text_hash, signature, figures, specifics, lead, names, *numbers = values
+    lines, band_keys, sample_keys, words, samples, owners = (array("I", each) for each in numbers)
     sketch = TextSketch(
-        trace=Trace({key: place for place, key in enumerate(array("Q", lines))}, words, samples, owners),
+        trace=Trace({key: place for place, key in enumerate(lines)}, words, samples, owners),
         left_out=LeftOut(),
         signed=SignedText(signature, size, tuple(band_keys), tuple(sample_keys)),
         text_hash=text_hash,

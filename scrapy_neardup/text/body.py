@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,6 @@ _LINE_END_OR_ALNUM = LINE_END | ALNUM
 _CONTINUES = np.array([UPPER, DIGIT | LOWER | LINE_END], np.uint32)
 _BEFORE = np.array([[-1], [-2]])
 
-T = TypeVar("T", bound=np.generic)
-
 
 class Line(NamedTuple):
     """One sentence of a block, or a few short ones. Lines of the same tokens have the same ``key``."""
@@ -52,14 +50,17 @@ class Lines(NamedTuple):
     start: NDArray[np.intp]  # character
     stop: NDArray[np.intp]  # the character behind
     words: NDArray[np.intp]
-    keys: NDArray[np.uint64]
+    keys: NDArray[np.uint32]
 
     @property
-    def tokens(self) -> tuple[int, int]:
-        """Return the first token of the first line, and the token behind the last line."""
-        return (int(self.first[0]), int(self.end[-1])) if len(self.first) else (0, 0)
+    def places(self) -> NDArray[np.intp]:
+        """Return the places of all tokens of the lines in the reading."""
+        counts = self.end - self.first
+        places: NDArray[np.intp] = (self.first + counts - np.add.accumulate(counts)).repeat(counts)
+        places += np.arange(len(places))
+        return places
 
-    def at(self, chosen: slice | NDArray[np.intp]) -> Lines:
+    def at(self, chosen: slice | NDArray[np.bool_]) -> Lines:
         return Lines._make([array[chosen] for array in self])
 
 
@@ -68,30 +69,27 @@ class Body:
     """The lines of a text that count, and the keys of those that are boilerplate."""
 
     reading: Reading  # of this text, and maybe of others
-    unspaced: bool  # whether any of the text is in a script written without spaces
     all_lines: Lines
     is_long: NDArray[np.bool_]  # for each line, whether its block is long enough to count
     boilerplate: frozenset[int] = frozenset()  # keys
-    is_counted: NDArray[np.bool_] = field(init=False)  # for each line, whether it counts and is no boilerplate
-    counted: Lines = field(init=False)  # these lines
-    hashes: NDArray[np.uint64] = field(init=False)  # of their tokens
-    _windows: dict[int, NDArray[np.uint32]] = field(init=False, default_factory=dict)  # by width
+    long: Lines = field(init=False)
+    kept: Lines = field(init=False)  # the long lines that are no boilerplate
+    hashes: NDArray[np.uint64] = field(init=False)  # of the tokens of these lines
+    _windows: dict[int, NDArray[np.uint32]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.is_counted, self.counted = self.is_long, self.all_lines
+        self.long = self.kept = self.all_lines if self.is_long.all() else self.all_lines.at(self.is_long)
         if self.boilerplate:
-            kept = [key not in self.boilerplate for key in self.all_lines.keys.tolist()]
-            self.is_counted = self.is_long & np.array(kept, np.bool_)
-        if not self.is_counted.all():
-            self.counted = self.all_lines.at(self.is_counted.nonzero()[0])
-        self.hashes = self._of_tokens(self.reading.hashes, self.is_counted)
+            is_kept = [key not in self.boilerplate for key in self.long.keys.tolist()]
+            self.kept = self.long.at(np.array(is_kept, np.bool_))
+        self.hashes = self.reading.hashes.take(self.kept.places)
 
     def without(self, boilerplate: frozenset[int]) -> Body:
         return replace(self, boilerplate=boilerplate) if boilerplate != self.boilerplate else self
 
     @property
     def lines(self) -> list[Line]:
-        return [line for line, is_long in self.read_lines if is_long]
+        return self._read(self.long)
 
     @property
     def read_lines(self) -> list[tuple[Line, bool]]:
@@ -99,58 +97,46 @@ class Body:
         return list(zip(self._read(self.all_lines), self.is_long.tolist(), strict=True))
 
     @property
-    def short(self) -> list[Line]:
-        """Return the lines of short blocks, which do not count."""
-        return [line for line, is_long in self.read_lines if not is_long]
-
-    @property
     def tokens(self) -> list[str]:
         """Return the tokens of the lines that are kept."""
-        kept = self.counted
-        places = zip(kept.first.tolist(), kept.end.tolist(), strict=True)
+        places = zip(self.kept.first.tolist(), self.kept.end.tolist(), strict=True)
         return [token for first, end in places for token in self.reading.tokens(first, end)]
 
     @property
-    def kept_unspaced(self) -> NDArray[np.bool_]:
-        return self._of_tokens(_are_unspaced(self.reading), self.is_counted)
+    def unspaced(self) -> bool:
+        """Return whether any of the text is in a script written without spaces."""
+        reading = self.reading
+        return bool(reading.present & UNSPACED) and bool(reading.are_unspaced.take(self.all_lines.places).any())
 
     def windows(self, width: int) -> NDArray[np.uint32]:
         """Return the hashes of all runs of ``width`` tokens in the lines that are kept."""
-        if width not in self._windows:
-            self._windows[width] = window_hashes(self.hashes, width)
-        return self._windows[width]
+        if (windows := self._windows.get(width)) is None:
+            windows = self._windows[width] = window_hashes(self.hashes, width)
+        return windows
 
     @property
     def words(self) -> int:
-        return int(self.counted.words.sum())
+        return int(self.kept.words.sum())
 
     @property
     def text(self) -> str:
-        return "\n".join(self._texts(self.counted))
+        return "\n".join(self._texts(self.kept))
 
     def lead_keys(self, most: int) -> tuple[int, ...]:
         """Return keys of the first whole sentences: most abridged and extended copies begin as their original."""
-        kept = self.counted
-        whole = kept.keys[kept.words >= _LEAST_WORDS] & np.uint64(0xFFFF_FFFF)
+        whole = self.kept.keys[self.kept.words >= _LEAST_WORDS]
         return tuple(list(dict.fromkeys(whole.tolist()))[:most])
 
     def lead(self, words: int) -> list[str]:
         """Return the first lines that are kept, until they have ``words`` words."""
-        kept = self.counted
-        return self._texts(kept, int(np.add.accumulate(kept.words).searchsorted(words)) + 1)
+        return self._texts(self.kept, int(np.add.accumulate(self.kept.words).searchsorted(words)) + 1)
 
     @property
     def text_hash(self) -> bytes:
         """Return an 8-byte hash of all lines. Boilerplate is included, so what is learned later does not change it."""
-        hashes = self._of_tokens(self.reading.hashes, self.is_long) if self.boilerplate else self.hashes
+        hashes = self.reading.hashes.take(self.long.places)
         powers, _ = _KEY_POWERS.up_to(len(hashes))
         return int(hashes.dot(powers[: len(hashes)])).to_bytes(8, "big")
-
-    def _of_tokens(self, values: NDArray[T], is_chosen: NDArray[np.bool_]) -> NDArray[T]:
-        """Return the values of the tokens of chosen lines. ``values`` has one for each token of the reading."""
-        first, end = self.all_lines.tokens
-        chosen: NDArray[T] = values[first:end][is_chosen.repeat(self.all_lines.end - self.all_lines.first)]
-        return chosen
 
     def _texts(self, lines: Lines, most: int | None = None) -> list[str]:
         places = zip(lines.start[:most].tolist(), lines.stop[:most].tolist(), strict=True)
@@ -172,12 +158,7 @@ def read_bodies(texts: Sequence[str], *, min_words: int, min_block_words: int) -
     for first, end in pairwise(bounds):
         if int(lines.words[first:end].dot(is_long[first:end])) < min_words:
             is_long[first:end] = True
-    return [_body(reading, lines.at(slice(*each)), is_long[slice(*each)]) for each in pairwise(bounds)]
-
-
-def _body(reading: Reading, lines: Lines, is_long: NDArray[np.bool_]) -> Body:
-    unspaced = bool(reading.present & UNSPACED) and bool(_are_unspaced(reading, *lines.tokens).any())
-    return Body(reading, unspaced, lines, is_long)
+    return [Body(reading, lines.at(slice(*each)), is_long[slice(*each)]) for each in pairwise(bounds)]
 
 
 def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
@@ -200,21 +181,17 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
     start, first, block = start.take(place), first.take(place), block.take(place)
     end, stop = next_starts(first, len(reading.starts)), ends_of_blocks.take(block)
     np.minimum(stop[:-1], start[1:], out=stop[:-1])
-    return Lines(first, end, start, stop, words, _KEY_POWERS.run_hashes(reading.hashes, first)), block
+    keys = _KEY_POWERS.run_hashes(reading.hashes, first).astype(np.uint32)
+    return Lines(first, end, start, stop, words, keys), block
 
 
 def _words(reading: Reading, first: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the words of each line. Two characters of an unspaced script count as one word."""
     before = np.zeros(len(reading.starts) + 1, np.intp)
-    np.add.accumulate(_are_unspaced(reading), out=before[1:])
+    np.add.accumulate(reading.are_unspaced, out=before[1:])
     characters = before.take(first + counts) - before.take(first)
     words: NDArray[np.intp] = counts - characters + characters // _CHARACTERS_PER_WORD
     return words
-
-
-def _are_unspaced(reading: Reading, first: int = 0, end: int | None = None) -> NDArray[np.bool_]:
-    """Return which tokens from ``first`` to before ``end`` are characters of a script without spaces."""
-    return cast("NDArray[np.bool_]", (reading.flags.take(reading.starts[first:end]) & UNSPACED).astype(bool))
 
 
 def _sentence_ends(reading: Reading) -> NDArray[np.intp]:

@@ -120,6 +120,11 @@ class Reading:
         bounds = np.array([*accumulate((len(each) + 1 for each in texts), initial=1)])
         return cls(text, bounds, flags, present, starts, ends, _span_hashes(sums, back, starts, ends), sums, back)
 
+    @property
+    def are_unspaced(self) -> NDArray[np.bool_]:
+        """Return which tokens are characters of a script without spaces."""
+        return cast("NDArray[np.bool_]", (self.flags.take(self.starts) & UNSPACED).astype(bool))
+
     def span_hashes(self, starts: NDArray[np.intp], ends: NDArray[np.intp]) -> NDArray[np.uint64]:
         """Return hashes of runs of characters, whatever their case and width."""
         return _span_hashes(self._sums, self._back, starts, ends)

@@ -88,10 +88,9 @@ def distinct_features(body: Body, preset: Preset, share: float = 1.0) -> NDArray
         return distinct(window_hashes(code_points("".join(body.tokens)), preset.shingle_characters))
     if share == 1.0 and not body.unspaced:
         return distinct(body.windows(preset.shingle_words))
-    hashes = body.hashes
-    first = math.ceil(len(hashes) * share)
-    are_unspaced = body.kept_unspaced[:first]
-    return shingle_hashes(hashes[:first], preset.shingle_words, preset.shingle_characters, are_unspaced)
+    first = math.ceil(len(body.hashes) * share)
+    are_unspaced = body.reading.are_unspaced.take(body.kept.places[:first])
+    return shingle_hashes(body.hashes[:first], preset.shingle_words, preset.shingle_characters, are_unspaced)
 
 
 def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> list[tuple[int, ...]]:

@@ -1,0 +1,413 @@
+"""Find the numbers in a text: tell them from dates and times, and make them decimal.
+
+Chinese and Japanese numerals that count something become digits first: "四人" -> "4人", "千二百" -> "1200".
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from functools import lru_cache
+from itertools import compress
+
+from scrapy_neardup.evidence.number_words import (
+    AGO,
+    BEHIND_MAY,
+    CLOCK,
+    COUNTED,
+    COUNTED_CHARACTERS,
+    CURRENCIES,
+    MONTHS,
+    PERCENT,
+    PERCENT_PAIRS,
+    TIME_ZONES,
+    NumberWords,
+    all_languages,
+    number_words,
+)
+
+LINE_END = "|"
+"""The token at the end of a line."""
+_MARGIN = ("", "", "")  # so that the neighbours of every token can be looked at, also before the first
+
+_NUMERALS = dict(zip("〇零一二两兩三四五六七八九", (0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
+_UNITS = {"十": 10, "百": 100, "千": 1000}
+_MYRIADS = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
+
+_IDEOGRAPHS = "〇零二两兩三四五六七八九十百千万萬億亿兆"
+"""All numerals but "一", which is just an article unless another numeral is beside it."""
+
+_COUNTERS = frozenset(
+    "人名位口女男児个個箇ヶケかカヵつ歳岁歲才头頭匹隻只羽条條棵株枝支根颗顆粒片枚张張块塊把座栋棟幢间間軒戸户戶家店"
+    "社校院所处處処门門层層階楼樓套件双雙对對副本冊册卷巻页頁篇章编編节節段句行字封份幅首部集曲話作品场場台臺架辆輛"
+    "両艘机機列班趟便次回遍番度阵陣顿頓餐碗盘盤杯瓶罐桶箱袋包盒斤克吨噸升米尺寸里亩畝公英海平分秒刻点點小時时天日泊"
+    "晚夜周週月年元円圓圆美欧歐港成折割倍级級等种種类類样樣项項款批组組队隊排起桩樁笔筆届屆局球票席议議試试打安得失"
+    "死伤傷胜勝负負敗连連枪槍股市县縣県区區町村省党黨キメセトドユパポ床室基体體発發題问問面束串捆团団宗尊则則道声聲"
+    "顶頂桌学學孩童车車船镇鎮乡鄉城都郡路候企選选遺遗兄弟姐姊妹施案員员着服膳皿滴畳帖語駅館馆園园審审合戦战勤夫妻匙"
+    "档槽幕版俵坪丁通艇管射刷客脚筋族世帯余餘多数數来來"
+)
+"""First characters of words after a numeral that counts. 国, 州, 角 and 重 are left out, because names have them."""
+
+_ORDINALS = frozenset("第周期拜曜初")
+"""Characters before an ordinal number or a day of the week."""
+
+_RUN = re.compile(f"[0-9一{_IDEOGRAPHS}](?:[0-9一{_IDEOGRAPHS}]|[.,](?=[0-9]))*")
+_NUMERAL_PART = re.compile("[0-9.,]+|.")
+_NO_COUNT = re.compile("本木|分(?![之の鐘钟間间])")  # Roppongi; "十分" is "enough"
+_LARGE = frozenset("百千") | _MYRIADS.keys()  # 百万 is a number, and in 千万不要 it is "by all means"
+_NEVER_ALONE = frozenset("〇零一") | _MYRIADS.keys()
+_FRACTIONS = ("分之", "分の")
+
+_ZEROS = "٠۰߀०০੦૦୦௦౦೦൦෦๐໐༠၀០᠐０"
+_USUAL = str.maketrans(
+    {chr(ord(zero) + i): str(i) for zero in _ZEROS for i in range(10)}
+    | {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75", "％": "%", "，": ",", "．": "."}
+)
+_UNUSUAL = re.compile(f"[½¼¾％{_IDEOGRAPHS}" + "".join(f"{zero}-{chr(ord(zero) + 9)}" for zero in _ZEROS) + "]")
+
+# Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
+# else an edit from one kind to the other would change how many figures there are.
+_PART = r"(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]+(?:[.,][0-9]+)*"
+# A punctuation mark behind a number is kept with it: the number does not count the word after the mark.
+_NUMBER = re.compile(
+    rf"{_PART}(?:[ \u00a0\u2009\u202f]{_PART})+(?![.,:/'’⁄‐‑–−-]?[0-9])[.,;:)!?]?"
+    r"|[0-9]{1,2}h[0-9]{2}(?![0-9a-z])"
+    r"|[0-9]+(?:[.,:/'’⁄‐‑–−-][0-9]+)*[.,;:)!?]?"
+    r"|[$€£¥₹₽₩₺%]"
+    r"|\+[0-9]{1,3}(?:[ -]\(?[0-9]{1,4}\)?){3,6}|\+[0-9]{8,15}|\([0-9]{3}\) ?[0-9]{3}-[0-9]{4}"
+    r"|[.,;(](?=\s?[0-9])"
+)
+_SIGN = re.compile("[0-9$€£¥₹₽₩₺%]")
+# A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
+_WORD_OR_MARK = re.compile(r"[a-zªµºÀ-\u1fff\u2c00-\u2fff\u3005-\U0010ffff]+|[0|]")
+_LATIN_LETTERS = bytes(
+    ord(each) if each == "\n" or (each != LINE_END and _WORD_OR_MARK.match(each)) else ord(" ")
+    for each in map(chr, range(256))
+)
+_PUNCTUATION = "\u2019\u201c\u201d\u2018\u2013\u2014\u2026\u2022"  # the commonest that is not in Latin-1
+_BEFORE_PATH = "://", ".com/", ".org/", ".net/"
+_ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
+
+_CLOCK_PAIRS = frozenset({("a", "m"), ("p", "m"), ("o", "clock")})
+_SPACED = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+(?:[.,][0-9]+)?")
+_DATE_TIME_PHONE = re.compile(
+    r"[0-9]{4}([-/.])[01]?[0-9]\1[0-3]?[0-9]|[0-3]?[0-9]([-/.])[0-3]?[0-9]\2(?:19|20)[0-9]{2}"
+    r"|[0-3]?[0-9]/[0-3]?[0-9]/[0-9]{2}"
+    r"|(?:[01]?[0-9]|2[0-4])(?::[0-5][0-9]){1,2}|[0-9]{1,2}h[0-9]{2}"
+    r"|(?:19|20)[0-9]{2}(?:[-/](?:19|20)?[0-9]{2})"
+    r"|(?:[0-9][-.])?[0-9]{3}([-.])[0-9]{3}\3[0-9]{4}"
+)
+_DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
+_YEAR = re.compile("(?:19|20)[0-9]{2}")
+_PLAINER = str.maketrans("⁄‐‑–−’\u00a0\u2009\u202f", "/----'   ")
+_JOINTS = re.compile("([-/])")
+_SEPARATORS = re.compile("[.,' ]")
+_USUAL_LENGTH = 24  # characters of the numbers whose values are remembered
+_BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
+_MOST_WORDS = 12  # of one spelled number; "hundred hundred hundred ..." would grow without end
+
+
+def number_tokens(text: str) -> tuple[list[str], list[int]]:
+    """Return the words, numbers, currency signs and line ends of a text, and where the numbers are among them.
+
+    Tokens are case-folded and have ASCII digits; three empty tokens follow. Numbers are the tokens that begin with a
+    digit or with the "+" of a telephone number. Takes linear time.
+    """
+    numbers, between = _split(_plain(text))
+    # Replace each number by "0". No other digit is left, so all words are found in one search.
+    tokens = _words(" 0 ".join(between))
+    starts, place = [], -1
+    for number in numbers:
+        place = tokens.index("0", place + 1)
+        tokens[place] = number
+        if number[0] in "0123456789+":
+            starts.append(place)
+    tokens += _MARGIN
+    return tokens, starts
+
+
+def _words(text: str) -> list[str]:
+    if not text.isascii():
+        for character in _PUNCTUATION:
+            text = text.replace(character, " ")
+    try:
+        latin = text.encode("latin-1")
+    except UnicodeEncodeError:
+        return _WORD_OR_MARK.findall(text.replace(LINE_END, " ").replace("\n", LINE_END))
+    return latin.translate(_LATIN_LETTERS).decode("latin-1").replace("\n", f" {LINE_END} ").split()
+
+
+def _split(text: str) -> tuple[list[str], list[str]]:
+    """Return the numbers and signs of a text, and the text between them.
+
+    One search for a digit or sign passes over most characters.
+    """
+    numbers: list[str] = []
+    between: list[str] = []
+    end = 0
+    while (sign := _SIGN.search(text, end)) and (found := _number_at(text, sign.start(), end)):
+        between.append(text[end : found.start()])
+        numbers.append(found[0])
+        end = found.end()
+    between.append(text[end:])
+    return numbers, between
+
+
+def _number_at(text: str, first: int, end: int) -> re.Match[str] | None:
+    """Return the token with this digit or sign. It may begin at punctuation before it, but not before ``end``."""
+    opening = first
+    if first > end and "0" <= text[first] <= "9":
+        if text[first - 1] in ".,;(+":
+            opening = first - 1
+        elif first - 1 > end and text[first - 1].isspace() and text[first - 2] in ".,;(":
+            opening = first - 2
+    return _NUMBER.match(text, opening) or _NUMBER.match(text, first)
+
+
+def _plain(text: str) -> str:
+    if "я" in text:  # the apostrophe inside Ukrainian words: "п'ять"
+        text = text.replace("'я", "ʼя").replace("’я", "ʼя")
+    # Do not use NFKC here: it takes as long as finding the tokens, and numbers need only the replacements below.
+    if not text.isascii() and _UNUSUAL.search(text):
+        text = _RUN.sub(_numeral_with_digits, text.translate(_USUAL))
+    if "www." in text or ("/" in text and any(map(text.__contains__, _BEFORE_PATH))):
+        text = _ADDRESS.sub(" ", text)
+    return text.casefold()
+
+
+def take_numbers(tokens: list[str], starts: list[int]) -> list[tuple[int, int, str, str]]:
+    """Find the numbers and overwrite them: "#" for a figure, "" for a date, time, year or phone number.
+
+    ``starts`` are the tokens that begin with a digit; the last three tokens are empty, as ``number_tokens`` leaves
+    them. Return for each figure its first token, the token behind it, its value, and its mark: "%", a currency, "."
+    if punctuation closes it, or "".
+    """
+    numbers = []
+    end = 0
+    words = number_words(tokens)
+    scales = all_languages().scales
+    if words:
+        starts = sorted([*starts, *compress(range(len(tokens)), map(words.__contains__, tokens))])
+    for first in starts:
+        token = tokens[first]
+        if first < end:
+            continue
+        if token in MONTHS and not tokens[first + 1].isalpha():
+            continue  # "Sept. 11" is not French
+        if (language := words.get(token)) is not None:
+            core, end = read_spelled(tokens, first, language)
+            while core and end < len(tokens) and tokens[end] in language.small:
+                following, end = read_spelled(tokens, end, language)
+                core = f"{core}/{following}"
+            if not core:
+                continue
+            closed = masked = False
+        else:
+            closed = not token[-1].isdigit()
+            core, end = token[:-1] if closed else token, first + 1
+            if not core.isdigit():
+                core = core.translate(_PLAINER)
+            masked = _is_masked(tokens, first, core, token[-1])
+        if not masked:
+            scale, end = (1, end) if closed else _scale(tokens, first, end, scales)
+            mark, end = _mark(tokens, first, end, closed)
+            numbers.append((first, end, _value(core.replace(":", "-"), scale, mark), mark))
+        tokens[first] = "" if masked else "#"
+        for place in range(first + 1, end):
+            tokens[place] = ""
+    return numbers
+
+
+def _scale(tokens: list[str], first: int, end: int, scales: dict[str, int]) -> tuple[int, int]:
+    token = tokens[end]
+    if token == "m" and tokens[first - 1] in CURRENCIES:
+        return 10**6, end + 1
+    return (scales[token], end + 1) if token in scales else (1, end)
+
+
+def _mark(tokens: list[str], first: int, end: int, closed: bool) -> tuple[str, int]:
+    if not closed:
+        token = tokens[end]
+        if token in PERCENT:
+            return "%", end + 1
+        if (token, tokens[end + 1]) in PERCENT_PAIRS:
+            return "%", end + 2
+        if token in CURRENCIES and (token.isalpha() or not tokens[end + 1][:1].isdigit()):
+            return CURRENCIES[token], end + 1
+    return CURRENCIES.get(tokens[first - 1], "." if closed else ""), end
+
+
+def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
+    if not core.isdigit():
+        if _DATE_TIME_PHONE.fullmatch(core) or core[0] in "+(":
+            return True
+        return _is_clock(tokens, first, core) or _is_day(tokens, first, core, closing)
+    if len(core) == 4:
+        following = tokens[first + 1]
+        if following in TIME_ZONES:
+            return True
+        is_counted = following in COUNTED or following in PERCENT or following in CURRENCIES
+        counted = closing.isdigit() and (is_counted or following[:1] in COUNTED_CHARACTERS)
+        return _YEAR.fullmatch(core) is not None and not counted and tokens[first - 1] not in CURRENCIES
+    return len(core) <= 2 and (_is_clock(tokens, first, core) or _is_day(tokens, first, core, closing))
+
+
+def _is_clock(tokens: list[str], first: int, core: str) -> bool:
+    following, second = tokens[first + 1], tokens[first + 2]
+    if following in CLOCK or (following, second) in _CLOCK_PAIRS:
+        return True
+    if following in AGO and second == "ago":
+        return True
+    if following == "am":
+        return "und" not in tokens[max(0, first - 200) : first + 200]  # German "am Montag" is no time of day
+    return following[:1] in ("時", "时", "点") and not following.startswith("時間") and core.isdigit()
+
+
+def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
+    """Return whether a month stands beside this number: in "12. November", but not in "in November, 12"."""
+    if not _DAYS.fullmatch(core):
+        return False
+    before = tokens[first - 1]
+    if before == "." and len(tokens[first - 2]) <= 4:
+        before = tokens[first - 2]
+    if before in MONTHS:
+        return True
+    behind = first + 1
+    while tokens[behind] in _BETWEEN_DAY_AND_MONTH:
+        behind += 1
+    following = tokens[behind]
+    if following[:1] in ("月", "日", "월", "일"):
+        return not following.startswith(("日間", "日间", "일간"))
+    if following == "may" and tokens[behind + 1] in BEHIND_MAY:
+        return False
+    return following in MONTHS and (closing.isdigit() or closing == ".")
+
+
+def _value(core: str, scale: int, mark: str) -> str:
+    """Return a written number as a plain decimal, times ``scale``. Parts of scores and ranges are read one by one."""
+    if core.isdigit() and scale == 1:
+        return core.lstrip("0") or "0"
+    return (_read if len(core) <= _USUAL_LENGTH else _read.__wrapped__)(core, scale, mark)
+
+
+@lru_cache(maxsize=1 << 14)  # numbers repeat, and Decimal is slow
+def _read(core: str, scale: int, mark: str) -> str:
+    if " " in core and not _SPACED.fullmatch(core):
+        core = core.replace(" ", "/")
+    return "".join(
+        part if part in "-/" else _scaled(_decimal(part, mark == "%"), scale) for part in _JOINTS.split(core)
+    )
+
+
+def _decimal(number: str, fraction: bool) -> str:
+    """Tell thousands separators from the decimal one; "1.786" is a fraction only before a percent sign."""
+    whole, *groups = _SEPARATORS.split(number)
+    separators = [character for character in number if not character.isdigit()]
+    decimals = ""
+    if len(set(separators)) > 1 and separators.count(separators[-1]) == 1:
+        decimals = groups.pop()
+    elif not _are_thousands(whole, groups) or (fraction and separators == ["."]):
+        if len(groups) > 1:
+            return ".".join(group.lstrip("0") or "0" for group in (whole, *groups))
+        decimals = "".join(groups)
+        groups = []
+    whole = ("".join((whole, *groups))).lstrip("0") or "0"
+    decimals = decimals.rstrip("0")
+    return f"{whole}.{decimals}" if decimals else whole
+
+
+def _are_thousands(whole: str, groups: list[str]) -> bool:
+    if not groups or whole[0] == "0" or len(whole) > 3 or len(groups[-1]) != 3:
+        return False
+    return all(len(group) == 3 for group in groups) or all(len(group) == 2 for group in groups[:-1])  # lakh and crore
+
+
+def _scaled(number: str, scale: int) -> str:
+    if scale == 1 or number.count(".") > 1:
+        return number
+    return format((Decimal(number) * scale).normalize(), "f")
+
+
+def read_spelled(tokens: list[str], first: int, language: NumberWords) -> tuple[str, int]:
+    """Read number words: "two hundred and five" -> ("205", index behind); "" if there is no number."""
+    value: float = 0
+    room: float = 10**15
+    i = first
+    # A scale behind an article, as in "a million". Without an article "million" has lost its number.
+    if tokens[i] in language.scales and tokens[i - 1] in language.articles and tokens[i] not in language.small:
+        value = room = language.scales[tokens[i]]
+        i += 1
+    while i < min(len(tokens), first + _MOST_WORDS):
+        token = tokens[i]
+        number, scale = language.small.get(token, room), language.scales.get(token, 0)
+        # The part of the number read so far that the scale multiplies: only "neuf" in "mille neuf cents".
+        part = value % scale if scale else 0
+        if number < room:
+            value += number
+            room = _room_behind(number)
+        elif part:
+            value += part * (scale - 1)
+            room = scale
+        elif token in language.ones and room > 1 and i > first:
+            value, room = value + 1, 0
+        elif not (token == language.conjunction and i > first and _continues(tokens[i + 1], room, language)):
+            break
+        i += 1
+    return (str(int(value) if value == int(value) else value) if i > first else ""), i
+
+
+def _continues(token: str, room: float, language: NumberWords) -> bool:
+    return room > 1 and (language.small.get(token, room) < room or token in language.ones)
+
+
+def _room_behind(number: float) -> int:
+    """Return a bound: the next number belongs to this one if it is smaller.
+
+    "twenty" leaves room for numbers up to nine.
+    """
+    if number in (60, 80):
+        return 20  # "soixante-douze"
+    return next((size for size in (10**12, 10**9, 10**6, 1000, 100, 10) if number and number % size == 0), 0)
+
+
+def _numeral_with_digits(run: re.Match[str]) -> str:
+    """Return digits in place of a numeral that counts something.
+
+    Numerals in names and idioms stay as they are: 千葉, 九州, 一起.
+    """
+    numeral = run[0]
+    return numeral if numeral.isascii() or not _counts(numeral, run) else _number(numeral) or numeral
+
+
+def _counts(numeral: str, run: re.Match[str]) -> bool:
+    text, first, end = run.string, run.start(), run.end()
+    if first and text[first - 1] in _ORDINALS:
+        return False
+    if text.startswith(_FRACTIONS, end) or (first > 1 and text.startswith(_FRACTIONS, first - 2)):
+        return True
+    if len(numeral) > 1 and not set(numeral) <= _LARGE:
+        return True
+    if numeral in _NEVER_ALONE or (numeral in "六十" and _NO_COUNT.match(text, end)):
+        return False
+    return text[end : end + 1] in _COUNTERS
+
+
+def _number(numeral: str) -> str:
+    """Return the number in ASCII digits, or "" if the characters are no number: "一一", "万一"."""
+    if _NUMERALS.keys() >= set(numeral):  # 二〇一九
+        is_number = len(numeral) != 2 or numeral[1] in "〇零"
+        return "".join(str(_NUMERALS[character]) for character in numeral) if is_number else ""
+    total, section, number = Decimal(0), Decimal(0), None
+    unit_before, myriad_before = 10**4, 10**16
+    for part in _NUMERAL_PART.findall(numeral):
+        if _UNITS.get(part, unit_before) < unit_before:
+            unit_before = _UNITS[part]
+            section, number = section + (1 if number is None else number) * unit_before, None
+        elif _MYRIADS.get(part, myriad_before) < myriad_before and (section or number):
+            unit_before, myriad_before = 10**4, _MYRIADS[part]
+            total, section, number = total + (section + (number or 0)) * myriad_before, Decimal(0), None
+        elif number is not None or part in _LARGE or part.count(".") > 1:
+            return ""
+        elif part not in "〇零":
+            number = Decimal(_NUMERALS.get(part) or part.replace(",", ""))
+    return format((total + section + (number or 0)).normalize(), "f")
