@@ -146,7 +146,7 @@ def main() -> None:
         print(f"seed {seed}: mean absolute error {error:.4f}, held out {runs[-1][0]:.4f}")
     _, error, best = min(runs, key=lambda run: run[0])
     grams = ["".join(chr(int(keys[place]) >> shift & 0x1F_FFFF) for shift in (42, 21, 0)) for place in best]
-    unknown = Reference.of(grams, [0] * PARTS)
+    unknown = Reference.of(grams, bytes(PARTS))
     signed = [np.frombuffer(each, np.uint8) for text in texts[:MOST_FOR_MEAN] if (each := unknown.sign(text))]
     mean = np.rint(np.mean(signed, axis=0)).astype(int).tolist()
     content = {"format": FORMAT, "mean_absolute_error": round(error, 6), "mean": mean, "grams": grams}

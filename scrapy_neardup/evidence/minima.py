@@ -44,8 +44,7 @@ def containment(resemblance: float, a: int, b: int) -> float:
 
 def share_of_larger(resemblance: float, a: int, b: int) -> float:
     """Return the share of the larger of two sets that lies in the smaller, from their resemblance and sizes."""
-    larger = max(a, b)
-    return resemblance * (a + b) / ((1 + resemblance) * larger) if larger else 0.0
+    return share_of(resemblance, max(a, b), min(a, b))
 
 
 def share_of(resemblance: float, own: int, other: int) -> float:
@@ -103,22 +102,18 @@ def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, col
     other lanes are equal. ``hamming`` and ``cosine`` have no containment: they return the similarity in its place.
     """
     if measure == "hamming" or measure == "cosine":
-        similarity = equal_bytes(a, b) if measure == "hamming" else cosine(a, b)
-        return Likeness(similarity, similarity, similarity)
-    if measure == "overlap":
-        return _overlap(a, b, size_a, size_b, collisions)
-    similarity = resemblance(a, b)
-    contained = containment(similarity, size_a, size_b)
-    if measure == "larger":
-        return Likeness(similarity, contained, share_of_larger(similarity, size_a, size_b))
-    if measure == "resemblance":
-        return Likeness(similarity, contained, similarity)
-    return Likeness(similarity, contained, contained if similarity >= LEAST_RESEMBLANCE else 0.0)
-
-
-def _overlap(a: bytes, b: bytes, size_a: int, size_b: int, collisions: int) -> Likeness:
-    sketch_a, sketch_b = a[:-LEAD_LANES], b[:-LEAD_LANES]
-    share = equal_bytes(sketch_a, sketch_b)
+        score = equal_bytes(a, b) if measure == "hamming" else cosine(a, b)
+        return Likeness(score, score, score)
+    lanes = len(a) - LEAD_LANES if measure == "overlap" else len(a)
+    share = equal_bytes(a[:lanes], b[:lanes])
     similarity = _beyond_chance(share)
-    score = resemblance(a[-LEAD_LANES:], b[-LEAD_LANES:]) if round(share * len(sketch_a)) > collisions else 0.0
-    return Likeness(similarity, containment(similarity, size_a, size_b), score)
+    contained = containment(similarity, size_a, size_b)
+    if measure == "overlap":
+        score = resemblance(a[lanes:], b[lanes:]) if round(share * lanes) > collisions else 0.0
+    elif measure == "larger":
+        score = share_of_larger(similarity, size_a, size_b)
+    elif measure == "resemblance":
+        score = similarity
+    else:
+        score = contained if similarity >= LEAST_RESEMBLANCE else 0.0
+    return Likeness(similarity, contained, score)

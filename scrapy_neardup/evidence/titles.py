@@ -17,7 +17,7 @@ from xxhash import xxh32_intdigest
 from scrapy_neardup.evidence.number_words import MONTHS, WEEKDAYS
 from scrapy_neardup.records.packing import split
 
-TERM_BYTES = 2  # of a term of a title, see evidence.titles
+_TERM_BYTES = 2
 LIKE_TITLES = 1 / 3  # two documents with one article number are one article if their titles have this overlap or more
 SAME_TITLES = 0.8  # titles with a smaller overlap are different headlines
 
@@ -146,12 +146,8 @@ def edition_of(title: str) -> int:
 
 
 def pack_terms(terms: Iterable[int]) -> bytes:
-    """Pack terms in ascending order, ``TERM_BYTES`` each."""
-    return b"".join(term.to_bytes(TERM_BYTES, "big") for term in sorted(terms))
-
-
-def unpack_terms(packed: bytes) -> frozenset[int]:
-    return frozenset(int.from_bytes(packed[at : at + TERM_BYTES], "big") for at in range(0, len(packed), TERM_BYTES))
+    """Pack terms in ascending order, two bytes each."""
+    return b"".join(term.to_bytes(_TERM_BYTES, "big") for term in sorted(terms))
 
 
 def _slots(text: str) -> list[int]:
@@ -182,9 +178,7 @@ def _stem(word: str) -> str:
 
 def _has_weight(word: str) -> bool:
     least = _LEAST_LETTERS if word[0] < _FIRST_WITHOUT_CASE else _LEAST_LETTERS_ELSEWHERE
-    if len(word) >= least or word.isdigit() or (len(word) > 1 and word.isupper()):
-        return True
-    return not word.isascii() and _HANGUL.match(word) is not None
+    return len(word) >= least or word.isdigit() or (len(word) > 1 and word.isupper()) or bool(_HANGUL.match(word))
 
 
 def _hash(term: str) -> int:
@@ -214,13 +208,13 @@ _codes = _Codes()
 def title_overlap(a: bytes, b: bytes) -> float:
     """Return the share of the shorter title's terms that the other title has too, in [0, 1]; 1 if either has none.
 
-    The terms are packed as ``evidence.titles`` packs them.
+    The terms are packed by ``pack_terms``.
     """
-    terms_a, terms_b = _parts(a), _parts(b)
+    terms_a, terms_b = _unpack_terms(a), _unpack_terms(b)
     shorter = min(len(terms_a), len(terms_b))
     return len(terms_a & terms_b) / shorter if shorter else 1.0
 
 
 @lru_cache(256)  # a new document is compared with several candidates
-def _parts(packed: bytes) -> frozenset[bytes]:
-    return frozenset(split(packed, TERM_BYTES))
+def _unpack_terms(packed: bytes) -> frozenset[bytes]:
+    return frozenset(split(packed, _TERM_BYTES))

@@ -91,15 +91,14 @@ class _Mean:
 
     total: Vector  # of the block that is being filled
     documents: int = 0
-    total_of_blocks: Vector | float = 0.0
-    documents_of_blocks: int = 0
     blocks: list[bytes] = field(default_factory=list)  # the newest last
     unshared: list[bytes] = field(default_factory=list)
     by_source: Counter[bytes] = field(default_factory=Counter)
 
     def sum(self) -> tuple[Vector, int]:
         """Return the sum of all vectors that count, and their number."""
-        return self.total + self.total_of_blocks, self.documents + self.documents_of_blocks
+        of_blocks = sum(block[0] * _mean_of(block) for block in self.blocks)
+        return self.total + of_blocks, self.documents + sum(block[0] for block in self.blocks)
 
     def learn(self, vector: Vector, source: bytes) -> None:
         if any(source) and self.by_source[source] >= MOST_OF_SOURCE:
@@ -121,13 +120,12 @@ class _Mean:
 
     def replace_blocks(self, blocks: list[bytes]) -> None:
         """Replace the blocks before the one that is being filled, without any that cannot be a mean vector."""
-        self.blocks, self.total_of_blocks, self.documents_of_blocks = [], 0.0, 0
-        for block in blocks[-MOST_BLOCKS:]:
-            mean = np.frombuffer(block[1:], np.float16).astype(np.float32) if len(block) % 2 else self.total[:0]
-            if len(mean) == len(self.total) and 0 < block[0] <= BLOCK and np.isfinite(mean).all():
-                self.blocks.append(block)
-                self.total_of_blocks = self.total_of_blocks + block[0] * mean
-                self.documents_of_blocks += block[0]
+        fitting = (each for each in blocks[-MOST_BLOCKS:] if len(each) == 1 + 2 * len(self.total))
+        self.blocks = [each for each in fitting if 0 < each[0] <= BLOCK and np.isfinite(_mean_of(each)).all()]
+
+
+def _mean_of(block: bytes) -> Vector:
+    return np.frombuffer(block[1:], np.float16).astype(np.float32)
 
 
 class VectorMeans:

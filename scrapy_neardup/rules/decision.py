@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -73,47 +73,37 @@ def decide(
     A copy would be dropped if a kept document holds ``least_dropped_share`` of its text or more.
     """
     scored = [found for key, old, state in candidates if (found := score_candidate(key, new, old, policy, state))]
-    match = _best_that_counts(scored)
+    alive = [each for each in scored if each.state != "lost"]
+    match = best(alive) or best(each for each in scored if each.relation.is_copy)
     if match is not None and match.is_wall:  # the same text under the same title, here or elsewhere, is a copy
-        match = best(each for each in scored if _is_under_same_title(new, each)) or match
+        copies = (each for each in alive if each.relation.same_text and not each.is_wall)
+        match = best(each for each in copies if title_overlap(new.titles, each.record.titles) >= SAME_TITLES) or match
     if match is None:
         return Decision(new, None)
     if match.is_wall:
         return Decision(replace(new, candidate=match.key), to_match(match))
-    page = _earlier_version(new, match, scored)
+    page = same_page = None
+    if not match.relation.same_page:
+        same_page = best(each for each in scored if each.relation.same_page)
+        # The version of the same url with another text, if another page printed the new text first.
+        changed = (each for each in alive if not each.relation.same_text)
+        page = best(each for each in changed if is_same_url(new, each.record))
     compared = page or match
     is_update = compared.is_page_changed or have_changed_figures(new.figures, compared.record.figures)
     if page is not None and page.must_stay:
         match = replace(match, must_stay=True)
-    alive = [candidate for candidate in scored if candidate.state != "lost"]
-    other = best(candidate for candidate in alive if candidate.record.story != match.record.story)
-    same_page = None if match.same_page else best(candidate for candidate in scored if candidate.same_page)
-    neighbour = neighbour_of(new, match, other, alive, policy) if other else None
+    other = best(each for each in alive if each.record.story != match.record.story)
+    neighbour = None
+    if other is not None:
+        url, title = _texts_of_original(other)
+        unites = _unites(new, match.record, other.record, alive, policy)
+        neighbour = Neighbour(other.record.story.hex(), url, title, unites, _language_of(other.record))
     answer = to_match(match, neighbour, same_page.key if same_page else b"")
     record = link_record(new, match, policy, least_dropped_share, is_update=is_update)
     if page is not None:
         answer = replace(answer, is_page_changed=page.is_page_changed, figures=page.record.figures)
         record = replace(record, candidate=page.key)  # if the document is checked again, it must be an update again
     return Decision(record, answer)
-
-
-def _is_under_same_title(new: Record, found: ScoredCandidate) -> bool:
-    is_like = title_overlap(new.titles, found.record.titles) >= SAME_TITLES
-    return found.same_text and found.state != "lost" and not found.is_wall and is_like
-
-
-def _best_that_counts(scored: Sequence[ScoredCandidate]) -> ScoredCandidate | None:
-    """Return the best candidate that is not lost, or else the best that is lost and no related text."""
-    return best(each for each in scored if each.state != "lost") or best(each for each in scored if not each.related)
-
-
-def _earlier_version(new: Record, match: ScoredCandidate, scored: Iterable[ScoredCandidate]) -> ScoredCandidate | None:
-    """Return the version of the same url with another text, if another page printed the new text first."""
-    if match.same_page:
-        return None
-    return best(
-        each for each in scored if each.state != "lost" and not each.same_text and is_same_url(new, each.record)
-    )
 
 
 def decide_again(key: bytes, known: Record, old: Record, policy: Policy, state: CandidateState) -> Match | None:
@@ -144,10 +134,10 @@ def link_record(
     """
     old = match.record
     # Topics of two languages share no terms, so the first document of another language begins a line of its own.
-    is_first = match.related and are_two_languages(record, old)
+    is_first = not match.relation.is_copy and are_two_languages(record, old)
     first_topic = b"" if is_first else old.first_topic or old.topic
     record = replace(record, first_topic=first_topic, first_signs=signs_of_first(old))
-    if match.related or match.state == "lost":
+    if not match.relation.is_copy or match.state == "lost":
         return replace(record, story=old.story, candidate=match.key)
     original_url, original_title = old.of_original(match.key)
     run, candidate = record.run, match.key
@@ -155,7 +145,7 @@ def link_record(
     if is_dropped and policy.drops and run and old.run:
         run |= IS_DROPPED
         # A page that is crawled again and again links to the one that is kept: chains do not grow.
-        if match.same_page and match.same_text and old.is_dropped:
+        if match.relation.same_page and match.relation.same_text and old.is_dropped:
             candidate = old.candidate
     return replace(
         record,
@@ -179,13 +169,13 @@ def to_match(match: ScoredCandidate, neighbour: Neighbour | None = None, earlier
     ``earlier_key`` is the key of an earlier document of the same page, if the match is of another page.
     """
     record = match.record
-    url, title = record.of_original(match.key)
-    if match.state == "lost" and match.same_page:
+    url, title = _texts_of_original(match)
+    if match.state == "lost" and match.relation.same_page:
         earlier_key = earlier_key or match.key
     return Match(
         original=record.original.hex(),
-        url=url.decode("utf-8", "replace"),
-        title=title.decode("utf-8", "replace"),
+        url=url,
+        title=title,
         story=record.story.hex(),
         candidate=match.key.hex(),
         candidate_url=record.url.decode("utf-8", "replace"),
@@ -196,11 +186,11 @@ def to_match(match: ScoredCandidate, neighbour: Neighbour | None = None, earlier
         covered=match.covered,
         kept_share=match.kept_share,
         score=match.likeness.score,
-        same_text=match.same_text,
-        same_page=match.same_page,
-        related=match.related,
+        same_text=match.relation.same_text,
+        same_page=match.relation.same_page,
+        related=not match.relation.is_copy,
         figures=record.figures,
-        topic=match.topic,
+        topic=match.relation.topic,
         candidate_topic=record.topic,
         candidate_names=record.names,
         neighbour=neighbour,
@@ -209,28 +199,19 @@ def to_match(match: ScoredCandidate, neighbour: Neighbour | None = None, earlier
         earlier_of_page=earlier_key.hex(),
         run=record.run & ~IS_DROPPED,
         is_page_changed=match.is_page_changed,
-        is_translation=match.is_translation,
+        is_translation=match.relation.is_translation,
         is_wall=match.is_wall,
     )
+
+
+def _texts_of_original(match: ScoredCandidate) -> tuple[str, str]:
+    url, title = match.record.of_original(match.key)
+    return url.decode("utf-8", "replace"), title.decode("utf-8", "replace")
 
 
 def _language_of(record: Record) -> str:
     code = record.language.decode("ascii", "replace")
     return code if code.isascii() and code.isalpha() and code.islower() else ""
-
-
-def neighbour_of(
-    new: Record, match: ScoredCandidate, other: ScoredCandidate, alive: Iterable[ScoredCandidate], policy: Policy
-) -> Neighbour:
-    """Return the story of another candidate than the match as a neighbour."""
-    url, title = other.record.of_original(other.key)
-    return Neighbour(
-        other.record.story.hex(),
-        url.decode("utf-8", "replace"),
-        title.decode("utf-8", "replace"),
-        unites=_unites(new, match.record, other.record, alive, policy),
-        language=_language_of(other.record),
-    )
 
 
 def _unites(new: Record, match: Record, other: Record, alive: Iterable[ScoredCandidate], policy: Policy) -> bool:

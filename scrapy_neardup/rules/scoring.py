@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.figures import have_changed_figures, have_other_figures, share_of_new_figures
@@ -50,29 +50,37 @@ _TEMPLATES = {
 NEVER_DELIVERED_SHARE = -1.0  # too low for any copy to be dropped
 
 
+class Relation(NamedTuple):
+    """What two documents have in common, if one is a match of the other."""
+
+    same_source: bool
+    same_text: bool
+    overlap: float  # of the titles, if both are of one source, else 1
+    same_page: bool
+    is_translation: bool
+    is_copy: bool  # or the same page; else they are related
+    topic: float  # score of the topics if they are related only by their topics, else 0
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredCandidate:
     """A candidate that passed verification, and the numbers by which it passed."""
 
     key: bytes
     record: Record
+    relation: Relation
     likeness: Likeness
     share: float  # of the new document's text that the candidate holds
     covered: float  # share of the new document's text that was compared; the boilerplate of its source does not count
     ranking_score: float  # the likeness by which candidates are ranked
     is_new_headline: bool  # whether its source now prints the text under another title
-    same_text: bool
-    same_page: bool
-    related: bool
-    topic: float = 0.0  # score of the topics if the candidate passed only by its topic, else 0
-    state: CandidateState = "seen"
-    lost_facts: float = 0.0  # share of the new document's names or figures that the candidate lacks
-    is_page_changed: bool = False  # whether the page says something else now, in words or in figures that nobody reads
-    is_translation: bool = False
+    state: CandidateState
+    lost_facts: float  # share of the new document's names or figures that the candidate lacks
+    is_page_changed: bool  # whether the page says something else now, in words or in figures that nobody reads
     # Whether the new document is kept although the candidate holds its text: its page has other words than before, or
     # it is the page's own url, and the candidate a variant of it in the same run.
-    must_stay: bool = False
-    is_wall: bool = False  # whether the text belongs to no article: its source prints it under unlike titles
+    must_stay: bool
+    is_wall: bool  # whether the text belongs to no article: its source prints it under unlike titles
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, bool, float, bytes]:
@@ -83,10 +91,9 @@ class ScoredCandidate:
         But if the page itself is unchanged, its newest version comes first: lines that are too short to compare may
         have changed since the oldest.
         """
-        is_page_unchanged = self.same_text and self.same_page
-        age_key = bytes(0xFF - byte for byte in self.key) if is_page_unchanged else self.key
-        is_other = not self.same_page, not self.is_wall
-        return (not self.same_text, *is_other, self.related, self.topic > 0, -self.ranking_score, age_key)
+        _, same_text, _, same_page, _, is_copy, topic = self.relation
+        age_key = bytes(0xFF - byte for byte in self.key) if same_text and same_page else self.key
+        return (not same_text, not same_page, not self.is_wall, not is_copy, topic > 0, -self.ranking_score, age_key)
 
     @property
     def kept_share(self) -> float:
@@ -108,13 +115,47 @@ def score_candidate(
     key: bytes, new: Record, old: Record, policy: Policy, state: CandidateState = "seen", trace: Trace = SILENT
 ) -> ScoredCandidate | None:
     """Return the scored candidate, or None if it is no match under the policy."""
+    likeness = likeness_of(new, old, policy.measure, policy.collisions)
+    relation = relation_of(new, old, likeness, policy, trace)
+    if relation is None:
+        return None
+    same_source, same_text, overlap, same_page, _, is_copy, topic = relation
+    share = likeness.similarity
+    if not same_text and policy.measure not in ("hamming", "cosine"):  # an estimate from sets
+        share = share_of(share, new.size, old.size)
+    # Figures and kind are best compared with the most similar version, so the similarity counts for the rank too.
+    ranking_score = topic or ((likeness.similarity + share) / 2 if policy.by_titles else likeness.similarity)
+    covered = 1.0 if new.is_mostly_boilerplate or same_text else new.own_parts / WHOLE_TEXT
+    share *= covered  # nobody knows whether the candidate holds the lines that are left out
+    is_page_changed = same_page and not same_text and share < REVISIT_SHARE
+    is_wall = same_text and same_source and not same_page and not overlap and policy.by_titles and not new.tells_title
+    if is_wall:
+        trace.note("one source has the text under titles without a common word: it belongs to no article")
+    return ScoredCandidate(
+        key,
+        old,
+        relation,
+        likeness,
+        share=share,
+        covered=covered,
+        ranking_score=ranking_score,
+        is_new_headline=same_source and not same_page and overlap < SAME_TITLES,
+        state=state,
+        lost_facts=_lost_facts(new, old) if is_copy and not same_text and policy.by_titles else 0.0,
+        is_page_changed=is_page_changed and (policy.keep_updates or likeness.score < policy.threshold),
+        must_stay=same_page and ((policy.keep_updates and not same_text) or _is_variant_of_run(old, new)),
+        is_wall=is_wall,
+    )
+
+
+def relation_of(new: Record, old: Record, likeness: Likeness, policy: Policy, trace: Trace) -> Relation | None:
+    """Return what a new document has in common with an old one, or None if that is too little for a match."""
     same_source = is_same_source(new, old)
     same_text = new.text_hash == old.text_hash
     if same_text:
         trace.note("the same text, except for case and punctuation")
-    found = likeness_of(new, old, policy.measure, policy.collisions)
     overlap = title_overlap(new.titles, old.titles) if same_source else 1.0
-    are_alike = found.score >= policy.related_threshold
+    are_alike = likeness.score >= policy.related_threshold
     is_translation = not are_alike and _is_translation(new, old, trace)
     same_page = not is_translation and _is_same_page(new, old, overlap, are_alike, trace)
     if not same_page and not policy.allows(same_source=same_source):
@@ -130,10 +171,10 @@ def score_candidate(
     if is_guarded and have_other_figures(new.figures, old.figures):
         trace.note("one source has them, and most of their figures differ")
         return None
-    copy = same_page or _is_copy_by_text(new, old, found, overlap, same_source, policy, trace)
+    is_copy = same_page or _is_copy_by_text(new, old, likeness, overlap, same_source, policy, trace)
     topic = 0.0
-    if not copy and not is_translation:
-        if trace.at_least(policy.measure, found.score, policy.related_threshold, "related_threshold"):
+    if not is_copy and not is_translation:
+        if trace.at_least(policy.measure, likeness.score, policy.related_threshold, "related_threshold"):
             if not _supports(new, old, same_source, policy, trace):
                 return None
         else:
@@ -146,36 +187,7 @@ def score_candidate(
     if may_be_template and (template := template_evidence(new.specifics, old.specifics)):
         trace.note(f"reports of one template: {_TEMPLATES[template]}")
         return None
-    covered = 1.0 if new.is_mostly_boilerplate or same_text else new.own_parts / WHOLE_TEXT
-    share = found.similarity
-    if not same_text and policy.measure not in ("hamming", "cosine"):  # an estimate from sets
-        share = share_of(share, new.size, old.size)
-    # Figures and kind are best compared with the most similar version, so the similarity counts for the rank too.
-    ranking_score = topic or ((found.similarity + share) / 2 if policy.by_titles else found.similarity)
-    share *= covered  # nobody knows whether the candidate holds the lines that are left out
-    is_page_changed = same_page and not same_text and share < REVISIT_SHARE
-    is_wall = same_text and same_source and not same_page and not overlap and policy.by_titles and not new.tells_title
-    if is_wall:
-        trace.note("one source has the text under titles without a common word: it belongs to no article")
-    return ScoredCandidate(
-        key,
-        old,
-        found,
-        share=share,
-        covered=covered,
-        ranking_score=ranking_score,
-        is_new_headline=same_source and not same_page and overlap < SAME_TITLES,
-        same_text=same_text,
-        same_page=same_page,
-        related=not copy,
-        topic=topic,
-        state=state,
-        lost_facts=_lost_facts(new, old) if copy and not same_text and policy.by_titles else 0.0,
-        is_page_changed=is_page_changed and (policy.keep_updates or found.score < policy.threshold),
-        is_translation=is_translation,
-        must_stay=same_page and ((policy.keep_updates and not same_text) or _is_variant_of_run(old, new)),
-        is_wall=is_wall,
-    )
+    return Relation(same_source, same_text, overlap, same_page, is_translation, is_copy, topic)
 
 
 def _lost_facts(new: Record, old: Record) -> float:

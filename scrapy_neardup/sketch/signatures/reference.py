@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import xxhash
@@ -50,13 +50,13 @@ class Reference:
     digest: str
 
     @classmethod
-    def of(cls, grams: list[str], mean: list[int]) -> Reference:
+    def of(cls, grams: list[str], mean: bytes) -> Reference:
         keys = np.concatenate([gram_keys(gram) for gram in grams])
         part = part_numbers(len(grams))
         order = np.argsort(keys)
-        digest = xxhash.xxh32_hexdigest("".join(grams).encode("utf-8", "surrogatepass") + bytes(mean))
+        digest = xxhash.xxh32_hexdigest("".join(grams).encode("utf-8", "surrogatepass") + mean)
         lengths = np.sqrt(np.bincount(part, minlength=PARTS).astype(np.float64))
-        return cls(keys[order], part[order], lengths, np.array(mean, np.int64), digest)
+        return cls(keys[order], part[order], lengths, np.frombuffer(mean, np.uint8).astype(np.int64), digest)
 
     def sign(self, text: str) -> bytes:
         """Return the cosines as ``PARTS`` lanes of one byte, scaled to a vector of length ``_SCALE``.
@@ -98,26 +98,15 @@ def load_reference(path: str = "") -> Reference:
     file = Path(path) if path else resources.files("scrapy_neardup.sketch.signatures").joinpath(_SHIPPED)
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
+        grams, mean = content["grams"], bytes(content["mean"])
+        is_whole = len(set(grams)) == len(grams) == GRAMS and {*map(len, grams)} == {WIDTH} and len(mean) == PARTS
+        if content["format"] != FORMAT or not is_whole:
+            raise ValueError(f"format {FORMAT} has {GRAMS} different {WIDTH}-grams and a mean of {PARTS} lanes")
+        return Reference.of(grams, mean)
     except OSError as error:
         raise SettingsError(_OPTION, path, f"{error.strerror}; {_MEND}") from error
-    except ValueError as error:
+    except (LookupError, TypeError, ValueError) as error:
         raise SettingsError(_OPTION, path, f"is cut off, or is not a reference file ({error}); {_MEND}") from error
-    if wrong := _wrong(content):
-        raise SettingsError(_OPTION, path, f"{wrong}; {_MEND}")
-    return Reference.of(content["grams"], content["mean"])
-
-
-def _wrong(content: Any) -> str:
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        return f"is no reference of format {FORMAT}"
-    grams, mean = content.get("grams"), content.get("mean")
-    if not isinstance(grams, list) or not all(isinstance(gram, str) and len(gram) == WIDTH for gram in grams):
-        return f"has no list of {WIDTH}-grams"
-    if len(set(grams)) != GRAMS or len(grams) != GRAMS:
-        return f"has {len(set(grams))} different {WIDTH}-grams, not {GRAMS}"
-    if not isinstance(mean, list) or len(mean) != PARTS or not all(type(n) is int and 0 <= n < 256 for n in mean):
-        return f"has no average signature of {PARTS} lanes"
-    return ""
 
 
 class CosineSigner:

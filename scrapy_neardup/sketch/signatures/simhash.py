@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import cast
 
 import numpy as np
 import xxhash
@@ -30,8 +29,6 @@ _FEATURES = 'NEARDUP_PRESET_OPTIONS["features"]'
 ALLOWED_VECTORS = "the import path of a callable (text: str) -> mapping of features to weights"
 _HIGH = np.uint64(32)
 
-Vector = Callable[[str], Mapping[str, float]]
-
 
 class SimHashSigner:
     """Signatures of 64 lanes of one byte, 0 or 1."""
@@ -39,18 +36,16 @@ class SimHashSigner:
     def __init__(self, preset: Preset) -> None:
         """Raise SettingsError if the callable or stemmer of the preset is missing."""
         self._preset = preset
-        self._vector: Vector | None = None
-        self.frequencies = Frequencies() if preset.learns else None
         self._stop_words = frozenset(map(normalise, preset.stop_words))
-        self._stem = _stemmer(preset.stemming) if preset.stemming else None
-        if not preset.learns:
-            self._vector = cast("Vector", load_callable(_FEATURES, preset.features, ALLOWED_VECTORS))
+        self._stem = _stemmer(preset.stemming) if preset.stemming else list[str]
+        self.frequencies = Frequencies() if preset.learns else None
+        self._own = None if preset.learns else load_callable(_FEATURES, preset.features, ALLOWED_VECTORS)
 
     def sign(self, bodies: Sequence[Body]) -> list[SignedText]:
         return list(map(self._sign, bodies))
 
     def _sign(self, body: Body) -> SignedText:
-        terms = self._terms(body) if self._vector is None else self._own_vector(body.text)
+        terms = self._terms(body)
         if not terms:
             return UNSIGNED
         hashes = np.fromiter(map(_hash, terms), np.uint64, len(terms))
@@ -66,14 +61,9 @@ class SimHashSigner:
         return SignedText(signature, len(terms), block_keys(signature, self._preset.bands), (), features)
 
     def _terms(self, body: Body) -> Mapping[str, float]:
-        tokens = body.tokens
-        if self._stop_words:
-            tokens = [token for token in tokens if token not in self._stop_words]
-        return Counter(tokens if self._stem is None else self._stem(tokens))
-
-    def _own_vector(self, text: str) -> Mapping[str, float]:
-        assert self._vector is not None
-        found = self._vector(text)
+        if self._own is None:
+            return Counter(self._stem([token for token in body.tokens if token not in self._stop_words]))
+        found = self._own(body.text)
         if not isinstance(found, Mapping) or not all(
             isinstance(name, str) and isinstance(weight, int | float) and math.isfinite(weight)
             for name, weight in found.items()
