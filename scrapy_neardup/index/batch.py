@@ -144,9 +144,8 @@ class Batch:
             new.match = decide_again(new.key, known, old, self._policy, self._state(old)) if old else None
             return
         found = [(key, old, self._state(old)) for key in new.candidates if (old := self.records[key])]
-        decision = decide(new.record, found, self._policy, new.least_dropped)
-        new.match = decision.match
-        self.records[new.key] = self.decided[new.key] = decision.record
+        record, new.match = decide(new.record, found, self._policy, new.least_dropped)
+        self.records[new.key] = self.decided[new.key] = record
 
     def _state(self, record: Record) -> CandidateState:
         return self.runs.state(record, self.records.get)

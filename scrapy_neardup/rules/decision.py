@@ -7,7 +7,6 @@ import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
 
 from scrapy_neardup.document import WHOLE_TEXT, Fingerprint, Match, Neighbour
 from scrapy_neardup.evidence.figures import have_changed_figures
@@ -57,17 +56,10 @@ def weights_of(fingerprint: Fingerprint) -> list[int]:
     return [weight for weight, count in weights for _ in range(count)]
 
 
-class Decision(NamedTuple):
-    """What the rules say of a document: the record to register, and its match."""
-
-    record: Record
-    match: Match | None
-
-
 def decide(
     new: Record, candidates: Iterable[tuple[bytes, Record, CandidateState]], policy: Policy, least_dropped_share: float
-) -> Decision:
-    """Choose the match of a document among candidates, given as key, record and state.
+) -> tuple[Record, Match | None]:
+    """Choose the match of a document among candidates, given as key, record and state. Return the record to register.
 
     A candidate whose state is ``lost`` is chosen only if there is no other. The new document then rejoins its story.
     A copy would be dropped if a kept document holds ``least_dropped_share`` of its text or more.
@@ -79,9 +71,9 @@ def decide(
         copies = (each for each in alive if each.relation.same_text and not each.is_wall)
         match = best(each for each in copies if title_overlap(new.titles, each.record.titles) >= SAME_TITLES) or match
     if match is None:
-        return Decision(new, None)
+        return new, None
     if match.is_wall:
-        return Decision(replace(new, candidate=match.key), to_match(match))
+        return replace(new, candidate=match.key), to_match(match)
     page = same_page = None
     if not match.relation.same_page:
         same_page = best(each for each in scored if each.relation.same_page)
@@ -103,7 +95,7 @@ def decide(
     if page is not None:
         answer = replace(answer, is_page_changed=page.is_page_changed, figures=page.record.figures)
         record = replace(record, candidate=page.key)  # if the document is checked again, it must be an update again
-    return Decision(record, answer)
+    return record, answer
 
 
 def decide_again(key: bytes, known: Record, old: Record, policy: Policy, state: CandidateState) -> Match | None:
@@ -112,7 +104,7 @@ def decide_again(key: bytes, known: Record, old: Record, policy: Policy, state: 
         return None
     # A document whose match was a wall has kept its own story. ``tells_title`` is not stored, so the story tells it.
     known = replace(known, tells_title=known.story != key)
-    return decide(known, [(known.candidate, old, state)], policy, NEVER_DROPPED).match
+    return decide(known, [(known.candidate, old, state)], policy, NEVER_DROPPED)[1]
 
 
 def best(scored: Iterable[ScoredCandidate]) -> ScoredCandidate | None:

@@ -79,7 +79,7 @@ class Model:
             old = self.records.get(known.candidate) if known.candidate != key else None
             return decide_again(key, known, old, POLICY, self.state(old, run)) if old else None
         found = [(other, old, self.state(old, run)) for other, old in self.records.items()]
-        self.records[key], match, _ = decide(new, found, POLICY, POLICY.least_dropped_share(article.source))
+        self.records[key], match = decide(new, found, POLICY, POLICY.least_dropped_share(article.source))
         return match
 
     def deliver(self, article: Article) -> None:

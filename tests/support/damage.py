@@ -79,7 +79,7 @@ def _record(draw: random.Random, folder: Path) -> None:
     old = read_record(damaged(draw, other.pack()))
     if old is None:
         return
-    decide(new, [(b"k" * 8, old, draw.choice(("seen", "late", "lost")))], POLICY, 0.7).record.pack()
+    decide(new, [(b"k" * 8, old, draw.choice(("seen", "late", "lost")))], POLICY, 0.7)[0].pack()
     changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
 
 
