@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import islice
 
@@ -45,39 +45,35 @@ _DOMINANT = 0.5  # if one story brought more than this share of a line's documen
 class Trace:
     """The data that is kept of a document: its lines, and a sample of its shingles with the line of each."""
 
-    lines: dict[int, int]  # key of the line -> its place
-    words: array[int]  # of each line
+    lines: dict[int, int]  # key of the line -> its words
     samples: array[int]
-    owners: array[int]  # place of the line of each sample
+    owners: array[int]  # key of the line of each sample
 
     @classmethod
     def of(cls, body: Body, width: int) -> Trace:
         """``body`` is a whole text, and ``width`` the length of a shingle in tokens."""
-        lines: dict[int, int] = {}
-        places = array("q", [lines.setdefault(key, len(lines)) for key in body.kept.keys.tolist()])
         # Lines of the same tokens have the same words.
-        words = array("I", dict(zip(places, body.kept.words.tolist(), strict=True)).values())
+        lines = dict(zip(body.kept.keys.tolist(), body.kept.words.tolist(), strict=True))
         hashes = body.windows(width)
         # The choice of a shingle does not depend on the document. A shingle of two lines belongs to the first one.
         starts = np.logical_not(hashes & _SAMPLE_MASK).nonzero()[0]
         samples = hashes.take(starts)
         lowest = samples.argsort()[:_SAMPLES]
         ends = np.add.accumulate(body.kept.end - body.kept.first)
-        owners = np.array(places, np.uint32).take(ends.searchsorted(starts.take(lowest), side="right"))
-        return cls(lines, words, array("I", samples.take(lowest).tobytes()), array("I", owners.tobytes()))
+        owners = body.kept.keys.take(ends.searchsorted(starts.take(lowest), side="right"))
+        return cls(lines, array("I", samples.take(lowest).tobytes()), array("I", owners.tobytes()))
 
-    def rest(self, shared: Iterable[int]) -> tuple[int, set[int]]:
+    def rest(self, shared: Collection[int]) -> tuple[int, set[int]]:
         """Return the words and the samples of all lines but the shared ones."""
-        places = {self.lines[key] for key in shared}
         pairs = zip(self.samples, self.owners, strict=True)
-        return self.words_without(shared), {sample for sample, owner in pairs if owner not in places}
+        return self.words_without(shared), {sample for sample, owner in pairs if owner not in shared}
 
     def words_without(self, keys: Iterable[int]) -> int:
         """Return the words of all lines but those with these keys. Each key must be one of this document."""
-        return sum(self.words) - sum(self.words[self.lines[key]] for key in keys)
+        return sum(self.lines.values()) - sum(self.lines[key] for key in keys)
 
 
-NO_TRACE = Trace({}, array("I"), array("I"), array("I"))
+NO_TRACE = Trace({}, array("I"), array("I"))
 """The trace of a document of which nothing is remembered."""
 
 
@@ -103,11 +99,6 @@ class BoilerplateGuard:
 
     def __len__(self) -> int:
         return len(self._stories)
-
-    @property
-    def documents(self) -> int:
-        """Return how many documents are remembered."""
-        return len(self._lines_of)
 
     def learn(
         self,
@@ -168,10 +159,10 @@ class BoilerplateGuard:
         if not others and not everywhere:
             return frozenset()
         words = trace.words_without(known)
-        room = min(words // 2, words - least) - sum(trace.words[trace.lines[key]] for key in everywhere)
+        room = min(words // 2, words - least) - sum(trace.lines[key] for key in everywhere)
         if room < 0:
             return frozenset()
-        return everywhere | _within(room, [(key, trace.words[trace.lines[key]]) for key in others])
+        return everywhere | _within(room, [(key, trace.lines[key]) for key in others])
 
 
 def _count(stories: list[_Story], trace: Trace, different: dict[int, bool]) -> bool:
@@ -193,7 +184,7 @@ def _count(stories: list[_Story], trace: Trace, different: dict[int, bool]) -> b
 def _tell_different_stories(one: Trace, other: Trace) -> bool:
     """Return whether two documents tell different stories. Return False if too little is left beside shared lines."""
     shared = one.lines.keys() & other.lines.keys()
-    common = sum(one.words[one.lines[key]] for key in shared)
+    common = sum(one.lines[key] for key in shared)
     (words, samples), (other_words, other_samples) = one.rest(shared), other.rest(shared)
     smaller = min(len(samples), len(other_samples))
     if min(words, other_words) < max(common, _LEAST_REST) or not smaller:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import repeat
+from itertools import repeat, takewhile
 from typing import NamedTuple
 
 from xxhash import xxh32_digest, xxh32_intdigest
@@ -122,13 +122,10 @@ def _figure(tokens: list[str], first: int, end: int, value: str, mark: str) -> F
 
 def _fate(before: list[str], behind: list[str]) -> str:
     """Return a word that says what happened to people: " killed". Before them it is an English verb, no passive."""
-    for token in behind:
-        if token in ("#", LINE_END):
-            break
-        if len(token) > 2 and token not in SAY_NOTHING:
-            if kind_of(token) < FigureKind.OTHER:
-                return f" {token}"
-            break
+    near = takewhile(lambda token: token not in ("#", LINE_END), behind)
+    word = next((token for token in near if len(token) > 2 and token not in SAY_NOTHING), "")
+    if kind_of(word) < FigureKind.OTHER:
+        return f" {word}"
     verb, earlier, *_ = [*(token for token in before if token not in HEDGES and token != "at"), "", ""]
     return f" {HARMING[verb]}" if verb in HARMING and earlier not in TO_BE else ""
 

@@ -238,29 +238,25 @@ def _mark(tokens: list[str], first: int, end: int, closed: bool) -> tuple[str, i
 
 
 def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
-    if not core.isdigit():
-        if _DATE_TIME_PHONE.fullmatch(core) or core[0] in "+(":
-            return True
-        return _is_clock(tokens, first, core) or _is_day(tokens, first, core, closing)
-    if len(core) == 4:
+    if core.isdigit() and len(core) == 4:
         following = tokens[first + 1]
-        if following in TIME_ZONES:
-            return True
         is_counted = following in COUNTED or following in PERCENT or following in CURRENCIES
         counted = closing.isdigit() and (is_counted or following[:1] in COUNTED_CHARACTERS)
-        return _YEAR.fullmatch(core) is not None and not counted and tokens[first - 1] not in CURRENCIES
-    return len(core) <= 2 and (_is_clock(tokens, first, core) or _is_day(tokens, first, core, closing))
+        is_year = _YEAR.fullmatch(core) is not None and not counted and tokens[first - 1] not in CURRENCIES
+        return is_year or following in TIME_ZONES
+    if not core.isdigit() and (core[0] in "+(" or _DATE_TIME_PHONE.fullmatch(core)):
+        return True
+    may_be_part = len(core) <= 2 or not core.isdigit()
+    return may_be_part and (_is_clock(tokens, first, core) or _is_day(tokens, first, core, closing))
 
 
 def _is_clock(tokens: list[str], first: int, core: str) -> bool:
     following, second = tokens[first + 1], tokens[first + 2]
-    if following in CLOCK or (following, second) in _CLOCK_PAIRS:
-        return True
-    if following in AGO and second == "ago":
-        return True
     if following == "am":
         return "und" not in tokens[max(0, first - 200) : first + 200]  # German "am Montag" is no time of day
-    return following[:1] in ("時", "时", "点") and not following.startswith("時間") and core.isdigit()
+    is_hour = following[:1] in ("時", "时", "点") and not following.startswith("時間") and core.isdigit()
+    is_ago = following in AGO and second == "ago"
+    return is_hour or is_ago or following in CLOCK or (following, second) in _CLOCK_PAIRS
 
 
 def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
@@ -278,9 +274,8 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
     following = tokens[behind]
     if following[:1] in ("月", "日", "월", "일"):
         return not following.startswith(("日間", "日间", "일간"))
-    if following == "may" and tokens[behind + 1] in BEHIND_MAY:
-        return False
-    return following in MONTHS and (closing.isdigit() or closing == ".")
+    is_month = following in MONTHS and not (following == "may" and tokens[behind + 1] in BEHIND_MAY)
+    return is_month and (closing.isdigit() or closing == ".")
 
 
 def _value(core: str, scale: int, mark: str) -> str:

@@ -180,18 +180,18 @@ class SourceBoilerplate:
         page: int,
         article: int,
         terms: frozenset[int],
-        lines: Iterable[tuple[int, int]],
+        lines: Mapping[int, int],
         mentioned: TermsInLines,
         site_terms: frozenset[int] = frozenset(),
         day: int = 0,
     ) -> frozenset[int]:
         """Note a document's lines; return the keys of those that are boilerplate of its source, or of its rubric.
 
-        ``lines`` are pairs of a key and the number of words of the line. ``site_terms`` are the terms of the title that
+        ``lines`` has the words of each line, by its key. ``site_terms`` are the terms of the title that
         may be the name of the site. ``day`` counts from 1970.
         """
         known = self._known(source)
-        words_of = {line: words for line, words in lines if words >= LEAST_WORDS}
+        words_of = {line: words for line, words in lines.items() if words >= LEAST_WORDS}
         found = words_of.keys() & known.lines.keys()
         for line in sorted(found):
             known.lines[line] = None
@@ -227,20 +227,19 @@ class SourceBoilerplate:
 
     def everywhere(self, lines: Iterable[int]) -> frozenset[int]:
         """Return those of the lines that are boilerplate everywhere."""
-        return frozenset(line for line in lines if self._is_everywhere(line))
+        sources = ((line, self._shared.get(line, {}).values()) for line in lines)
+        return frozenset(line for line, known in sources if sum(each.counts for each in known) >= SOURCES)
 
     def usual_terms(self, source: bytes) -> frozenset[int]:
         """Return the terms that most titles of a source have."""
-        known = self._sources.get(source)
-        return known.usual if known else frozenset()
+        return self._known(source).usual
 
     def is_article(self, source: bytes, article: int) -> bool:
         """Decide whether a number identifies an article.
 
         It does not if the source printed three titles under it that have nothing in common.
         """
-        known = self._sources.get(source)
-        return known is None or len(known.numbers.get(article, ())) < TITLES
+        return len(self._known(source).numbers.get(article, ())) < TITLES
 
     def _known(self, source: bytes) -> _Source:
         known = self._sources[source] = self._sources.get(source) or _Source()
@@ -288,10 +287,6 @@ class SourceBoilerplate:
             witness.others.isdisjoint(each.others) for each in sources.values()
         ):
             sources[source] = witness
-
-    def _is_everywhere(self, line: int) -> bool:
-        sources = self._shared.get(line)
-        return sources is not None and sum(witness.counts for witness in sources.values()) >= SOURCES
 
     # Exchange with other processes
 

@@ -103,7 +103,9 @@ def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
     is_letter = tokens.kind == LETTER
     is_capital = is_letter & (tokens.first & UPPER).astype(bool)
     capitals = is_capital.nonzero()[0]
-    runs, lengths = _runs(capitals, tokens.is_cut)
+    # Runs of capitalised words.
+    runs = (changes(capitals - np.arange(len(capitals))) | tokens.is_cut.take(capitals)).nonzero()[0]
+    lengths = next_starts(runs, len(capitals)) - runs
     names = capitals.take(runs)
     # A single capitalised word that begins a sentence is more often a word than a name.
     is_name = (lengths > 1) | ~begins.take(names)
@@ -163,12 +165,6 @@ def _tokens(reading: Reading, start: NDArray[np.intp], stop: NDArray[np.intp], d
     is_cut = changes(line) & ((first & LOWER) == 0) | changes(document)
     sentence = np.add.accumulate(is_cut | (kinds & SENTENCE_STOP).astype(bool), dtype=np.intp)
     return _Tokens(starts, ends, kinds, first, document, is_cut, sentence)
-
-
-def _runs(capitals: NDArray[np.intp], is_cut: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return where runs of capitalised words begin, and how many words each has."""
-    runs = (changes(capitals - np.arange(len(capitals))) | is_cut.take(capitals)).nonzero()[0]
-    return runs, next_starts(runs, len(capitals)) - runs
 
 
 def _figure_hashes(reading: Reading, tokens: _Tokens, figures: NDArray[np.intp]) -> NDArray[np.uint64]:

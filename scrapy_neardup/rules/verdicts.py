@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scrapy_neardup.document import Document, Fingerprint, Kind, Match, Status, Verdict
+from scrapy_neardup.document import Document, Fingerprint, Kind, Match, Reason, Status, Verdict
 from scrapy_neardup.rules.policy import REVISIT_SHARE, Policy
 from scrapy_neardup.rules.trace import SILENT, Trace
 
@@ -23,7 +23,10 @@ def verdict_of(
     if match is not None and match.is_wall:
         return Verdict("unchecked", reason="boilerplate", id=document.id)
     if match is None or not match.is_seen or (fingerprint.is_boilerplate and not match.same_text):
-        return _unmatched(document, match.story if match else document.id, fingerprint)
+        if fingerprint.is_boilerplate or not fingerprint.signature:
+            reason: Reason = "boilerplate" if fingerprint.is_boilerplate else "too-short"
+            return Verdict("unchecked", reason=reason, id=document.id)
+        return Verdict("original", story=match.story if match else document.id, id=document.id)
     status, kind = status_of(match, changes, policy)
     return Verdict(
         status,
@@ -53,12 +56,6 @@ def status_of(
     if changes or match.is_page_changed:
         return "update", None
     return "duplicate", _kind(match, trace)
-
-
-def _unmatched(document: Document, story: str, fingerprint: Fingerprint) -> Verdict:
-    if fingerprint.is_boilerplate or not fingerprint.signature:
-        return Verdict("unchecked", reason="boilerplate" if fingerprint.is_boilerplate else "too-short", id=document.id)
-    return Verdict("original", story=story, id=document.id)
 
 
 def _kind(match: Match, trace: Trace) -> Kind:

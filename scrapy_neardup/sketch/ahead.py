@@ -60,7 +60,7 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
 def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
     """Pack a sketch for ``unpack_sketch`` on the same machine."""
     signed, trace = sketch.signed, sketch.trace
-    numbers = trace.lines, signed.band_keys, signed.sample_keys, trace.words, trace.samples, trace.owners
+    numbers = trace.lines, trace.lines.values(), signed.band_keys, signed.sample_keys, trace.samples, trace.owners
     strings = signed.signature, sketch.figures, sketch.specifics, sketch.lead, sketch.names
     return _SKETCH.pack(
         milliseconds, signed.size, sketch.text_hash, *strings, *(array("I", each).tobytes() for each in numbers)
@@ -71,9 +71,9 @@ def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
     """Return the sketch and the milliseconds it took. Raise StoreError for bytes that are no packed sketch."""
     values: Any = _SKETCH.unpack_whole(packed)
     milliseconds, size, text_hash, signature, figures, specifics, lead, names, *numbers = values
-    lines, band_keys, sample_keys, words, samples, owners = (array("I", each) for each in numbers)
+    lines, words, band_keys, sample_keys, samples, owners = (array("I", each) for each in numbers)
     sketch = TextSketch(
-        trace=Trace({key: place for place, key in enumerate(lines)}, words, samples, owners),
+        trace=Trace(dict(zip(lines, words, strict=True)), samples, owners),
         left_out=LeftOut(),
         signed=SignedText(signature, size, tuple(band_keys), tuple(sample_keys)),
         text_hash=text_hash,

@@ -313,9 +313,8 @@ class Sketcher:
         trace = known.trace
         own: frozenset[int] = frozenset()
         if place is not None and place.source_hash != _NOTHING:
-            lines = zip(trace.lines, trace.words, strict=True)
             own = self._sources.learn(
-                *(place.source_hash, place.page, place.article, place.terms, lines),
+                *(place.source_hash, place.page, place.article, place.terms, trace.lines),
                 *(partial(self._terms_in_lines, text, known, {}), place.site_terms, place.day),
             )
         everywhere = self._sources.everywhere(trace.lines.keys() - own)

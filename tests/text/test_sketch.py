@@ -231,7 +231,7 @@ def datasketch() -> ModuleType:
     return import_module("datasketch")  # imports scipy
 
 
-@given(hashes=st.lists(st.integers(0, 2**32 - 1), unique=True, max_size=3000))
+@given(hashes=st.lists(st.integers(0, 2**32 - 1), unique=True, min_size=1, max_size=3000))
 @settings(max_examples=tries(30))
 def test_signatures_are_those_of_datasketch(datasketch: ModuleType, hashes: list[int]) -> None:
     theirs = datasketch.MinHash(num_perm=64, seed=3, scheme="affine32", hashfunc=int)

@@ -35,8 +35,10 @@ class MinHashSigner:
 
     def sign(self, bodies: Sequence[Body]) -> list[SignedText]:
         preset, learned = self._preset, self.frequencies
-        features = [distinct_features(body, preset) for body in bodies]
-        hashes = features if learned is None else [self._rare(each, learned) for each in features]
+        features = hashes = [distinct_features(body, preset) for body in bodies]
+        if learned is not None:
+            rare = [each[~learned.among_commonest(each, preset.common_share)] for each in features]
+            hashes = [few if len(few) else each for few, each in zip(rare, features, strict=True)]
         lowest = minima(hashes, preset.num_perm, preset.seed)
         return [
             SignedText(
@@ -50,10 +52,6 @@ class MinHashSigner:
                 lowest, band_keys(lowest, preset.bands, preset.rows), hashes, bodies, features, strict=True
             )
         ]
-
-    def _rare(self, features: NDArray[np.uint32], learned: Frequencies) -> NDArray[np.uint32]:
-        rare = features[~learned.among_commonest(features, self._preset.common_share)]
-        return rare if len(rare) else features
 
 
 class SketchSigner:
@@ -124,22 +122,17 @@ def signature(minima: NDArray[np.uint32]) -> bytes:
 
 
 def minima(sets: Sequence[NDArray[np.uint32]], num_perm: int, seed: int) -> NDArray[np.uint32]:
-    """Return one row for each set of 32-bit shingle hashes: its minimum under each permutation.
-
-    The row of an empty set has all bits set.
-    """
-    lowest = np.full((len(sets), num_perm), 0xFFFF_FFFF, np.uint32)
-    filled = [number for number, hashes in enumerate(sets) if len(hashes)]
-    if filled:
-        mixed = _mixed(np.concatenate([sets[number] for number in filled]))
-        starts = list(accumulate((len(sets[number]) for number in filled[:-1]), initial=0))
-        a, b = permutations(num_perm, seed)
-        lanes = max(1, _AT_ONCE // len(mixed))
-        room = np.empty((lanes, len(mixed)), np.uint32)
-        for first in range(0, num_perm, lanes):
-            values = np.multiply(a[first : first + lanes, None], mixed, out=room[: num_perm - first])
-            values += b[first : first + lanes, None]
-            lowest[filled, first : first + lanes] = np.minimum.reduceat(values, starts, axis=1).T
+    """Return one row for each set of 32-bit shingle hashes: its minimum under each permutation. No set is empty."""
+    mixed = _mixed(np.concatenate(sets))
+    starts = list(accumulate(map(len, sets[:-1]), initial=0))
+    a, b = permutations(num_perm, seed)
+    lanes = max(1, _AT_ONCE // len(mixed))
+    room = np.empty((lanes, len(mixed)), np.uint32)
+    lowest = np.empty((len(sets), num_perm), np.uint32)
+    for first in range(0, num_perm, lanes):
+        values = np.multiply(a[first : first + lanes, None], mixed, out=room[: num_perm - first])
+        values += b[first : first + lanes, None]
+        lowest[:, first : first + lanes] = np.minimum.reduceat(values, starts, axis=1).T
     return lowest
 
 

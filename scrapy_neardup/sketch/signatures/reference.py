@@ -78,8 +78,6 @@ class Reference:
 def gram_keys(text: str) -> NDArray[np.uint64]:
     """Return one number for each run of three characters."""
     codes = code_points(text)
-    if len(codes) < WIDTH:
-        return np.empty(0, np.uint64)
     keys = (codes[:-2] << _CHARACTER_BITS | codes[1:-1]) << _CHARACTER_BITS | codes[2:]
     return cast("NDArray[np.uint64]", keys)
 
@@ -131,12 +129,10 @@ class CosineSigner:
         signature = self._reference.sign(" ".join(body.tokens))
         if not signature:
             return UNSIGNED
-        return SignedText(signature, len(body.tokens), self._band_keys(signature))
-
-    def _band_keys(self, signature: bytes) -> tuple[int, ...]:
         aside = np.frombuffer(signature, np.uint8).astype(np.int64) - self._reference.mean
         sides = (aside @ self._planes > 0).astype(np.uint8).reshape(self._preset.bands, self._preset.rows)
-        return tuple(xxhash.xxh32_intdigest(band.tobytes(), number) for number, band in enumerate(sides))
+        keys = tuple(xxhash.xxh32_intdigest(band.tobytes(), number) for number, band in enumerate(sides))
+        return SignedText(signature, len(body.tokens), keys)
 
 
 def _planes(count: int, seed: int) -> NDArray[np.int64]:
