@@ -14,10 +14,9 @@ from scrapy_neardup.evidence.figures import changed_figures, find_figures, unpac
 from scrapy_neardup.evidence.minima import exact_shares, likeness_of
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
 from scrapy_neardup.lab.stored import StoredDocument, changes_of
-from scrapy_neardup.rules.decision import LEAST_WEIGHT, to_match, weights_of
+from scrapy_neardup.rules.decision import LEAST_WEIGHT, status_of, to_match, weights_of
 from scrapy_neardup.rules.scoring import score_candidate
 from scrapy_neardup.rules.trace import Trace
-from scrapy_neardup.rules.verdicts import status_of
 from scrapy_neardup.sketch import Body, Sketcher
 from scrapy_neardup.sketch.signatures.minhash import distinct_features
 from scrapy_neardup.text.reading import Reading, has_unspaced

@@ -22,9 +22,8 @@ from scrapy_neardup.index.purging import Selection
 from scrapy_neardup.lab.feed import STDIN, RecordedDocument, read_feed, shown
 from scrapy_neardup.lab.replay import PageReader, RecordedPage, document_of
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
-from scrapy_neardup.rules.decision import most_similar
+from scrapy_neardup.rules.decision import most_similar, status_of
 from scrapy_neardup.rules.scoring import is_same_url
-from scrapy_neardup.rules.verdicts import status_of
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import page_hash
 

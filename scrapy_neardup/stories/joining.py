@@ -11,8 +11,8 @@ from scrapy_neardup.document import Document, Fingerprint, Join, Match, Member, 
 from scrapy_neardup.evidence.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
 from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.topic import shared_words
+from scrapy_neardup.rules.decision import verdict_of
 from scrapy_neardup.rules.policy import Policy
-from scrapy_neardup.rules.verdicts import verdict_of
 from scrapy_neardup.wording import one_line
 
 _LEAD = 220  # characters

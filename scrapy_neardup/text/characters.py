@@ -82,7 +82,8 @@ def _read(character: str) -> tuple[int, str]:
         flags |= (WORD | WIDE * (len(folded) > 1)) if in_one_word else SPELLED
     elif _is_mark(first):
         flags |= MARK
-    flags |= COMPOSES * composes(character)
+    # It may become one with the character before it.
+    flags |= COMPOSES * (unicodedata.category(first).startswith("M") or _JAMO.match(first) is not None)
     if all(map(unicodedata.combining, unicodedata.normalize("NFKD", character))):
         flags |= STACKS
     others = [
@@ -97,12 +98,6 @@ def _read(character: str) -> tuple[int, str]:
         (ALNUM, character.isalnum()),
     ]
     return flags + sum(int(flag) for flag, applies in others if applies), folded
-
-
-def composes(character: str) -> bool:
-    """Decide whether a character may become one with the character before it."""
-    first = unicodedata.normalize("NFKC", character)[0]
-    return unicodedata.category(first).startswith("M") or _JAMO.match(first) is not None
 
 
 def _is_word(character: str) -> bool:
@@ -123,6 +118,6 @@ def _hash(folded: str) -> int:
 CHARACTERS = Characters()
 
 
-def code_points(text: str) -> NDArray[np.uint64]:
+def code_points(text: str) -> NDArray[np.uint32]:
     """Return one number for each character; a lone surrogate counts as a character."""
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)

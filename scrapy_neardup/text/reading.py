@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, Literal, TypeVar, cast
@@ -28,15 +27,15 @@ from scrapy_neardup.text.characters import (
     UNSPACED,
     WIDE,
     WORD,
-    composes,
+    code_points,
     mask,
 )
 
 NORMALISER = 3
 """Version of this module's normalisation and hashes. It is part of the configuration in the keys of a store."""
 
-_PIECE = 1 << 15  # characters
-_LONGEST_RUN = 1000  # characters in a row that may compose into one
+# Long texts are normalised in pieces, so that other threads can run between them. No character composes with a space.
+_PIECE = re.compile(r".{1,32768}\S{0,1000}", re.DOTALL)
 _MOST_STACKED = 30  # marks in a row, as in the stream-safe text format of Unicode's annex 15
 _JOINER = "\u034f"  # combining grapheme joiner: no mark is put in order across it
 _ROOM_TO_SPELL = 1000  # characters
@@ -229,25 +228,11 @@ def _plainer(text: str, spelled: list[str]) -> str:
     most = 2 * len(text) + _ROOM_TO_SPELL
     if spelled:
         table = {ord(character): unicodedata.normalize("NFKC", character) for character in spelled}
-        text = "".join(text[at : at + _PIECE].translate(table) for at in range(0, len(text), _PIECE))
+        text = "".join(piece.translate(table) for piece in _PIECE.findall(text))
     text = text[:most]  # one character may stand for eighteen
     # Some marks have their own half-width form. They belong to half-width letters, and only NFKC composes them.
     form: Literal["NFKC", "NFC"] = "NFKC" if _NARROW_MARK.search(text) else "NFC"
-    return "".join(
-        piece if unicodedata.is_normalized(form, piece) else unicodedata.normalize(form, piece)
-        for piece in _pieces(text)
-    )
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """Cut a text at places where no characters compose, so that other threads can run between the pieces."""
-    start = 0
-    while start < len(text):
-        end = min(start + _PIECE, len(text))
-        while end < min(start + _PIECE + _LONGEST_RUN, len(text)) and composes(text[end]):
-            end += 1
-        yield text[start:end]
-        start = end
+    return "".join(unicodedata.normalize(form, piece) for piece in _PIECE.findall(text))
 
 
 def _stream_safe(text: str) -> str:
@@ -271,9 +256,7 @@ def _span_hashes(
 
 
 def _characters(text: str) -> tuple[NDArray[np.intp], NDArray[np.uint32], int]:
-    pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
-    encoded = b"".join([piece.encode("utf-32-le", "surrogatepass") for piece in pieces])
-    codes = np.frombuffer(encoded, np.uint32).astype(np.intp)
+    codes = code_points(text).astype(np.intp)
     flags = CHARACTERS.flags.take(codes)
     if not np.bitwise_and.reduce(flags) & KNOWN:
         CHARACTERS.learn(codes[flags == 0])

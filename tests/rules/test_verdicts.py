@@ -12,7 +12,7 @@ from newsdesk import START, Newsroom, opened, text, toll
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.rules.verdicts import verdict_of
+from scrapy_neardup.rules.decision import verdict_of
 
 pytestmark = pytest.mark.in_memory
 

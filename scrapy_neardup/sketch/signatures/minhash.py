@@ -83,7 +83,7 @@ def distinct_features(body: Body, preset: Preset, share: float = 1.0) -> NDArray
     With a ``share``, only this first part of the tokens is used.
     """
     if preset.features == "letters":
-        return distinct(window_hashes(code_points("".join(body.tokens)), preset.shingle_characters))
+        return distinct(window_hashes(code_points("".join(body.tokens)).astype(np.uint64), preset.shingle_characters))
     if share == 1.0 and not body.unspaced:
         return distinct(body.windows(preset.shingle_words))
     first = math.ceil(len(body.hashes) * share)
