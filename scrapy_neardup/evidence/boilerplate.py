@@ -21,7 +21,7 @@ from itertools import islice
 import numpy as np
 
 from scrapy_neardup.text.body import Body
-from scrapy_neardup.text.characters import mask
+from scrapy_neardup.text.reading import mask
 
 STORIES = 3
 """Different stories that make a line boilerplate."""

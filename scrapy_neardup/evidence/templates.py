@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.evidence.number_words import MONTHS, WEEKDAYS
 from scrapy_neardup.text.body import Body
-from scrapy_neardup.text.characters import (
+from scrapy_neardup.text.reading import (
     BREAK,
     CLAUSE,
     DASH,
@@ -37,9 +37,15 @@ from scrapy_neardup.text.characters import (
     SENTENCE_STOP,
     SPACE,
     UPPER,
+    Powers,
+    Reading,
+    changes,
+    distinct,
+    edges_of,
     mask,
+    next_starts,
+    normalise,
 )
-from scrapy_neardup.text.reading import Powers, Reading, changes, distinct, edges_of, next_starts, normalise
 
 SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure
 NAME_BIT = 0x80  # set in the last byte of a specific that is a name

@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes, words_by_slot
 from scrapy_neardup.records.feature_counts import MOST_DOCUMENTS, Frequencies
-from scrapy_neardup.text.characters import mask
-from scrapy_neardup.text.reading import changes, next_starts
+from scrapy_neardup.text.reading import changes, mask, next_starts
 
 TOPIC_TERM_BYTES = 2  # of a term in a topic: its slot, see evidence.topic
 TITLE_BIT = 0x8000  # added to the slot of a term that is in the title

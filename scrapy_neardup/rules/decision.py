@@ -66,8 +66,7 @@ def weights_of(fingerprint: Fingerprint) -> list[int]:
     """Return the weight of each key, in the order of ``identity_keys`` and ``text_keys``."""
     topics = len(fingerprint.topic_keys)
     texts = len(fingerprint.text_keys) - topics
-    weights = (IDENTITY_WEIGHT, len(fingerprint.identity_keys)), (TEXT_WEIGHT, texts), (TOPIC_WEIGHT, topics)
-    return [weight for weight, count in weights for _ in range(count)]
+    return [IDENTITY_WEIGHT] * len(fingerprint.identity_keys) + [TEXT_WEIGHT] * texts + [TOPIC_WEIGHT] * topics
 
 
 def decide(

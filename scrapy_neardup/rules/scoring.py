@@ -236,7 +236,7 @@ def _supports(new: Record, old: Record, same_source: bool, policy: Policy, trace
         return not same_source
     least = SUPPORTING_SHARE * policy.topic_threshold
     if same_source:
-        least = least_topic_score(policy.topic_threshold, same_source=True)
+        least = policy.topic_threshold + SAME_SOURCE_EXTRA
     return trace.at_least("score of the topics", _topic_score(new.topic, old.topic, trace), least)
 
 
@@ -271,7 +271,7 @@ def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool, tra
 def _is_variant_of_run(old: Record, new: Record) -> bool:
     """Decide whether a document is a variant, such as a print page, and the new one the page's own url, in one run."""
     is_one_run = old.run != 0 and old.run & ~IS_DROPPED == new.run & ~IS_DROPPED
-    return bool(old.is_variant and not new.is_variant and is_one_run)
+    return is_one_run and old.is_variant > new.is_variant
 
 
 def _have_same_number(new: Record, old: Record) -> bool:
@@ -328,11 +328,6 @@ def _is_copy_under_unlike_titles(new: Record, old: Record, score: float, policy:
     return not (have_own and have_topics) or trace.at_least("cosine of the topics", cosine, SAME_LEAD)
 
 
-def least_topic_score(threshold: float, *, same_source: bool) -> float:
-    """Return the score that two topics need: more than the threshold if both documents are of one source."""
-    return threshold + (SAME_SOURCE_EXTRA if same_source else 0.0)
-
-
 def _topic_score(a: bytes, b: bytes, trace: Trace) -> float:
     if trace is not SILENT:
         trace.at_least("terms that the topics share", len(shared_terms(a, b)), LEAST_SHARED_TERMS)
@@ -347,7 +342,7 @@ def related_topic_score(new: Record, old: Record, threshold: float, trace: Trace
     """
     same_source, meaning = is_same_source(new, old), meaning_of(new, old)
     score = add_meaning(_topic_score(new.topic, old.topic, trace), meaning, trace)
-    least = least_topic_score(threshold, same_source=same_source)
+    least = threshold + SAME_SOURCE_EXTRA * same_source
     if not trace.at_least("score of the topics", score, least, "" if same_source else "topic_threshold"):
         return 0.0
     if meaning is None and new.names and old.names and not shared_terms(new.names, old.names):
@@ -365,7 +360,7 @@ def _related_names_score(new: Record, old: Record, same_source: bool, trace: Tra
     """Return the score of two documents in two languages if names, with vectors if there are any, join them, else 0."""
     if not are_two_languages(new, old):
         return 0.0
-    extra = SAME_SOURCE_EXTRA if same_source else 0.0
+    extra = SAME_SOURCE_EXTRA * same_source
     if (meaning := meaning_of(new, old)) is not None:
         return foreign_score(new, old, meaning, extra, trace)
     score, least = names_score(new.names, old.names), LEAST_COSINE + extra

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.document import MOST_CHARACTERS
-from scrapy_neardup.text.characters import (
+from scrapy_neardup.text.reading import (
     ALNUM,
     CLOSING,
     DIGIT,
@@ -22,8 +22,13 @@ from scrapy_neardup.text.characters import (
     STOP,
     UNSPACED,
     UPPER,
+    Powers,
+    Reading,
+    changes,
+    edges_of,
+    next_starts,
+    window_hashes,
 )
-from scrapy_neardup.text.reading import Powers, Reading, changes, edges_of, next_starts, window_hashes
 
 _LEAST_WORDS = 8  # a shorter sentence goes with the one before it
 _CHARACTERS_PER_WORD = 2
