@@ -139,7 +139,7 @@ class Body:
     @property
     def text_hash(self) -> bytes:
         """Return an 8-byte hash of all lines. Boilerplate is included, so what is learned later does not change it."""
-        hashes = self.reading.hashes.take(self.long.places)
+        hashes = self.reading.hashes.take(self.long.places) if self.boilerplate else self.hashes
         powers, _ = _KEY_POWERS.up_to(len(hashes))
         return int(hashes.dot(powers[: len(hashes)])).to_bytes(8, "big")
 

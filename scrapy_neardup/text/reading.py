@@ -135,7 +135,7 @@ def _is_mark(character: str) -> bool:
 
 def _hash(folded: str) -> int:
     hashes: list[int] = [xxhash.xxh3_64_intdigest(each.encode("utf-8", "surrogatepass")) for each in folded]
-    return sum([each * BASE**place for place, each in enumerate(hashes)]) % (1 << 64)
+    return sum([each * pow(BASE, place, 1 << 64) for place, each in enumerate(hashes)]) % (1 << 64)
 
 
 CHARACTERS = Characters()
