@@ -77,16 +77,17 @@ class Body:
     all_lines: Lines
     is_long: NDArray[np.bool_]  # for each line, whether its block is long enough to count
     boilerplate: frozenset[int] = frozenset()  # keys
-    long: Lines = field(init=False)
     kept: Lines = field(init=False)  # the long lines that are no boilerplate
     hashes: NDArray[np.uint64] = field(init=False)  # of the tokens of these lines
     _windows: dict[int, NDArray[np.uint32]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.long = self.kept = self.all_lines if self.is_long.all() else self.all_lines.at(self.is_long)
+        is_kept = self.is_long
         if self.boilerplate:
-            is_kept = [key not in self.boilerplate for key in self.long.keys.tolist()]
-            self.kept = self.long.at(np.array(is_kept, np.bool_))
+            is_kept = is_kept & np.array(
+                [key not in self.boilerplate for key in self.all_lines.keys.tolist()], np.bool_
+            )
+        self.kept = self.all_lines if is_kept.all() else self.all_lines.at(is_kept)
         self.hashes = self.reading.hashes.take(self.kept.places)
 
     def without(self, boilerplate: frozenset[int]) -> Body:
@@ -94,7 +95,7 @@ class Body:
 
     @property
     def lines(self) -> list[Line]:
-        return self._read(self.long)
+        return self._read(self.all_lines.at(self.is_long))
 
     @property
     def read_lines(self) -> list[tuple[Line, bool]]:
@@ -139,7 +140,7 @@ class Body:
     @property
     def text_hash(self) -> bytes:
         """Return an 8-byte hash of all lines. Boilerplate is included, so what is learned later does not change it."""
-        hashes = self.reading.hashes.take(self.long.places) if self.boilerplate else self.hashes
+        hashes = self.without(frozenset()).hashes
         powers, _ = _KEY_POWERS.up_to(len(hashes))
         return int(hashes.dot(powers[: len(hashes)])).to_bytes(8, "big")
 
