@@ -142,5 +142,4 @@ def shared_names(a: bytes, b: bytes, title: str, text: str) -> tuple[str, ...]:
     words = dict[int, str]()
     for word in _NAME.finditer(f"{title}\n{text[:_MOST_CHARACTERS_OF_NAMES]}"):
         words.setdefault(_slot(skeleton(word[0])), word[0])
-    slots = (term.slot for term in shared_terms(a, b)[:MOST_SHARED_WORDS])
-    return tuple(words[slot] for slot in slots if slot in words)
+    return tuple(words[slot] for slot in shared_terms(a, b)[:MOST_SHARED_WORDS] if slot in words)

@@ -107,7 +107,7 @@ def words_of(slots: Collection[int], title: str, text: str) -> dict[int, str]:
 
 def shared_words(topic: bytes, other: bytes, title: str, text: str) -> tuple[str, ...]:
     """Return the heaviest terms that the topic of a document shares with another topic, as words of the document."""
-    slots = [term.slot for term in shared_terms(topic, other)[:MOST_SHARED_WORDS]]
+    slots = shared_terms(topic, other)[:MOST_SHARED_WORDS]
     words = words_of(slots, title, text)
     return tuple(words[slot] for slot in slots if slot in words)
 
@@ -226,28 +226,10 @@ def topic_cosine(a: bytes, b: bytes) -> float:
     return product / math.sqrt(ours.square * theirs.square) if product else 0.0
 
 
-class SharedTerm(NamedTuple):
-    """A term that two topics share. The heaviest term of a topic has the weight ``HEAVIEST_TERM``."""
-
-    slot: int
-    weight_a: int
-    weight_b: int
-    in_titles: bool  # of both
-
-    @property
-    def product(self) -> int:
-        return self.weight_a * self.weight_b
-
-
-def shared_terms(a: bytes, b: bytes) -> list[SharedTerm]:
-    """Return the terms that two topics share, those that add most to their score first."""
-    ours, theirs = _topic(a), _topic(b)
-    in_titles = ours.in_title & theirs.in_title
-    shared = [
-        SharedTerm(slot, ours.weights[slot], theirs.weights[slot], slot in in_titles)
-        for slot in ours.weights.keys() & theirs.weights.keys()
-    ]
-    return sorted(shared, key=lambda term: (-term.product, term.slot))
+def shared_terms(a: bytes, b: bytes) -> list[int]:
+    """Return the slots of the terms that two topics share, those that add most to their score first."""
+    ours, theirs = _topic(a).weights, _topic(b).weights
+    return sorted(ours.keys() & theirs.keys(), key=lambda slot: (-ours[slot] * theirs[slot], slot))
 
 
 class _Topic(NamedTuple):

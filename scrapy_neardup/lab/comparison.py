@@ -90,7 +90,7 @@ def compare(detector: NearDupDetector, first: StoredDocument, second: StoredDocu
     status: Status = "original" if second.record.signature else "unchecked"
     kind: Kind | None = None
     if match is not None:
-        found = status_of(match, changes, policy, trace)
+        found = status_of(match, changes, trace)
         is_boilerplate = second.fingerprint is not None and second.fingerprint.is_boilerplate
         if is_found and (match.same_text or not is_boilerplate):
             status, kind = found
@@ -99,7 +99,7 @@ def compare(detector: NearDupDetector, first: StoredDocument, second: StoredDocu
     return Comparison(
         status=status,
         kind=kind,
-        why=trace.lines,
+        why=tuple(trace.lines),
         resemblance=likeness.similarity,
         containment=likeness.containment,
         score=likeness.score,
@@ -129,7 +129,7 @@ def _changes(first: StoredDocument, second: StoredDocument) -> tuple[str, ...]:
 
 
 def _terms(first: StoredDocument, second: StoredDocument) -> list[str]:
-    slots = [term.slot for term in shared_terms(first.record.topic, second.record.topic)]
+    slots = shared_terms(first.record.topic, second.record.topic)
     words = words_of(slots, second.title, second.text) | words_of(slots, first.title, first.text)
     return [words[slot] for slot in slots if slot in words]
 

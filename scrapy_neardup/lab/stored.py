@@ -122,17 +122,14 @@ def similar_to(
     The status is that of the wanted document if the match were the only one before it.
     """
     others = {key: each for key, each in records if key != wanted.key and not is_same_url(each, wanted.record)}
-    policy = detector.index.policy
     return [
-        (match, status_of(match, changes_of(others[bytes.fromhex(match.candidate)], wanted.record), policy)[0])
-        for match in most_similar(others.items(), wanted.record, policy, most)
+        (match, status_of(match, changes_of(others[bytes.fromhex(match.candidate)], wanted.record))[0])
+        for match in most_similar(others.items(), wanted.record, detector.index.policy, most)
     ]
 
 
 def changes_of(old: Record, new: Record) -> tuple[str, ...]:
     """Return the figures that changed. Records have no labels of figures."""
-    if not (old.figures and new.figures):
-        return ()
     found = changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
     return tuple(change.line for change in found)
 

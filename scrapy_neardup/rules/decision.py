@@ -259,7 +259,7 @@ def verdict_of(
             reason: Reason = "boilerplate" if fingerprint.is_boilerplate else "too-short"
             return Verdict("unchecked", reason=reason, id=document.id)
         return Verdict("original", story=match.story if match else document.id, id=document.id)
-    status, kind = status_of(match, changes, policy)
+    status, kind = status_of(match, changes)
     return Verdict(
         status,
         kind=kind,
@@ -277,9 +277,7 @@ def verdict_of(
     )
 
 
-def status_of(
-    match: Match, changes: Sequence[str], policy: Policy, trace: Trace = SILENT
-) -> tuple[Status, Kind | None]:
+def status_of(match: Match, changes: Sequence[str], trace: Trace = SILENT) -> tuple[Status, Kind | None]:
     """Return the status of a document with this match, and the kind if it is a duplicate or a translation."""
     if match.related:
         return "related", "translation" if match.is_translation else None
