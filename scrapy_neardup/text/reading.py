@@ -197,11 +197,8 @@ class Reading:
     def of(cls, *texts: str) -> Reading:
         text = "\n".join(("", *texts, ""))
         codes, flags, present = _characters(text)
-        if present & STACKS:
-            texts = tuple(map(_stream_safe, texts))
         if present & (COMPOSES | SPELLED):
-            spelled = [chr(code) for code in np.unique(codes[flags & SPELLED != 0]).tolist()]
-            texts = tuple(each if each.isascii() else _plainer(each, spelled) for each in texts)
+            texts = tuple(map(_plainer, texts))
             text = "\n".join(("", *texts, ""))
             codes, flags, present = _characters(text)
         powers, back = _POWERS.up_to(len(codes))
@@ -321,30 +318,25 @@ def next_starts(starts: NDArray[np.intp], end: int) -> NDArray[np.intp]:
     return ends
 
 
-def _plainer(text: str, spelled: list[str]) -> str:
+def _plainer(text: str) -> str:
     """Compose each letter with its marks, and write out characters that stand for several others."""
-    most = 2 * len(text) + _ROOM_TO_SPELL
-    if spelled:
-        table = {ord(character): unicodedata.normalize("NFKC", character) for character in spelled}
-        text = "".join(piece.translate(table) for piece in _PIECE.findall(text))
-    text = text[:most]  # one character may stand for eighteen
-    # Some marks have their own half-width form. They belong to half-width letters, and only NFKC composes them.
-    form: Literal["NFKC", "NFC"] = "NFKC" if _NARROW_MARK.search(text) else "NFC"
-    return "".join(unicodedata.normalize(form, piece) for piece in _PIECE.findall(text))
-
-
-def _stream_safe(text: str) -> str:
-    """Put a joiner into each run of marks that is too long: to put n marks in order takes n * n steps."""
     if text.isascii():
         return text
     codes, flags, present = _characters(text)
-    if not present & STACKS:
-        return text
-    places = np.arange(1, len(codes) + 1)
-    # How many marks stand in a row up to each character.
-    stacked = places - np.maximum.accumulate(np.where(flags & STACKS, 0, places))
-    cuts = ((stacked > 1) & (stacked % _MOST_STACKED == 1)).nonzero()[0].tolist()
-    return _JOINER.join(text[start:end] for start, end in pairwise([0, *cuts, len(text)])) if cuts else text
+    if present & STACKS:
+        # To put n marks in order takes n * n steps. So put a joiner into each run of marks that is too long.
+        places = np.arange(1, len(codes) + 1)
+        stacked = places - np.maximum.accumulate(np.where(flags & STACKS, 0, places))  # marks in a row up to each place
+        cuts = ((stacked > 1) & (stacked % _MOST_STACKED == 1)).nonzero()[0].tolist()
+        text = _JOINER.join(text[start:end] for start, end in pairwise([0, *cuts, len(text)]))
+    most = 2 * len(text) + _ROOM_TO_SPELL  # one character may stand for eighteen
+    if present & SPELLED:
+        spelled = np.unique(codes[flags & SPELLED != 0]).tolist()
+        table = {code: unicodedata.normalize("NFKC", chr(code)) for code in spelled}
+        text = "".join(piece.translate(table) for piece in _PIECE.findall(text))[:most]
+    # Some marks have their own half-width form. They belong to half-width letters, and only NFKC composes them.
+    form: Literal["NFKC", "NFC"] = "NFKC" if _NARROW_MARK.search(text) else "NFC"
+    return "".join(unicodedata.normalize(form, piece) for piece in _PIECE.findall(text))
 
 
 def _span_hashes(

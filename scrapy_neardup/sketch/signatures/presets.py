@@ -77,19 +77,12 @@ class Preset:
         It is part of every key of a store. ``records`` are the versions of what the store keeps, so that two versions
         of this package never read each other's records. ``embedder`` names the model that vectors are made by, if any.
         """
-        decisive = asdict(self)
-        # Thresholds change the verdict on two fingerprints, but never a fingerprint.
-        thresholds = ("threshold", "related_threshold", "topic_threshold", "collisions")
-        for name in ("name", "measure", "event_rule", *thresholds):
-            del decisive[name]
+        decisive = {name: value for name, value in asdict(self).items() if name not in _OF_VERDICTS}
         if self.signature == "reference":
             from scrapy_neardup.sketch.signatures.reference import load_reference
 
             decisive["reference"] = load_reference(self.reference).digest  # the content of the file, not its path
-        decisive |= {"normaliser": NORMALISER, "lane_bytes": 1, "scheme": "affine32", "by_source": by_source}
-        decisive["records"] = records
-        if embedder:
-            decisive["embedder"] = embedder
+        decisive |= {"normaliser": NORMALISER, "by_source": by_source, "records": records, "embedder": embedder}
         return xxhash.xxh32_hexdigest(repr(sorted(decisive.items())).encode())
 
     @property
@@ -112,6 +105,8 @@ class Preset:
         return frozenset(_TAKES[self.signature] - none | topic)
 
 
+# These parameters change the verdict on two fingerprints, but never a fingerprint.
+_OF_VERDICTS = {"name", "measure", "event_rule", "threshold", "related_threshold", "topic_threshold", "collisions"}
 _ALWAYS = {"threshold", "related_threshold", "min_block_words"}
 _SHINGLES = {"shingle_words", "shingle_characters"}
 
