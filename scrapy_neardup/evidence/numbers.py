@@ -113,9 +113,17 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
     Tokens are case-folded and have ASCII digits; three empty tokens follow. Numbers are the tokens that begin with a
     digit or with the "+" of a telephone number. Takes linear time.
     """
-    numbers, between = _split(_plain(text))
+    text = _plain(text)
+    numbers: list[str] = []
+    between: list[str] = []
+    end = 0
+    # One search for a digit or sign passes over most characters.
+    while (sign := _SIGN.search(text, end)) and (found := _number_at(text, sign.start(), end)):
+        between.append(text[end : found.start()])
+        numbers.append(found[0])
+        end = found.end()
     # Replace each number by "0". No other digit is left, so all words are found in one search.
-    tokens = _words(" 0 ".join(between))
+    tokens = _words(" 0 ".join((*between, text[end:])))
     starts, place = [], -1
     for number in numbers:
         place = tokens.index("0", place + 1)
@@ -135,22 +143,6 @@ def _words(text: str) -> list[str]:
     except UnicodeEncodeError:
         return _WORD_OR_MARK.findall(text.replace(LINE_END, " ").replace("\n", LINE_END))
     return latin.translate(_LATIN_LETTERS).decode("latin-1").replace("\n", f" {LINE_END} ").split()
-
-
-def _split(text: str) -> tuple[list[str], list[str]]:
-    """Return the numbers and signs of a text, and the text between them.
-
-    One search for a digit or sign passes over most characters.
-    """
-    numbers: list[str] = []
-    between: list[str] = []
-    end = 0
-    while (sign := _SIGN.search(text, end)) and (found := _number_at(text, sign.start(), end)):
-        between.append(text[end : found.start()])
-        numbers.append(found[0])
-        end = found.end()
-    between.append(text[end:])
-    return numbers, between
 
 
 def _number_at(text: str, first: int, end: int) -> re.Match[str] | None:
