@@ -29,60 +29,43 @@ function paint(tokens, tag, number) {
 
 const leftOut = (text) => element('span', { class: 'left-out', title: 'a short line: navigation, caption or byline' }, text);
 
-// The rows of both sides. A row ends where both texts end a line. A line that only one text has, and one that was left
-// out, is a row of its own, so that it stands beside the place where the other text has nothing.
-class Rows {
-  constructor(left, right) {
-    this.rows = [];
-    this.changes = 0;
-    this.begin();
-    for (const run of differencesOf(left, right)) {
-      if (run.same) this.addSame(run);
-      else this.addChange(run);
+// Return the rows of both sides, and the number of changes. A row ends where both texts end a line. A line that only one
+// text has, and one that was left out, is a row of its own, so that it is beside the place where the other has nothing.
+function rowsOf(left, right) {
+  const rows = [];
+  let changes = 0;
+  let row = null;
+  const begin = () => { row = { left: [], right: [], isSame: true }; };
+  const isEmpty = () => !row.left.length && !row.right.length;
+  const close = () => {
+    if (!isEmpty()) rows.push(row);
+    begin();
+  };
+  const add = (tokens, isChange) => {
+    while (isEmpty() && tokens.some(([first]) => first?.before.length)) {
+      const [one, other] = tokens.map(([first]) => (first?.before.splice(0, 1) ?? []).map(leftOut));
+      rows.push({ left: one, right: other, isSame: false });
     }
-    this.close();
-  }
-
-  begin() {
-    this.row = { left: [], right: [], isSame: true };
-  }
-
-  get isEmpty() {
-    return !this.row.left.length && !this.row.right.length;
-  }
-
-  close() {
-    if (!this.isEmpty) this.rows.push(this.row);
-    this.begin();
-  }
-
-  addSame(run) {
-    const lines = splitLines(run.right);
-    splitLines(run.left).forEach((line, number) => this.add(line, lines[number]));
-  }
-
-  addChange(run) {
-    const texts = [joined(run.left), joined(run.right)];
-    const isOfLines = this.isEmpty && endsLine(run.left) && endsLine(run.right);
-    if (texts.join('').trim() !== '') this.changes += 1;
-    if (isOfLines && texts.some((text) => text.trim() === '')) {
-      const [left, right] = [splitLines(run.left), splitLines(run.right)];
-      for (let line = 0; line < Math.max(left.length, right.length); line += 1) this.add(left[line] ?? [], right[line] ?? [], true);
+    row.isSame &&= !isChange;
+    row.left.push(...paint(tokens[0], isChange && 'del', changes));
+    row.right.push(...paint(tokens[1], isChange && 'ins', changes));
+    if (tokens.every(endsLine)) close();
+  };
+  begin();
+  for (const run of differencesOf(left, right)) {
+    const sides = [run.left, run.right];
+    const blank = sides.filter((tokens) => joined(tokens).trim() === '').length;
+    if (!run.same && blank < 2) changes += 1;
+    if (run.same || (isEmpty() && blank && sides.every(endsLine))) {
+      const lines = sides.map(splitLines);
+      const most = Math.max(lines[0].length, lines[1].length);
+      for (let line = 0; line < most; line += 1) add(lines.map((side) => side[line] ?? []), !run.same);
     } else {
-      this.add(run.left, run.right, true, isOfLines);
+      add(sides, true);
     }
   }
-
-  add(left, right, isChange = false, ends = endsLine(left) && endsLine(right)) {
-    while (this.isEmpty && [left, right].some((tokens) => tokens[0]?.before.length)) {
-      const [one, other] = [left, right].map((tokens) => (tokens[0]?.before.splice(0, 1) ?? []).map(leftOut));
-      this.rows.push({ left: one, right: other, isSame: false });
-    }
-    this.row.isSame &&= !isChange;
-    this.row.left.push(...paint(left, isChange && 'del', this.changes));
-    this.row.right.push(...paint(right, isChange && 'ins', this.changes));
-    if (ends) this.close();
-  }
+  close();
+  return { rows, changes };
 }
 
 // The panel that compares an item with its match or its original. `tools` are further buttons of its head.
@@ -135,7 +118,7 @@ class Comparison {
       return;
     }
     const passages = [...left, ...right].reduce((sum, token) => sum + token.before.length, 0);
-    const { rows, changes } = new Rows(left, right);
+    const { rows, changes } = rowsOf(left, right);
     this.sides.replaceChildren(
       ...titles,
       ...rows.flatMap((row) => [row.left, row.right].map((nodes) => element('div', { class: row.isSame ? 'text same' : 'text', dir: 'auto' }, ...nodes))),

@@ -63,82 +63,50 @@ function overallOf(groups) {
   if (!items) return null;
   const share = sampled.reduce((sum, each) => sum + (each.share * each.count) / items, 0);
   const size = 1 / sampled.reduce((sum, each) => sum + (each.count / items) ** 2 / each.judged, 0);
-  return { share, size, judged: sampled.reduce((sum, each) => sum + each.judged, 0) };
+  return { share, size };
 }
 
 // Labels: documents in the form that `scrapy neardup eval` and `tune` read
 
-class Sets {
-  constructor() {
-    this.parent = new Map();
-  }
-
-  find(item) {
-    let root = item;
-    while ((this.parent.get(root) ?? root) !== root) root = this.parent.get(root);
-    this.parent.set(item, root);
-    return root;
-  }
-
-  join(one, other) {
-    this.parent.set(this.find(one), this.find(other));
-  }
+// Give two items, and all that have the label of one of them, the same label.
+function join(labels, one, other) {
+  const replaced = labels.get(other);
+  for (const [item, label] of labels) if (label === replaced) labels.set(item, labels.get(one));
 }
 
-// Return the lines of labels, and what could not be exported.
+// Return the lines of labels, and what could not be exported. The label of an item is an item.
 async function labelsOf() {
-  const copies = new Sets();
-  const reports = new Sets();
-  const items = new Set();
-  const unsure = [];
+  const [copies, reports, reviewed] = [new Map(), new Map(), new Map()];
+  const [unsure, wrong] = [[], []];
   let withoutText = 0;
-  const wrong = [];
-  const reviewed = new Map();
   for (const pair of pairs) {
     const mark = marks.get(keyOf(pair));
-    if (!mark) continue;
-    if (mark === 'unsure') {
-      unsure.push([idOf(pair.match), idOf(pair.item)]);
-      continue;
-    }
-    const texts = await Promise.all([textOf(pair.match), textOf(pair.item)]);
-    if (texts.some((each) => !each)) {
-      withoutText += 1;
-      continue;
-    }
-    items.add(pair.match).add(pair.item);
-    reviewed.set(pair.item, [...(reviewed.get(pair.item) ?? []), { match: idOf(pair.match), mark }]);
-    if (mark === 'wrong') wrong.push(pair);
-    else {
-      reports.join(pair.match, pair.item);
-      if (verdictOf(pair.item) !== 'related') copies.join(pair.match, pair.item);
+    const items = [pair.match, pair.item];
+    if (mark === 'unsure') unsure.push(items.map(idOf));
+    else if (mark && (await Promise.all(items.map(textOf))).includes(null)) withoutText += 1;
+    else if (mark) {
+      for (const item of items.filter((each) => !copies.has(each))) [copies, reports].forEach((labels) => labels.set(item, item));
+      reviewed.set(pair.item, [...(reviewed.get(pair.item) ?? []), { match: idOf(pair.match), mark }]);
+      if (mark === 'wrong') wrong.push(items);
+      else join(reports, ...items);
+      if (mark === 'right' && verdictOf(pair.item) !== 'related') join(copies, ...items);
     }
   }
-  const contradictions = wrong.filter((pair) => copies.find(pair.match) === copies.find(pair.item)).length;
-  const lines = await linesOf(items, copies, reports, reviewed);
+  const contradictions = wrong.filter(([match, item]) => copies.get(match) === copies.get(item)).length;
+  const ordered = [...copies.keys()].sort((one, other) => data.time[one] - data.time[other] || one - other);
+  const lines = await Promise.all(ordered.map(async (item) => ({
+    id: idOf(item),
+    url: data.url[item],
+    title: data.title[item],
+    text: (await textOf(item)).join(''),
+    cluster: idOf(copies.get(item)),
+    story: idOf(reports.get(item)),
+    time: data.time[item] < 0 ? undefined : isoOf(data.time[item]),
+    language: data.languages[data.language[item]] || undefined,
+    review: reviewed.get(item),
+  })));
   if (lines.length && unsure.length) lines[0].unsure = unsure;
   return { lines, withoutText, contradictions, unsure: unsure.length };
-}
-
-async function linesOf(items, copies, reports, reviewed) {
-  const ordered = [...items].sort((one, other) => data.time[one] - data.time[other] || one - other);
-  const clusters = new Map();
-  const events = new Map();
-  for (const item of ordered) {
-    if (!clusters.has(copies.find(item))) clusters.set(copies.find(item), idOf(item));
-    if (!events.has(reports.find(item))) events.set(reports.find(item), idOf(item));
-  }
-  const lines = [];
-  for (const item of ordered) {
-    const cluster = clusters.get(copies.find(item));
-    const line = { id: idOf(item), url: data.url[item], title: data.title[item], text: (await textOf(item)).join(''), cluster, story: events.get(reports.find(item)) };
-    if (data.time[item] >= 0) line.time = isoOf(data.time[item]);
-    if (data.languages[data.language[item]]) line.language = data.languages[data.language[item]];
-    if (cluster === idOf(item)) line.original = true;
-    if (reviewed.has(item)) line.review = reviewed.get(item);
-    lines.push(line);
-  }
-  return lines;
 }
 
 // Take over the marks of exported labels. Return how many were known to this page and how many were not.
