@@ -67,7 +67,11 @@ async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple
             detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
         records = await detector.index.records()
         a, b = (named_document(detector, records, name, fetch=options.fetch) for name in (options.a, options.b))
-        return {"A": (options.a, a), "B": (options.b, b)}, compare(detector, a, b)
+        told: tuple[str, ...] = ()
+        if b.fingerprint is None and b.record.candidate == a.key:
+            members = await detector.index.members(b.record.story.hex())
+            told = next((each.changes for each in members if each.id == b.id), told)
+        return {"A": (options.a, a), "B": (options.b, b)}, compare(detector, a, b, told)
 
 
 def _print_json(sides: Sides, found: Comparison) -> None:

@@ -71,8 +71,13 @@ class Comparison:
     texts: TextComparison | None  # None if the window has one of the documents: it keeps no texts
 
 
-def compare(detector: NearDupDetector, first: StoredDocument, second: StoredDocument) -> Comparison:
-    """Judge the second document as if the window held only the first one."""
+def compare(
+    detector: NearDupDetector, first: StoredDocument, second: StoredDocument, told: tuple[str, ...] = ()
+) -> Comparison:
+    """Judge the second document as if the window held only the first one.
+
+    ``told`` are the changes that its verdict told when it was registered with the first one as its match.
+    """
     policy, trace = detector.index.policy, Trace()
     for name, each in (("A", first), ("B", second)):
         if each.fingerprint is not None and each.fingerprint.is_boilerplate:
@@ -86,7 +91,7 @@ def compare(detector: NearDupDetector, first: StoredDocument, second: StoredDocu
             trace.note("so they are never compared; if they were:")
     scored = score_candidate(first.key, second.record, first.record, policy, trace=trace)
     match = None if scored is None else to_match(scored)
-    changes = _changes(first, second) if match is not None and not match.related else ()
+    changes = told or _changes(first, second) if match is not None and not match.related else ()
     status: Status = "original" if second.record.signature else "unchecked"
     kind: Kind | None = None
     if match is not None:
