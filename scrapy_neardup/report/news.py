@@ -173,14 +173,12 @@ def _over_time(rows: Sequence[Row], times: Sequence[float]) -> tuple[int, list[t
     step = next((step for step in _STEPS if (last - first) / step < _MOST_BARS), 604_800)
     end = int(last) // step
     start = max(int(first) // step, end - _MOST_BARS)
-    bars = [(place * step, Counter[str]()) for place in range(start, end + 1)]
-    outside = 0
+    bars = {place: Counter[str]() for place in range(start, end + 1)}
     for row in rows:
         if row.time is not None:
-            place = int(row.time) // step - start
-            outside += not 0 <= place < len(bars)
-            bars[min(max(0, place), len(bars) - 1)][1][row.status] += 1
-    return step, bars, outside
+            bars[min(max(start, int(row.time) // step), end)][row.status] += 1
+    outside = sum(int(time) // step not in bars for time in times)
+    return step, [(place * step, counts) for place, counts in bars.items()], outside
 
 
 def usual_span(times: Sequence[float]) -> tuple[float, float]:

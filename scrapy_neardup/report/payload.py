@@ -44,7 +44,7 @@ def mark_texts(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int,
 
     Short lines with only spaces between them are one passage. A whole line has its line end.
     """
-    sketcher = Sketcher(settings.resolved_preset(), min_words=settings.min_words)
+    sketcher = settings.sketcher()
     return {number: _marked(text, sketcher) for number, text in texts.items()}
 
 

@@ -113,20 +113,16 @@ async function labelsOf() {
 function importLabels(text) {
   const known = new Set(pairs.map(keyOf));
   const result = { taken: 0, unknown: 0, wrongLines: 0 };
-  const take = (match, item, mark) => {
-    const key = JSON.stringify([match, item]);
-    if (!MARKS.includes(mark) || !known.has(key)) {
-      result.unknown += 1;
-      return;
-    }
-    marks.set(key, mark);
-    result.taken += 1;
-  };
   for (const row of text.split('\n').filter((each) => each.trim())) {
     try {
       const line = JSON.parse(row);
-      for (const { match, mark } of line.review ?? []) take(match, line.id, mark);
-      for (const [match, item] of line.unsure ?? []) take(match, item, 'unsure');
+      const found = (line.review ?? []).map(({ match, mark }) => [match, line.id, mark]);
+      for (const [match, item, mark] of [...found, ...(line.unsure ?? []).map((pair) => [...pair, 'unsure'])]) {
+        const key = JSON.stringify([match, item]);
+        const isKnown = MARKS.includes(mark) && known.has(key);
+        if (isKnown) marks.set(key, mark);
+        result[isKnown ? 'taken' : 'unknown'] += 1;
+      }
     } catch {
       result.wrongLines += 1;
     }
