@@ -39,7 +39,7 @@ from scrapy_neardup.content.embedding import shared_embedding
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Match
 from scrapy_neardup.evidence.vectors import text_to_embed
-from scrapy_neardup.index.batch import Checked
+from scrapy_neardup.index.window import Checked
 from scrapy_neardup.lab.feed import RecordedDocument, read_background, read_labelled
 from scrapy_neardup.lab.protocols import COPIES, Score, mean, online
 from scrapy_neardup.lab.replay import PageReader, RecordedPage, replay

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scrapy_neardup.addon import Addon
     from scrapy_neardup.content import Extractor
     from scrapy_neardup.detector import NearDupDetector
-    from scrapy_neardup.index.survey import StoreSummary
+    from scrapy_neardup.index.upkeep import StoreSummary
     from scrapy_neardup.items import NearDupItem
     from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
     from scrapy_neardup.pipeline import CapturePipeline, NearDuplicate, NearDupPipeline
@@ -82,7 +82,7 @@ _HOMES = {
     "NearDupSpiderMiddleware": "middleware",
     "NearDuplicate": "pipeline",
     "Rule": "stories",
-    "StoreSummary": "index.survey",
+    "StoreSummary": "index.upkeep",
     "StoryEvent": "stories",
 }
 

@@ -227,7 +227,7 @@ def stream(value: str | None, store: str) -> None:
     if value is None:
         return
     from scrapy_neardup.index.redis.connection import Address
-    from scrapy_neardup.stories.stream import stream_of
+    from scrapy_neardup.stories.receivers import stream_of
 
     server, _ = stream_of(value, store)
     try:

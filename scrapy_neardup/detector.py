@@ -6,14 +6,13 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING
 
 from scrapy_neardup.content import is_of_domain, require_domain, require_page, source_of, url_identity
 from scrapy_neardup.content.document_maker import DocumentMaker
-from scrapy_neardup.contracts import Judged
 from scrapy_neardup.document import Document, Fingerprint, Match, Story, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
@@ -21,17 +20,13 @@ from scrapy_neardup.index.runs import Run
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
 from scrapy_neardup.sketch.running import Knowledge, PacedSketcher, grouped
-from scrapy_neardup.stories import JoinMaker, StoryEvent, StoryTracker
+from scrapy_neardup.stories import StoryEvent, StoryTracker, judge
 from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
-    from scrapy_neardup.index.purging import Selection
-    from scrapy_neardup.index.survey import StoreSummary
+    from scrapy_neardup.index.upkeep import Selection, StoreSummary
 
 logger = logging.getLogger(__name__)
-
-R = TypeVar("R")
-_MOST_WARNINGS = 100  # how many different warnings are logged; many warnings name a document, so they all differ
 
 
 def select(source: str = "", url: str = "") -> Selection:
@@ -39,7 +34,7 @@ def select(source: str = "", url: str = "") -> Selection:
 
     Raise ValueError if ``source`` is not a domain, or ``url`` is not a web address.
     """
-    from scrapy_neardup.index.purging import Selection  # no crawl needs it
+    from scrapy_neardup.index.upkeep import Selection  # no crawl needs it
 
     if source:
         domain = require_domain(source)
@@ -88,19 +83,13 @@ class NearDupDetector:
             reads_only=reads_only,
         )
         self.stories = StoryTracker(
-            self.index,
+            self.index.stories,
             self.settings.event_rule,
             self.settings.events_per_day,
             min_sources=self.settings.events_min_sources,
         )
         self.breaker = Breaker()
-        self.delivery: Run | None = None
-        if delivers_later:
-            self.delivery = Run(
-                self.index,
-                lambda call: self._unless_store_fails(call, "The delivery of documents"),
-                lambda: self.breaker.is_open,
-            )
+        self.delivery = Run(self.index, self.breaker) if delivers_later else None
         self.timings = {"sketch": self.sketcher.timings, "check": Timings()}
         if self.embedding is not None:
             self.timings["embed"] = self.embedding.timings
@@ -108,10 +97,8 @@ class NearDupDetector:
         self._sketch_order = asyncio.Lock()  # documents are sketched in the order in which ``check`` was called
         self._knowledge = Knowledge(self.sketcher, self.index)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
-        self._joins = JoinMaker(self.settings.owner_of, source_of)
         self._is_open = False
         self._opening = asyncio.Lock()
-        self._warnings: set[str] = set()
 
     async def open(self) -> None:
         """Open the store. Raise StoreError if it cannot be used; ``check`` then tries again by itself."""
@@ -169,8 +156,9 @@ class NearDupDetector:
 
         The document is not registered. This reads the whole store. Raise StoreError if the store does not answer.
         """
-        documents = await asyncio.gather(*self._ask_vectors([document])) or [document]
-        (fingerprint,) = await self._paced_sketcher.fingerprints(documents)
+        if self.embedding is not None:
+            document = await self.embedding.ask(document)
+        (fingerprint,) = await self._paced_sketcher.fingerprints([document])
         return await self.index.similar(fingerprint, document, most)
 
     def document(
@@ -211,39 +199,30 @@ class NearDupDetector:
 
         If the store fails the verdict is ``unchecked``; nothing is raised.
         """
-        if not has_words(document.text):
-            return unchecked("no-text")
-        vectors = self._ask_vectors([document])  # before the lock, so that the embedder gets many texts together
-        async with self._sketch_order:
-            documents = await asyncio.gather(*vectors) or [document]
-            await self._learn_of_new_sources(documents)
-            (fingerprint,) = await self._paced_sketcher.fingerprints(documents)
-        # If the store is open, nothing is awaited until the check is in its queue. So the order of calls is kept.
-        verdict = await self._check(document, fingerprint)
-        await self._advance([document])
-        return self._with_final_story(verdict)
+        (verdict,) = await self.check_in_order([document])
+        return verdict
 
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         """Return the verdicts that ``check`` would give one after the other. The documents go to the store together."""
-        # Tasks start in this order, and none waits for anything before its check is in the store's queue.
         checks: list[asyncio.Task[Verdict]] = []
-        documents = await asyncio.gather(*self._ask_vectors(documents)) or documents
-        await self._learn_of_new_sources(documents)
-        for group in grouped(documents):
-            for document, fingerprint in zip(group, await self._paced_sketcher.fingerprints(group), strict=True):
-                checks.append(asyncio.create_task(self._check(document, fingerprint)))
-            if self.sketcher.frequencies is not None:
-                await asyncio.wait(checks)  # the sketcher learns from these documents, and the next sketches from it
-            await asyncio.sleep(0)  # the store answers these while the next are sketched
+        # Ask before the lock, so that the embedder gets many texts together.
+        vectors = [] if self.embedding is None else list(map(self.embedding.ask, documents))
+        async with self._sketch_order:
+            documents = await asyncio.gather(*vectors) or documents
+            if new_sources := self._knowledge.new_sources(documents):
+                await self._exchange_learned(new_sources)
+            for group in grouped(documents):
+                if self.sketcher.frequencies is not None and checks:  # it learns from these documents first
+                    await asyncio.wait(checks)
+                for document, fingerprint in zip(group, await self._paced_sketcher.fingerprints(group), strict=True):
+                    # Tasks start in this order, and none waits for anything before its check is in the store's queue.
+                    checks.append(asyncio.create_task(self._check(document, fingerprint)))
+                await asyncio.sleep(0)  # the store answers these while the next are sketched
         answers = await asyncio.gather(*checks)
         await self._advance(documents)
         # Documents that were checked together also learn which stories became one meanwhile, in whatever order.
-        return [self._with_final_story(verdict) for verdict in answers]
-
-    def _with_final_story(self, verdict: Verdict) -> Verdict:
-        if verdict.story is None or (story := self.stories.final_story(verdict.story)) == verdict.story:
-            return verdict
-        return replace(verdict, story=story)
+        final = self.stories.final_story
+        return [replace(each, story=final(each.story)) if each.story else each for each in answers]
 
     def take_events(self) -> list[StoryEvent]:
         """Return the events that documents have raised since the last call, in the order of their times.
@@ -258,7 +237,7 @@ class NearDupDetector:
         """Tell the store that all events returned so far have been passed on. Never raises."""
         self.stories.custody.pass_on()
         if not self.breaker.is_open:
-            await self._unless_store_fails(self.stories.custody.confirm())
+            await self.breaker.ask(self.stories.custody.confirm())
 
     def discard_learned(self) -> None:
         """Forget what was learned since the last exchange with the store. So the store stays as it is."""
@@ -266,8 +245,8 @@ class NearDupDetector:
 
     async def current_events(self) -> list[StoryEvent]:
         """Return the running events with their present counters. Raise StoreError if the store does not answer."""
-        stories = await self.index.open_events()
-        return [self.stories.current(story, await self.index.members(story.id)) for story in stories]
+        kept = self.index.stories
+        return [self.stories.current(story, await kept.members(story.id)) for story in await kept.open_events()]
 
     async def final_stories(self) -> dict[str, str]:
         """Return the stories of earlier verdicts that became a part of another story since, with that other story.
@@ -287,11 +266,7 @@ class NearDupDetector:
 
     async def finish(self, *, all_over: bool = False) -> None:
         """End the events that are over. With ``all_over`` no document follows, so end all events. Never raises."""
-        await self._unless_store_fails(self.stories.finish(all_over=all_over))
-
-    def _ask_vectors(self, documents: Sequence[Document]) -> list[asyncio.Future[Document]]:
-        """Ask the user's embedder for documents with their vectors. There are none without an embedder."""
-        return [] if self.embedding is None else list(map(self.embedding.ask, documents))
+        await self.breaker.ask(self.stories.finish(all_over=all_over))
 
     async def _check(self, document: Document, fingerprint: Fingerprint) -> Verdict:
         if not has_words(document.text):
@@ -303,26 +278,25 @@ class NearDupDetector:
                 await self.index.open()
                 await self._begin()
             with self.timings["check"].measure():
-                judge = partial(self._joins.judge, fingerprint, self.index.policy)
-                document_id, match, judged, story = await self.index.check(fingerprint, document, judge)
+                judging = partial(judge, self.settings.owner_of, source_of, fingerprint, self.index.policy)
+                document_id, match, (verdict, join), story = await self.index.check(fingerprint, document, judging)
         except StoreError as error:
             if isinstance(error, StoreUnavailable) or not self._is_open:
                 self.breaker.failed(error)
             else:  # the store answers, and other documents can be judged
                 self.breaker.succeeded()
-                self._warn_once(f"A document passes unchecked: {error}")
+                self.breaker.warn_once(f"A document passes unchecked: {error}")
             return unchecked("store-unavailable")
         self.breaker.succeeded()
-        verdict, join = cast("Judged", judged)
         if match is None:
             self.sketcher.learn(fingerprint)  # only originals: a story counts once, however many papers print it
-        elif verdict.would_drop:
-            self._deliver_with_match(document_id, match)
+        elif verdict.would_drop and self.index.policy.drops and self.delivery is not None:
+            self.delivery.deliver_with(document_id, match)
         if isinstance(story, StoreError):
-            self._warn_once(f"A story cannot be written to the store: {story}")
+            self.breaker.warn_once(f"A story cannot be written to the store: {story}")
         if join is None or not isinstance(story, Story):
             return verdict
-        event = await self._unless_store_fails(self.stories.joined(join, story))
+        event = await self.breaker.ask(self.stories.joined(join, story))
         return replace(verdict, event=event.level) if event else verdict
 
     async def _advance(self, documents: Sequence[Document]) -> None:
@@ -333,50 +307,13 @@ class NearDupDetector:
             await self._exchange_learned()
         if not self.breaker.is_open:
             seconds = [document.counted_second for document in documents]
-            await self._unless_store_fails(self.stories.advance(*seconds))
-
-    async def _learn_of_new_sources(self, documents: Sequence[Document]) -> None:
-        """Load the stored boilerplate of sources that this process meets for the first time."""
-        if new_sources := self._knowledge.new_sources(documents):
-            await self._exchange_learned(new_sources)
+            await self.breaker.ask(self.stories.advance(*seconds))
 
     async def _exchange_frequencies(self, *, all_of_them: bool = False) -> None:
         if not self.breaker.is_open:
             exchanged = self._knowledge.exchange_frequencies(all_of_them=all_of_them)
-            await self._unless_store_fails(exchanged, "Document frequencies")
+            await self.breaker.ask(exchanged, "Document frequencies")
 
     async def _exchange_learned(self, new_sources: Sequence[bytes] = ()) -> None:
-        if not self._is_open or self.breaker.is_open:
-            return
-        try:
-            await self._knowledge.exchange_boilerplate(new_sources)
-        except StoreError as error:
-            self._warn_once(f"Learned boilerplate cannot be exchanged with the store: {error}")
-
-    async def _unless_store_fails(self, answer: Awaitable[R], subject: str = "A story") -> R | None:
-        """Return the store's answer, or None if the store fails.
-
-        The document keeps its verdict even if the store cannot keep its story.
-        """
-        try:
-            return await answer
-        except StoreUnavailable as error:
-            if not self.breaker.is_open:
-                self.breaker.failed(error)
-        except StoreError as error:
-            self._warn_once(f"{subject} cannot be written to the store: {error}")
-        return None
-
-    def _warn_once(self, warning: str) -> None:
-        if warning not in self._warnings and len(self._warnings) < _MOST_WARNINGS:
-            self._warnings.add(warning)
-            logger.warning("%s", warning)
-
-    def _deliver_with_match(self, document_id: str, match: Match) -> None:
-        """Deliver a dropped copy as soon as its match is delivered."""
-        if self.delivery is None or not self.index.policy.drops:
-            return
-        if not match.run:
-            self.delivery.deliver([document_id])
-        elif match.run == self.index.run:
-            self.delivery.deliver_with(document_id, match.candidate)
+        if self._is_open and not self.breaker.is_open:
+            await self.breaker.ask(self._knowledge.exchange_boilerplate(new_sources), "Learned boilerplate")

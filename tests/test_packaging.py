@@ -77,7 +77,7 @@ def test_the_wheel_has_the_package_and_its_metadata(packages: list[Path]) -> Non
         metadata = wheel.read(f"{folder}METADATA").decode()
         commands = wheel.read(f"{folder}entry_points.txt").decode()
     assert {name for name in names if not name.startswith(folder)} == modules()
-    assert {"scrapy_neardup/py.typed", "scrapy_neardup/index/redis/scripts/commit.lua"} <= names
+    assert {"scrapy_neardup/py.typed", "scrapy_neardup/index/redis/commit.lua"} <= names
     vendored = {path for path in modules() if path.endswith(".LICENSE")}
     licences = {name.removeprefix(f"{folder}licenses/") for name in names if name.startswith(f"{folder}licenses/")}
     assert licences == {"LICENSE"} | vendored

@@ -30,9 +30,8 @@ from scrapy_neardup.exceptions import NearDupError
 from scrapy_neardup.index import is_redis
 from scrapy_neardup.index.redis.connection import connect
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories.receivers import RedisStream, Webhook, stream_of
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.stories.stream import RedisStream, stream_of
-from scrapy_neardup.stories.webhook import Webhook
 from scrapy_neardup.wording import counted, without_password
 
 _PATIENCE = 10.0  # seconds for one check

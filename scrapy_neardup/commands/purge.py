@@ -17,10 +17,10 @@ from scrapy_neardup.commands.terminal import print_error
 from scrapy_neardup.crawl.file_locations import in_data_dir, locate_files
 from scrapy_neardup.detector import NearDupDetector, select
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.index.purging import Selection
+from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.lab.stored import copies_elsewhere
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
-from scrapy_neardup.stories.outbox_files import OutboxFiles
+from scrapy_neardup.stories.outbox import OutboxFiles
 from scrapy_neardup.wording import counted, printable, without_password
 
 _MOST_FILES = 10  # of one feed that are named, the newest

@@ -108,7 +108,7 @@ async def look(detector: NearDupDetector) -> View:
                 "items": story.items,
                 "headline": await _headline(index, story.id),
             }
-            for story in await index.open_events()
+            for story in await index.stories.open_events()
         ],
         "breaking_over": threshold.now,
         "warning": threshold.warning,
@@ -119,7 +119,7 @@ async def _growing(index: Index, spans: dict[str, Counter[str]]) -> list[tuple[s
     """Return the stories that grew most in the last hour. Count a story with the one that it is a part of now."""
     hour = Counter({name: count for name, count in spans["hour"].items() if name.startswith(_STORY)})
     keys = [name.removeprefix(_STORY) for name, _ in hour.most_common(_STORIES_LOOKED_AT)]
-    final = await index.final_stories(list(filter(is_document_id, keys)))
+    final = await index.stories.final_stories(list(filter(is_document_id, keys)))
     grown: dict[str, Counter[str]] = {}
     for key in keys:
         counts = grown.setdefault(final.get(key, key), Counter())
@@ -128,7 +128,7 @@ async def _growing(index: Index, spans: dict[str, Counter[str]]) -> list[tuple[s
 
 
 async def _headline(index: Index, story: str) -> str:
-    members = await index.members(story)
+    members = await index.stories.members(story)
     return " ".join((headline_of(members) or next((each.url for each in members if each.url), story)).split())
 
 

@@ -35,8 +35,7 @@ from scrapy_neardup.wording import without_password
 
 if TYPE_CHECKING:  # most crawls have no receiver
     from scrapy_neardup.stories.outbox import Outbox
-    from scrapy_neardup.stories.stream import RedisStream
-    from scrapy_neardup.stories.webhook import Webhook
+    from scrapy_neardup.stories.receivers import RedisStream, Webhook
 
 logger = logging.getLogger(__name__)
 
@@ -312,11 +311,11 @@ class EventSinks:
         self._receivers: dict[str, RedisStream | Webhook] = {}
         if settings.events_stream and not settings.dry_run:
             from scrapy_neardup.index.redis.connection import connect
-            from scrapy_neardup.stories.stream import RedisStream, stream_of
+            from scrapy_neardup.stories.receivers import RedisStream, stream_of
 
             self._receivers["stream"] = RedisStream(*stream_of(settings.events_stream, settings.store), connect)
         if settings.events_webhook and not settings.dry_run:
-            from scrapy_neardup.stories.webhook import Webhook
+            from scrapy_neardup.stories.receivers import Webhook
 
             form = settings.events_webhook_format
             self._receivers["webhook"] = Webhook(settings.events_webhook, settings.events_webhook_secret, form=form)

@@ -78,7 +78,7 @@ def index_from_url(
 
         store = MemoryStore()
     elif scheme == "sqlite":
-        from scrapy_neardup.index.sqlite.store import SQLiteStore
+        from scrapy_neardup.index.sqlite import SQLiteStore
 
         # ``sqlite:///relative/file`` and ``sqlite:////absolute/file``, as SQLAlchemy reads them.
         store = SQLiteStore(rest[1:], timeout, reads_only=reads_only)

@@ -5,15 +5,10 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 ``…:records:<slice>``    HASH document key -> packed record, until the slice's end + window
 ``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window
 ``…:runs``               HASH number of a run -> its first and last heartbeat, until two windows after the last one
-``…:frequencies:<kind>`` HASH "documents" and "total": document frequencies of features or terms, until a window after
-                         the last addition
-``…:verdicts:<span>``    HASH minute and name -> count, of ten minutes, for two hours; see verdict_counts.py
-``…:learned:lines:<source hash>``   LIST of lines that are boilerplate, the newest last
-``…:learned:printed:<source hash>`` LIST of documents that others are compared with, the newest last
-
-``…:once:<random>``      HASH that shows for a minute that a change was made, if it is sent again; see ``store.swap``
-
-The lists of ``learned`` expire ``LEARNED_SECONDS`` after the last addition.
+``…:frequencies:<kind>`` HASH "total": document frequencies of features or terms, until a window after the last addition
+``…:verdicts:<span>``    HASH minute and name -> count, of ten minutes, for two hours
+``…:learned:<source hash>`` HASH "lines" that are boilerplate, and "printed", documents that others are compared with;
+                         the newest come last; until ``LEARNED_SECONDS`` after the last addition
 
 A slice is an hour, and a generation 65,536 s, and their names are numbers. If the window is over two days, generations
 are longer, and their names say how much: ``<number>x<multiples of 65,536 s>``.
@@ -28,16 +23,31 @@ and the hash part of a document key. See ``docs/decisions/0026-redis-postings.md
 from __future__ import annotations
 
 import math
-import secrets
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from scrapy_neardup.index.store import Call, Client, run
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index.store import (
+    MOST_ATTEMPTS,
+    Call,
+    Client,
+    ConflictError,
+    Posting,
+    Store,
+    answers,
+    new_version,
+    pause_after,
+)
 from scrapy_neardup.records.documents import seconds_of
+from scrapy_neardup.records.stories import DamageLog
 from scrapy_neardup.rules.decision import LEAST_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS
-from scrapy_neardup.rules.policy import HOUR
+from scrapy_neardup.rules.policy import HOUR, Policy
+
+R = TypeVar("R")
+P = ParamSpec("P")
 
 GENERATION = 1 << 16
 """Seconds of a generation of postings: as many as 2 bytes can number."""
@@ -57,6 +67,9 @@ class Layout:
         self.namespace = namespace
         self.config = config
         self.prefix = f"{{neardup:{namespace}:{config}}}"
+        self.runs, self.stories, self.events, self.ended, self.grants = map(
+            self.name, ("runs", "stories", "events", "ended", "grants")
+        )
         self._window = window
         self._generation = generation_seconds(window)
         self._own_spans = set[tuple[str, int, int]]()  # keys that this process has written to, with start and end
@@ -73,9 +86,9 @@ class Layout:
         """Return the key of a kind that the namespace and configuration have once, such as ``events``."""
         return f"{self.prefix}:{kind}"
 
-    def once(self) -> str:
-        """Return a new key that shows that a change was made; see ``store.swap``."""
-        return f"{self.prefix}:once:{secrets.token_hex(8)}"
+    def learned(self, source: bytes) -> str:
+        """Return the key of the hash that has what was learned of a source, given by its hash."""
+        return f"{self.prefix}:learned:{source.hex()}"
 
     def story(self, key: bytes) -> str:
         """Return the key of the hash that has the story whose first document has this key."""
@@ -105,6 +118,23 @@ class Layout:
 
     def _slice(self, number: int) -> str:
         return f"{self.prefix}:records:{number}"
+
+    def posting(
+        self, keys: Keys, generations: Iterable[Generation], own: Generation, document: bytes, version: bytes
+    ) -> Posting:
+        """Return how to post a document in its own generation, which then gets this version."""
+        added, gone = own.added(keys, document)
+        own_last = sorted(generations, key=lambda each: each is own)
+        return Posting(
+            keys=keys.packed,
+            weights=keys.packed_weights,
+            least=LEAST_WEIGHT,
+            size=own.posting_bytes,
+            version=version,
+            added=added,
+            gone=gone,
+            hashes=[(self.bands(each.number), each.bits, each.version, each.newest()) for each in own_last],
+        )
 
     def dead_after(self, second: int) -> tuple[list[str], int, int]:
         """Return the keys that left the window with a document of this second, and which seconds are now over.
@@ -138,7 +168,7 @@ class ShardBits(dict[int, int]):
         """Read the bits of these generations, and their versions in case the bits are damaged."""
         numbers = list({generation.number for generation in generations})
         calls = [Call("HMGET", self._layout.bands(number), (b"bits", b"version")) for number in numbers]
-        found = dict(zip(numbers, await run(client, calls), strict=True))
+        found = dict(zip(numbers, await answers(client, calls), strict=True))
         for generation in generations:
             bits, version = cast("list[bytes | None]", found[generation.number])
             generation.version = version or b""
@@ -146,11 +176,17 @@ class ShardBits(dict[int, int]):
             if number := read_bits(bits):
                 self[generation.number] = number
 
+    def call(self, keys: Keys, generation: Generation) -> Call:
+        """Return the call that reads the postings of look-up keys in a generation whose bits are known."""
+        generation.bits = self[generation.number]
+        shards = keys.shards(generation.bits)
+        return Call("HMGET", self._layout.bands(generation.number), (b"bits", b"version", *shards))
+
     async def choose(self, client: Client, generation: Generation, second: int, keys: int) -> None:
         """Choose the bits of a generation that has no postings yet, for documents with so many keys."""
         calls = [Call("HLEN", name) for name in self._layout.slices(second)]
         slices = generation.seconds / HOUR
-        self[generation.number] = bits_of_new_generation(cast("list[int]", await run(client, calls)), slices * keys)
+        self[generation.number] = bits_of_new_generation(cast("list[int]", await answers(client, calls)), slices * keys)
 
 
 def parts_of(name: str) -> tuple[str, str]:
@@ -201,8 +237,12 @@ class Generation:
     version: bytes = b""  # empty if it has no postings
     postings: dict[int, list[bytes]] = field(default_factory=dict)  # without tags, by the number of the key
 
-    def read(self, keys: Keys, values: Sequence[bytes | None]) -> None:
-        """Read the values of the shards of all keys."""
+    def read(self, keys: Keys, answer: Sequence[bytes | None]) -> None:
+        """Read the answer to ``ShardBits.call``. If the bits have changed, the shards are others."""
+        bits, version, *values = answer
+        if read_bits(bits) != self.bits:
+            return
+        self.version = version or b""
         posting = struct.Struct(f"{TAG_BYTES}s{self.posting_bytes - TAG_BYTES}s")
         for number, (tag, value) in enumerate(zip(keys.tags, values, strict=True)):
             # Most keys belong to no other document: one scan shows that.
@@ -232,30 +272,54 @@ class Generation:
         if len(found) > MOST_POSTINGS:
             found.remove(min(found))
 
-    def added(self, keys: Keys, document: bytes) -> tuple[bytes, bytes, bytes, bytes]:
-        """Return ``shards``, ``counts``, ``postings`` and ``gone`` of the ``Posting`` of a document.
+    def added(self, keys: Keys, document: bytes) -> tuple[Sequence[tuple[bytes, bytes]], Sequence[tuple[bytes, bytes]]]:
+        """Return ``added`` and ``gone`` of the ``Posting`` of a document.
 
         The postings that have to go are those that it replaces at crowded keys.
         """
         posting, shards = self.posting_of(document), keys.shards(self.bits)
-        oldest = {number: min(found) for number, found in self.postings.items() if len(found) >= MOST_POSTINGS}
-        if not oldest and len(set(shards)) == len(shards):  # as nearly always
-            return b"".join(shards), b"\1" * len(shards), posting.join(keys.tags) + posting, b""
-        gone, tags_of = list[bytes](), dict[bytes, list[bytes]]()
-        kept_out = {number for number, each in oldest.items() if posting <= each}
+        added, gone = dict[bytes, bytes](), list[tuple[bytes, bytes]]()
         for number, (shard, tag) in enumerate(zip(shards, keys.tags, strict=True)):
-            if number not in kept_out:
-                tags_of.setdefault(shard, []).append(tag)
-                if number in oldest:
-                    place = [*tags_of].index(shard) + 1
-                    gone.append(place.to_bytes(2, "big") + tag + oldest[number])
-        counts = bytes(map(len, tags_of.values()))
-        postings = [tag + posting for tags in tags_of.values() for tag in tags]
-        return b"".join(tags_of), counts, b"".join(postings), b"".join(gone)
+            if len(found := self.postings.get(number, ())) >= MOST_POSTINGS:
+                if posting <= (oldest := min(found)):
+                    continue
+                gone.append((shard, tag + oldest))
+            added[shard] = added.get(shard, b"") + tag + posting
+        return [*added.items()], gone
 
     def newest(self) -> bytes:
         """Return the posting that was added last to each key that has any: number of the key, and the posting."""
         return b"".join([number.to_bytes(2, "big") + found[-1] for number, found in self.postings.items()])
+
+
+class PostedTogether:
+    """The postings of documents that are checked together, before they are committed."""
+
+    def __init__(self, documents: Sequence[Keys]) -> None:
+        self._shared = set[int]()  # look-up keys of several documents
+        self._postings: dict[int, list[tuple[int, bytes]]] = {}  # with their generations, by shared key
+        self._versions: dict[int, bytes] = {}  # that the generations get
+        met = set[int]()
+        for keys in documents:
+            self._shared |= met & keys.numbers.keys()
+            met |= keys.numbers.keys()
+
+    def add_to(self, keys: Keys, generations: Iterable[Generation]) -> None:
+        """Add the postings so far to those that were read for a document."""
+        by_number = {generation.number: generation for generation in generations}
+        for number in by_number.keys() & self._versions.keys():
+            by_number[number].version = self._versions[number]
+        for key in keys.numbers.keys() & self._postings.keys():
+            for number, posting in self._postings[key]:
+                if number in by_number:
+                    by_number[number].add(keys.numbers[key], posting)
+
+    def post(self, keys: Keys, own: Generation, document: bytes) -> bytes:
+        """Post a document in its generation, and return the version that the generation then gets."""
+        for key in keys.numbers.keys() & self._shared:
+            self._postings.setdefault(key, []).append((own.number, own.posting_of(document)))
+        self._versions[own.number] = version = new_version()
+        return version
 
 
 def find_candidates(keys: Keys, generations: Iterable[Generation], own: bytes, window: int) -> list[bytes]:
@@ -300,3 +364,45 @@ def bits_of_new_generation(slices: Sequence[int], keys: float) -> int:
         return _BITS_OF_EMPTY_WINDOW
     bits = math.floor(math.log2(sum(busy) / len(busy) * keys / _POSTINGS_A_SHARD) + 0.5)
     return max(FEWEST_BITS, min(MOST_BITS, bits))
+
+
+class Steps:
+    """The base of what an index is made of: methods that take steps in the store of one namespace and configuration."""
+
+    def __init__(self, store: Store, layout: Layout, policy: Policy, damage: DamageLog) -> None:
+        self.store = store
+        self.layout = layout
+        self.policy = policy
+        self.damage = damage
+
+
+S = TypeVar("S", bound=Steps)
+
+
+def reads(
+    step: Callable[Concatenate[S, Client, P], Awaitable[R]],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
+    """Let a method that only reads be called without its client."""
+
+    @wraps(step)
+    async def call(self: S, /, *arguments: P.args, **named: P.kwargs) -> R:
+        return await self.store.ask(lambda client: step(self, client, *arguments, **named), reads=True)
+
+    return call
+
+
+def changes(
+    step: Callable[Concatenate[S, Client, P], Awaitable[R]],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
+    """Let a method that reads, decides and swaps be called without its client. Repeat it if others were faster."""
+
+    @wraps(step)
+    async def call(self: S, /, *arguments: P.args, **named: P.kwargs) -> R:
+        for attempt in range(MOST_ATTEMPTS):
+            try:
+                return await self.store.ask(lambda client: step(self, client, *arguments, **named))
+            except ConflictError:  # noqa: PERF203
+                await pause_after(attempt)
+        raise StoreError("other processes change the same data all the time")
+
+    return call

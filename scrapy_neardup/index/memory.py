@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.store import (
@@ -17,7 +17,6 @@ from scrapy_neardup.index.store import (
     Store,
     as_bytes,
     finished,
-    score_range,
 )
 
 R = TypeVar("R")
@@ -25,16 +24,15 @@ R = TypeVar("R")
 
 @dataclass(slots=True)
 class _Data:
-    """All keys, and when each of them expires by this machine's clock."""
+    """All hashes, and when each of them expires by this machine's clock."""
 
-    entries: dict[str, dict[bytes, Any]] = field(default_factory=dict)  # fields of hashes, scores of sorted sets
-    lists: dict[str, list[bytes]] = field(default_factory=dict)
+    hashes: dict[str, dict[bytes, bytes]] = field(default_factory=dict)
     expires: dict[str, float] = field(default_factory=dict)
     next_expiry: float = inf  # no key expires before
 
     def unlink(self, key: str) -> None:
-        for keys in (self.entries, self.lists, self.expires):
-            keys.pop(key, None)
+        self.hashes.pop(key, None)
+        self.expires.pop(key, None)
 
     def unlink_expired(self, now: float) -> None:
         if now >= self.next_expiry:
@@ -70,7 +68,7 @@ class MemoryStore(Store):
 
 
 class MemoryClient(LocalClient):
-    """Carries out commands on dictionaries and lists."""
+    """Carries out commands on dictionaries."""
 
     def __init__(self, data: _Data) -> None:
         super().__init__()
@@ -78,64 +76,34 @@ class MemoryClient(LocalClient):
         self._data = data
 
     async def names(self, beginning: str) -> list[str]:
-        keys = (*self._data.entries, *self._data.lists)
-        return sorted(key for key in keys if key.startswith(beginning))
+        return sorted(key for key in self._data.hashes if key.startswith(beginning))
 
     async def facts(self, keys: Sequence[str]) -> Facts:
-        kept = (each for found in self._data.entries.values() for pair in found.items() for each in pair)
-        return Facts({"server": "the memory of this process"}, bytes=sum(len(as_bytes(each)) for each in kept))
+        kept = (each for found in self._data.hashes.values() for pair in found.items() for each in pair)
+        return Facts({"server": "the memory of this process"}, bytes=sum(map(len, kept)))
 
     def append(self, key: str, pairs: Iterable[tuple[bytes, bytes]]) -> None:
-        found = self._data.entries.setdefault(key, {})
+        found = self._data.hashes.setdefault(key, {})
         for name, value in pairs:
             found[name] = found.get(name, b"") + value
 
-    def remove(self, key: str, fields: Sequence[Argument]) -> None:
-        found = self._data.entries.get(key, {})
+    def hdel(self, key: str, *fields: Argument) -> None:
+        found = self._data.hashes.get(key, {})
         for name in fields:
             found.pop(as_bytes(name), None)
 
     def hmget(self, key: str, *fields: Argument) -> list[bytes | None]:
-        return list(map(self._data.entries.get(key, {}).get, map(as_bytes, fields)))
+        return list(map(self._data.hashes.get(key, {}).get, map(as_bytes, fields)))
 
     def hgetall(self, key: str) -> dict[bytes, bytes]:
-        return dict(self._data.entries.get(key, {}))
+        return dict(self._data.hashes.get(key, {}))
 
     def hlen(self, key: str) -> int:
-        return len(self._data.entries.get(key, ()))
+        return len(self._data.hashes.get(key, ()))
 
     def hset(self, key: str, *pairs: Argument) -> None:
         names, values = map(as_bytes, pairs[::2]), map(as_bytes, pairs[1::2])
-        self._data.entries.setdefault(key, {}).update(zip(names, values, strict=True))
-
-    def zadd(self, key: str, *arguments: Argument) -> None:
-        *options, score, member = arguments
-        found, name = self._data.entries.setdefault(key, {}), as_bytes(member)
-        found[name] = max(float(score), found.get(name, -inf)) if "GT" in options else float(score)
-
-    def zrangebyscore(self, key: str, low: Argument, high: Argument, *limit: Argument) -> list[bytes]:
-        least, most, is_closed = score_range(low, high)
-        found = [
-            (score, member)
-            for member, score in self._data.entries.get(key, {}).items()
-            if least <= score < most or (is_closed and score == most)
-        ]
-        return [member for _, member in sorted(found)[: int(limit[-1]) if limit else None]]
-
-    def zremrangebyscore(self, key: str, low: Argument, high: Argument) -> None:
-        self.remove(key, self.zrangebyscore(key, low, high))
-
-    def rpush(self, key: str, *values: Argument) -> None:
-        self._data.lists.setdefault(key, []).extend(map(as_bytes, values))
-
-    def ltrim(self, key: str, start: int, end: int) -> None:
-        self._data.lists[key] = self.lrange(key, 0, -1)[start:]
-
-    def lrange(self, key: str, start: int, end: int) -> list[bytes]:
-        return list(self._data.lists.get(key, ()))
-
-    def lrem(self, key: str, count: int, value: bytes) -> None:
-        self._data.lists[key] = [each for each in self.lrange(key, 0, -1) if each != value]
+        self._data.hashes.setdefault(key, {}).update(zip(names, values, strict=True))
 
     def expire(self, key: str, seconds: float) -> None:
         self._data.expires[key] = expires = self.now + seconds

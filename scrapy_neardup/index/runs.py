@@ -23,8 +23,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from scrapy_neardup.index.layout import Layout
-from scrapy_neardup.index.store import Argument, Call, Client, Commit, ConflictError, Expected, run, swap
+from scrapy_neardup.document import Match
+from scrapy_neardup.index.layout import Steps, changes
+from scrapy_neardup.index.store import Argument, Breaker, Call, Client, Commit, ConflictError, Expected, answers, swap
 from scrapy_neardup.records.documents import IS_DROPPED, Record, read_record
 from scrapy_neardup.records.private_files import is_locked, lock_file, make_private_directory, unlock_file
 from scrapy_neardup.rules.decision import MOST_LINKS
@@ -67,12 +68,18 @@ def state_of_run(beat: float | None, now: float, started: float | None) -> Candi
 
 
 @dataclass(slots=True)
-class Runs:
+class Heartbeats:
     """The heartbeats of all runs as a store has them, for one run that asks. It asks with 0 if it is none."""
 
     own: int
     now: float = 0.0  # by the clock of the heartbeats, in seconds
-    beats: dict[int, tuple[float, float]] = field(default_factory=dict)  # the first and the last one
+    of_run: dict[int, tuple[float, float]] = field(default_factory=dict)  # the first and the last one
+
+    def note(self, answer: object) -> None:
+        """Note the answer to RUNS."""
+        now, kept = cast("tuple[int, dict[bytes, bytes]]", answer)
+        self.now = now / 1000
+        self.of_run = {int(number): (a / 1000, b / 1000) for number, (a, b) in heartbeats(kept).items()}
 
     def state(
         self, record: Record, record_of: Callable[[bytes], Record | None], links: int = MOST_LINKS
@@ -80,11 +87,11 @@ class Runs:
         """Decide whether a document counts as seen. ``record_of`` returns the record of a document."""
         if not record.run:
             return "seen"
-        run = record.run & ~IS_DROPPED
+        number = record.run & ~IS_DROPPED
         found: CandidateState = "seen"
-        if run != self.own:
-            started, _ = self.beats.get(self.own, (None, None))
-            _, beat = self.beats.get(run, (None, None))
+        if number != self.own:
+            started, _ = self.of_run.get(self.own, (None, None))
+            _, beat = self.of_run.get(number, (None, None))
             found = state_of_run(beat, self.now, started)
         if found == "lost" or not record.is_dropped:
             return found
@@ -100,57 +107,64 @@ def heartbeats(kept: Mapping[bytes, bytes]) -> dict[bytes, tuple[int, int]]:
     return {number: (int(each[1]), int(each[2])) for number, each in found.items() if each}
 
 
-async def beat(
-    client: Client,
-    layout: Layout,
-    seconds: int,
-    own: int,
-    alive: Collection[int],
-    dead: Collection[int],
-) -> None:
-    """Note that runs live or are dead, and forget the old ones; ``own`` is 0 if only others live.
+class RunSteps(Steps):
+    """What runs tell the store."""
 
-    All are forgotten after ``seconds``. Raise ConflictError if a run has changed meanwhile.
-    """
-    name = layout.name("runs")
-    (answer,) = await run(client, [Call("RUNS", name)])
-    now, kept = cast("tuple[int, dict[bytes, bytes]]", answer)
-    beats = heartbeats(kept)
-    of_run = str(own).encode()
-    lives = {number for number in (of_run, *(str(each).encode() for each in alive)) if number in beats}
-    gone = {
-        number
-        for number in kept.keys() - lives
-        if number not in beats or now - beats[number][1] > 1000 * FORGOTTEN_SECONDS
-    }
-    expected = [Expected(Call("HGET", name, (number,)), kept[number]) for number in (*lives, *gone)]
-    changed: dict[bytes, Argument] = {number: b"%d %d" % (beats[number][0], now) for number in lives}
-    if own:
-        changed.setdefault(of_run, f"{now} {now}")
-    gone.update(str(each).encode() for each in dead)
-    writes = [Call("HDEL", name, [*gone])] if gone else []
-    writes += [Call("HSET", name, [part for each in changed.items() for part in each])] if changed else []
-    await swap(client, expected, [*writes, Call("EXPIRE", name, (seconds,))])
+    run: int = 0
+    """Number of the run that registers documents, up to ``LARGEST_RUN``; 0 registers them as delivered."""
+
+    @changes
+    async def beat(self, client: Client, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
+        """Tell the store that ``run`` is alive, and which other runs are known to be alive or dead."""
+        await self._beat(client, self.run, alive, dead)
+
+    @changes
+    async def end_run(self, client: Client) -> None:
+        """Tell the store that ``run`` is over: documents that it has not delivered no longer count."""
+        await self._beat(client, 0, (), [self.run])
+
+    async def _beat(self, client: Client, own: int, alive: Collection[int], dead: Collection[int]) -> None:
+        """Note which runs live or are dead, and forget the old ones; ``own`` is 0 if only others live."""
+        name = self.layout.runs
+        (answer,) = await answers(client, [Call("RUNS", name)])
+        now, kept = cast("tuple[int, dict[bytes, bytes]]", answer)
+        version, beats = kept.pop(b"version", b""), heartbeats(kept)
+        lives = {number for number in map(_field, (own, *alive)) if number in beats}
+        old = {number for number, (_, last) in beats.items() if now - last > 1000 * FORGOTTEN_SECONDS}
+        gone = [*(kept.keys() - beats.keys() | old) - lives, *map(_field, dead)]
+        changed: dict[bytes, Argument] = {number: b"%d %d" % (beats[number][0], now) for number in lives}
+        if own:
+            changed.setdefault(_field(own), f"{now} {now}")
+        writes = [Call("HDEL", name, gone)] if gone else []
+        writes += [Call("HSET", name, [part for each in changed.items() for part in each])] if changed else []
+        await swap(client, {name: version}, [*writes, Call("EXPIRE", name, (2 * self.policy.window,))])
+
+    @changes
+    async def deliver(self, client: Client, documents: Sequence[str]) -> None:
+        """Tell the store that documents with these ids are delivered. Those it does not have are left out."""
+        calls = self._reads_of(documents)
+        commits = []
+        for call, packed in zip(calls, await answers(client, calls), strict=True):
+            record = read_record(packed) if isinstance(packed, bytes) else None
+            if record is not None and record.run:
+                write = Call("HSET", call.key, (*call.arguments, replace(record, run=0).pack()))
+                commits.append(Commit([Expected(call, cast("bytes", packed))], [write]))
+        if any(answer != 1 for answer in await answers(client, commits)):
+            raise ConflictError
+
+    @changes
+    async def withdraw(self, client: Client, documents: Sequence[str]) -> None:
+        """Remove documents with these ids from the window: nobody will deliver them."""
+        await answers(client, [call._replace(name="HDEL") for call in self._reads_of(documents)])
+
+    def _reads_of(self, documents: Sequence[str]) -> list[Call]:
+        keys = [bytes.fromhex(document) for document in documents]
+        return [Call("HGET", self.layout.records(key), (key,)) for key in keys]
 
 
-async def deliver(client: Client, layout: Layout, documents: Sequence[str]) -> None:
-    """Note in their records that documents are delivered. Raise ConflictError if one has changed meanwhile."""
-    keys = [bytes.fromhex(document) for document in documents]
-    calls = [Call("HGET", layout.records(key), (key,)) for key in keys]
-    commits = []
-    for call, packed in zip(calls, await run(client, calls), strict=True):
-        record = read_record(packed) if isinstance(packed, bytes) else None
-        if record is not None and record.run:
-            write = Call("HSET", call.key, (*call.arguments, replace(record, run=0).pack()))
-            commits.append(Commit([Expected(call, cast("bytes", packed))], [write]))
-    if any(answer != 1 for answer in await run(client, commits)):
-        raise ConflictError
-
-
-async def withdraw(client: Client, layout: Layout, documents: Sequence[str]) -> None:
-    """Remove the records of documents that nobody will deliver."""
-    keys = [bytes.fromhex(document) for document in documents]
-    await run(client, [Call("HDEL", layout.records(key), (key,)) for key in keys])
+def _field(number: int) -> bytes:
+    """Return the field of a run in the hash of all runs."""
+    return str(number).encode()
 
 
 class RunLocks:
@@ -228,19 +242,12 @@ def _is_own(folder: Path) -> bool:
 class Run:
     """One crawl: its heartbeat, and the documents it has delivered.
 
-    ``call_store`` awaits a call of the index, and returns None if the store fails. While ``is_store_away`` returns
-    True, the store does not answer, and only heartbeats try it.
+    While ``breaker`` is open, the store does not answer, and only heartbeats try it.
     """
 
-    def __init__(
-        self,
-        index: Index,
-        call_store: Callable[[Awaitable[bool]], Awaitable[bool | None]],
-        is_store_away: Callable[[], bool] = lambda: False,
-    ) -> None:
+    def __init__(self, index: Index, breaker: Breaker) -> None:
         self._index = index
-        self._call_store = call_store
-        self._is_store_away = is_store_away
+        self._breaker = breaker
         self._locks = RunLocks(lambda: index.run_folder)
         self._queue: list[str] = []
         self._withdrawn: list[str] = []
@@ -274,11 +281,23 @@ class Run:
                 self._older_copies, self._copies = self._copies, {}
 
     async def _beat(self) -> None:
-        await self._call_store(_succeeded(self._index.beat(*self._locks.other_runs())))
+        await self._tell(self._index.beat(*self._locks.other_runs()))
 
-    def deliver_with(self, document: str, match: str) -> None:
+    async def _tell(self, call: Awaitable[None]) -> bool:
+        """Return whether the store answers."""
+
+        async def answer() -> bool:
+            await call
+            return True
+
+        return bool(await self._breaker.ask(answer(), "The delivery of documents"))
+
+    def deliver_with(self, document: str, match: Match) -> None:
         """Deliver or withdraw a document that is dropped as a copy together with its match."""
-        self._copies.setdefault(match, []).append(document)
+        if not match.run:
+            self.deliver([document])
+        elif match.run == self._index.run:
+            self._copies.setdefault(match.candidate, []).append(document)
 
     def deliver(self, documents: Iterable[str]) -> None:
         """Note that documents are delivered, and tell the store within ``BEAT_SECONDS``."""
@@ -288,15 +307,15 @@ class Run:
 
     async def report(self) -> None:
         """Tell the store which documents are delivered or withdrawn. If that fails, the next heartbeat tries again."""
-        if not self._is_store_away():
-            await self._report_all(lambda: not self._is_store_away())
+        if not self._breaker.is_open:
+            await self._report_all(lambda: not self._breaker.is_open)
 
     async def _report_all(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
         async with self._reporting:
             for queue, tell in ((self._withdrawn, self._index.withdraw), (self._queue, self._index.deliver)):
                 while queue and may_go_on():
                     batch = queue[:_REPORTED_TOGETHER]
-                    if not await self._call_store(_succeeded(tell(batch))):
+                    if not await self._tell(tell(batch)):
                         break
                     del queue[: len(batch)]
                     for each in batch:
@@ -322,10 +341,5 @@ class Run:
         if self._queue:
             message = "The store was not told that %d documents are delivered: the next crawl takes their pages as new"
             logger.warning(message, len(self._queue))
-        await self._call_store(_succeeded(self._index.end_run()))
+        await self._tell(self._index.end_run())
         self._locks.release()
-
-
-async def _succeeded(call: Awaitable[None]) -> bool:
-    await call
-    return True

@@ -1,9 +1,11 @@
-"""A store keeps hashes, lists and sorted sets under names, and carries out commands on them.
+"""A store keeps hashes under names, and carries out commands on them.
 
 Whoever adds a store writes a class for each of the two protocols of this module, ``Store`` and ``Client``. All rules,
 and how the data of a window are laid out, are the same for all stores. The commands are those of Redis, see
 https://redis.io/docs/latest/commands. ``LocalClient`` has what the stores of this process share. The rest of the module
 is for those who ask a store.
+
+Whoever changes a hash gives it another *version*, random bytes. So who has read it sees that it has changed since.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar, cast
 
-from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.records.packing import split
 
 logger = logging.getLogger(__name__)
@@ -27,10 +29,12 @@ T = TypeVar("T")
 R = TypeVar("R")
 Argument = bytes | str | int
 
-_SHARD_BYTES, _NUMBER_BYTES = 3, 2  # see ``Posting``
-_MOST_ATTEMPTS = 100
+MOST_ATTEMPTS = 100
+"""How often a step is repeated because others were faster."""
+
+_VERSION_BYTES = 6
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds, at most; doubled each time that somebody else was faster
-_DONE_SECONDS = 60
+_MOST_WARNINGS = 100  # how many different warnings are logged; many warnings name a document, so they all differ
 _FIRST_LOST, _LONGEST_LOST = 0.5, 15.0  # seconds until a lost store is tried again
 
 
@@ -49,7 +53,7 @@ class Expected(NamedTuple):
     answer: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Posting:
     """A document to post in the band hashes of the generations around it; see layout.py.
 
@@ -63,10 +67,8 @@ class Posting:
     least: int
     size: int  # bytes of a posting
     version: bytes  # that the own band hash gets
-    shards: bytes  # those that grow, 3 bytes each
-    counts: bytes  # how many postings each of these gets, a byte each
-    postings: bytes  # these postings
-    gone: bytes  # postings that have to go: number of the shard (2 bytes), and the posting
+    added: Sequence[tuple[bytes, bytes]]  # each shard that grows, and the postings that it gets
+    gone: Sequence[tuple[bytes, bytes]]  # shards, and a posting that it loses
     hashes: Sequence[tuple[str, int, bytes, bytes]]
 
 
@@ -85,11 +87,11 @@ class Commit(NamedTuple):
 class Client(Protocol):
     """Carries out commands in one step of a store."""
 
-    async def run(self, calls: Sequence[Call | Commit]) -> list[object]:
+    async def send(self, calls: Sequence[Call | Commit]) -> list[object]:
         """Return one answer for each call, in their order, or the error of the store for this call.
 
         Calls are carried out in their order. But commits may come last, if a Redis does not know the script yet. So no
-        other call may need what a commit of the same run writes.
+        other call may need what a commit that is sent with it writes.
         Texts and numbers that are kept come back as bytes. The command RUNS returns the time in milliseconds by the
         clock of the store, and all fields of a hash.
         """
@@ -141,7 +143,7 @@ class Store(Protocol):
         """
 
     def explained(self, error: Exception) -> StoreError:
-        """Return an error among the answers of ``run`` as a StoreError."""
+        """Return an error among the answers of ``send`` as a StoreError."""
 
 
 class ConflictError(StoreError):
@@ -154,7 +156,7 @@ class LocalClient(Client):
     def __init__(self) -> None:
         self.now = time.time()
 
-    async def run(self, calls: Sequence[Call | Commit]) -> list[object]:
+    async def send(self, calls: Sequence[Call | Commit]) -> list[object]:
         return [self._commit(call) if isinstance(call, Commit) else self._run(call) for call in calls]
 
     async def run_aside(self, function: Callable[..., R], *arguments: object) -> R:
@@ -180,15 +182,10 @@ class LocalClient(Client):
             if (self.hget(key, "version") or b"") != version:
                 return False
         own, bits, _, _ = posting.hashes[-1]
-        shards, added, at = split(posting.shards, _SHARD_BYTES), list[tuple[bytes, bytes]](), 0
-        for each in split(posting.gone, _NUMBER_BYTES + posting.size):
-            shard = shards[int.from_bytes(each[:_NUMBER_BYTES], "big") - 1]
-            postings = split(self.hget(own, shard) or b"", posting.size)
-            self.hset(own, shard, b"".join(every for every in postings if every != each[_NUMBER_BYTES:]))
-        for shard, count in zip(shards, posting.counts, strict=True):
-            added.append((shard, posting.postings[at : at + count * posting.size]))
-            at += count * posting.size
-        self.append(own, added)
+        for shard, gone in posting.gone:
+            kept = [each for each in split(self.hget(own, shard) or b"", posting.size) if each != gone]
+            self.hset(own, shard, b"".join(kept))
+        self.append(own, posting.added)
         self.hset(own, "bits", bits, "version", posting.version)
         return True
 
@@ -201,28 +198,12 @@ class LocalClient(Client):
     def hexists(self, key: str, field: Argument) -> int:
         return int(self.hget(key, field) is not None)
 
-    def hincrby(self, key: str, field: Argument, more: int) -> None:
-        self.hset(key, field, int(self.hget(key, field) or 0) + more)
-
-    def hdel(self, key: str, *fields: Argument) -> None:
-        self.remove(key, fields)
-
-    def zrem(self, key: str, *members: Argument) -> None:
-        self.remove(key, members)
-
-    def zcard(self, key: str) -> int:
-        return self.hlen(key)
-
     def runs(self, key: str) -> tuple[int, dict[bytes, bytes]]:
         return int(1000 * self.now), self.hgetall(key)
 
     @abstractmethod
     def append(self, key: str, pairs: Iterable[tuple[bytes, bytes]]) -> None:
         """Append to each field of a hash the value behind it."""
-
-    @abstractmethod
-    def remove(self, key: str, fields: Sequence[Argument]) -> None:
-        """Remove fields of a hash, or members of a sorted set."""
 
     @abstractmethod
     def hmget(self, key: str, *fields: Argument) -> list[bytes | None]: ...
@@ -251,59 +232,52 @@ def as_bytes(value: object) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
 
 
-def score_range(low: Argument, high: Argument) -> tuple[float, float, bool]:
-    """Return the bounds of a range of scores, and whether the high one is in it: "(" before it leaves it out."""
-    text = str(high)
-    return float(low), float(text.lstrip("(")), text[0] != "("
-
-
-async def run(client: Client, calls: Sequence[Call | Commit]) -> list[object]:
+async def answers(client: Client, calls: Sequence[Call | Commit]) -> list[object]:
     """Return the answers of all calls. Raise the error of the first call that failed."""
-    answers = await client.run(calls)
-    for answer in answers:
+    found = await client.send(calls)
+    for answer in found:
         if isinstance(answer, Exception):
             raise answer
-    return answers
+    return found
 
 
-async def swap(client: Client, expected: Sequence[Expected], writes: Sequence[Call], once: str = "") -> None:
-    """Do all ``writes`` in one step. Raise ConflictError if an answer is not as expected.
+def new_version() -> bytes:
+    return random.randbytes(_VERSION_BYTES)
 
-    redis-py sends a command again if its answer was lost. ``once`` is a key of this change alone, which then shows that
-    the change was made. It is for changes that do not show in what was read, such as additions.
+
+def is_version(answer: object) -> bool:
+    """Return whether the answer to a commit is the version of a hash that others changed, nothing if it is gone."""
+    return isinstance(answer, bytes) and len(answer) <= _VERSION_BYTES
+
+
+async def swap(client: Client, versions: Mapping[str, bytes], writes: Sequence[Call]) -> None:
+    """Do all ``writes`` in one step. Raise ConflictError if others have changed one of the hashes that were read.
+
+    ``versions`` has the version of each of these hashes, empty if there was none. All get the same new one.
     """
-    if once:
-        expected = [Expected(Call("HGET", once, ("done",))), *expected]
-        writes = [*writes, Call("HSET", once, ("done", b"yes")), Call("EXPIRE", once, (_DONE_SECONDS,))]
-    (answer,) = await run(client, [Commit(expected, writes)])
-    if answer != 1 and not (once and answer == b"yes"):
+    version = new_version()
+    expected = [Expected(Call("HGET", key, ("version",)), before) for key, before in versions.items()]
+    writes = [*writes, *(Call("HSET", key, ("version", version)) for key in versions)]
+    (answer,) = await answers(client, [Commit(expected, writes)])
+    # redis-py sends a command again if its answer was lost. Then the hash has the new version already.
+    if answer not in (1, version):
         raise ConflictError
-
-
-async def retried(steps: Callable[[], Awaitable[R]]) -> R:
-    """Return the answer of ``steps``, which read, decide and swap. Repeat them if they raise ConflictError."""
-    for attempt in range(_MOST_ATTEMPTS):
-        try:
-            return await steps()
-        except ConflictError:  # noqa: PERF203
-            await pause_after(attempt)
-    raise StoreError("other processes change the same data all the time")
 
 
 async def pause_after(failures: int) -> None:
     """Wait before the next try: each process for another time, else they would stop each other again."""
-    await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * 2 ** min(failures, _MOST_ATTEMPTS))))
+    await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * 2 ** min(failures, MOST_ATTEMPTS))))
 
 
 class Batcher(Generic[T, R]):
-    """Passes the arguments submitted since the last batch to ``run``, one batch at a time, in order.
+    """Passes the arguments submitted since the last batch to ``answer``, one batch at a time, in order.
 
-    A single argument is a batch of one and waits for nothing. ``run`` returns one result or one exception for each
+    A single argument is a batch of one and waits for nothing. ``answer`` returns one result or one exception for each
     argument. If it raises, everyone who waits gets this exception.
     """
 
-    def __init__(self, run: Callable[[Sequence[T]], Awaitable[Sequence[R | BaseException]]], limit: int) -> None:
-        self._run = run
+    def __init__(self, answer: Callable[[Sequence[T]], Awaitable[Sequence[R | BaseException]]], limit: int) -> None:
+        self._answer = answer
         self._limit = limit
         self._waiting: list[tuple[T, asyncio.Future[R]]] = []
         self._task: asyncio.Task[None] | None = None
@@ -327,7 +301,7 @@ class Batcher(Generic[T, R]):
             del self._waiting[: self._limit]
             results: Sequence[R | BaseException]
             try:
-                results = await self._run([argument for argument, _ in batch])
+                results = await self._answer([argument for argument, _ in batch])
             except Exception as error:
                 batch += self._waiting
                 self._waiting.clear()
@@ -347,10 +321,11 @@ class Batcher(Generic[T, R]):
 
 
 class Breaker:
-    """A circuit breaker. It is closed while the store answers, even if its answer is that some data are damaged.
+    """A circuit breaker, through which a process asks its store.
 
-    After a failure it opens for a pause that doubles up to 15 s. Then one check at a time may try. One warning is
-    logged when the store is lost, and one when it is back.
+    It is closed while the store answers, even if its answer is that some data are damaged. After a failure it opens for
+    a pause that doubles up to 15 s. Then one check at a time may try. One warning is logged when the store is lost, and
+    one when it is back.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -359,6 +334,7 @@ class Breaker:
         self._retry_at = 0.0
         self._probing = False
         self._missed = 0
+        self._warnings: set[str] = set()
 
     @property
     def is_open(self) -> bool:
@@ -374,6 +350,22 @@ class Breaker:
         self._probing = True
         self._retry_at = self._clock() + _LONGEST_LOST  # if this check is never answered, another one may try then
         return True
+
+    async def ask(self, answer: Awaitable[R], subject: str = "A story") -> R | None:
+        """Return the store's answer, or None if the store fails. Then log a warning, or open the breaker."""
+        try:
+            return await answer
+        except StoreUnavailable as error:
+            if not self.is_open:
+                self.failed(error)
+        except StoreError as error:
+            self.warn_once(f"{subject} cannot be written to the store: {error}")
+        return None
+
+    def warn_once(self, warning: str) -> None:
+        if warning not in self._warnings and len(self._warnings) < _MOST_WARNINGS:
+            self._warnings.add(warning)
+            logger.warning("%s", warning)
 
     def failed(self, error: Exception, *, is_known: bool = False) -> None:
         """Note a failure. Log the first one, unless the caller tells the user of it (``is_known``)."""

@@ -13,17 +13,27 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import groupby
-from typing import cast
+from typing import NamedTuple, cast
 
-from scrapy_neardup.document import LONG_TEXT, with_id
+from scrapy_neardup.contracts import Judge, Judged
+from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Match, Story, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.batch import Batch, Checked, NewDocument, Question, new_document
-from scrapy_neardup.index.layout import Generation, Layout, ShardBits, read_bits
-from scrapy_neardup.index.store import Call, Client, Commit, Expected, Posting, Store, pause_after, run
-from scrapy_neardup.index.stories import Stories, is_version
-from scrapy_neardup.records.documents import Record, read_record, seconds_of, with_next_key
+from scrapy_neardup.index.layout import Generation, Keys, Layout, PostedTogether, ShardBits, Steps, find_candidates
+from scrapy_neardup.index.runs import Heartbeats
+from scrapy_neardup.index.store import (
+    Call,
+    Client,
+    Commit,
+    Expected,
+    Store,
+    answers,
+    is_version,
+    pause_after,
+)
+from scrapy_neardup.index.stories import StoredStories, Stories
+from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of, with_next_key
 from scrapy_neardup.records.stories import DamageLog
-from scrapy_neardup.rules.decision import LEAST_WEIGHT, MOST_LINKS
+from scrapy_neardup.rules.decision import MOST_LINKS, decide, decide_again, weights_of
 from scrapy_neardup.rules.policy import HOUR, Policy
 
 _ATTEMPTS = 1000  # to register a document while others register documents with the same keys
@@ -31,155 +41,224 @@ _COMMITTED = 1  # the answer of a store; also of a document without a commit, of
 _STORY_ATTEMPTS = 10  # to join stories that others change, before everything is read again
 
 
-class Window:
+class Checked(NamedTuple):
+    """The answer to a check.
+
+    ``id`` is the id under which the document is registered. It is the document's own id, or a later one of the same
+    second if another document has that id already. ``story`` is the story just after the document joined it, None if it
+    joined none. If the data of the story is damaged, ``story`` is the error, and the document is registered without it.
+    """
+
+    id: str
+    match: Match | None
+    judged: Judged
+    story: Story | StoreError | None
+
+
+class NewDocument:
+    """A document that is checked."""
+
+    def __init__(
+        self, fingerprint: Fingerprint, document: Document, judge: Judge, policy: Policy, own_run: int
+    ) -> None:
+        self.document = document
+        self.judge = judge
+        self.record = new_record(fingerprint, document, own_run)
+        self.keys = Keys(fingerprint.identity_keys + fingerprint.text_keys, weights_of(fingerprint))
+        self.least_dropped = policy.least_dropped_share(document.source)
+
+    @property
+    def key(self) -> bytes:
+        return self.record.original
+
+    def look_at(self, generations: list[Generation]) -> None:
+        """Begin an attempt, with the generations in the window, the newest first."""
+        second = seconds_of(self.key)
+        self.generations = generations
+        # The generation in which it is posted, and the version that this generation then gets.
+        self.own = next(each for each in generations if 0 <= second - each.start < each.seconds)
+        self.version = b""
+        # If it was checked before: its record, or the same document in this batch.
+        self.earlier: Record | NewDocument | None = None
+        self.candidates: list[bytes] = []
+        self.packed = b""  # the record to register, nothing if the document was checked before
+        self.match: Match | None = None
+        self.judged: Judged
+        self.story: Story | StoreError | None = None
+
+    @property
+    def answer(self) -> Checked:
+        return Checked(self.key.hex(), self.match, self.judged, self.story)
+
+    def is_the_same(self, other: Record) -> bool:
+        return (self.record.text_hash, self.record.url_hash) == (other.text_hash, other.url_hash)
+
+
+class Batch:
+    """What was read for documents that are decided one after the other, as if each had been registered before the next.
+
+    Also what was decided so far.
+    """
+
+    def __init__(self, documents: Sequence[NewDocument], policy: Policy, own_run: int) -> None:
+        self.documents = documents
+        self._policy = policy
+        self.heartbeats = Heartbeats(own_run)
+        self._state = self.heartbeats.state
+        self.packed: dict[bytes, bytes | None] = {}  # stored records, None where there is none
+        self.records: dict[bytes, Record | None] = {}  # those of candidates, also those of this batch
+        self.decided: dict[bytes, Record] = {}
+        self.stories: StoredStories = {}
+        self._posted = PostedTogether([new.keys for new in documents])
+
+    def vote(self, new: NewDocument) -> None:
+        """Find the candidates of a document, and post it for those that come after it."""
+        self._posted.add_to(new.keys, new.generations)
+        new.candidates = find_candidates(new.keys, new.generations, new.key, self._policy.window)
+        new.version = self._posted.post(new.keys, new.own, new.key)
+
+    def decide(self, new: NewDocument) -> None:
+        """Find the match of a document, and the record to register unless the document was checked before."""
+        if new.earlier is not None:
+            known = new.earlier if isinstance(new.earlier, Record) else self.decided[new.key]
+            old = self.records.get(known.candidate)
+            new.match = (
+                decide_again(new.key, known, old, self._policy, self._state(old, self.records.get)) if old else None
+            )
+            return
+        found = [(key, old, self._state(old, self.records.get)) for key in new.candidates if (old := self.records[key])]
+        record, new.match = decide(new.record, found, self._policy, new.least_dropped)
+        self.records[new.key] = self.decided[new.key] = record
+
+
+class Window(Steps):
     """Records and postings of one namespace and configuration."""
 
-    def __init__(self, store: Store, layout: Layout, policy: Policy, stories: Stories, damage: DamageLog) -> None:
-        self._store = store
-        self._layout = layout
-        self._policy = policy
+    def __init__(self, store: Store, layout: Layout, policy: Policy, damage: DamageLog, stories: Stories) -> None:
+        super().__init__(store, layout, policy, damage)
         self._stories = stories
-        self._damage = damage
         self._bits = ShardBits(layout)
 
-    async def check(self, batch: Sequence[Question], own_run: int) -> list[Checked | StoreError]:
+    async def check(self, documents: Sequence[NewDocument], own_run: int) -> list[Checked | StoreError]:
         """Find candidates, decide and commit. Do it again for documents with which others interfered."""
-        documents = [new_document(question, self._policy, own_run) for question in batch]
-        answers: dict[NewDocument, Checked | StoreError] = {}
+        done: dict[NewDocument, Checked | StoreError] = {}
         size, failed = len(documents), 0  # attempts in a row without an answer
         for attempt in range(_ATTEMPTS):
             if failed:
                 await pause_after(failed)
-            group = [new for new in documents if new not in answers][:size]
-            found = await self._store.ask(partial(self._try, group, own_run, attempt > 0))
-            answers |= found
-            if len(answers) == len(documents):
+            batch = Batch([new for new in documents if new not in done][:size], self.policy, own_run)
+            found = await self.store.ask(partial(self._try, batch, attempt > 0))
+            done |= found
+            if len(done) == len(documents):
                 break
             # The fewer documents, the less time others have to interfere.
-            size = max(1, len(group) // 2) if len(found) < len(group) else 2 * size
+            size = max(1, len(batch.documents) // 2) if len(found) < len(batch.documents) else 2 * size
             failed = 0 if found else failed + 1
         late = StoreUnavailable("others change the window all the time")
-        return [answers.get(new, late) for new in documents]
+        return [done.get(new, late) for new in documents]
 
-    async def _try(
-        self, documents: Sequence[NewDocument], own_run: int, again: bool, client: Client
-    ) -> dict[NewDocument, Checked | StoreError]:
+    async def _try(self, batch: Batch, again: bool, client: Client) -> dict[NewDocument, Checked | StoreError]:
         """Return the answers of the documents that need no further attempt."""
-        batch = Batch(documents, self._policy, own_run)
-        await self._read_postings(client, batch, documents, again=again)
-        await self._settle_keys(client, batch, documents)
-        for new in documents:
-            if new.known is None:
+        await self._read_postings(client, batch, again=again)
+        await self._settle_keys(client, batch)
+        for new in batch.documents:
+            if new.earlier is None:
                 batch.vote(new)
-        await self._read_candidates(client, batch, documents)
-        for new in documents:
+        await self._read_candidates(client, batch)
+        for new in batch.documents:
             batch.decide(new)
-            if new.judge is not None:
-                document = with_id(new.document, new.key.hex())
-                is_slow = new.match is not None and len(document.text) >= LONG_TEXT
-                judged = client.run_aside(new.judge, document, new.match) if is_slow else None
-                new.judged = await judged if judged else new.judge(document, new.match)
-        results, left = dict[NewDocument, object](), list(documents)
+            document = with_id(new.document, new.key.hex())
+            is_slow = new.match is not None and len(document.text) >= LONG_TEXT
+            judged = client.run_aside(new.judge, document, new.match) if is_slow else None
+            new.judged = await judged if judged else new.judge(document, new.match)
+        results, left = dict[NewDocument, object](), list(batch.documents)
         for _ in range(_STORY_ATTEMPTS):
-            joins = [each.judged.join for each in left if each.judged is not None and each.judged.join is not None]
+            joins = [each.judged.join for each in left if each.judged.join]
             await self._stories.read(client, batch.stories, joins)
             calls = {new: call for new in left if (call := self._commit(batch, new)) is not None}
-            results.update(zip(calls, await client.run(list(calls.values())), strict=True))
+            results.update(zip(calls, await client.send(list(calls.values())), strict=True))
             if not (left := [new for new in calls if is_version(results[new])]):
                 break
             batch.stories.clear()  # others changed them, but no candidate: match and verdict are still right
-        answers = dict[NewDocument, Checked | StoreError]()
-        for new in documents:
+        done = dict[NewDocument, Checked | StoreError]()
+        for new in batch.documents:
             result = results.get(new, _COMMITTED)
-            first = answers.get(new.known) if isinstance(new.known, NewDocument) else new.answer
+            first = done.get(new.earlier) if isinstance(new.earlier, NewDocument) else new.answer
             if isinstance(result, Exception):
-                answers[new] = self._store.explained(result)
+                done[new] = self.store.explained(result)
             # An earlier attempt may have written this very record, and its answer was lost on its way.
             elif first is not None and (result == _COMMITTED or (new.packed and result == new.packed)):
-                answers[new] = first if isinstance(first, StoreError) else new.answer
-        return answers
+                done[new] = first if isinstance(first, StoreError) else new.answer
+        return done
 
-    async def _read_postings(
-        self, client: Client, batch: Batch, documents: Sequence[NewDocument], *, again: bool
-    ) -> None:
+    async def _read_postings(self, client: Client, batch: Batch, *, again: bool) -> None:
         """Read what is stored under the documents' own keys, and the postings of their look-up keys.
 
         In the first attempt a generation of which nothing is known counts as empty: if it is not, the commit fails.
         """
-        for new in documents:
-            new.look_at(self._layout.generations(seconds_of(new.key)))
-        if again or any(new.own.number not in self._bits for new in documents):
-            await self._bits.read(client, [generation for new in documents for generation in new.generations])
-        records = self._records_of({new.key for new in documents})
-        asked = [(new, each) for new in documents for each in new.generations if each.number in self._bits]
-        answers = await run(client, [*records, *(self._postings_of(*each) for each in asked)])
-        batch.note(records, answers)
-        for (new, generation), answer in zip(asked, answers[len(records) :], strict=True):
-            bits, version, *values = cast("list[bytes | None]", answer)
-            if read_bits(bits) == generation.bits:
-                generation.version = version or b""
-                generation.read(new.keys, values)
-        for new in documents:
+        for new in batch.documents:
+            new.look_at(self.layout.generations(seconds_of(new.key)))
+        if again or any(new.own.number not in self._bits for new in batch.documents):
+            await self._bits.read(client, [each for new in batch.documents for each in new.generations])
+        asked = [(new, each) for new in batch.documents for each in new.generations if each.number in self._bits]
+        calls = [self._bits.call(new.keys, generation) for new, generation in asked]
+        found = await self._read_packed(client, batch, {new.key for new in batch.documents}, calls)
+        for (new, generation), answer in zip(asked, found, strict=True):
+            generation.read(new.keys, cast("list[bytes | None]", answer))
+        for new in batch.documents:
             if new.own.number not in self._bits:
                 await self._bits.choose(client, new.own, seconds_of(new.key), len(new.keys.weights))
             new.own.bits = self._bits[new.own.number]
 
-    def _postings_of(self, new: NewDocument, generation: Generation) -> Call:
-        generation.bits = self._bits[generation.number]
-        shards = new.keys.shards(generation.bits)
-        return Call("HMGET", self._layout.bands(generation.number), (b"bits", b"version", *shards))
-
-    def _records_of(self, keys: AbstractSet[bytes]) -> list[Call]:
-        """Return the calls that read what is stored under these keys."""
-        groups = groupby(sorted(keys), lambda key: seconds_of(key) // HOUR)
-        by_slice = [[*group] for _, group in groups]
-        return [Call("HMGET", self._layout.records(group[0]), group) for group in by_slice]
-
-    async def _settle_keys(self, client: Client, batch: Batch, documents: Sequence[NewDocument]) -> None:
+    async def _settle_keys(self, client: Client, batch: Batch) -> None:
         """Find the documents that were checked before. If another document has a key, take the next key."""
         is_settled = False
         while not is_settled:
             is_settled = True
-            await self._read_packed(client, batch, {new.key for new in documents})
+            await self._read_packed(client, batch, {new.key for new in batch.documents})
             taken: dict[bytes, NewDocument] = {}
-            for new in documents:
+            for new in batch.documents:
                 packed, first = batch.packed[new.key], taken.get(new.key)
                 stored = read_record(packed) if packed is not None else None
                 if packed is None and first is None:
                     taken[new.key] = new
                 elif first and new.is_the_same(first.record):
-                    new.known = first
+                    new.earlier = first
                 elif stored and new.is_the_same(stored):
-                    new.known = stored
+                    new.earlier = stored
                 else:
                     if first is None and stored is None:
-                        self._damage.warn_once("a record")
+                        self.damage.warn_once("a record")
                     new.record, is_settled = with_next_key(new.record), False
 
-    async def _read_candidates(self, client: Client, batch: Batch, documents: Sequence[NewDocument]) -> None:
-        """Read the records of all candidates, and those that dropped documents among them link to, and the runs."""
-        wanted = {key for new in documents for key in new.candidates}
-        wanted |= {new.known.candidate for new in documents if isinstance(new.known, Record)}
-        if wanted:
-            calls = self._records_of(wanted - batch.packed.keys())
-            runs, *answers = await run(client, [Call("RUNS", self._layout.name("runs")), *calls])
-            batch.note_runs(runs)
-            batch.note(calls, answers)
-        for _ in range(MOST_LINKS + 1):
-            await self._read_packed(client, batch, wanted := wanted - batch.records.keys())
+    async def _read_candidates(self, client: Client, batch: Batch) -> None:
+        """Read the heartbeats, the records of all candidates, and those that dropped documents among them link to."""
+        wanted = {key for new in batch.documents for key in new.candidates}
+        wanted |= {new.earlier.candidate for new in batch.documents if isinstance(new.earlier, Record)}
+        heartbeats = [Call("RUNS", self.layout.runs)]
+        for links in range(MOST_LINKS + 1):
+            if not (wanted := wanted - batch.records.keys()):
+                break
+            for answer in await self._read_packed(client, batch, wanted, [] if links else heartbeats):
+                batch.heartbeats.note(answer)
             for key in wanted:
                 packed = batch.packed[key]
                 batch.records[key] = record = read_record(packed) if packed is not None else None
                 if record is None and packed is not None:
-                    self._damage.warn_once("a record")
-            links = {record.candidate for key in wanted if (record := batch.records[key]) and record.is_dropped}
-            if not (wanted := links - batch.records.keys()):
-                break
+                    self.damage.warn_once("a record")
+            wanted = {record.candidate for key in wanted if (record := batch.records[key]) and record.is_dropped}
 
-    async def _read_packed(self, client: Client, batch: Batch, keys: AbstractSet[bytes]) -> None:
-        """Read what is stored under these keys, unless it was read before."""
-        if calls := self._records_of(keys - batch.packed.keys()):
-            batch.note(calls, await run(client, calls))
+    async def _read_packed(
+        self, client: Client, batch: Batch, keys: AbstractSet[bytes], more: Sequence[Call] = ()
+    ) -> list[object]:
+        """Read what is stored under these keys, unless it was read before. Return the answers to ``more`` calls."""
+        groups = groupby(sorted(keys - batch.packed.keys()), lambda key: seconds_of(key) // HOUR)
+        hours = [[*group] for _, group in groups]
+        calls = [Call("HMGET", self.layout.records(hour[0]), hour) for hour in hours]
+        found = await answers(client, [*more, *calls])
+        for hour, packed in zip(hours, cast("list[list[bytes | None]]", found[len(more) :]), strict=True):
+            batch.packed.update(zip(hour, packed, strict=True))
+        return found[: len(more)]
 
     def _commit(self, batch: Batch, new: NewDocument) -> Commit | None:
         """Return the commit that registers a document and writes the story that it joins, None if nothing is new.
@@ -189,35 +268,26 @@ class Window:
         exactly one is the original.
         """
         expected, writes, posting = list[Expected](), list[Call](), None
-        if new.judged and new.judged.join:
+        if new.judged.join:
             try:
                 new.story, expected, writes = self._stories.join(batch.stories, new.judged.join)
             except Exception as error:
-                new.story = self._store.explained(error)
+                new.story = self.store.explained(error)
                 if isinstance(new.story, StoreUnavailable):
                     raise new.story from error
-        if (record := batch.decided.get(new.key)) is not None and new.known is None:
+        if (record := batch.decided.get(new.key)) is not None and new.earlier is None:
             new.packed = record.pack()
-            own = self._layout.records(new.key)
-            since_hour, since_start = seconds_of(new.key) % HOUR, seconds_of(new.key) - new.own.start
-            slice_lives = HOUR - since_hour + self._policy.window
-            bands_live = new.own.seconds - since_start + self._policy.window
+            own = self.layout.records(new.key)
+            second, window = seconds_of(new.key), self.policy.window
             if record.has_match(new.key):
-                match = Call("HEXISTS", self._layout.records(record.candidate), (record.candidate,))
+                match = Call("HEXISTS", self.layout.records(record.candidate), (record.candidate,))
                 expected = [Expected(match, b"1"), *expected]
             expected = [Expected(Call("HGET", own, (new.key,))), *expected]
-            posting = self._posting(new)
+            posting = self.layout.posting(new.keys, new.generations, new.own, new.key, new.version)
             writes = [
-                Call("EXPIRE", self._layout.bands(new.own.number), (bands_live,)),
+                Call("EXPIRE", self.layout.bands(new.own.number), (new.own.start + new.own.seconds - second + window,)),
                 *writes,
                 Call("HSET", own, (new.key, new.packed)),
-                Call("EXPIRE", own, (slice_lives,)),
+                Call("EXPIRE", own, (HOUR - second % HOUR + window,)),
             ]
         return Commit(expected, writes, posting) if writes else None
-
-    def _posting(self, new: NewDocument) -> Posting:
-        own, keys = new.own, new.keys
-        generations = sorted(new.generations, key=lambda each: each is own)
-        hashes = [(self._layout.bands(each.number), each.bits, each.version, each.newest()) for each in generations]
-        added = own.added(keys, new.key)
-        return Posting(keys.packed, keys.packed_weights, LEAST_WEIGHT, own.posting_bytes, new.version, *added, hashes)

@@ -18,7 +18,7 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Fingerprint, Match, Status
 from scrapy_neardup.evidence.figures import changed_figures, unpack_figures
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.index.purging import Selection
+from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.lab.feed import STDIN, RecordedDocument, read_feed, shown
 from scrapy_neardup.lab.replay import PageReader, RecordedPage, document_of
 from scrapy_neardup.records.documents import Record, new_record, seconds_of

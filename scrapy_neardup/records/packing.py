@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from scrapy_neardup.exceptions import StoreError
 
@@ -62,6 +62,20 @@ class PackedFields:
 def split(packed: bytes, size: int) -> list[bytes]:
     """Return the entries of ``size`` bytes each."""
     return [packed[at : at + size] for at in range(0, len(packed), size)]
+
+
+def join_entries(entries: Iterable[bytes]) -> bytes:
+    """Pack entries of any length: each comes after its length in 4 bytes."""
+    return b"".join(len(entry).to_bytes(4, "big") + entry for entry in entries)
+
+
+def split_entries(packed: bytes) -> tuple[bytes, ...]:
+    """Return what ``join_entries`` packed. Of damaged bytes return what is whole."""
+    entries, at = list[bytes](), 0
+    while at + 4 <= len(packed) and (end := at + 4 + int.from_bytes(packed[at : at + 4], "big")) <= len(packed):
+        entries.append(packed[at + 4 : end])
+        at = end
+    return tuple(entries)
 
 
 def cut_to_bytes(text: str, limit: int) -> bytes:

@@ -36,7 +36,7 @@ from scrapy_neardup.records.packing import PackedFields, cut_to_bytes, split
 
 logger = logging.getLogger(__name__)
 
-VERSION = 6
+VERSION = 7
 """Of members, of the counters of stories, and of grants."""
 
 MEMBER = PackedFields(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from scrapy_neardup.contracts import Judged
-from scrapy_neardup.document import Document, Fingerprint, Join, Match, Member, Verdict
+from scrapy_neardup.document import Document, Fingerprint, Join, Match, Member
 from scrapy_neardup.evidence.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
 from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.topic import shared_words
@@ -21,61 +20,62 @@ _LEAD_WORDS = 6
 _MOST_OF_LEAD = 20_000  # characters in which a lead is looked for
 
 
-class JoinMaker:
-    """Makes joins. ``owner_of`` returns who runs a source, and ``source_of`` the source of a url."""
+Named = Callable[[str], str]
 
-    def __init__(self, owner_of: Callable[[str], str], source_of: Callable[[str], str]) -> None:
-        self._owner_of = owner_of
-        self._source_of = source_of
 
-    def judge(self, fingerprint: Fingerprint, policy: Policy, document: Document, match: Match | None) -> Judged:
-        """Return the verdict on a document, and its join if it joins a story."""
-        changes = _changes(document, fingerprint, match)
-        verdict = verdict_of(document, fingerprint, match, [change.line for change in changes], policy)
-        # A notice or a caption: copies of it are not coverage of a story.
-        is_no_article = not fingerprint.signature or (match is not None and match.is_wall)
-        if match is None or is_no_article or (match.is_seen and match.same_page and verdict.status != "update"):
-            return Judged(verdict)
-        terms = _shared(fingerprint, match, document) if match.topic else ()
-        # Only the first document of a story has its url and title in the match.
-        is_first = match.original == match.story
-        url, title = (match.url, match.title) if is_first else ("", "")
-        # When a story begins, the candidate is its first document, whose language is known. A copy of the first
-        # document has the same language.
-        language = match.language if match.candidate == match.story or not match.related else ""
-        other = match.neighbour
-        join = Join(
-            self._first(match.story, url, title, language),
-            replace(self._member(document, verdict), topic=match.topic, terms=terms),
-            is_coverage=_is_coverage(match),
-            earlier_of_page=match.earlier_of_page,
-            counted_at=document.counted_second,
-            figures_before=b"".join(change.before for change in changes),
-            figures_after=b"".join(change.after for change in changes),
-            figures=value_hashes(unpack_figures(fingerprint.figures)),
-            neighbour=other if other and not other.unites else None,
-            lead=_lead(document.text),
-            also=self._first(other.story, other.url, other.title, other.language) if other and other.unites else None,
-        )
-        return Judged(verdict, join)
+def judge(
+    owner_of: Named, source_of: Named, fingerprint: Fingerprint, policy: Policy, document: Document, match: Match | None
+) -> Judged:
+    """Return the verdict on a document, and its join if it joins a story.
 
-    def _first(self, story: str, url: str, title: str, language: str) -> Member:
+    ``owner_of`` returns who runs a source, and ``source_of`` the source of a url.
+    """
+    changes = _changes(document, fingerprint, match)
+    verdict = verdict_of(document, fingerprint, match, [change.line for change in changes], policy)
+    # A notice or a caption: copies of it are not coverage of a story.
+    is_no_article = not fingerprint.signature or (match is not None and match.is_wall)
+    if match is None or is_no_article or (match.is_seen and match.same_page and verdict.status != "update"):
+        return Judged(verdict)
+
+    def first(story: str, url: str, title: str, language: str) -> Member:
         """Return the first document of a story. It has no url if that is not known."""
-        source = self._source_of(url) if url else ""
-        return self._member(Document(story, url, source, title, "", 0.0, language=language), Verdict("original"))
+        source = source_of(url) if url else ""
+        return Member(story, url, title, source, owner_of(source), "original", language=language)
 
-    def _member(self, document: Document, verdict: Verdict) -> Member:
-        return Member(
+    terms = _shared(fingerprint, match, document) if match.topic else ()
+    # Only the first document of a story has its url and title in the match.
+    is_first = match.original == match.story
+    url, title = (match.url, match.title) if is_first else ("", "")
+    # When a story begins, the candidate is its first document, whose language is known. A copy of the first
+    # document has the same language.
+    language = match.language if match.candidate == match.story or not match.related else ""
+    other = match.neighbour
+    join = Join(
+        first(match.story, url, title, language),
+        Member(
             id=document.id,
             url=document.link,
             title=document.title or _lead(document.text),
             source=document.source,
-            owner=self._owner_of(document.source),
+            owner=owner_of(document.source),
             status=verdict.status,
             kind=verdict.kind,
             changes=verdict.changes,
             language=document.language,
-        )
+            topic=match.topic,
+            terms=terms,
+        ),
+        is_coverage=_is_coverage(match),
+        earlier_of_page=match.earlier_of_page,
+        counted_at=document.counted_second,
+        figures_before=b"".join(change.before for change in changes),
+        figures_after=b"".join(change.after for change in changes),
+        figures=value_hashes(unpack_figures(fingerprint.figures)),
+        neighbour=other if other and not other.unites else None,
+        lead=_lead(document.text),
+        also=first(other.story, other.url, other.title, other.language) if other and other.unites else None,
+    )
+    return Judged(verdict, join)
 
 
 def _is_coverage(match: Match) -> bool:

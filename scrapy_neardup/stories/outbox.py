@@ -1,17 +1,178 @@
-"""Events on their way to another server: none is lost while the server is away, and the crawl does not wait."""
+"""Events on their way to another server: none is lost while the server is away, and the crawl does not wait.
+
+Each event is a file until it is delivered. Several processes share the folder.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import logging
 import math
+import os
 import random
-from collections.abc import Awaitable, Callable, Collection, Mapping
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from scrapy_neardup.stories.outbox_files import MOST_BYTES, MOST_EVENTS, NotAnEvent, OutboxFiles, name_of
+from scrapy_neardup.records.private_files import lock_file, make_private_directory, unlock_file
+
+MOST_EVENTS = 10_000
+MOST_BYTES = 100_000_000
+LARGEST_EVENT = 10_000_000  # bytes; a file that is larger is no event
+_LONGEST_NAME = 120  # characters
+_ASIDE = (".json.refused", ".json.unreadable")
+_FIELDS = ("id", "time", "level", "story", "headline")
+
+
+class NotAnEvent(ValueError):
+    """A file of the outbox does not hold a report."""
+
+
+class OutboxFiles:
+    """The file ``<name>.json`` waits for any process; ``<name>.json.refused`` and ``.unreadable`` are set aside.
+
+    A process that sends an event holds a lock on ``<name>.json.lock``. The system releases the lock when the process
+    dies, so that another one can send the event at once.
+    """
+
+    def __init__(self, folder: Path, most_events: int = MOST_EVENTS, most_bytes: int = MOST_BYTES) -> None:
+        self.folder = folder
+        self.most_events, self.most_bytes = most_events, most_bytes
+
+    def open(self) -> list[str]:
+        """Make the folder, and return the names of all events that wait, the oldest first.
+
+        Raise OSError if that is not possible.
+        """
+        make_private_directory(self.folder.absolute())
+        # A folder or a device of that name is nobody's event.
+        return sorted(path.name for path in self.folder.glob("*.json") if path.is_file())
+
+    def write(self, report: Mapping[str, Any]) -> list[str]:
+        """Keep an event. Return the names of those that are removed because there are too many.
+
+        Raise OSError if the file cannot be written.
+        """
+        path = self.folder / name_of(report)
+        # A process that dies here has not confirmed the event, and leaves a part of a file that is set aside.
+        unfinished = self.folder / f"{path.name}.unreadable"
+        with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(encode(report))
+        unfinished.replace(path)
+        return self._trim()
+
+    @contextlib.contextmanager
+    def held(self, name: str) -> Iterator[bool]:
+        """Hold an event while it is sent. Yield False if another process holds it."""
+        from filelock import Timeout
+
+        path = self.folder / f"{name}.lock"
+        try:
+            lock = lock_file(path)
+        except Timeout:
+            yield False
+            return
+        except OSError:
+            lock = None
+        try:
+            yield True
+        finally:
+            if lock is not None:
+                unlock_file(path, lock)
+
+    def read(self, name: str) -> dict[str, Any]:
+        """Return an event. Raise FileNotFoundError if it is gone, and NotAnEvent if the file has no event."""
+        path = self.folder / name
+        try:
+            if path.stat().st_size > LARGEST_EVENT:
+                raise NotAnEvent(f"it is larger than {LARGEST_EVENT:,} bytes")
+            report = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            raise
+        except (OSError, ValueError, RecursionError) as error:
+            raise NotAnEvent(str(error)) from error
+        if not isinstance(report, dict) or not all(isinstance(report.get(each), str) for each in _FIELDS):
+            raise NotAnEvent(f"it is no JSON object with {', '.join(_FIELDS)}")
+        return report
+
+    def remove(self, name: str) -> None:
+        with contextlib.suppress(OSError):
+            (self.folder / name).unlink()
+
+    def set_aside(self, name: str, ending: str) -> Path:
+        """Give an event an ending with which it no longer waits. Return its path."""
+        path = self.folder / f"{name}{ending}"
+        with contextlib.suppress(OSError):
+            (self.folder / name).replace(path)
+        return path
+
+    def remove_named(self, is_named: Callable[[str], bool], *, dry_run: bool = False) -> int:
+        """Remove the events in which ``is_named`` is True of a text, also those that are set aside.
+
+        A process that is about to send such an event finds that it is gone. Return how many there are. With ``dry_run``
+        only count them. Raise OSError if an event cannot be read or removed.
+        """
+        if not self.folder.is_dir():
+            return 0
+        found = [path for path in self._sizes() if _holds(path, is_named)]
+        for path in () if dry_run else found:
+            path.unlink(missing_ok=True)
+        return len(found)
+
+    def _trim(self) -> list[str]:
+        """If there are too many events, remove the oldest, first those that are set aside. Return their names."""
+        sizes, removed = self._sizes(), list[str]()
+        count, size = len(sizes), sum(sizes.values())
+        for path in sorted(sizes, key=lambda each: (not each.name.endswith(_ASIDE), each.name)):
+            if count <= self.most_events and size <= self.most_bytes:
+                break
+            path.unlink(missing_ok=True)
+            removed.append(path.name)
+            count, size = count - 1, size - sizes[path]
+        return removed
+
+    def _sizes(self) -> dict[Path, int]:
+        sizes = {}
+        for path in self.folder.iterdir():
+            with contextlib.suppress(OSError):  # another process has sent it meanwhile
+                if path.name.endswith((".json", *_ASIDE)) and path.is_file():
+                    sizes[path] = path.stat().st_size
+        return sizes
+
+
+def _holds(path: Path, is_named: Callable[[str], bool]) -> bool:
+    """Decide whether ``is_named`` is True of a text in an event. A file that is no JSON is searched word by word."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:  # another process has sent it meanwhile
+        return False
+    try:
+        return any(map(is_named, _texts(json.loads(data))))
+    except (ValueError, RecursionError):
+        return any(map(is_named, re.findall(r"[^\s\"'<>]+", data.decode("utf-8", "replace"))))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
+
+
+def encode(report: Mapping[str, Any]) -> bytes:
+    """Return the JSON of a report. A lone surrogate, which UTF-8 cannot hold, is written as its escape."""
+    return json.dumps(report, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def name_of(report: Mapping[str, Any]) -> str:
+    """Return a file name. Names sort by time, and no two events share one."""
+    return re.sub(r"[^\w.-]", "_", f"{report['time']}-{report['id']}", flags=re.ASCII)[:_LONGEST_NAME] + ".json"
+
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +183,7 @@ Deliver = Callable[[dict[str, Any]], Awaitable[None]]
 PAUSES = 1.0, 60.0
 MOST_IN_MEMORY = 1000  # events that could not be written to disk
 _AWAY = 3  # if this many events fail in a row, the receiver is thought to be away
-_LOOK = 60.0  # seconds between two looks for events that a dead process left
+_LOOK = 60.0  # seconds between two looks for events of other processes
 _CLOSING = 5.0  # seconds
 
 
@@ -33,10 +194,11 @@ class Refused(OSError):
 class Outbox:
     """Delivers reports in a task of its own. Each report is a file in ``folder`` until the receiver has it.
 
+    All processes that have the folder open send the events that wait there, each event at a time in one of them.
+
     Events that fail go to the end of the queue. They are tried again with the next event, or after a pause that grows
     until one gets through. If several events fail in a row, the receiver is thought to be away: then one event is tried
-    after each pause, and new events wait. When the process ends, undelivered reports go to another process that has the
-    folder open, or to the next one that opens it. A report may arrive twice: receivers recognise it by its ``id``.
+    after each pause, and new events wait. A report may arrive twice: receivers recognise it by its ``id``.
     """
 
     def __init__(
@@ -56,7 +218,7 @@ class Outbox:
         # The events by name, in the order in which they are sent: the report if it could not be written to disk.
         self._waiting: dict[str, dict[str, Any] | None] = {}
         self._in_a_row = 0  # failures since the last success
-        self._look_at = math.inf  # if the folder can be used: when to look for events that a dead process left
+        self._look_at = math.inf  # if the folder can be used: when to look for events of other processes
         self._is_closing = False
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -64,17 +226,23 @@ class Outbox:
         self._aside = 0
 
     async def open(self) -> None:
-        """Take over the events that others left, and start."""
-        try:
-            await asyncio.to_thread(self._files.open)
-        except OSError as error:
-            logger.error(
-                "Events for the %s cannot be stored in %s: they wait in memory and are lost if this process ends: %s",
-                *(self._name, self._files.folder, error),
-            )
-        else:
-            await self._adopt()
+        """Look for events that others left, and start."""
+        await self._look()
         self._task = asyncio.create_task(self._run())
+
+    async def _look(self) -> None:
+        try:
+            self._waiting.update(dict.fromkeys(await asyncio.to_thread(self._files.open)))
+            self._look_at = asyncio.get_running_loop().time() + _LOOK
+        except OSError as error:
+            self._log_no_room(error)
+            self._look_at = math.inf
+
+    def _log_no_room(self, error: OSError) -> None:
+        logger.error(
+            "Events for the %s cannot be stored in %s: they wait in memory and are lost if this process ends: %s",
+            *(self._name, self._files.folder, error),
+        )
 
     def put(self, report: Mapping[str, Any]) -> None:
         """Take an event; return at once."""
@@ -83,10 +251,7 @@ class Outbox:
             self._waiting[name_of(report)] = None
             self._forget(removed)
         except OSError as error:
-            logger.error(
-                "An event for the %s cannot be stored in %s: it waits in memory and is lost if this process ends: %s",
-                *(self._name, self._files.folder, error),
-            )
+            self._log_no_room(error)
             self._waiting[name_of(report)] = dict(report)
             in_memory = [name for name, kept in self._waiting.items() if kept is not None]
             for name in in_memory[:-MOST_IN_MEMORY]:
@@ -109,9 +274,6 @@ class Outbox:
             logger.error("%d events for the %s are set aside in %s", self._aside, self._name, self._files.folder)
         if self._waiting:
             logger.warning("Events that wait for the %s: %d, in %s", self._name, len(self._waiting), self._files.folder)
-        for name in self._waiting:
-            self._files.release(name)
-        await asyncio.to_thread(self._files.close)
 
     async def _run(self) -> None:
         """Send the events that wait: again when there is a new one, and after each pause."""
@@ -130,7 +292,7 @@ class Outbox:
                     break
             self._in_a_row = min(self._in_a_row, _AWAY - 1)
             if loop.time() >= self._look_at:
-                await self._adopt()
+                await self._look()
         self._in_a_row = 0
         await self._send_all()
 
@@ -147,18 +309,23 @@ class Outbox:
     async def _send(self, name: str) -> bool:
         """Send one event. Return whether the receiver answered that it takes or refuses it."""
         try:
-            report = self._waiting[name]
-            await self._deliver(await asyncio.to_thread(self._files.read, name) if report is None else report)
-        except FileNotFoundError:  # somebody cleaned up
+            with self._files.held(name) as is_ours:
+                if not is_ours:
+                    return False
+                if (report := self._waiting[name]) is None:
+                    report = await asyncio.to_thread(self._files.read, name)
+                await self._deliver(report)
+                self._files.remove(name)
+        except FileNotFoundError:  # another process has sent it, or somebody cleaned up
             self._waiting.pop(name, None)
             return False
         except NotAnEvent as error:
-            path = self._files.release(name, ".unreadable")
+            path = self._files.set_aside(name, ".unreadable")
             self._log_aside(f"{path}, in the outbox of the {self._name}, holds no event and is left out: {error}")
             self._waiting.pop(name, None)
             return False
         except Refused as error:
-            path = self._files.release(name, ".refused")
+            path = self._files.set_aside(name, ".refused")
             self._log_aside(
                 f"The {self._name} refuses an event: {error}. It is set aside as {path}; rename it to "
                 f"{name} to have it sent again"
@@ -166,8 +333,6 @@ class Outbox:
         except Exception as error:
             self._note_failure(name, error)
             return False
-        else:
-            self._files.remove(name)
         self._waiting.pop(name, None)
         self._in_a_row = 0
         self._has_warned &= bool(self._waiting)
@@ -183,13 +348,6 @@ class Outbox:
         self._in_a_row += 1
         if name in self._waiting:  # else it was removed while it was sent, because the outbox is full
             self._waiting[name] = self._waiting.pop(name)  # at the end of the queue
-
-    async def _adopt(self) -> None:
-        self._look_at = asyncio.get_running_loop().time() + _LOOK
-        try:
-            self._waiting.update(dict.fromkeys(await asyncio.to_thread(self._files.adopt)))
-        except OSError as error:
-            logger.error("Events for the %s cannot be read in %s: %s", self._name, self._files.folder, error)
 
     def _forget(self, names: Collection[str]) -> None:
         """Forget events whose files were removed because there are too many."""

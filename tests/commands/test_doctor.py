@@ -122,7 +122,7 @@ def test_the_rights_that_are_tried_are_those_of_the_documentation() -> None:
     assert documented > FOR_PEOPLE
 
 
-@pytest.mark.parametrize(("missing", "state"), [("zadd", "failed"), ("expire", "failed"), ("scan", "warning")])
+@pytest.mark.parametrize(("missing", "state"), [("hset", "failed"), ("expire", "failed"), ("scan", "warning")])
 def test_a_user_who_lacks_a_right(redis_server: RedisServer, tmp_path: Path, missing: str, state: str) -> None:
     with redis_server.client() as client:
         client.execute_command("ACL SETUSER", "neardup", "on", ">password", *documented_rights(), f"-{missing}")

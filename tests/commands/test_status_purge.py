@@ -16,7 +16,7 @@ from scrapy_processes import neardup
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.outbox_files import OutboxFiles, name_of
+from scrapy_neardup.stories.outbox import OutboxFiles, name_of
 from scrapy_neardup.wording import counted
 
 ONE = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
@@ -80,7 +80,7 @@ async def test_a_purged_copy_leaves_its_original(detector: NearDupDetector) -> N
     assert await detector.purge(source="copy.example") == 1
 
     assert await _status(detector, ONE) == "duplicate"
-    assert "copy.example" not in {member.source for member in await detector.index.members(story)}
+    assert "copy.example" not in {member.source for member in await detector.index.stories.members(story)}
 
 
 @pytest.mark.every_store
@@ -114,13 +114,13 @@ async def test_a_purged_source_leaves_no_event_that_waits(detector: NearDupDetec
     other_story = (await detector.check(other)).story
     assert story is not None
     assert other_story is not None
-    (tipping,) = [each.id for each in await detector.index.members(story) if each.source == "copy.example"]
+    (tipping,) = [each.id for each in await detector.index.stories.members(story) if each.source == "copy.example"]
     for key, item, token in ((story, tipping, TOKENS[0]), (other_story, other.id, TOKENS[1])):
-        assert await detector.index.claim(Claim(key, "watch", token=token, item=item))
+        assert await detector.index.stories.claim(Claim(key, "watch", token=token, item=item))
 
     await detector.purge(source=purged)
 
-    assert [each.claim.token for each in await detector.index.take_over(0)] == [TOKENS[1]]
+    assert [each.claim.token for each in await detector.index.stories.take_over(0)] == [TOKENS[1]]
 
 
 # The commands
@@ -241,20 +241,18 @@ def event(number: int, *urls: str) -> dict[str, Any]:
 
 def test_purge_of_a_source_removes_its_events_from_the_outbox(project: Path) -> None:
     folder = project / ".scrapy/neardup-events/webhook"
-    left_behind, alive = OutboxFiles(folder), OutboxFiles(folder)
-    alive.open()
-    left_behind.write(event(1, OTHER, "https://www.wire.example/x"))
-    alive.write(event(2, FIRST))
+    files = OutboxFiles(folder)
+    files.open()
+    files.write(event(1, OTHER, "https://www.wire.example/x"))
+    files.write(event(2, FIRST))
     kept = event(3, OTHER, "https://othewire.example/y")
-    left_behind.write(kept)
+    files.write(kept)
     (folder / "4.json.refused").write_text(json.dumps(event(4, FIRST)), encoding="utf-8")
     (folder / "5.json.unreadable").write_text('{"half of": "https://wire.example/z', encoding="utf-8")
     related = event(7, OTHER) | {"related": [{"story": "cd" * 8, "url": FIRST, "title": "News"}]}
-    left_behind.write(related)
+    files.write(related)
 
     done = neardup(project, "purge", "--source", "wire.example", "--yes")
 
     assert (done.returncode, done.stdout) == (0, "Removed 2 documents.\nRemoved 5 events that waited for a receiver.\n")
-    left = [path.name for path in folder.iterdir() if not path.name.endswith(".lock")]
-    assert [name.partition(".json")[0] for name in left] == [name_of(kept).removesuffix(".json")]
-    alive.close()
+    assert [path.name for path in folder.iterdir()] == [name_of(kept)]

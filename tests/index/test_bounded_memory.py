@@ -16,7 +16,7 @@ from redis import Redis
 
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.index import COUNTED_MINUTES, MOST_COUNTED
-from scrapy_neardup.index.purging import Selection
+from scrapy_neardup.index.upkeep import Selection
 
 
 @pytest.mark.every_store

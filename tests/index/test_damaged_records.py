@@ -74,10 +74,10 @@ async def test_damaged_counters_of_a_story_cost_one_warning(
 ) -> None:
     index = await open_index(shared_url)
     await joined(index, join("copy", 60, "copy.example"))
-    await index.claim(Claim(FIRST.id, "watch"))
+    await index.stories.claim(Claim(FIRST.id, "watch"))
     await overwrite_all(index, "story", "counts", b"\1")
 
-    assert await index.open_events() == await index.open_events() == []
+    assert await index.stories.open_events() == await index.stories.open_events() == []
     with pytest.raises(StoreError, match="story"):
         await joined(index, join("another", 61, "another.example"))
 

@@ -11,7 +11,7 @@ from texts import article, opened
 
 from scrapy_neardup import NearDupDetector, detector
 from scrapy_neardup.index import RECORD_VERSIONS, Index
-from scrapy_neardup.index.purging import Selection
+from scrapy_neardup.index.upkeep import Selection
 
 
 @pytest.mark.every_store

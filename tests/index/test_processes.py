@@ -92,9 +92,9 @@ async def _join_one_story(index: Index, process: int) -> list[str]:
     async def one_after_the_other() -> None:
         for name in names:
             story = await joined(index, join(name, MINUTE + process, f"{name}.example"))
-            if await index.claim(Claim(story.id, "watch", extent=story.extent)):
+            if await index.stories.claim(Claim(story.id, "watch", extent=story.extent)):
                 granted.append("watch")
-            if await index.claim(Claim(story.id, "breaking", extent=story.extent)):
+            if await index.stories.claim(Claim(story.id, "breaking", extent=story.extent)):
                 granted.append("breaking")
 
     await asyncio.gather(*(one_after_the_other() for _ in range(1 + process % 4)))
@@ -106,7 +106,7 @@ async def test_processes_join_one_story(in_processes: InProcesses, open_index: O
 
     index = await open_index(shared_url, timeout=TIMEOUT)
     story = await joined(index, join("the last one", HOUR, "last.example"))
-    members = await index.members(FIRST.id)
+    members = await index.stories.members(FIRST.id)
     expected = 2 + PROCESSES * JOINS
     assert (story.joined, story.items) == (expected, expected)
     assert Counter(granted) == {"watch": 1, "breaking": 1}
@@ -140,8 +140,8 @@ async def _unite(index: Index, process: int, stories: int) -> list[str]:
             story = await joined(index, step)
         else:
             story = await joined(index, _uniting(process, step[0]))
-            story = await index.unite(story.id, step[1])
-        return [story.id] if await index.claim(Claim(story.id, "watch", extent=story.extent)) else []
+            story = await index.stories.unite(story.id, step[1])
+        return [story.id] if await index.stories.claim(Claim(story.id, "watch", extent=story.extent)) else []
 
     return [story for each in await asyncio.gather(*map(take, steps)) for story in each]
 
@@ -154,7 +154,7 @@ async def test_processes_unite_stories_exactly_once(
 
     index = await open_index(shared_url, timeout=TIMEOUT)
     story = await joined(index, joining(RING[stories - 1], "the last one", HOUR))
-    members = await index.members(story.id)
+    members = await index.stories.members(story.id)
     expected = {join.member.id for process in range(PROCESSES) for join in _joins(process, RING[:stories])}
     expected |= {each.id for each in RING[:stories]}
     expected |= {_uniting(process, first).member.id for process in range(PROCESSES) for first in RING[:stories]}
@@ -167,5 +167,5 @@ async def test_processes_unite_stories_exactly_once(
     # A level may be raised in several stories before they are one, but no more in the united story.
     assert granted
     assert len(granted) == len(set(granted))
-    assert await index.claim(Claim(story.id, "watch", extent=story.extent)) is None
-    assert [each.id for each in await index.open_events()] == [story.id]
+    assert await index.stories.claim(Claim(story.id, "watch", extent=story.extent)) is None
+    assert [each.id for each in await index.stories.open_events()] == [story.id]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
-from documents import MINUTE, WIRE, Article, band_keys, check, specifics, topic
+from documents import MINUTE, WIRE, Article, band_keys, check, specifics, topic, undecided
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.evidence.topic import KEYS, topic_score
@@ -104,7 +104,7 @@ async def test_a_key_of_the_text_counts_twice_as_much_as_one_of_the_topic(
     index = await open_index(store_url)
     original = Article("wire", topic="rstuv")
     fingerprint = replace(original.fingerprint, band_keys=original.fingerprint.band_keys[:bands])
-    await index.check(fingerprint, original.document)
+    await index.check(fingerprint, original.document, undecided)
     groups = ("ABCD", "EFGH", "IJKL")
     reports = [Article(f"report {n}", at=MINUTE, topic=groups[n % 3] + "12345678z") for n in range(MAX_CANDIDATES + 4)]
     assert len(reports) / len(groups) <= MOST_POSTINGS

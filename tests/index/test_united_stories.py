@@ -29,14 +29,16 @@ async def begin_both(index: Index) -> None:
 
 async def unite_both(index: Index) -> Story:
     await begin_both(index)
-    return await index.unite(LATE.id, EARLY)
+    return await index.stories.unite(LATE.id, EARLY)
 
 
 @pytest.mark.parametrize("asks", ["the earlier", "the later"])
 async def test_a_united_story_has_the_counters_of_both(index: Index, asks: str) -> None:
     await begin_both(index)
 
-    story = await (index.unite(EARLY.id, LATE) if asks == "the earlier" else index.unite(LATE.id, EARLY))
+    story = await (
+        index.stories.unite(EARLY.id, LATE) if asks == "the earlier" else index.stories.unite(LATE.id, EARLY)
+    )
 
     assert (story.id, story.united) == (EARLY.id, (LATE.id,))
     assert (story.joined, story.items, story.copies) == (6, 6, 3)
@@ -50,7 +52,7 @@ async def test_its_members_are_those_of_both_and_further_ones_are_numbered_behin
     await joined(index, joining(EARLY, "e", 40 * MINUTE))
     await joined(index, joining(LATE, "f", 41 * MINUTE))
 
-    members = await index.members(EARLY.id)
+    members = await index.stories.members(EARLY.id)
 
     assert [each.title for each in members] == ["early", "a", "b", "late", "c", "d", "e", "f"]
     assert [each.number for each in members] == [*range(1, 9)]
@@ -71,50 +73,50 @@ async def test_documents_of_the_story_that_moved_join_the_one_that_stays(index: 
 @pytest.mark.parametrize("raised_by", [EARLY, LATE], ids=["the earlier", "the later"])
 async def test_a_level_that_one_of_them_raised_is_not_raised_again(index: Index, raised_by: Member) -> None:
     await begin_both(index)
-    await index.claim(Claim(raised_by.id, "watch", extent=Extent(4, 3)))
+    await index.stories.claim(Claim(raised_by.id, "watch", extent=Extent(4, 3)))
 
-    story = await index.unite(EARLY.id, LATE)
+    story = await index.stories.unite(EARLY.id, LATE)
 
     assert (story.levels, story.signalled) == (("watch",), Extent(4, 3))
-    assert await index.claim(Claim(EARLY.id, "watch")) is None
-    assert await index.claim(Claim(EARLY.id, "update", extent=Extent(7, 5))) is None  # it has not doubled
-    assert await index.claim(Claim(EARLY.id, "update", extent=Extent(9, 6))) is not None
-    assert await index.claim(Claim(EARLY.id, "breaking")) is not None
+    assert await index.stories.claim(Claim(EARLY.id, "watch")) is None
+    assert await index.stories.claim(Claim(EARLY.id, "update", extent=Extent(7, 5))) is None  # it has not doubled
+    assert await index.stories.claim(Claim(EARLY.id, "update", extent=Extent(9, 6))) is not None
+    assert await index.stories.claim(Claim(EARLY.id, "breaking")) is not None
 
 
 @pytest.mark.parametrize("running", ["the earlier", "the later", "both"])
 async def test_an_event_that_runs_in_one_of_them_goes_on(index: Index, running: str) -> None:
     await begin_both(index)
     for story in (EARLY, LATE):
-        await index.claim(Claim(story.id, "breaking"))
+        await index.stories.claim(Claim(story.id, "breaking"))
         if running not in ("both", "the earlier" if story is EARLY else "the later"):
-            assert await index.claim(Claim(story.id, "ended", START + HOUR)) is not None
+            assert await index.stories.claim(Claim(story.id, "ended", START + HOUR)) is not None
 
-    await index.unite(EARLY.id, LATE)
+    await index.stories.unite(EARLY.id, LATE)
 
-    (opened,) = await index.open_events()
+    (opened,) = await index.stories.open_events()
     assert (opened.id, opened.levels, opened.items) == (EARLY.id, ("watch", "breaking"), 6)
-    assert await index.open_events(START + 29 * MINUTE) == []
-    assert await index.open_events(START + 30 * MINUTE) == [opened]
-    assert await index.claim(Claim(LATE.id, "ended", START + HOUR)) is None
-    assert await index.claim(Claim(EARLY.id, "ended", START + HOUR)) is not None
+    assert await index.stories.open_events(START + 29 * MINUTE) == []
+    assert await index.stories.open_events(START + 30 * MINUTE) == [opened]
+    assert await index.stories.claim(Claim(LATE.id, "ended", START + HOUR)) is None
+    assert await index.stories.claim(Claim(EARLY.id, "ended", START + HOUR)) is not None
 
 
 async def test_a_grant_of_the_story_that_moved_is_confirmed_once_and_for_all(index: Index) -> None:
     await begin_both(index)
     claim = Claim(LATE.id, "watch", token="0123456789abcdef", lead="a lead")
-    await index.claim(claim)
-    await index.unite(EARLY.id, LATE)
+    await index.stories.claim(claim)
+    await index.stories.unite(EARLY.id, LATE)
 
-    again = await index.claim(claim)
-    (untold,) = await index.take_over(0)
+    again = await index.stories.claim(claim)
+    (untold,) = await index.stories.take_over(0)
 
     assert again is not None
     assert {each.title for each in again.members} == {"early", "a", "b", "late", "c", "d"}
     assert (untold.claim.token, untold.claim.lead, untold.story.id) == (claim.token, "a lead", EARLY.id)
     assert [each.title for each in untold.members] == ["early", "a", "b", "late", "c", "d"]
-    await index.confirm([claim.token])
-    assert await index.take_over(0) == []
+    await index.stories.confirm([claim.token])
+    assert await index.stories.take_over(0) == []
 
 
 async def test_a_chain_of_unions_is_followed_to_its_end(index: Index) -> None:
@@ -122,14 +124,14 @@ async def test_a_chain_of_unions_is_followed_to_its_end(index: Index) -> None:
     firsts = [beginning(f"first {number}", number) for number in range(14)]
     await joined(index, joining(firsts[-1], "joins the last one", HOUR))
     for one, other in zip(firsts[-2::-1], firsts[:0:-1], strict=True):
-        await index.unite(other.id, one)
+        await index.stories.unite(other.id, one)
     others = [each.id for each in firsts[1:]]
 
-    assert await index.final_stories([each.id for each in firsts]) == dict.fromkeys(others, firsts[0].id)
-    assert await index.final_stories([beginning("another").id]) == {}
+    assert await index.stories.final_stories([each.id for each in firsts]) == dict.fromkeys(others, firsts[0].id)
+    assert await index.stories.final_stories([beginning("another").id]) == {}
     story = await joined(index, joining(firsts[-1], "joins the last one too", HOUR))
     assert (story.id, story.items, set(story.united)) == (firsts[0].id, 16, set(others))
-    assert len(await index.members(firsts[0].id)) == 16
+    assert len(await index.stories.members(firsts[0].id)) == 16
 
 
 async def test_a_story_takes_in_a_bounded_number_of_others(index: Index) -> None:
@@ -137,10 +139,10 @@ async def test_a_story_takes_in_a_bounded_number_of_others(index: Index) -> None
     others = [beginning(f"other {number}", MINUTE + number) for number in range(MOST_UNITED + 1)]
 
     for each in others:
-        story = await index.unite(EARLY.id, each)
+        story = await index.stories.unite(EARLY.id, each)
 
     assert (len(story.united), story.items) == (MOST_UNITED, MOST_UNITED + 2)
-    assert others[-1].id not in await index.final_stories([each.id for each in others])
+    assert others[-1].id not in await index.stories.final_stories([each.id for each in others])
     assert (await joined(index, joining(others[-1], "b", HOUR))).id == others[-1].id
     assert (await joined(index, joining(others[0], "b", HOUR))).id == EARLY.id
 
@@ -149,12 +151,12 @@ async def test_a_purge_after_a_union_removes_the_members_of_both(index: Index) -
     await begin_both(index)
     flood = Neighbour(member("flood").id, "https://flood.example/", "Flood")
     await joined(index, replace(joining(LATE, "e", HOUR), neighbour=flood))
-    await index.unite(EARLY.id, LATE)
+    await index.stories.unite(EARLY.id, LATE)
 
     for source in ("a.example", "late.example", "flood.example"):
         await index.purge(select(source))
 
-    assert [each.title for each in await index.members(EARLY.id)] == ["early", "b", "c", "e"]
+    assert [each.title for each in await index.stories.members(EARLY.id)] == ["early", "b", "c", "e"]
     story = await joined(index, joining(LATE, "f", 2 * HOUR))
     assert (story.id, story.items, story.neighbours) == (EARLY.id, 8, ())
 
@@ -165,9 +167,9 @@ async def test_changes_of_both_stories_count_once(index: Index) -> None:
     await joined(index, replace(changed("two", "b.example", "31", before="9"), first=LATE))
     await joined(index, replace(joining(LATE, "three", 70), figures=said("31")))
 
-    story = await index.unite(EARLY.id, LATE)
+    story = await index.stories.unite(EARLY.id, LATE)
     assert len(story.changes) == 1
-    again = await index.unite(EARLY.id, LATE)
+    again = await index.stories.unite(EARLY.id, LATE)
     confirmed = await joined(index, replace(joining(LATE, "four", 80), figures=said("12") + said("31")))
 
     assert again.changes == story.changes

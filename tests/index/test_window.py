@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
-from documents import DAY, HOUR, MINUTE, START, WIRE, Article, band_keys, check, lanes
+from documents import DAY, HOUR, MINUTE, START, WIRE, Article, band_keys, check, lanes, undecided
 from newsdesk import opened
 
 from scrapy_neardup.document import Document, Neighbour
@@ -111,7 +111,7 @@ async def test_the_best_of_another_story_is_named_beside_the_match(index: Index)
     signature = lanes("wire")[:70] + lanes("fire")[70:]
     fingerprint = replace(both.fingerprint, signature=signature, band_keys=band_keys(signature))
 
-    match = (await index.check(fingerprint, both.document)).match
+    match = (await index.check(fingerprint, both.document, undecided)).match
     alone = await check(index, wire.copy(at=4 * MINUTE))
 
     assert match is not None
@@ -148,8 +148,8 @@ def _in_one_second(article: Article, number: int) -> Document:
 async def test_two_documents_with_one_id_are_two_documents(index: Index, number: int) -> None:
     fire, storm = Article("fire", url="https://a.example/fire"), Article("storm", url="https://b.example/storm")
 
-    first = await index.check(fire.fingerprint, _in_one_second(fire, number))
-    second = await index.check(storm.fingerprint, _in_one_second(storm, number))
+    first = await index.check(fire.fingerprint, _in_one_second(fire, number), undecided)
+    second = await index.check(storm.fingerprint, _in_one_second(storm, number), undecided)
 
     assert (first.match, second.match) == (None, None)
     assert (first.id, second.id) == (f"{SECOND}{number:08x}", f"{SECOND}{(number + 1) % (1 << 32):08x}")
@@ -157,7 +157,7 @@ async def test_two_documents_with_one_id_are_two_documents(index: Index, number:
         copy = await check(index, article.copy(at=HOUR, url="https://c.example/"))
         assert copy is not None
         assert (copy.original, copy.url) == (each.id, article.url)
-        assert await index.check(article.fingerprint, _in_one_second(article, number)) == each
+        assert await index.check(article.fingerprint, _in_one_second(article, number), undecided) == each
 
 
 async def test_stories_and_delivery_go_by_the_id_that_a_verdict_names(shared_url: str, namespace: str) -> None:
@@ -179,7 +179,7 @@ async def test_stories_and_delivery_go_by_the_id_that_a_verdict_names(shared_url
     assert verdicts[0].id == lost.id != verdicts[1].id
     assert [verdict.story for verdict in verdicts] == [lost.id, verdicts[1].id, verdicts[1].id]
     async with opened(store=shared_url, namespace=namespace, run="another") as room:
-        members = await room.detector.index.members(verdicts[1].id)
+        members = await room.detector.index.stories.members(verdicts[1].id)
         again = [await room.publish(seed, "later", 60) for seed in ("lost", "kept")]
     assert [member.id for member in members] == [verdicts[1].id, copy.id]
     assert [verdict.status for verdict in again] == ["original", "duplicate"]

@@ -43,7 +43,7 @@ async def begin_story(index: Index, members: int = 12) -> str:
 
 async def claims_of(index: Index, story: str, level: str, token: str) -> Claim:
     if level in ("update", "ended"):
-        await index.claim(Claim(story, "breaking", extent=Extent(6, 6)))
+        await index.stories.claim(Claim(story, "breaking", extent=Extent(6, 6)))
     return Claim(story, level, START + 60, extent=Extent(12, 12), token=token, lead="a lead")  # type: ignore[arg-type]
 
 
@@ -55,9 +55,9 @@ async def test_who_asks_again_gets_the_same_grant_and_nobody_else_does(index: In
     story = await begin_story(index)
     claim = await claims_of(index, story, level, TOKENS[0])
 
-    first = await index.claim(claim)
-    again = await index.claim(claim)
-    other = await index.claim(Claim(story, claim.level, START + 60, extent=claim.extent, token=TOKENS[1]))
+    first = await index.stories.claim(claim)
+    again = await index.stories.claim(claim)
+    other = await index.stories.claim(Claim(story, claim.level, START + 60, extent=claim.extent, token=TOKENS[1]))
 
     assert first is not None
     assert len(first.members) == 12
@@ -68,30 +68,30 @@ async def test_who_asks_again_gets_the_same_grant_and_nobody_else_does(index: In
 async def test_a_grant_that_nobody_confirms_is_taken_over_once(open_index: OpenIndex, shared_url: str) -> None:
     indexes = [await open_index(shared_url) for _ in range(3)]
     story = await begin_story(indexes[0])
-    await indexes[0].claim(await claims_of(indexes[0], story, "update", TOKENS[0]))
+    await indexes[0].stories.claim(await claims_of(indexes[0], story, "update", TOKENS[0]))
 
-    assert await indexes[1].take_over(3600) == []
-    (untold,) = await indexes[1].take_over(0)
+    assert await indexes[1].stories.take_over(3600) == []
+    (untold,) = await indexes[1].stories.take_over(0)
     assert (untold.claim.token, untold.claim.lead, untold.story.id) == (TOKENS[0], "a lead", story)
     assert untold.claim.signalled == Extent(6, 6)
     assert len(untold.members) == untold.story.items == 12
-    assert await indexes[2].take_over(3600) == []  # it is in the hands of the one before
+    assert await indexes[2].stories.take_over(3600) == []  # it is in the hands of the one before
 
-    await indexes[1].confirm([TOKENS[0]])
-    assert await indexes[2].take_over(0) == []
+    await indexes[1].stories.confirm([TOKENS[0]])
+    assert await indexes[2].stories.take_over(0) == []
 
 
 async def test_damaged_grants_are_left_out(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
     index = await open_index(redis_url)
     story = await begin_story(index)
-    await index.claim(await claims_of(index, story, "breaking", TOKENS[0]))
+    await index.stories.claim(await claims_of(index, story, "breaking", TOKENS[0]))
     with Redis.from_url(redis_url) as client:
         (name,) = client.scan_iter(match=f"{{neardup:{namespace}*:grants")
         gone = pack_grant(1, Claim("00" * 8, "watch"))
         for number, damaged in enumerate([b"", b"\xff", b"1 2 3", gone[:-1], gone + b"x", gone]):
             client.hset(name, f"{number:016x}", damaged)
 
-        assert [each.claim.token for each in await index.take_over(0)] == [TOKENS[0]]
+        assert [each.claim.token for each in await index.stories.take_over(0)] == [TOKENS[0]]
         assert client.hkeys(name) == [TOKENS[0].encode()]
 
 
@@ -109,7 +109,7 @@ async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
     network = Network(redis_server.port)
     async with opened(store=network.url, namespace=namespace, store_timeout=30) as room:
         index, clock = room.detector.index, Clock()
-        claim = index.claim
+        claim = index.stories.claim
         await claim(Claim("00" * 8, "watch"))  # the server has learned the script
         room.detector.breaker = Breaker(clock)
         asked: list[Claim] = []
@@ -120,7 +120,7 @@ async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
                 network.lose_answers(lost, arriving)
             return await claim(each)
 
-        index.claim = lose_answers  # type: ignore[method-assign,assignment]
+        index.stories.claim = lose_answers  # type: ignore[method-assign,assignment]
         for n in range(9):
             clock.now += 60  # the breaker tries again
             await room.publish("fire", f"s{n}", n * MINUTE)
@@ -223,7 +223,7 @@ async def test_events_raised_before_the_store_fails_are_not_lost() -> None:
         for name in ("fire", "flood"):
             for n in range(6):
                 await room.publish(name, f"s{n}", n * MINUTE)
-        claim = room.detector.index.claim
+        claim = room.detector.index.stories.claim
         failures = [True]
 
         async def fail_once(each: Claim) -> object:
@@ -232,7 +232,7 @@ async def test_events_raised_before_the_store_fails_are_not_lost() -> None:
                 raise StoreError("damaged")
             return await claim(each)
 
-        room.detector.index.claim = fail_once  # type: ignore[method-assign,assignment]
+        room.detector.index.stories.claim = fail_once  # type: ignore[method-assign,assignment]
         await room.detector.finish(all_over=True)
         await room.detector.finish(all_over=True)
 

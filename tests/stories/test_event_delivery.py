@@ -31,7 +31,7 @@ from receivers import (
 from receivers import say_nothing as never_answer
 
 from scrapy_neardup.stories.outbox import MOST_IN_MEMORY, Outbox, Refused
-from scrapy_neardup.stories.webhook import DeliveryFailed, Webhook
+from scrapy_neardup.stories.receivers import DeliveryFailed, Webhook
 
 pytestmark = pytest.mark.versions
 

@@ -21,8 +21,8 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import StoryEvent
 from scrapy_neardup.stories.messages import message
 from scrapy_neardup.stories.outbox import Refused
+from scrapy_neardup.stories.receivers import Webhook
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.stories.webhook import Webhook
 
 CHATS = ["slack", "discord", "teams"]
 HOSTILE = "<!channel> [free](http://evil.example) *big* @everyone\u202e\x1b[2J <script>alert(1)</script> `code` |a|"

@@ -21,9 +21,8 @@ from scrapy_processes import neardup
 
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.outbox_files import OutboxFiles
-from scrapy_neardup.stories.stream import stream_of
-from scrapy_neardup.stories.webhook import SIGNATURE, Webhook
+from scrapy_neardup.stories.outbox import OutboxFiles
+from scrapy_neardup.stories.receivers import SIGNATURE, Webhook, stream_of
 
 pytestmark = pytest.mark.versions
 

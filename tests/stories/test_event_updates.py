@@ -9,7 +9,7 @@ from typing import Any
 from newsdesk import HOUR, MINUTE, Newsroom, opened, toll
 
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.batch import Checked
+from scrapy_neardup.index.window import Checked
 from scrapy_neardup.stories.report import special_report
 
 

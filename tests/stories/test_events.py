@@ -104,7 +104,7 @@ async def test_a_muted_story_says_no_more_not_even_its_end(newsroom: Newsroom) -
         await newsroom.publish("fire", f"s{n}", n * MINUTE)
     assert newsroom.levels == ["breaking"]
     story = newsroom.events[0].story.id
-    muted = await newsroom.detector.index.mute(story, muted=True)
+    muted = await newsroom.detector.index.stories.mute(story, muted=True)
     assert muted is not None
     assert muted.is_muted
     for n in range(6, 30):
@@ -116,18 +116,18 @@ async def test_a_muted_story_says_no_more_not_even_its_end(newsroom: Newsroom) -
     assert newsroom.levels == ["breaking"]
     assert newsroom.detector.take_events() == []
     assert await newsroom.detector.current_events() == []
-    assert len(await newsroom.detector.index.ended_events(0)) == 1, "the alarm budget counts it"
+    assert len(await newsroom.detector.index.stories.ended_events(0)) == 1, "the alarm budget counts it"
 
 
 async def test_a_story_is_unmuted(newsroom: Newsroom) -> None:
     await newsroom.publish("fire", "s0", 0)
     story = (await newsroom.publish("fire", "s1", MINUTE)).story
     assert story is not None
-    await newsroom.detector.index.mute(story, muted=True)
+    await newsroom.detector.index.stories.mute(story, muted=True)
     for n in range(2, 8):
         await newsroom.publish("fire", f"s{n}", n * MINUTE)
     assert newsroom.levels == []
-    unmuted = await newsroom.detector.index.mute(story, muted=False)
+    unmuted = await newsroom.detector.index.stories.mute(story, muted=False)
     assert unmuted is not None
     assert not unmuted.is_muted
     await newsroom.publish("fire", "s8", 8 * MINUTE)

@@ -27,7 +27,7 @@ from scrapy_neardup.records.stories import (
 )
 from scrapy_neardup.rules.decision import decide
 from scrapy_neardup.rules.membership import begin_story, count_join, unite
-from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles, name_of
+from scrapy_neardup.stories.outbox import NotAnEvent, OutboxFiles, name_of
 
 
 def scribbled(data: bytes, seed: int) -> bytes:
@@ -111,7 +111,7 @@ def _outbox(draw: random.Random, folder: Path) -> None:
     event = {"id": "a", "level": "watch", "story": "b", "time": "2023-11-14T22:13:20Z", "headline": "Ferry"}
     files.write(event)
     name = name_of(event)
-    path = files._owned(name)
+    path = folder / name
     path.write_bytes(damaged(draw, path.read_bytes()))
     try:
         files.read(name)

@@ -11,12 +11,24 @@ from functools import lru_cache
 from typing import cast
 
 from scrapy_neardup.contracts import Judged
-from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Kind, Match, Member, Status, Story, Verdict
+from scrapy_neardup.document import (
+    Claim,
+    Document,
+    Fingerprint,
+    Join,
+    Kind,
+    Match,
+    Member,
+    Status,
+    Story,
+    Verdict,
+    unchecked,
+)
 from scrapy_neardup.evidence.figures import Figure, pack_figures
 from scrapy_neardup.evidence.topic import KEYS, TITLE_BIT
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.store import Call, Client, run
+from scrapy_neardup.index.store import Call, Client, answers
 
 MINUTE = 60
 HOUR = 3600
@@ -157,8 +169,13 @@ class Article:
         return replace(self, **{"serial": -1, **changes})  # type: ignore[arg-type]
 
 
+def undecided(document: Document, match: Match | None) -> Judged:
+    """Judge for tests that look at the match alone."""
+    return Judged(unchecked("too-short"))
+
+
 async def check(index: Index, article: Article) -> Match | None:
-    return (await index.check(article.fingerprint, article.document)).match
+    return (await index.check(article.fingerprint, article.document, undecided)).match
 
 
 # Members of stories and the joins that bring them
@@ -217,8 +234,8 @@ async def end_event(index: Index, name: str, at: float, sources: int) -> None:
     first = beginning(name, at, f"{name}.example")
     for number in range(1, sources):
         await joined(index, joining(first, f"{name} {number}", at, f"{name}-{number}.example"))
-    assert await index.claim(Claim(first.id, "watch")) is not None
-    assert await index.claim(Claim(first.id, "ended", last_source=first.seen_at)) is not None
+    assert await index.stories.claim(Claim(first.id, "watch")) is not None
+    assert await index.stories.claim(Claim(first.id, "ended", last_source=first.seen_at)) is not None
 
 
 async def joined(index: Index, join: Join) -> Story:
@@ -250,7 +267,7 @@ async def stored(index: Index, kind: str) -> dict[str, dict[bytes, bytes]]:
 
 async def overwrite(index: Index, key: str, fields: dict[bytes, bytes]) -> None:
     pairs = [each for pair in fields.items() for each in pair]
-    await index.store.ask(lambda client: run(client, [Call("HSET", key, pairs)]))
+    await index.store.ask(lambda client: answers(client, [Call("HSET", key, pairs)]))
 
 
 async def overwrite_all(index: Index, kind: str, name: str, value: bytes) -> None:
@@ -274,9 +291,9 @@ async def silence(index: Index, run_number: int, seconds: float, *, beat_alone: 
     field = str(run_number)
 
     async def change(client: Client) -> None:
-        (kept,) = await run(client, [Call("HGET", name, (field,))])
+        (kept,) = await answers(client, [Call("HGET", name, (field,))])
         first, last = map(int, cast("bytes", kept).split())
         age = int(seconds * 1000)
-        await run(client, [Call("HSET", name, (field, f"{first if beat_alone else first - age} {last - age}"))])
+        await answers(client, [Call("HSET", name, (field, f"{first if beat_alone else first - age} {last - age}"))])
 
     await index.store.ask(change)

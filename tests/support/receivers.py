@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from scrapy_neardup.stories.webhook import Webhook
+from scrapy_neardup.stories.receivers import Webhook
 
 
 def report(number: int) -> dict[str, Any]:
@@ -157,7 +157,7 @@ ENDS = """
 import asyncio, json, sys
 from pathlib import Path
 from scrapy_neardup.stories.outbox import Outbox
-from scrapy_neardup.stories.webhook import Webhook
+from scrapy_neardup.stories.receivers import Webhook
 
 async def main():
     webhook = Webhook(sys.argv[2])

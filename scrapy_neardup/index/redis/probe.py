@@ -20,7 +20,7 @@ _PINGS = 20
 _SECONDS = 60  # until keys expire that a probe could not remove
 _UNKNOWN_SCRIPT = "0" * 40
 
-FOR_PEOPLE = frozenset({"hscan", "scan", "memory|usage", "info", "lrem"})
+FOR_PEOPLE = frozenset({"scan", "memory|usage", "info"})
 """Commands that crawls do not need, only ``scrapy neardup status``, ``similar`` and ``purge``."""
 
 
@@ -57,9 +57,9 @@ async def probe(url: str, namespace: str, timeout: float) -> Probe:
 def commands(key: str) -> dict[str, tuple[Any, ...]]:
     """Return each command that the package calls, with harmless arguments, by the name of its right.
 
-    The last ones remove all that the others made.
+    The last one removes all that the others made.
     """
-    hashes, ordered, listed = (f"{key}:{kind}" for kind in ("hash", "ordered", "list"))
+    hashes = f"{key}:hash"
     return {
         "ping": ("PING",),
         "time": ("TIME",),
@@ -68,7 +68,6 @@ def commands(key: str) -> dict[str, tuple[Any, ...]]:
         "exists": ("EXISTS", hashes),
         "type": ("TYPE", hashes),
         "hset": ("HSET", hashes, "field", "value"),
-        "hincrby": ("HINCRBY", hashes, "count", 1),
         "hexists": ("HEXISTS", hashes, "field"),
         "hget": ("HGET", hashes, "field"),
         "hmget": ("HMGET", hashes, "field"),
@@ -76,25 +75,16 @@ def commands(key: str) -> dict[str, tuple[Any, ...]]:
         "hlen": ("HLEN", hashes),
         "hscan": ("HSCAN", hashes, 0),
         "hdel": ("HDEL", hashes, "other"),
-        "zadd": ("ZADD", ordered, 1, "member"),
-        "zrem": ("ZREM", ordered, "other"),
-        "zremrangebyscore": ("ZREMRANGEBYSCORE", ordered, 5, 6),
-        "zcard": ("ZCARD", ordered),
-        "zrangebyscore": ("ZRANGEBYSCORE", ordered, 0, 1),
-        "rpush": ("RPUSH", listed, "value"),
-        "ltrim": ("LTRIM", listed, 0, 1),
-        "lrange": ("LRANGE", listed, 0, -1),
-        "lrem": ("LREM", listed, 0, "other"),
         "scan": ("SCAN", 0, "MATCH", key, "COUNT", 1),
         "memory|usage": ("MEMORY USAGE", hashes),
         "info": ("INFO", "server"),
-        **{f"expire {each}": ("EXPIRE", each, _SECONDS) for each in (hashes, ordered, listed)},
-        **{f"unlink {each}": ("UNLINK", each) for each in (hashes, ordered, listed)},
+        "expire": ("EXPIRE", hashes, _SECONDS),
+        "unlink": ("UNLINK", hashes),
     }
 
 
 async def _missing_rights(client: Redis, key: str) -> tuple[str, ...]:
-    missing = {}
+    missing = []
     for name, command in commands(key).items():
         where: dict[str, Any] = {}
         if isinstance(client, RedisCluster) and name in ("ping", "time", "scan", "info"):  # they name no key
@@ -102,14 +92,14 @@ async def _missing_rights(client: Redis, key: str) -> tuple[str, ...]:
         try:
             await client.execute_command(*command, **where)  # type: ignore[no-untyped-call]
         except NoPermissionError:
-            missing[name.partition(" ")[0]] = True
+            missing.append(name)
         except NoScriptError:
             pass
         except ResponseError as error:
             # Redis 6.2 says NOPERM for keys in words of its own.
             if "permission" not in str(error).lower():
                 raise
-            missing[name.partition(" ")[0]] = True
+            missing.append(name)
     return tuple(missing)
 
 

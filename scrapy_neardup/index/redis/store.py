@@ -7,7 +7,6 @@ import hashlib
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -35,12 +34,9 @@ _SAMPLES = 50  # fields measured of a hash: exact to about one per cent, without
 R = TypeVar("R")
 
 
-@cache
-def script(name: str) -> tuple[str, str]:
-    """Return the text of ``scripts/<name>.lua``, and its digest."""
-    folder = resources.files("scrapy_neardup.index.redis").joinpath("scripts")
-    text = folder.joinpath(f"{name}.lua").read_text(encoding="utf-8")
-    return text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+_COMMIT = resources.files("scrapy_neardup.index.redis").joinpath("commit.lua").read_text(encoding="utf-8")
+_DIGEST = hashlib.sha1(_COMMIT.encode(), usedforsecurity=False).hexdigest()
+_RUNS = "return { redis.call('TIME'), redis.call('HGETALL', KEYS[1]) }"
 
 
 class RedisStore(Store):
@@ -115,30 +111,18 @@ class RedisClient(Client):
     def __init__(self, redis: Redis) -> None:
         self.redis = redis
 
-    async def run(self, calls: Sequence[Call | Commit]) -> list[object]:
-        # EVAL also loads the script on the node that runs it, and the user needs no right to load scripts. The first
-        # round sends digests only. Each further round repeats the calls that failed, with the text in the first call of
-        # each script. There may be several rounds if somebody flushes the scripts in between.
-        answers: list[object] = [NoScriptError()] * len(calls)
-        sends_text = False
-        while missing := [number for number, answer in enumerate(answers) if isinstance(answer, NoScriptError)]:
-            taught: set[str] = set()
-            pipeline: Pipeline = self.redis.pipeline(transaction=False)
-            for call in (calls[number] for number in missing):
-                name, keys, arguments = _scripted(call)
-                if not name:
-                    assert isinstance(call, Call)
-                    pipeline.execute_command(call.name, call.key, *call.arguments)
-                    continue
-                text, digest = script(name)
+    async def send(self, calls: Sequence[Call | Commit]) -> list[object]:
+        # EVAL also loads the script on the node that runs it, and the user needs no right to load scripts.
+        found: list[object] = [NoScriptError()] * len(calls)
+        for script in (("EVALSHA", _DIGEST), ("EVAL", _COMMIT)):
+            if missing := [number for number, answer in enumerate(found) if isinstance(answer, NoScriptError)]:
                 # A cluster's pipeline has no evalsha(), although all keys of a call are in one slot.
-                command = ("EVAL", text) if sends_text and name not in taught else ("EVALSHA", digest)
-                taught.add(name)
-                pipeline.execute_command(*command, len(keys), *keys, *arguments)
-            for number, answer in zip(missing, await pipeline.execute(raise_on_error=False), strict=True):
-                answers[number] = answer
-            sends_text = True
-        return [_read(call, answer) for call, answer in zip(calls, answers, strict=True)]
+                pipeline: Pipeline = self.redis.pipeline(transaction=False)
+                for number in missing:
+                    pipeline.execute_command(*_command(calls[number], script))
+                for number, answer in zip(missing, await pipeline.execute(raise_on_error=False), strict=True):
+                    found[number] = answer
+        return [_read(call, answer) for call, answer in zip(calls, found, strict=True)]
 
     async def run_aside(self, function: Callable[..., R], *arguments: object) -> R:
         return await asyncio.to_thread(function, *arguments)
@@ -169,11 +153,12 @@ def _read(call: Call | Commit, answer: object) -> object:
     return answer
 
 
-def _scripted(call: Call | Commit) -> tuple[str, Sequence[str], Sequence[Argument]]:
-    """Return the script of a call with its keys and arguments; no name if the call is a command of Redis."""
+def _command(call: Call | Commit, script: tuple[str, str]) -> tuple[Argument, ...]:
+    """Return a call as Redis takes it; ``script`` is how a commit is sent."""
     if isinstance(call, Commit):
-        return "commit", *_arguments(call)
-    return ("runs", [call.key], ()) if call.name == "RUNS" else ("", (), ())
+        keys, arguments = _arguments(call)
+        return (*script, len(keys), *keys, *arguments)
+    return ("EVAL", _RUNS, 1, call.key) if call.name == "RUNS" else (call.name, call.key, *call.arguments)
 
 
 def _arguments(commit: Commit) -> tuple[list[str], list[Argument]]:
@@ -191,8 +176,11 @@ def _arguments(commit: Commit) -> tuple[list[str], list[Argument]]:
     if posting is None:
         arguments.append(0)
     else:
+        shards = [shard for shard, _ in posting.added]
+        gone = [(shards.index(shard) + 1).to_bytes(2, "big") + each for shard, each in posting.gone]
         arguments += (len(posting.hashes), posting.keys, posting.weights, posting.least, posting.size, posting.version)
-        arguments += (posting.shards, posting.counts, posting.postings, posting.gone)
+        arguments += (b"".join(shards), bytes(len(each) // posting.size for _, each in posting.added))
+        arguments += (b"".join(each for _, each in posting.added), b"".join(gone))
         for name, bits, version, newest in posting.hashes:
             arguments += (keys.setdefault(name, len(keys) + 1), bits, version, newest)
     for call in commit.writes:

@@ -29,20 +29,20 @@ class Interruptions:
     def __init__(self, client: RedisClient, steps: Sequence[Step], loses_answers: int) -> None:
         self.steps, self.lost = list(steps), loses_answers
         self.answers: list[object] = []  # of commits
-        self._run = client.run
+        self._send = client.send
 
     @property
     def written(self) -> list[bool]:
         return [answer == 1 for answer in self.answers]
 
-    async def run(self, calls: Sequence[Call | Commit]) -> list[object]:
+    async def send(self, calls: Sequence[Call | Commit]) -> list[object]:
         commits = [number for number, call in enumerate(calls) if isinstance(call, Commit)]
         if commits and self.steps:
             await self.steps.pop(0)()
-        answers = await self._run(calls)
+        answers = await self._send(calls)
         if commits and self.lost:  # as redis-py, which sends a command again if the connection broke before the answer
             self.lost -= 1
-            answers = await self._run(calls)
+            answers = await self._send(calls)
         self.answers += [answers[number] for number in commits]
         return answers
 
@@ -60,7 +60,7 @@ def interrupt(monkeypatch: pytest.MonkeyPatch) -> Interrupt:
         assert isinstance(index.store, RedisStore)
         assert index.store.client is not None
         made = Interruptions(index.store.client, steps, loses_answers)
-        monkeypatch.setattr(index.store.client, "run", made.run)
+        monkeypatch.setattr(index.store.client, "send", made.send)
         return made
 
     return start
@@ -121,16 +121,16 @@ async def test_many_checks_whose_commits_always_come_too_late_are_tried_in_small
     assert isinstance(ours.store, RedisStore)
     client = ours.store.client
     assert client is not None
-    run = client.run
+    send = client.send
 
-    async def run_late(calls: Sequence[Call | Commit]) -> list[object]:
+    async def send_late(calls: Sequence[Call | Commit]) -> list[object]:
         nonlocal copies
         if sum(isinstance(call, Commit) for call in calls) > 2:
             copies += 1
             await check(theirs, copied.copy())
-        return await run(calls)
+        return await send(calls)
 
-    monkeypatch.setattr(client, "run", run_late)
+    monkeypatch.setattr(client, "send", send_late)
 
     found = await together(ours, *(copied.copy() for _ in range(16)))
 
@@ -183,9 +183,9 @@ async def test_a_story_that_others_change_is_read_again(
         if change == "join":
             await joined(other, join("c", MINUTE, "c.example"))
         elif change == "claim":
-            assert await other.claim(Claim(FIRST.id, "watch", extent=Extent(2, 2)))
+            assert await other.stories.claim(Claim(FIRST.id, "watch", extent=Extent(2, 2)))
         elif change == "unite":
-            await other.unite(FIRST.id, beginning("third", 30))
+            await other.stories.unite(FIRST.id, beginning("third", 30))
         else:
             redis_keys.delete(f"{other.layout.prefix}:story:{FIRST.id}")
 
@@ -196,18 +196,18 @@ async def test_a_story_that_others_change_is_read_again(
     if step == "join":
         story = await joined(index, join("d", MINUTE, "d.example"))
         assert story.items == before + 1 - gone  # it begins with its first document again
-        titles = {each.title for each in await index.members(FIRST.id)}
+        titles = {each.title for each in await index.stories.members(FIRST.id)}
         assert titles >= ({"first", "c", "d"} if change == "join" else {"first", "d"})
     elif step == "claim":
-        granted = await index.claim(Claim(FIRST.id, "watch", extent=Extent(2, 2), token="0" * 16))
+        granted = await index.stories.claim(Claim(FIRST.id, "watch", extent=Extent(2, 2), token="0" * 16))
         assert (granted is None) == (change == "claim" or gone)
         assert granted is None or len(granted.members) == before
     else:
-        story = await index.unite(FIRST.id, OTHER)
+        story = await index.stories.unite(FIRST.id, OTHER)
         assert story.items == before + 2 - (2 if gone else 0)
         assert OTHER.id in story.united
     assert interruptions.written == ([False] if step == "claim" and (change == "claim" or gone) else [False, True])
-    kept = await index.open_events()
+    kept = await index.stories.open_events()
     assert [each.levels for each in kept] == (
         [("watch",)] if change == "claim" or (step == "claim" and not gone) else []
     )
@@ -221,14 +221,14 @@ async def test_a_swap_whose_answer_was_lost_counts_once(
     joins = [join(str(number), MINUTE, f"{number}.example") for number in range(5)]
 
     stories = await asyncio.gather(*(joined(index, each) for each in joins))
-    united = await index.unite(FIRST.id, OTHER)
+    united = await index.stories.unite(FIRST.id, OTHER)
     claim = Claim(FIRST.id, "breaking", extent=united.extent, token="0" * 16)
-    granted = await index.claim(claim)
+    granted = await index.stories.claim(claim)
 
     assert [story.items for story in stories] == [2, 3, 4, 5, 6]
     assert (united.items, united.joined) == (7, 7)
     assert granted is not None
-    assert granted == await index.claim(claim)
+    assert granted == await index.stories.claim(claim)
     assert interruptions.written == [False] * (len(joins) + 2)
 
 
@@ -243,7 +243,7 @@ async def test_a_beat_and_a_delivery_are_repeated_if_others_change_what_they_rea
 
     interruptions = interrupt(index, other.end_run)
     await index.beat(alive=[2])
-    assert set(redis_keys.hgetall(f"{index.layout.prefix}:runs")) == {b"1"}, "the run that ended stays dead"
+    assert set(redis_keys.hgetall(f"{index.layout.prefix}:runs")) == {b"1", b"version"}, "the run that ended stays dead"
     interruptions.steps.append(lambda: other.withdraw([article.id]))
     await index.deliver([article.id])
     assert await index.records() == [], "a record that was removed stays removed"
@@ -272,6 +272,6 @@ async def test_grants_that_nobody_confirms_are_not_kept_without_end(
     monkeypatch.setattr("scrapy_neardup.index.stories.MOST_GRANTS", 1)
     await joined(index, join("a", MINUTE, "a.example"))
     for level, token in (("watch", "a"), ("breaking", "b")):
-        assert await index.claim(Claim(FIRST.id, level, token=token)) is not None  # type: ignore[arg-type]
+        assert await index.stories.claim(Claim(FIRST.id, level, token=token)) is not None  # type: ignore[arg-type]
 
-    assert [each.claim.token for each in await index.take_over(0)] == ["a"]
+    assert [each.claim.token for each in await index.stories.take_over(0)] == ["a"]

@@ -166,7 +166,7 @@ async def test_a_copy_is_registered_with_its_story_or_not_at_all(
             await other.publish("fire", "copier", MINUTE)
             network.lose_answers(0)
         registered = len(await room.detector.index.records()) == 2
-        members = await room.detector.index.members(original.story or "")
+        members = await room.detector.index.stories.members(original.story or "")
 
     assert [each.source for each in members] == (["wire.example", "copier.example"] if registered else [])
 
@@ -292,7 +292,7 @@ KINDS = [
     "stories",
     "events",
     "grants",
-    f"learned:lines:{b'site'.hex()}",
+    f"learned:{b'site'.hex()}",
 ]
 
 
@@ -307,8 +307,8 @@ async def test_a_key_of_another_type_is_one_clear_error_and_is_not_touched(
     async def use_all() -> None:
         await check(index, original)
         await joined(index, Join(_member(original), _member(copy)))
-        await index.claim(Claim(original.id, "watch", token="t"))
-        await index.open_events()
+        await index.stories.claim(Claim(original.id, "watch", token="t"))
+        await index.stories.open_events()
         await index.exchange_boilerplate({b"site": KnownBoilerplate((b"line",), (b"document",))})
 
     with pytest.raises(StoreError, match=f"^{re.escape(name)} is of another type than .*delete this key") as raised:

@@ -20,8 +20,8 @@ from scrapy_neardup.contracts import Judged, KnownBoilerplate
 from scrapy_neardup.document import Claim, Join, Member, Verdict
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy, index_from_url
-from scrapy_neardup.index.purging import Selection
-from scrapy_neardup.index.sqlite.file import APPLICATION
+from scrapy_neardup.index.sqlite import APPLICATION
+from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counted
 
 SOURCE = digest("wire.example", 4)
@@ -96,11 +96,11 @@ async def test_damage_of_any_entry_stops_nothing(
 ) -> None:
     """By a value of any type; a damaged story itself may be an error, but nobody else's."""
     index, original, copy = await _used(open_index, file)
-    await index.claim(Claim(original.id, "watch", token="t"))
+    await index.stories.claim(Claim(original.id, "watch", token="t"))
     await index.exchange_boilerplate({SOURCE: KnownBoilerplate((b"12345678",))})
     await index.add_frequencies("terms", pack_counted(1, np.ones(SLOTS, np.uint32)))
     kinds = sql.execute("SELECT id, name FROM keys WHERE name NOT LIKE '%:bands:%'").fetchall()
-    assert len(kinds) == 9
+    assert len(kinds) == 7
     for serial, (key, name) in enumerate(kinds):
         caplog.clear()
         sql.execute(f"UPDATE entries SET value = {value} WHERE key = ?", (key,))
@@ -108,13 +108,18 @@ async def test_damage_of_any_entry_stops_nothing(
         assert await check(index, other) is None, name
         assert await check(index, other.copy(at=serial + 0.5)) is not None
         assert (await joined(index, Join(_member(other), _member(other.copy(at=serial + 0.7))))).items == 2
-        for question in (index.open_events(), index.ended_events(0), index.summary(), index.members(original.id)):
+        for question in (
+            index.stories.open_events(),
+            index.stories.ended_events(0),
+            index.summary(),
+            index.stories.members(original.id),
+        ):
             await question
         try:
             await joined(index, Join(_member(original), _member(copy.copy(at=serial))))
         except StoreError as error:
             assert original.id in str(error)  # noqa: PT017
-        await index.take_over(0)
+        await index.stories.take_over(0)
         await index.exchange_boilerplate({SOURCE: KnownBoilerplate()})
         assert len(await index.add_frequencies("terms", NOTHING)) > 4
         await index.similar(other.fingerprint, other.document, 3)
@@ -140,8 +145,8 @@ async def test_who_looks_waits_for_no_writer(open_index: OpenIndex, file: Path, 
     sql.execute("BEGIN IMMEDIATE")
     found = await index.similar(article.fingerprint, article.document, 5)
     summary = await index.summary()
-    stories = await index.open_events()
-    members = await index.members(found[0].story)
+    stories = await index.stories.open_events()
+    members = await index.stories.members(found[0].story)
     would_go = await index.purge(Selection(source="wire.example", source_hash=SOURCE), dry_run=True)
     sql.execute("ROLLBACK")
 
@@ -167,8 +172,8 @@ async def test_a_file_that_may_only_be_read_can_be_looked_into(
     found = await index.similar(copy.fingerprint, copy.document, 5)
     assert [each.candidate for each in found] == [original.id, copy.id]
     assert await index.exchange_boilerplate({SOURCE: KnownBoilerplate()}) == {SOURCE: KnownBoilerplate()}
-    assert len(await index.members(original.id)) == 2
-    assert ((await other.summary()).documents, await other.open_events()) == (0, [])
+    assert len(await index.stories.members(original.id)) == 2
+    assert ((await other.summary()).documents, await other.stories.open_events()) == (0, [])
     with pytest.raises(StoreError, match=r"window\.sqlite.*may not write"):
         await check(index, Article())
     assert _content(file) == before
@@ -195,7 +200,7 @@ async def _fill(file: Path) -> None:
         url = f"https://a.example/{number}"
         await check(index, Article(f"story {number}", at=number, serial=number, url=url, source="a.example"))
     await joined(index, join("copy", 60, "copy.example"))
-    await index.claim(Claim(FIRST.id, "watch", token="t"))
+    await index.stories.claim(Claim(FIRST.id, "watch", token="t"))
     await index.exchange_boilerplate({SITE: KnownBoilerplate((b"1234",), (b"x" * 20,))})
     await index.count_verdicts(5, {"original": 1})
     await index.close()
@@ -223,16 +228,16 @@ def _calls(index: Index) -> Iterator[Awaitable[object]]:
     for number in (3, 30, 59):
         yield check(index, Article(f"story {number}", at=70 + number, serial=1000 + number))
     yield joined(index, join("another", 61, "other.example"))
-    yield index.open_events()
-    yield index.members(FIRST.id)
-    yield index.final_stories([FIRST.id])
+    yield index.stories.open_events()
+    yield index.stories.members(FIRST.id)
+    yield index.stories.final_stories([FIRST.id])
     yield index.records()
     yield index.exchange_boilerplate({SITE: KnownBoilerplate((b"5678",))})
     yield index.add_frequencies("terms", NOTHING)
     yield index.verdict_counts(0, 10)
     yield index.beat()
-    yield index.take_over(0)
-    yield index.ended_events(0)
+    yield index.stories.take_over(0)
+    yield index.stories.ended_events(0)
     yield index.deliver([FIRST.id])
     yield index.summary()
     yield index.purge(Selection(source="a.example", source_hash=SITE))

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import OpenIndex
+from documents import undecided
 from hypothesis import given
 from hypothesis import strategies as st
 from texts import START, article, opened
@@ -74,7 +75,7 @@ async def test_up_to_three_bits_are_a_copy_and_four_to_seven_related(
     for number, signature in enumerate((first, flipped(first, set(range(changed))))):
         document = Document(int(START).to_bytes(4, "big").hex() + f"{number:08x}", "", "", "", "", START)
         print_ = Fingerprint(signature, 9, bytes([number]) * 8, bytes(8), bytes(4), (number,), block_keys(signature, 4))
-        match = (await index.check(print_, document)).match
+        match = (await index.check(print_, document, undecided)).match
 
     assert ("none" if match is None else "related" if match.related else "copy") == answer
 

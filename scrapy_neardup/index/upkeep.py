@@ -1,20 +1,87 @@
-"""Remove the documents of a source or of a page from a namespace, with all that was kept because of them."""
+"""For people: summarise what a store holds of a namespace, and remove the documents of a source or of a page.
+
+This reads every key of the namespace.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from scrapy_neardup.contracts import EVERYWHERE
 from scrapy_neardup.document import Neighbour
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.layout import Layout
-from scrapy_neardup.index.store import Call, Client, Commit, Expected, run
-from scrapy_neardup.index.stories import forget_stories, new_version
+from scrapy_neardup.index.layout import Layout, parts_of
+from scrapy_neardup.index.store import Call, Client, Commit, Expected, answers, new_version
+from scrapy_neardup.index.stories import Stories, forget_stories
 from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
+from scrapy_neardup.records.packing import join_entries, split_entries
 from scrapy_neardup.records.stories import pack_neighbour, read_counters, read_grant, unpack_member, unpack_neighbours
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSummary:
+    """What a store holds for one namespace and configuration."""
+
+    location: str
+    namespace: str
+    config: str
+    documents_per_hour: dict[int, int]  # hour (Unix seconds // 3600) -> documents
+    bytes: int | None = None  # None if the store cannot tell
+    stories: int = 0  # without those that became a part of another one
+    events: int = 0  # that have not ended
+    other_configs: tuple[str, ...] = ()  # other configurations in the namespace
+    server: dict[str, str] = field(default_factory=dict)  # facts of the store itself, for people
+    warnings: tuple[str, ...] = ()  # settings of the store that make it lose documents
+    namespaces: tuple[str, ...] = ()  # others in this store; they are looked for only if this one has no documents
+
+    @property
+    def documents(self) -> int:
+        """Return the number of documents of all hours."""
+        return sum(self.documents_per_hour.values())
+
+
+async def survey(client: Client, location: str, layout: Layout, stories: Stories) -> StoreSummary:
+    """Return a summary of one configuration."""
+    names = await client.names(layout.of_namespace)
+    own = [name for name in names if name.startswith(f"{layout.prefix}:")]
+    hours = await _documents_per_hour(client, own)
+    facts, warnings, size = await client.facts(own or [layout.prefix])
+    (events,) = await answers(client, [Call("HLEN", layout.events)])
+    return StoreSummary(
+        location=location,
+        namespace=layout.namespace,
+        config=layout.config,
+        documents_per_hour=hours,
+        bytes=size,
+        stories=await stories.count(client),
+        events=cast("int", events),
+        other_configs=tuple(sorted({parts_of(name)[1] for name in names} - {layout.config})),
+        server=facts,
+        warnings=warnings,
+        namespaces=() if hours else await _namespaces(client, layout.namespace),
+    )
+
+
+async def _namespaces(client: Client, own: str) -> tuple[str, ...]:
+    """Return the other namespaces of the store."""
+    found = {parts_of(name)[0] for name in await client.names("{neardup:") if "}:records:" in name}
+    return tuple(sorted(found - {own}))
+
+
+async def _documents_per_hour(client: Client, names: Sequence[str]) -> dict[int, int]:
+    slices = {int(name.rpartition(":")[2]): name for name in names if "}:records:" in name}
+    counts = await answers(client, [Call("HLEN", name) for name in slices.values()])
+    return dict(sorted(zip(slices, cast("list[int]", counts), strict=True)))
+
+
+async def records_of(client: Client, layout: Layout) -> list[tuple[bytes, Record]]:
+    """Return document keys and records of a configuration. Leave out those that are damaged."""
+    names = await client.names(f"{layout.prefix}:records:")
+    rows = [row for name in names for row in (await client.fields(name)).items()]
+    return [(key, record) for key, packed in rows if (record := read_record(packed)) is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +122,7 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
     names = await client.names(layout.of_namespace)
     slices = [name for name in names if "}:records:" in name]
     if selection.is_all:
-        counts = cast("list[int]", await run(client, [Call("HLEN", name) for name in slices]))
+        counts = cast("list[int]", await answers(client, [Call("HLEN", name) for name in slices]))
         return sum(counts), [Call("UNLINK", name) for name in names]
     rows, selected, sources = list[tuple[str, bytes, bytes]](), set[bytes](), {selection.source_hash}
     for name in slices:
@@ -75,7 +142,7 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
         elif "}:story:" in name:
             calls += _forget_members(name, await client.fields(name), selection, gone)
         elif "}:learned:" in name and selection.source:
-            calls += await _forget_learned(client, name, sources)
+            calls += _forget_learned(name, await client.fields(name), sources)
     return len(removed), calls
 
 
@@ -106,7 +173,7 @@ def _forget_members(
     if not all(map(remains, neighbours)):
         expected = Expected(Call("HGET", story, ("counts",)), packed or b"")
         counters.neighbours = b"".join(map(pack_neighbour, filter(remains, neighbours)))
-        calls.append(Commit([expected], [Call("HSET", story, ("counts", counters.pack(), *new_version()))]))
+        calls.append(Commit([expected], [Call("HSET", story, ("counts", counters.pack(), "version", new_version()))]))
     return calls
 
 
@@ -125,11 +192,11 @@ def _forget_grants(key: str, grants: Mapping[bytes, bytes], gone: Collection[byt
     return [Call("HDEL", key, going)] if going else []
 
 
-async def _forget_learned(client: Client, key: str, sources: Collection[bytes]) -> Sequence[Call]:
+def _forget_learned(key: str, learned: Mapping[bytes, bytes], sources: Collection[bytes]) -> list[Call]:
     """Return the calls that forget the boilerplate of sources, also their entries in the boilerplate of all sources."""
     if key.endswith(tuple(f":{source.hex()}" for source in sources)):
         return [Call("UNLINK", key)]
     if not key.endswith(f":{EVERYWHERE.hex()}"):
         return []
-    (entries,) = cast("list[list[bytes]]", await run(client, [Call("LRANGE", key, (0, -1))]))
-    return [Call("LREM", key, (0, entry)) for entry in entries if entry[4:8] in sources]
+    kept = [entry for entry in split_entries(learned.get(b"lines", b"")) if entry[4:8] not in sources]
+    return [Call("HSET", key, ("lines", join_entries(kept), "version", new_version()))]

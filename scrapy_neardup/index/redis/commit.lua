@@ -117,11 +117,11 @@ end
 local hashes, hash, fields = tonumber(take()), nil, nil
 if hashes > 0 then hash, fields = posted(hashes) end
 if hash == false then return 0 end
-local types, place = { H = 'hash', L = 'list', R = 'list', Z = 'zset' }, at + 1
+local place = at + 1
 while place < #ARGV do
-    local needed, key = types[sub(ARGV[place], 1, 1)], KEYS[tonumber(ARGV[place + 1])]
-    local found = needed and not typed[key] and redis.call('TYPE', key).ok
-    if found and found ~= 'none' and found ~= needed then return redis.error_reply('WRONGTYPE ' .. key) end
+    local key = KEYS[tonumber(ARGV[place + 1])]
+    local found = typed[key] and 'hash' or redis.call('TYPE', key).ok
+    if found ~= 'none' and found ~= 'hash' then return redis.error_reply('WRONGTYPE ' .. key) end
     place = place + 3 + ARGV[place + 2]
 end
 if hash then redis.call('HSET', hash, unpack(fields)) end

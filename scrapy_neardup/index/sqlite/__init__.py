@@ -1,1 +1,0 @@
-"""The window in one SQLite file."""
