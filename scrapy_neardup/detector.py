@@ -301,8 +301,7 @@ class NearDupDetector:
 
     async def _advance(self, documents: Sequence[Document]) -> None:
         """Exchange learned data with the store if that is due, and advance the clock that ends events."""
-        if self._knowledge.frequencies_are_due:
-            await self._exchange_frequencies()
+        await self._exchange_frequencies()
         if self._knowledge.boilerplate_is_due:
             await self._exchange_learned()
         if not self.breaker.is_open:

@@ -18,7 +18,6 @@ from scrapy_neardup.content import (
     CanonicalUrls,
     ExtractionProcesses,
     PageHead,
-    Undecoded,
     decode_as,
     guess_encoding,
     read_head,
@@ -174,7 +173,7 @@ class NearDupSpiderMiddleware(Component):
                 size = f"{response.url}: {len(response.body)} bytes"
                 raise ExtractionError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {self.settings.max_html_bytes}")
             with self.shared.backlog.counted():
-                extracted = await self._extraction.extract(Undecoded(response.body, page.encoding), response.url)
+                extracted = await self._extraction.extract(response.body, response.url, page.encoding)
             page.text, page.sketch = extracted.text, extracted.sketch
         except ExtractionError as error:
             if not place.is_over:  # else its items are lost, and the crawl may be over

@@ -1,7 +1,7 @@
 """Extract main content from HTML outside the event loop, and read the source and page that a url names."""
 
 from scrapy_neardup.content.article_numbers import article_number
-from scrapy_neardup.content.extractors import Extracted, Extractor, Undecoded, load_extractor
+from scrapy_neardup.content.extractors import Extracted, Extractor, load_extractor
 from scrapy_neardup.content.head import (
     MOST_HEAD_BYTES,
     SHORT_PAGE,
@@ -38,7 +38,6 @@ __all__ = [
     "Extractor",
     "PageHead",
     "Sketching",
-    "Undecoded",
     "absolute_url",
     "article_number",
     "decode_as",

@@ -47,13 +47,6 @@ MOST_MEMORY = 2_000_000_000
 """Default limit of the bytes that a worker process may take for its pages."""
 
 
-class Undecoded(NamedTuple):
-    """A page as bytes. A worker decodes it: that takes a while for millions of bytes."""
-
-    body: bytes
-    encoding: str | None  # None if it is not known
-
-
 class Extracted(NamedTuple):
     """The main content of a page, and its sketch if a worker process made one; or the sketches of several texts."""
 

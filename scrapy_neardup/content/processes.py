@@ -25,7 +25,6 @@ from scrapy_neardup.content.extractors import (
     MOST_MEMORY,
     Extracted,
     Extractor,
-    Undecoded,
     checked_text,
     load_extractor,
 )
@@ -93,24 +92,24 @@ class ExtractionProcesses:
         self._closing = threading.Event()
         _open.add(self)
 
-    async def extract(self, html: str | Undecoded, url: str) -> Extracted:
-        """Return the main content of one page. Raise ExtractionError with its url if it fails or is too slow."""
+    async def extract(self, page: str | bytes, url: str, encoding: str | None = None) -> Extracted:
+        """Return the main content of one page. Raise ExtractionError with its url if it fails or is too slow.
+
+        The worker decodes bytes, because that takes a while for millions of them. ``encoding`` is None if it is not
+        known.
+        """
         self._budget.expect(source_of(url))
         async with self._slots:
             try:
-                return await in_this_loop(self.submit(html, url))
+                return await in_this_loop(self.submit(page, url, encoding))
             except ExtractionError as error:
                 raise ExtractionError(f"{url}: {error}") from None
 
-    def submit(self, page: str | bytes | Undecoded, url: str) -> Future[Extracted]:
-        """Extract a page for a caller without an event loop, who has to bound the pages in flight.
-
-        The worker decodes bytes.
-        """
+    def submit(self, page: str | bytes, url: str, encoding: str | None = None) -> Future[Extracted]:
+        """Extract a page for a caller without an event loop, who has to bound the pages in flight."""
         if isinstance(page, str):
             return self._put(TEXT, encode(url), b"", encode(page))
-        body, encoding = page if isinstance(page, Undecoded) else (page, None)
-        return self._put(BYTES, encode(url), (encoding or "").encode("ascii", "replace"), body)
+        return self._put(BYTES, encode(url), (encoding or "").encode("ascii", "replace"), page)
 
     def submit_texts(self, texts: Sequence[str]) -> Future[Extracted]:
         """Sketch these texts, and return the sketches in their order. There are none if sketching fails."""
@@ -288,8 +287,8 @@ class ExtractionThread:
         self._stuck = 0
         self._is_closed = False
 
-    async def extract(self, html: str | Undecoded, url: str) -> Extracted:
-        """Return the main content of one page. Raise ExtractionError with its url if it fails or is too slow."""
+    async def extract(self, page: str | bytes, url: str, encoding: str | None = None) -> Extracted:
+        """Do the same as ``ExtractionProcesses.extract``."""
         async with self._one_page:
             if self._is_closed:
                 raise ExtractionError(f"{url}: extraction is closed")
@@ -297,8 +296,8 @@ class ExtractionThread:
                 raise ExtractionError(f"{url}: all extraction threads are stuck in pages of over {self._timeout:g} s")
             extracted: Future[Extracted] = Future()
             answer = in_this_loop(extracted)
-            page = html, url, extracted
-            threading.Thread(target=self._extract, args=page, name="neardup-extract", daemon=True).start()
+            arguments = page, url, encoding, extracted
+            threading.Thread(target=self._extract, args=arguments, name="neardup-extract", daemon=True).start()
             await asyncio.wait([answer], timeout=self._timeout)
             if answer.done():
                 return answer.result()
@@ -314,11 +313,11 @@ class ExtractionThread:
         answer.exception()  # ignore it: the page has failed already
         self._stuck -= 1
 
-    def _extract(self, html: str | Undecoded, url: str, extracted: Future[Extracted]) -> None:
+    def _extract(self, page: str | bytes, url: str, encoding: str | None, extracted: Future[Extracted]) -> None:
         try:
             with self.timings.measure():
-                page = html if isinstance(html, str) else decode_as(*html)
-                text = checked_text(self._extractor(page, url), self._most_characters)
+                html = page if isinstance(page, str) else decode_as(page, encoding)
+                text = checked_text(self._extractor(html, url), self._most_characters)
         except BaseException as error:  # whatever a page raises
             extracted.set_exception(ExtractionError(f"{url}: {explain_failure(error)}"))
         else:

@@ -82,13 +82,16 @@ def absolute_url(base: str, url: str) -> str:
         return ""
 
 
-@remembered
 def source_of(url: str) -> str:
     """Return the publisher: the registrable domain of a url (``bbc.co.uk``), else its host, "" without a host.
 
     A publisher on a platform has a name under that of the platform: ``harbour.blogspot.com``.
     """
-    host = _host(url)
+    return _publisher(_host(url))
+
+
+@remembered
+def _publisher(host: str) -> str:
     if not host:
         return ""
     found = _suffixes()(host)

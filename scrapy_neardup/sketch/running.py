@@ -102,10 +102,6 @@ class Knowledge:
         self._store = store
 
     @property
-    def frequencies_are_due(self) -> bool:
-        return any(map(_are_due, self._frequencies.values()))
-
-    @property
     def boilerplate_is_due(self) -> bool:
         """Return whether the store should know of boilerplate, or of mean vectors."""
         is_due = self._boilerplate is not None and self._boilerplate.pending >= _SHARED_TOGETHER

@@ -199,9 +199,9 @@ async def test_a_bounded_number_of_pages_is_in_flight(folder: Path) -> None:
     class Counting(ExtractionProcesses):
         submitted = 0
 
-        def submit(self, page: str | bytes, url: str) -> Future[Extracted]:
+        def submit(self, page: str | bytes, url: str, encoding: str | None = None) -> Future[Extracted]:
             self.submitted += 1
-            return super().submit(page, url)
+            return super().submit(page, url, encoding)
 
     pool = Counting("awkward.extract", workers=1)
     gate = folder / "gate"
