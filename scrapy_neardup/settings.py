@@ -11,7 +11,17 @@ from zoneinfo import ZoneInfo
 
 from scrapy_neardup import checks
 from scrapy_neardup.checks import setting
-from scrapy_neardup.content import Extraction, Sketching, platform_of, start_extraction
+from scrapy_neardup.content import (
+    BUILT_IN,
+    Extraction,
+    ExtractionProcesses,
+    ExtractionThread,
+    Sketching,
+    TimeBudget,
+    load_extractor,
+    platform_of,
+    worker_processes,
+)
 from scrapy_neardup.document import TAGS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy, Scope
@@ -353,15 +363,25 @@ class NearDupSettings:
         return Sketching(FACTORY, options) if preset.is_of_text_alone else None
 
     def start_extraction(self, timings: Timings | None = None) -> Extraction:
-        """Return what extracts the pages of a crawl, see ``content.start_extraction``."""
-        return start_extraction(
+        """Return what extracts the pages of a crawl. Its thread or processes start with the first page.
+
+        Only processes also make sketches, respect the limit of memory, and keep a ``TimeBudget`` if the extractor is
+        built in: a user's own extractor may take its time with some sites. Raise SettingsError if the extractor cannot
+        be used.
+        """
+        workers = worker_processes(self.extractor, self.extract_workers)
+        if workers == 0:
+            loaded, most = load_extractor(self.extractor), self.max_html_bytes
+            return ExtractionThread(loaded, timeout=self.extract_timeout, most_characters=most, timings=timings)
+        return ExtractionProcesses(
             self.extractor,
-            workers=self.extract_workers,
+            workers=workers,
             timeout=self.extract_timeout,
             most_characters=self.max_html_bytes,
             memory=self.extract_memory,
             timings=timings,
             sketching=self.sketching(),
+            budget=TimeBudget(self.extract_timeout / 10) if self.extractor in BUILT_IN else None,
         )
 
     def embedding(self) -> Embedding | None:

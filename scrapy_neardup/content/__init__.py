@@ -1,7 +1,7 @@
 """Extract main content from HTML outside the event loop, and read the source and page that a url names."""
 
 from scrapy_neardup.content.article_numbers import article_number
-from scrapy_neardup.content.extractors import Extracted, Extractor, load_extractor
+from scrapy_neardup.content.extractors import BUILT_IN, Extracted, Extractor, load_extractor
 from scrapy_neardup.content.head import (
     MOST_HEAD_BYTES,
     SHORT_PAGE,
@@ -12,7 +12,7 @@ from scrapy_neardup.content.head import (
     language_code,
     read_head,
 )
-from scrapy_neardup.content.processes import Extraction, ExtractionProcesses, start_extraction, worker_processes
+from scrapy_neardup.content.processes import Extraction, ExtractionProcesses, ExtractionThread, worker_processes
 from scrapy_neardup.content.urls import (
     LONGEST_URL,
     CanonicalUrls,
@@ -26,8 +26,10 @@ from scrapy_neardup.content.urls import (
     without_surrogates,
 )
 from scrapy_neardup.content.worker import Sketching
+from scrapy_neardup.content.worker_process import TimeBudget
 
 __all__ = [
+    "BUILT_IN",
     "LONGEST_URL",
     "MOST_HEAD_BYTES",
     "SHORT_PAGE",
@@ -35,9 +37,11 @@ __all__ = [
     "Extracted",
     "Extraction",
     "ExtractionProcesses",
+    "ExtractionThread",
     "Extractor",
     "PageHead",
     "Sketching",
+    "TimeBudget",
     "absolute_url",
     "article_number",
     "decode_as",
@@ -51,7 +55,6 @@ __all__ = [
     "require_domain",
     "require_page",
     "source_of",
-    "start_extraction",
     "url_identity",
     "without_surrogates",
     "worker_processes",

@@ -275,8 +275,8 @@ class ExtractionThread:
         self,
         extractor: Extractor,
         *,
-        timeout: float = 10.0,
-        most_characters: int = MOST_EXTRACTED_CHARACTERS,
+        timeout: float,
+        most_characters: int,
         timings: Timings | None = None,
     ) -> None:
         self.timings = timings or Timings()
@@ -326,39 +326,6 @@ class ExtractionThread:
 
 Extraction: TypeAlias = ExtractionThread | ExtractionProcesses
 """Extracts a bounded number of pages at a time, outside the event loop."""
-
-
-def start_extraction(
-    extractor: str,
-    *,
-    workers: int | Literal["auto"] | None = None,
-    timeout: float = 10.0,
-    most_characters: int = MOST_EXTRACTED_CHARACTERS,
-    memory: int | None = MOST_MEMORY,
-    timings: Timings | None = None,
-    sketching: Sketching | None = None,
-) -> Extraction:
-    """Return an extraction that starts its thread or processes with the first page.
-
-    For ``workers`` see ``worker_processes``. Only processes also make sketches, respect the limit of ``memory``, and
-    keep a ``TimeBudget`` if the extractor is built in: a user's own extractor may take its time with some sites.
-
-    Raise SettingsError if the extractor cannot be used.
-    """
-    workers = worker_processes(extractor, workers)
-    if workers == 0:
-        loaded = load_extractor(extractor)
-        return ExtractionThread(loaded, timeout=timeout, most_characters=most_characters, timings=timings)
-    return ExtractionProcesses(
-        extractor,
-        workers=workers,
-        timeout=timeout,
-        most_characters=most_characters,
-        memory=memory,
-        timings=timings,
-        sketching=sketching,
-        budget=TimeBudget(timeout / 10) if extractor in BUILT_IN else None,
-    )
 
 
 def worker_processes(extractor: str, workers: int | Literal["auto"] | None) -> int | Literal["auto"]:

@@ -20,7 +20,8 @@ import pytest
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Crawl, Project
 
-from scrapy_neardup.content import Extracted, ExtractionProcesses, start_extraction
+from scrapy_neardup import NearDupSettings
+from scrapy_neardup.content import Extracted, ExtractionProcesses
 from scrapy_neardup.content.processes import IN_FLIGHT
 from scrapy_neardup.content.worker_process import TimeBudget
 from scrapy_neardup.exceptions import ExtractionError
@@ -172,7 +173,7 @@ async def test_a_page_that_never_ends_costs_its_source_its_budget_and_its_next_p
 @pytest.mark.slow
 async def test_the_built_in_extractors_have_a_budget() -> None:
     """100,000 attributes of one element would take a parser minutes."""
-    extraction = start_extraction("trafilatura", timeout=5)
+    extraction = NearDupSettings(extract_timeout=5).start_extraction()
     try:
         await extraction.extract(page(article("good")), "http://good.example/")
         bomb = page(article("bad")).replace("<article", "<article " + " ".join(f"a{n}=1" for n in range(100_000)))
