@@ -20,15 +20,8 @@ VARIABLE = "NEARDUP_TEST_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 SLOWEST = 20_000  # milliseconds for an answer of the page, on a busy machine
 # Without these, Chromium looks for updates and the like. A sandbox needs rights that containers and root do not have.
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-)
+FLAGS = "--no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update".split()
+FLAGS += "--disable-sync --disable-dev-shm-usage".split()
 
 
 def find_chromium() -> str:
@@ -47,7 +40,7 @@ def find_chromium() -> str:
 def running_chromium() -> Iterator[Browser]:
     path = find_chromium()
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=list(FLAGS))
+        browser = driver.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
 

@@ -32,7 +32,6 @@ class News(Pages):
 """
 
 _MOMENTS = '''
-import json
 import os
 import signal as system
 from pathlib import Path
@@ -42,21 +41,6 @@ from scrapy import signals
 from scrapy_neardup.signals import document_checked
 
 NAMED = {**vars(signals), "document_checked": document_checked}
-
-
-class Own:
-    """Stores items itself: each is on the disk when it has passed."""
-
-    def __init__(self, crawler):
-        self.file = open(crawler.settings["STORED_NOTES"].replace("-stored.txt", "-own.jsonl"), "a", buffering=1)
-
-    @classmethod
-    def from_crawler(cls, crawler):
-        return cls(crawler)
-
-    def process_item(self, item):
-        print(json.dumps(item), file=self.file)
-        return item
 
 
 class Moments:
@@ -241,7 +225,7 @@ class Crawls:
         """The items in the feeds that a crawl stored."""
         notes = self.project.folder / f"{name}-stored.txt"
         feeds = notes.read_text().splitlines() if notes.exists() else []
-        return [item for feed in [*feeds, f"{name}-own.jsonl"] for item in _lines(self.project.folder / feed)]
+        return [item for feed in feeds for item in _lines(self.project.folder / feed)]
 
     def dropped(self, name: str) -> list[Item]:
         return _lines(self.project.folder / f"{name}-dropped.jsonl")
@@ -315,7 +299,6 @@ def forget_emptied_queues(job: Path) -> None:
 WAYS: dict[str, dict[str, Any]] = {
     "one crawl": {},
     "batches": {"FEED_EXPORT_BATCH_ITEM_COUNT": 5},
-    "own storage": {"NEARDUP_DELIVERED": "scraped", "FEEDS": {}, "ITEM_PIPELINES": {"news.moments.Own": 900}},
     "JOBDIR": {},
     INTERRUPTED: {},
     "two crawls": {},
