@@ -69,7 +69,7 @@ async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple
         a, b = (named_document(detector, records, name, fetch=options.fetch) for name in (options.a, options.b))
         told: tuple[str, ...] = ()
         if b.fingerprint is None and b.record.candidate == a.key:
-            members = await detector.index.members(b.record.story.hex())
+            members = await detector.index.stories.members(b.record.story.hex())
             told = next((each.changes for each in members if each.id == b.id), told)
         return {"A": (options.a, a), "B": (options.b, b)}, compare(detector, a, b, told)
 
