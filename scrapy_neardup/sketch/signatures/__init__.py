@@ -46,7 +46,7 @@ class Signer(Protocol):
 
 _SIGNERS: dict[Signature, tuple[str, str]] = {
     "minhash": ("minhash", "MinHashSigner"),
-    "sketch": ("minhash", "SketchSigner"),
+    "sketch": ("minhash", "MinHashSigner"),
     "simhash": ("simhash", "SimHashSigner"),
     "reference": ("reference", "CosineSigner"),
 }

@@ -26,7 +26,11 @@ _SHORT_TEXT = 100  # words; the first part of a shorter text is too little to co
 
 
 class MinHashSigner:
-    """MinHash of a set of shingles, without the commonest ones if the preset leaves them out."""
+    """MinHash of a set of shingles, without the commonest ones if the preset leaves them out.
+
+    The signatures of a sketch have two parts: a few lanes propose candidates, lanes of the text's beginning confirm
+    them.
+    """
 
     def __init__(self, preset: Preset) -> None:
         self._preset = preset
@@ -38,41 +42,22 @@ class MinHashSigner:
         if learned is not None:
             rare = [each[~learned.among_commonest(each, preset.common_share)] for each in features]
             hashes = [few if len(few) else each for few, each in zip(rare, features, strict=True)]
-        lowest = minima(hashes, preset.num_perm, preset.seed)
+        lowest = minima([each[: preset.sample or None] for each in hashes], preset.num_perm, preset.seed)
+        keys = band_keys(lowest, preset.bands, preset.rows)
+        if preset.signature == "sketch":
+            # All of a short text confirms candidates (Rodier and Carter 2020, 2.2.3).
+            shares = (1.0 if body.words < _SHORT_TEXT else preset.lead_share for body in bodies)
+            firsts = [distinct_features(body, preset, share) for body, share in zip(bodies, shares, strict=True)]
+            lowest = np.hstack((lowest, minima(firsts, LEAD_LANES, preset.seed)))
         return [
             SignedText(
                 signature(row),
                 len(each),
-                keys,
+                of_bands,
                 sample_keys(each, preset.samples) + body.lead_keys(preset.leads),
                 None if learned is None else of_body,
             )
-            for row, keys, each, body, of_body in zip(
-                lowest, band_keys(lowest, preset.bands, preset.rows), hashes, bodies, features, strict=True
-            )
-        ]
-
-
-class SketchSigner:
-    """Signatures of two parts: a few lanes propose candidates, lanes of the text's beginning confirm them."""
-
-    frequencies: Frequencies | None = None
-
-    def __init__(self, preset: Preset) -> None:
-        self._preset = preset
-
-    def sign(self, bodies: Sequence[Body]) -> list[SignedText]:
-        preset = self._preset
-        features = [distinct_features(body, preset) for body in bodies]
-        lowest = minima([each[: preset.sample or None] for each in features], preset.num_perm, preset.seed)
-        # All of a short text confirms candidates (Rodier and Carter 2020, 2.2.3).
-        shares = (1.0 if body.words < _SHORT_TEXT else preset.lead_share for body in bodies)
-        firsts = [distinct_features(body, preset, share) for body, share in zip(bodies, shares, strict=True)]
-        leads = minima(firsts, LEAD_LANES, preset.seed)
-        keys = band_keys(lowest, preset.num_perm, 1)
-        return [
-            SignedText(signature(lowest[number]) + signature(leads[number]), len(features[number]), keys[number])
-            for number in range(len(bodies))
+            for row, of_bands, each, body, of_body in zip(lowest, keys, hashes, bodies, features, strict=True)
         ]
 
 
