@@ -154,15 +154,17 @@ class BoilerplateGuard:
         known: frozenset[int] = frozenset(),
         everywhere: frozenset[int] = frozenset(),
     ) -> frozenset[int]:
-        found = known | everywhere
-        others = [key for key in keys if key not in found and _is_boilerplate(self._stories.get(key))]
-        if not others and not everywhere:
-            return frozenset()
         words = trace.words_without(known)
         room = min(words // 2, words - least) - sum(trace.lines[key] for key in everywhere)
         if room < 0:
             return frozenset()
-        return everywhere | _within(room, [(key, trace.lines[key]) for key in others])
+        found = set(everywhere)
+        for key in keys:
+            is_new = key not in known and key not in found
+            if is_new and trace.lines[key] <= room and _is_boilerplate(self._stories.get(key)):
+                found.add(key)
+                room -= trace.lines[key]
+        return frozenset(found)
 
 
 def _count(stories: list[_Story], trace: Trace, different: dict[int, bool]) -> bool:
@@ -198,13 +200,3 @@ def _is_boilerplate(stories: list[_Story] | Trace | None) -> bool:
         return False
     counts = [story.documents for story in stories]
     return max(counts) <= _DOMINANT * sum(counts)
-
-
-def _within(room: int, lines: list[tuple[int, int]]) -> frozenset[int]:
-    """Return the keys of the first lines that fit into ``room`` words."""
-    fitting: list[int] = []
-    for key, words in lines:
-        if words <= room:
-            fitting.append(key)
-            room -= words
-    return frozenset(fitting)

@@ -124,11 +124,9 @@ def words_by_slot(text: str) -> Iterator[tuple[int, str]]:
     In scripts without spaces the pair of characters stands for the word.
     """
     for found in _WORD.finditer(unicodedata.normalize("NFKC", text)):
-        word = found[0]
-        if pairs := _pairs(word):
-            yield from zip(map(_hash, pairs), pairs, strict=True)
-        elif (code := _codes[word][0]) < NO_TERM:
-            yield code % NAME, word
+        parts = _pairs(found[0]) or [found[0]]
+        codes = zip(_codes[found[0]], parts, strict=True)
+        yield from ((code % NAME, part) for code, part in codes if code < NO_TERM)
 
 
 def edition_of(title: str) -> int:

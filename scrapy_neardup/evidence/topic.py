@@ -131,7 +131,7 @@ class TopicWeights:
         slots, times, in_title = _with_title(np.frombuffer(lead, np.uint32), title)
         is_name = times >= _NAME_FLAG
         counts = self.frequencies.learn_slots(slots)
-        documents = _documents_of_language(counts)
+        documents = int(np.sort(counts)[-_COMMONEST:][0])  # of its language
         if documents < FEWEST_DOCUMENTS:
             weights = is_name.astype(np.float64)
         else:
@@ -147,10 +147,6 @@ class TopicWeights:
         terms = dict.fromkeys(low.tolist()) | dict(zip(low[::-1].tolist(), packed[::-1].tolist(), strict=True))
         looked_up = dict.fromkeys((*chosen[of_title][:_TITLE_KEYS].tolist(), *chosen[:KEYS].tolist()))
         return struct.pack(f">{len(terms)}H", *terms.values()), tuple(map(topic_key, list(looked_up)[:KEYS]))
-
-
-def _documents_of_language(counts: NDArray[np.uint32]) -> int:
-    return int(np.sort(counts)[-_COMMONEST:][0])
 
 
 def topic_key(slot: int) -> int:
