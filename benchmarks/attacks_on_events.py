@@ -58,7 +58,7 @@ async def _join(detector: NearDupDetector, join: Join) -> StoryEvent | None:
     """Let a document join a story, and return the event if it tips the story to a level."""
     member = join.member
     number = int(member.id[8:], 16)
-    fingerprint = Fingerprint(b"", 1, bytes.fromhex(member.id), bytes(8), bytes(4), (number,), ())
+    fingerprint = Fingerprint(1, bytes.fromhex(member.id), bytes(8), bytes(4), identity_keys=(number,))
     document = Document(member.id, "", member.source, member.title, "", member.seen_at)
     checked = await detector.index.check(fingerprint, document, lambda *_: Judged(Verdict("related"), join))
     return await detector.stories.joined(join, checked.story) if isinstance(checked.story, Story) else None

@@ -79,36 +79,44 @@ class Document:
         return int(self.seen_at if self.counted_at is None else self.counted_at)
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
-    """The signature, keys and hashes of a document. A store keeps them instead of the text.
+@dataclass(slots=True)  # not frozen: a check makes a dozen records, and that takes three times as long
+class Evidence:
+    """What is compared of a document. A store keeps it instead of the text.
 
     ``signature`` holds lanes of one byte each. It is empty if the text is so short that only an exact copy of it can
     be recognised.
-    Keys are unsigned 32-bit numbers. Documents that share a key are candidates of each other.
     """
 
-    signature: bytes
     size: int  # distinct features
     text_hash: bytes  # 8 bytes of the normalised text
     url_hash: bytes  # 8 bytes of the url identity, zeros if there is none
     source_hash: bytes  # 4 bytes of the source, zeros if there is none
-    identity_keys: tuple[int, ...]  # of the text, the url and the article number, if it has them
-    band_keys: tuple[int, ...]
-    sample_keys: tuple[int, ...] = ()  # hashes of a few shingles and of the first sentences
-    name_keys: tuple[int, ...] = ()  # of the rarest names
-    topic_keys: tuple[int, ...] = ()  # of the heaviest terms of the topic
-    figures: bytes = b""  # packed, see evidence.figures
-    topic: bytes = b""  # packed, see evidence.topic
-    names: bytes = b""  # packed, see evidence.names
-    vector: bytes = b""  # packed, see evidence.vectors; empty without ``NEARDUP_EMBEDDER``
-    specifics: bytes = b""  # packed, see evidence.templates
-    titles: bytes = b""  # terms of the title, packed, see evidence.titles
     article_hash: bytes = bytes(4)  # of source and article number, zeros if it has none
     language: bytes = bytes(2)  # ISO 639-1 code, zeros if it is unknown
     edition: int = 0  # 8-bit hash of the dates in the title, 0 if there are none
-    is_boilerplate: bool = False  # True if too little text is left without the boilerplate
     own_parts: int = WHOLE_TEXT  # see ``sketch.fingerprint.LeftOut``
+    signature: bytes = b""
+    figures: bytes = b""  # packed, see evidence.figures
+    specifics: bytes = b""  # packed, see evidence.templates
+    topic: bytes = b""  # packed, see evidence.topic
+    names: bytes = b""  # packed, see evidence.names
+    titles: bytes = b""  # terms of the title, packed, see evidence.titles
+
+
+@dataclass(slots=True)
+class Fingerprint(Evidence):
+    """The evidence of a new document, and the keys under which it is found.
+
+    Keys are unsigned 32-bit numbers. Documents that share a key are candidates of each other.
+    """
+
+    identity_keys: tuple[int, ...] = ()  # of the text, the url and the article number, if it has them
+    band_keys: tuple[int, ...] = ()
+    sample_keys: tuple[int, ...] = ()  # hashes of a few shingles and of the first sentences
+    name_keys: tuple[int, ...] = ()  # of the rarest names
+    topic_keys: tuple[int, ...] = ()  # of the heaviest terms of the topic
+    vector: bytes = b""  # packed, see evidence.vectors; empty without ``NEARDUP_EMBEDDER``
+    is_boilerplate: bool = False  # True if too little text is left without the boilerplate
     tells_title: bool = False  # whether the beginning of the text has half of the terms of the title
     # From these the sketcher learns if the document is an original. No store keeps them.
     features: NDArray[np.uint32] | None = field(default=None, repr=False, compare=False)

@@ -379,9 +379,11 @@ class Steps:
 S = TypeVar("S", bound=Steps)
 
 
-def reads(
-    step: Callable[Concatenate[S, Client, P], Awaitable[R]],
-) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
+Step = Callable[Concatenate[S, Client, P], Awaitable[R]]
+Method = Callable[Concatenate[S, P], Coroutine[Any, Any, R]]
+
+
+def reads(step: Step[S, P, R]) -> Method[S, P, R]:
     """Let a method that only reads be called without its client."""
 
     @wraps(step)
@@ -391,9 +393,7 @@ def reads(
     return call
 
 
-def changes(
-    step: Callable[Concatenate[S, Client, P], Awaitable[R]],
-) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
+def changes(step: Step[S, P, R]) -> Method[S, P, R]:
     """Let a method that reads, decides and swaps be called without its client. Repeat it if others were faster."""
 
     @wraps(step)

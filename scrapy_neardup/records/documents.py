@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 
-from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
+from scrapy_neardup.document import WHOLE_TEXT, Document, Evidence, Fingerprint
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 
-VERSION = 13
+VERSION = 14
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE_BYTES = 120
@@ -23,25 +23,25 @@ RECORD = PackedFields(
     "record",
     {
         "size": "I",
-        "kept_share_parts": "B",
         "text_hash": "8s",
         "url_hash": "8s",
         "source_hash": "4s",
         "article_hash": "4s",
         "language": "2s",
         "edition": "B",
-        "is_variant": "B",
         "own_parts": "B",
-        "original": "8s",
-        "story": "8s",
-        "candidate": "8s",
         "signature": "H*",
         "figures": "H*",
         "specifics": "B*",
         "topic": "B*",
-        "first_topic": "B*",
         "names": "B*",
         "titles": "B*",
+        "kept_share_parts": "B",
+        "is_variant": "B",
+        "original": "8s",
+        "story": "8s",
+        "candidate": "8s",
+        "first_topic": "B*",
         "url": "H*",
         "title": "B*",
         "original_url": "H*",
@@ -53,11 +53,12 @@ RECORD = PackedFields(
 RECORD_WITH_VECTOR = PackedFields("record", {**RECORD.fields, "vector": "H*", "first_signs": "H*"}, VERSION | 0x80)
 """A record with a vector. Without ``NEARDUP_EMBEDDER`` no record has one, and none is a byte longer for it."""
 
+_EVIDENCE = [each.name for each in fields(Evidence)]
 _VALUES, _VALUES_WITH_VECTOR = attrgetter(*RECORD.fields), attrgetter(*RECORD_WITH_VECTOR.fields)
 
 
-@dataclass(slots=True)  # not frozen: a check makes a dozen, and that takes three times as long
-class Record:
+@dataclass(slots=True)
+class Record(Evidence):
     """One registered document, its fields in the order of ``RECORD``.
 
     ``original`` and ``story`` are document keys; an original has its own key in both. A copy also has the url and title
@@ -71,28 +72,14 @@ class Record:
     document as a copy, ``IS_DROPPED`` is added.
     """
 
-    size: int
-    kept_share_parts: int
-    text_hash: bytes
-    url_hash: bytes
-    source_hash: bytes
-    article_hash: bytes
-    language: bytes
-    edition: int  # of the dates in the title, 0 if there are none
-    is_variant: int  # 1 if its page has another url that it gives as its own, else 0
-    own_parts: int  # see ``sketch.fingerprint.LeftOut``
-    original: bytes
-    story: bytes
-    candidate: bytes  # the best match at the time of registration, its own key if there was none
-    signature: bytes
-    figures: bytes
-    specifics: bytes
-    topic: bytes
-    first_topic: bytes  # of the first document of its story in its language, empty if that is its own topic
-    names: bytes
-    titles: bytes
-    url: bytes
-    title: bytes
+    kept_share_parts: int = WHOLE_TEXT
+    is_variant: int = 0  # 1 if its page has another url that it gives as its own
+    original: bytes = b""
+    story: bytes = b""
+    candidate: bytes = b""  # the best match at the time of registration, its own key if there was none
+    first_topic: bytes = b""  # of the first document of its story in its language, empty if that is its own topic
+    url: bytes = b""
+    title: bytes = b""
     original_url: bytes = b""  # of a copy
     original_title: bytes = b""
     run: int = 0
@@ -129,9 +116,9 @@ class Record:
 
 def read_record(data: bytes) -> Record | None:
     """Return a record, or None for bytes that are not a record of this version: they are not a candidate."""
-    fields = RECORD_WITH_VECTOR if data.startswith(RECORD_WITH_VECTOR.prefix) else RECORD
+    packed = RECORD_WITH_VECTOR if data.startswith(RECORD_WITH_VECTOR.prefix) else RECORD
     try:
-        return Record(*fields.unpack_whole(data))  # type: ignore[arg-type]  # in the order and types of the fields
+        return Record(*packed.unpack_whole(data))  # type: ignore[arg-type]  # in the order and types of the fields
     except StoreError:
         return None
 
@@ -140,26 +127,11 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
     """Return the record of a document that is the first of its kind."""
     key = bytes.fromhex(document.id)
     return Record(
-        size=fingerprint.size,
-        kept_share_parts=WHOLE_TEXT,
-        text_hash=fingerprint.text_hash,
-        url_hash=fingerprint.url_hash,
-        source_hash=fingerprint.source_hash,
-        article_hash=fingerprint.article_hash,
-        language=fingerprint.language,
-        edition=fingerprint.edition,
+        **{name: getattr(fingerprint, name) for name in _EVIDENCE},
         is_variant=int(document.link != document.url),
-        own_parts=fingerprint.own_parts,
         original=key,
         story=key,
         candidate=key,
-        signature=fingerprint.signature,
-        figures=fingerprint.figures,
-        specifics=fingerprint.specifics,
-        topic=fingerprint.topic,
-        first_topic=b"",
-        names=fingerprint.names,
-        titles=fingerprint.titles,
         url=cut_to_bytes(document.link, MAX_URL_BYTES),
         title=cut_to_bytes(document.title, MAX_TITLE_BYTES),
         run=run,

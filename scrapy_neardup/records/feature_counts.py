@@ -3,9 +3,8 @@
 Documents are counted as they come, in bounded memory, and old counts fade. Features that share a slot are counted
 together. Among millions of features rare ones do share slots, but common features still stand out.
 
-Features are counted by slot, the high 16 bits of their hash. The counts since the last exchange are packed as the
-number of documents (4 bytes), then slot and count (2 bytes each) of every slot that has a count. The sum of all counts
-is packed as the number of documents (4 bytes), then the count of every slot (2 bytes). All numbers are big-endian.
+Features are counted by slot, the high 16 bits of their hash. Counts are packed as the number of documents (4 bytes),
+then the count of every slot (2 bytes). All numbers are big-endian.
 """
 
 from __future__ import annotations
@@ -22,49 +21,36 @@ MOST_DOCUMENTS = 1 << 15
 So old counts fade, and every count fits into 16 bits.
 """
 
-DOCUMENTS_BYTES = 4
-SUM_BYTES = DOCUMENTS_BYTES + 2 * SLOTS
-NOTHING = bytes(DOCUMENTS_BYTES)
+_DOCUMENTS_BYTES = 4
+PACKED_BYTES = _DOCUMENTS_BYTES + 2 * SLOTS
+NOTHING = bytes(PACKED_BYTES)
 _SHIFT = np.uint32(16)
 _FEWEST_DOCUMENTS = 100  # with fewer documents nobody can tell which features are common
 _PRIOR_DOCUMENTS = 1000  # before anything is learned all features weigh alike
 _CUT_FOR = 32  # documents after which the cut between rare and commonest features is computed again
 
 
-def pack_counted(documents: int, counts: NDArray[np.uint32]) -> bytes:
-    """Pack the counts since the last exchange. A count over 16 bits becomes the highest number of 16 bits."""
-    slots = np.flatnonzero(counts)
-    pairs = np.stack([slots, np.minimum(counts[slots], 0xFFFF)], axis=1).astype(">u2")
-    return documents.to_bytes(DOCUMENTS_BYTES, "big") + bytes(pairs.tobytes())
+def pack_counts(documents: int, counts: NDArray[np.uint32]) -> bytes:
+    """Pack counts. A count over 16 bits becomes the highest number of 16 bits."""
+    return documents.to_bytes(_DOCUMENTS_BYTES, "big") + bytes(np.minimum(counts, 0xFFFF).astype(">u2").tobytes())
 
 
-def unpack_counted(packed: bytes) -> tuple[int, NDArray[np.uint32]]:
-    counts = np.zeros(SLOTS, np.uint32)
-    pairs = np.frombuffer(packed, ">u2", offset=DOCUMENTS_BYTES).astype(np.int64)
-    counts[pairs[::2]] = pairs[1::2]
-    return int.from_bytes(packed[:DOCUMENTS_BYTES], "big"), counts
-
-
-def pack_sum(documents: int, counts: NDArray[np.uint32]) -> bytes:
-    return documents.to_bytes(DOCUMENTS_BYTES, "big") + bytes(np.minimum(counts, 0xFFFF).astype(">u2").tobytes())
-
-
-def unpack_sum(packed: bytes) -> tuple[int, NDArray[np.uint32]]:
+def unpack_counts(packed: bytes) -> tuple[int, NDArray[np.uint32]]:
     """Raise ValueError for another number of bytes."""
-    if len(packed) != SUM_BYTES:
-        raise ValueError(f"{len(packed)} bytes of document frequencies, not {SUM_BYTES}")
-    counts = np.frombuffer(packed, ">u2", offset=DOCUMENTS_BYTES).astype(np.uint32)
-    return int.from_bytes(packed[:DOCUMENTS_BYTES], "big"), counts
+    if len(packed) != PACKED_BYTES:
+        raise ValueError(f"{len(packed)} bytes of document frequencies, not {PACKED_BYTES}")
+    counts = np.frombuffer(packed, ">u2", offset=_DOCUMENTS_BYTES).astype(np.uint32)
+    return int.from_bytes(packed[:_DOCUMENTS_BYTES], "big"), counts
 
 
 def add_counts(total: bytes, counted: bytes) -> bytes:
-    """Add packed counts to a packed sum. A damaged or missing sum counts as empty."""
-    documents, counts = (0, np.zeros(SLOTS, np.uint32)) if len(total) != SUM_BYTES else unpack_sum(total)
-    more_documents, more = unpack_counted(counted)
+    """Add packed counts. A damaged or missing sum counts as empty."""
+    documents, counts = unpack_counts(total if len(total) == PACKED_BYTES else NOTHING)
+    more_documents, more = unpack_counts(counted)
     documents, counts = documents + more_documents, np.minimum(counts + more, 0xFFFF)
     if documents >= MOST_DOCUMENTS:
         documents, counts = documents >> 1, counts >> 1
-    return pack_sum(documents, counts)
+    return pack_counts(documents, counts)
 
 
 class Frequencies:
@@ -123,17 +109,17 @@ class Frequencies:
 
     def take_pending(self) -> bytes:
         """Return the counts that no store knows yet, packed. Call ``give_back`` with them if the store fails."""
-        taken = pack_counted(self.pending, self._pending_counts)
+        taken = pack_counts(self.pending, self._pending_counts)
         self._pending_counts[:] = 0
         self.pending = 0
         return taken
 
     def give_back(self, taken: bytes) -> None:
-        documents, counts = unpack_counted(taken)
+        documents, counts = unpack_counts(taken)
         self.pending += documents
         self._pending_counts += counts
 
     def replace(self, total: bytes) -> None:
         """Replace the counts by a store's sum and the counts it does not know yet. Raise ValueError if it is no sum."""
-        documents, counts = unpack_sum(total)
+        documents, counts = unpack_counts(total)
         self.documents, self._counts, self._cut = documents + self.pending, counts + self._pending_counts, None

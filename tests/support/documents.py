@@ -243,7 +243,7 @@ async def joined(index: Index, join: Join) -> Story:
     member = join.member
     key = bytes.fromhex(member.id)
     identity = int.from_bytes(digest(member.id, 4), "big")
-    fingerprint = Fingerprint(b"", 1, digest(member.id), digest(member.url), bytes(4), (identity,), ())
+    fingerprint = Fingerprint(1, digest(member.id), digest(member.url), bytes(4), identity_keys=(identity,))
     document = Document(member.id, member.url, member.source, member.title, "", int.from_bytes(key[:4], "big"))
     checked = await index.check(fingerprint, document, lambda document, match: Judged(Verdict("original"), join))
     if isinstance(checked.story, StoreError):

@@ -17,7 +17,7 @@ from scrapy_neardup.document import Claim, Extent, Match
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import RedisClient, RedisStore
 from scrapy_neardup.index.store import Call, Commit
-from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counted, unpack_sum
+from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counts, unpack_counts
 
 OTHER = beginning("other", 20)
 Step = Callable[[], Awaitable[object]]
@@ -255,13 +255,13 @@ async def test_what_was_learned_and_counted_is_added_once_if_its_answer_was_lost
 ) -> None:
     index = await open_index(redis_url)
     interrupt(index, loses_answers=99)
-    counted = pack_counted(3, np.bincount([7], minlength=SLOTS).astype(np.uint32))
+    counted = pack_counts(3, np.bincount([7], minlength=SLOTS).astype(np.uint32))
     learned = KnownBoilerplate((b"line",), (b"document",))
 
     await index.count_verdicts(5, {"original": 2})
 
-    assert unpack_sum(await index.add_frequencies("x", counted))[0] == 3
-    assert unpack_sum(await index.add_frequencies("x", NOTHING))[0] == 3
+    assert unpack_counts(await index.add_frequencies("x", counted))[0] == 3
+    assert unpack_counts(await index.add_frequencies("x", NOTHING))[0] == 3
     assert await index.exchange_boilerplate({b"site": learned}) == {b"site": learned}
     assert await index.verdict_counts(5, 5) == {5: {"original": 2}}
 

@@ -22,7 +22,7 @@ from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.index.sqlite import APPLICATION
 from scrapy_neardup.index.upkeep import Selection
-from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counted
+from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counts
 
 SOURCE = digest("wire.example", 4)
 
@@ -98,7 +98,7 @@ async def test_damage_of_any_entry_stops_nothing(
     index, original, copy = await _used(open_index, file)
     await index.stories.claim(Claim(original.id, "watch", token="t"))
     await index.exchange_boilerplate({SOURCE: KnownBoilerplate((b"12345678",))})
-    await index.add_frequencies("terms", pack_counted(1, np.ones(SLOTS, np.uint32)))
+    await index.add_frequencies("terms", pack_counts(1, np.ones(SLOTS, np.uint32)))
     kinds = sql.execute("SELECT id, name FROM keys WHERE name NOT LIKE '%:bands:%'").fetchall()
     assert len(kinds) == 7
     for serial, (key, name) in enumerate(kinds):

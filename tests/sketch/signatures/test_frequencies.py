@@ -19,9 +19,8 @@ from scrapy_neardup.records.feature_counts import (
     NOTHING,
     Frequencies,
     add_counts,
-    pack_counted,
-    pack_sum,
-    unpack_sum,
+    pack_counts,
+    unpack_counts,
 )
 from scrapy_neardup.sketch import PRESETS, Sketcher
 
@@ -34,7 +33,7 @@ def counted(documents: int, counts: dict[int, int]) -> bytes:
     array = np.zeros(1 << 16, np.uint32)
     for slot, count in counts.items():
         array[slot] = count
-    return pack_counted(documents, array)
+    return pack_counts(documents, array)
 
 
 # In a store.
@@ -42,7 +41,7 @@ def counted(documents: int, counts: dict[int, int]) -> bytes:
 
 async def test_all_counts_are_halved_at_the_most_documents(index: Index) -> None:
     await index.add_frequencies("terms", counted(MOST_DOCUMENTS - 1, {1: 30_000, 2: 7}))
-    documents, counts = unpack_sum(await index.add_frequencies("terms", counted(1, {2: 2})))
+    documents, counts = unpack_counts(await index.add_frequencies("terms", counted(1, {2: 2})))
 
     assert (documents, counts[1], counts[2]) == (MOST_DOCUMENTS // 2, 15_000, 4)
 
@@ -51,7 +50,7 @@ async def test_a_count_stops_at_its_highest(index: Index) -> None:
     for _ in range(3):
         total = await index.add_frequencies("terms", counted(1, {5: 60_000}))
 
-    assert unpack_sum(total)[1][5] == 0xFFFF
+    assert unpack_counts(total)[1][5] == 0xFFFF
 
 
 async def test_additions_at_the_same_moment_are_all_counted(open_index: OpenIndex, shared_url: str) -> None:
@@ -59,7 +58,7 @@ async def test_additions_at_the_same_moment_are_all_counted(open_index: OpenInde
     additions = [(index, counted(1, {1: 1, number: 1})) for index in several for number in range(2, 7)]
     await asyncio.gather(*(index.add_frequencies("terms", addition) for index, addition in additions))
 
-    documents, counts = unpack_sum(await several[0].add_frequencies("terms", NOTHING))
+    documents, counts = unpack_counts(await several[0].add_frequencies("terms", NOTHING))
     assert documents == counts[1] == len(additions)
     assert [*counts[2:7]] == [len(several)] * 5
 
@@ -92,7 +91,7 @@ def test_what_a_store_could_not_be_told_is_not_lost() -> None:
     frequencies.give_back(taken)
 
     assert frequencies.pending == 2
-    assert add_counts(b"", frequencies.take_pending()) == pack_sum(2, _counts({1: 1, 2: 2, 3: 1}))
+    assert add_counts(b"", frequencies.take_pending()) == pack_counts(2, _counts({1: 1, 2: 2, 3: 1}))
 
 
 def test_memory_stays_as_it_is_and_counts_fade() -> None:

@@ -74,7 +74,15 @@ async def test_up_to_three_bits_are_a_copy_and_four_to_seven_related(
     first = bytes(place % 2 for place in range(BITS))
     for number, signature in enumerate((first, flipped(first, set(range(changed))))):
         document = Document(int(START).to_bytes(4, "big").hex() + f"{number:08x}", "", "", "", "", START)
-        print_ = Fingerprint(signature, 9, bytes([number]) * 8, bytes(8), bytes(4), (number,), block_keys(signature, 4))
+        print_ = Fingerprint(
+            9,
+            bytes([number]) * 8,
+            bytes(8),
+            bytes(4),
+            signature=signature,
+            identity_keys=(number,),
+            band_keys=block_keys(signature, 4),
+        )
         match = (await index.check(print_, document, undecided)).match
 
     assert ("none" if match is None else "related" if match.related else "copy") == answer
