@@ -19,8 +19,9 @@ from scrapy_neardup.evidence.topic import (
     topic_parts,
     topic_score,
 )
+from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import IS_DROPPED, Record
-from scrapy_neardup.rules.meaning import LEAST_OF_FIRST, add_meaning, foreign_score, meaning_of
+from scrapy_neardup.rules.meaning import LEAST_OF_FIRST, add_meaning, cosine_with_first, foreign_score
 from scrapy_neardup.rules.policy import REVISIT_SHARE, Policy
 from scrapy_neardup.rules.trace import SILENT, Trace
 
@@ -340,19 +341,20 @@ def related_topic_score(new: Record, old: Record, threshold: float, trace: Trace
     Reports of one event name somebody or something alike; vectors tell it too. The document must resemble the first
     document of the story a little, in words or in meaning, so that a story does not drift from one topic to the next.
     """
-    same_source, meaning = is_same_source(new, old), meaning_of(new, old)
-    score = add_meaning(_topic_score(new.topic, old.topic, trace), meaning, trace)
+    same_source, cosine = is_same_source(new, old), cosine_of(new.vector, old.vector)
+    score = add_meaning(_topic_score(new.topic, old.topic, trace), cosine, trace)
     least = threshold + SAME_SOURCE_EXTRA * same_source
     if not trace.at_least("score of the topics", score, least, "" if same_source else "topic_threshold"):
         return 0.0
-    if meaning is None and new.names and old.names and not shared_terms(new.names, old.names):
+    if cosine is None and new.names and old.names and not shared_terms(new.names, old.names):
         trace.note("both have names, but none in common")
         return 0.0
     is_like = not old.first_topic or trace.at_least(
         "cosine with the first document of the story", topic_cosine(new.topic, old.first_topic), FIRST_COSINE
     )
-    if not is_like and meaning is not None:
-        is_like = trace.at_least("cosine of the vectors with that document", meaning.with_first, LEAST_OF_FIRST)
+    if not is_like and cosine is not None:
+        near = cosine_with_first(new, old)
+        is_like = trace.at_least("cosine of the vectors with that document", near, LEAST_OF_FIRST)
     return score if is_like else 0.0
 
 
@@ -361,8 +363,8 @@ def _related_names_score(new: Record, old: Record, same_source: bool, trace: Tra
     if not are_two_languages(new, old):
         return 0.0
     extra = SAME_SOURCE_EXTRA * same_source
-    if (meaning := meaning_of(new, old)) is not None:
-        return foreign_score(new, old, meaning, extra, trace)
+    if (cosine := cosine_of(new.vector, old.vector)) is not None:
+        return foreign_score(new, old, cosine, extra, trace)
     score, least = names_score(new.names, old.names), LEAST_COSINE + extra
     if trace is not SILENT:
         trace.at_least("names that both languages share", len(shared_terms(new.names, old.names)), LEAST_COMMON_NAMES)
