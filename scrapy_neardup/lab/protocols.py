@@ -6,12 +6,10 @@ import random
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from statistics import fmean
 from typing import Any, TypeVar
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Verdict
 from scrapy_neardup.lab.replay import Judged, RecordedPage, opened, replay
 from scrapy_neardup.settings import NearDupSettings
 
@@ -112,29 +110,17 @@ def _pairs(sizes: Sequence[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Verdicts on the documents in one random order.
+    """What became of the documents in one random order. Each list has an entry for each document, as they came.
 
-    ``order`` holds positions of documents, in the order they were checked. The other lists have one entry for each
-    document, in the documents' own order. An entry is the position of another document: the one by which a copy was
-    recognised, the original to which it was linked (both None if it is not a copy), or the one that began its final
-    story. A document that joined no story began its own.
+    ``positions`` are those in the input. The other entries are places in this order: that of the document by which a
+    copy was recognised, of the original to which it was linked (both None if it is not a copy), and of the document
+    that began its final story. A document that joined no story began its own.
     """
 
-    order: tuple[int, ...]
-    verdicts: tuple[Verdict, ...]
+    positions: tuple[int, ...]
     matches: tuple[int | None, ...]
     originals: tuple[int | None, ...]
     stories: tuple[int, ...]
-
-    def as_they_came(
-        self, links: Sequence[int | None], clusters: Sequence[str | None]
-    ) -> tuple[list[str | None], list[int | None]]:
-        """Return clusters and links in the order in which the documents came. A link is a position in this order."""
-        came = {position: number for number, position in enumerate(self.order)}
-        linked = (links[position] for position in self.order)
-        return [clusters[position] for position in self.order], [
-            None if link is None else came[link] for link in linked
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +138,12 @@ class Evaluation:
         different clusters copy each other. ``pairwise`` and ``b-cubed`` score final stories: the documents that
         ``duplicate``, ``update`` and ``related`` joined. A document that was not judged is its own story.
         """
+        came = [([clusters[position] for position in order.positions], order) for order in self.orders]
         return {
-            "online": [online(*order.as_they_came(order.matches, clusters)) for order in self.orders],
-            "originals": [online(*order.as_they_came(order.originals, clusters)) for order in self.orders],
-            "pairwise": [pairwise(clusters, order.stories) for order in self.orders],
-            "b-cubed": [b_cubed(clusters, order.stories) for order in self.orders],
+            "online": [online(true, order.matches) for true, order in came],
+            "originals": [online(true, order.originals) for true, order in came],
+            "pairwise": [pairwise(true, order.stories) for true, order in came],
+            "b-cubed": [b_cubed(true, order.stories) for true, order in came],
         }
 
     def mean_scores(self, clusters: Sequence[str | None]) -> dict[str, Score]:
@@ -175,10 +162,8 @@ async def evaluate(
 
     Each order has its own empty window in memory, and the pages are spread over its time. The urls, titles and texts
     are judged; the recorded times are not. ``on_judged`` gets the number of pages that were checked since its last
-    call. Raise ValueError without a seed.
+    call.
     """
-    if not seeds:
-        raise ValueError("at least one order is needed")
     settings = replace(settings, store="memory://")
     orders, sizes = [], []
     for seed in seeds:
@@ -221,17 +206,12 @@ def _timed(pages: Sequence[RecordedPage], positions: Sequence[int], window: floa
 
 
 def _order(positions: Sequence[int], judged: Sequence[Judged], final_stories: Mapping[str, str]) -> Order:
-    by_position = sorted(zip(positions, judged, strict=True), key=itemgetter(0))
-    position_of = {each.document.id: position for position, each in by_position if each.document is not None}
-    verdicts = [each.verdict for _, each in by_position]
-    copies = [verdict if verdict.status in COPIES else None for verdict in verdicts]
+    place_of = {each.document.id: place for place, each in enumerate(judged) if each.document is not None}
+    copies = [each.verdict if each.verdict.status in COPIES else None for each in judged]
+    stories = [each.verdict.story or "" for each in judged]
     return Order(
-        order=tuple(positions),
-        verdicts=tuple(verdicts),
-        matches=tuple(position_of[copy.match] if copy and copy.match else None for copy in copies),
-        originals=tuple(position_of[copy.original] if copy and copy.original else None for copy in copies),
-        stories=tuple(
-            position_of.get(final_stories.get(verdict.story, verdict.story) if verdict.story else "", position)
-            for position, verdict in enumerate(verdicts)
-        ),
+        positions=tuple(positions),
+        matches=tuple(place_of[copy.match] if copy and copy.match else None for copy in copies),
+        originals=tuple(place_of[copy.original] if copy and copy.original else None for copy in copies),
+        stories=tuple(place_of.get(final_stories.get(key, key), place) for place, key in enumerate(stories)),
     )
