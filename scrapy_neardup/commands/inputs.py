@@ -118,25 +118,15 @@ class LabelledPages(NamedTuple):
     pages: list[RecordedPage]
     clusters: list[str | None]
     labelled: int  # number of pages with labels
+    background: int  # number of the others
+    cluster_count: int
+    errors: int  # pages that could not be read or extracted
     left_out: list[str]  # lines of the background that are labelled documents
-
-    @property
-    def background(self) -> int:
-        return len(self.pages) - self.labelled
 
     @property
     def has_copies(self) -> bool:
         """Return whether a cluster has two documents."""
         return self.cluster_count < self.labelled
-
-    @property
-    def errors(self) -> int:
-        """Return the number of pages that could not be read or extracted."""
-        return sum(page.error is not None for page in self.pages)
-
-    @property
-    def cluster_count(self) -> int:
-        return len(set(self.clusters[: self.labelled]))
 
 
 def read_labelled_pages(
@@ -162,8 +152,9 @@ def read_labelled_pages(
         raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
     with PageReader(settings, options.workers, sketches=sketches) as reader:
         pages = list(read_pages(reader, documents, len(documents)))
-    clusters = [*labelled.clusters[options.label], *([None] * len(background))]
-    return LabelledPages(pages, clusters, len(labelled.documents), left_out)
+    clusters, errors = labelled.clusters[options.label], sum(page.error is not None for page in pages)
+    counts = len(clusters), len(background), len(set(clusters)), errors
+    return LabelledPages(pages, [*clusters, *[None] * len(background)], *counts, left_out)
 
 
 def with_store(options: argparse.Namespace, values: dict[str, Any]) -> dict[str, Any]:
