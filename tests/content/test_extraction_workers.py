@@ -284,7 +284,7 @@ def finish(project: Project, process: subprocess.Popen[str]) -> Crawl:
         log, _ = process.communicate(timeout=90)
     finally:
         process.kill()
-    return project.finished(process.returncode, log, 0)
+    return Crawl(project.folder, process.returncode, log)
 
 
 @pytest.mark.slow

@@ -111,7 +111,7 @@ def crawl(project: Project, site: NewsSite, page: str, spider: str, **settings: 
     project.prepare("", settings)
     project.write(f"news/spiders/{spider}.py", block(page, f"news/spiders/{spider}.py").replace(SITE, site.url))
     done = project.run("crawl", spider, "-O", "items.jsonl")
-    return project.finished(done.returncode, done.stdout, 0)
+    return Crawl(project.folder, done.returncode, done.stdout)
 
 
 def test_items_of_followed_links_are_judged_by_their_page(project: Project, site: NewsSite) -> None:

@@ -56,7 +56,7 @@ def crawl_guide(project: Project, site: NewsSite) -> CrawlGuide:
         text = text.replace(SITE, site.url).replace('"harbour-courier.example"', '""')
         project.write(f"news/spiders/{spider}.py", text)
         done = project.run("crawl", spider, "-O", "items.jsonl")
-        return project.finished(done.returncode, done.stdout, 0)
+        return Crawl(project.folder, done.returncode, done.stdout)
 
     return crawl
 

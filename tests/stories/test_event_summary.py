@@ -109,8 +109,22 @@ def test_the_figure_that_was_confirmed_last_is_told() -> None:
         [member(1, "a.example", "dead: 4 -> 12"), member(2, "b.example", "dead: 4 -> 11")],
         [member(1, "a.example", "dead: 4 -> 12"), member(2, "b.example", "hurt: 4 -> 12")],
         [member(1, "", "dead: 4 -> 12"), member(2, "", "dead: 4 -> 12")],
+        [
+            *(member(number, f"{number}.example", "dead: 4 -> 12") for number in (1, 2)),
+            member(3, "1.example", "dead: 12 -> 5", at=MINUTE),
+        ],
     ],
-    ids=["none", "no change", "one source", "itself", "one owner", "disagree", "two figures", "no source"],
+    ids=[
+        "none",
+        "no change",
+        "one source",
+        "itself",
+        "one owner",
+        "disagree",
+        "two figures",
+        "no source",
+        "taken back",
+    ],
 )
 def test_there_is_nothing_to_say(members: list[Member]) -> None:
     assert summary(*members) == ""

@@ -276,13 +276,11 @@ async def overwrite_all(index: Index, kind: str, name: str, value: bytes) -> Non
         await overwrite(index, key, {name.encode(): value})
 
 
-async def overwrite_records(index: Index, garbage: bytes | None, *, only: str = "") -> None:
-    """Damage all records, or that of one document. ``None`` cuts the last byte off."""
+async def overwrite_records(index: Index, garbage: bytes | None) -> None:
+    """Damage all records. ``None`` cuts the last byte off."""
     for key, fields in (await stored(index, "records")).items():
-        chosen = {field: value for field, value in fields.items() if not only or field.hex() == only}
-        if chosen:
-            changed = {field: value[:-1] if garbage is None else garbage for field, value in chosen.items()}
-            await overwrite(index, key, cast("dict[bytes, bytes]", changed))
+        changed = {field: value[:-1] if garbage is None else garbage for field, value in fields.items()}
+        await overwrite(index, key, changed)
 
 
 async def silence(index: Index, run_number: int, seconds: float, *, beat_alone: bool = False) -> None:

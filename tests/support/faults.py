@@ -38,15 +38,15 @@ async def detector_on(store: str, clock: Clock, timeout: float = 3.0) -> NearDup
     return detector
 
 
-async def recovered(detector: NearDupDetector, clock: Clock, text: str, seconds: float = 20) -> Verdict:
+async def recovered(detector: NearDupDetector, clock: Clock, text: str) -> Verdict:
     """The first verdict after the store is back; each try is the next one the breaker allows."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         clock.now += 60
         if (verdict := await detector.check(detector.document(text))) != LOST:
             return verdict
         await asyncio.sleep(0.02)
-    raise TimeoutError(f"the store was not found again within {seconds:g} s")
+    raise TimeoutError("the store was not found again within 20 s")
 
 
 class Network:

@@ -6,7 +6,6 @@ import csv
 import json
 import re
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -104,7 +103,6 @@ class Crawl:
     folder: Path
     status: int
     log: str
-    seconds: float
 
     @property
     def items(self) -> list[Item]:
@@ -184,13 +182,9 @@ class Project:
     ) -> Crawl:
         """Crawl to the end with these settings. ``spider`` is a module's text; its spider is called news."""
         self.prepare(spider, settings)
-        began = time.monotonic()
         command = ("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl", *arguments)
         done = self.run(*command, timeout=timeout)
-        return self.finished(done.returncode, done.stdout, time.monotonic() - began)
-
-    def finished(self, status: int, log: str, seconds: float) -> Crawl:
-        return Crawl(self.folder, status, log, seconds)
+        return Crawl(self.folder, done.returncode, done.stdout)
 
 
 @cache

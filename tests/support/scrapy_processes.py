@@ -51,19 +51,13 @@ def run_python(
 
 
 def start_scrapy(
-    folder: Path,
-    *arguments: str,
-    environment: Mapping[str, str] | None = None,
-    stdin: int | None = None,
-    stdout: int = subprocess.PIPE,
-    stderr: int = subprocess.PIPE,
-    fresh: bool = False,
+    folder: Path, *arguments: str, stdin: int | None = None, stderr: int = subprocess.PIPE, fresh: bool = False
 ) -> subprocess.Popen[str]:
     """Start a command in a folder. Signals reach it through the process that is returned, SIGKILL a little later."""
-    given = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})}
-    command = [*([sys.executable] if fresh else _python_command(given)), *SCRAPY]
+    given = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [*([sys.executable] if fresh else _python_command(given)), *SCRAPY, *arguments]
     return subprocess.Popen(
-        [*command, *arguments], cwd=folder, env=given, stdin=stdin, stdout=stdout, stderr=stderr, encoding="utf-8"
+        command, cwd=folder, env=given, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, encoding="utf-8"
     )
 
 
