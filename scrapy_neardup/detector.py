@@ -130,8 +130,7 @@ class NearDupDetector:
         if self._is_open and not self.breaker.is_open:
             await self.confirm_events()
             await self._exchange_frequencies(all_of_them=True)
-            self._knowledge.end_means()
-            await self._exchange_learned()
+            await self._exchange_learned(is_last=True)
         try:
             if self.delivery is not None and self._is_open:
                 await self.delivery.end()
@@ -313,6 +312,7 @@ class NearDupDetector:
             exchanged = self._knowledge.exchange_frequencies(all_of_them=all_of_them)
             await self.breaker.ask(exchanged, "Document frequencies")
 
-    async def _exchange_learned(self, new_sources: Sequence[bytes] = ()) -> None:
+    async def _exchange_learned(self, new_sources: Sequence[bytes] = (), *, is_last: bool = False) -> None:
         if self._is_open and not self.breaker.is_open:
-            await self.breaker.ask(self._knowledge.exchange_boilerplate(new_sources), "Learned boilerplate")
+            exchanged = self._knowledge.exchange_boilerplate(new_sources, is_last=is_last)
+            await self.breaker.ask(exchanged, "Learned boilerplate")

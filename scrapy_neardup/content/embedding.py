@@ -10,15 +10,13 @@ import asyncio
 import logging
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from functools import lru_cache, partial
-from math import inf
-from typing import Any, NoReturn, TypeAlias
+from functools import lru_cache
+from queue import SimpleQueue
+from typing import Any
 
-from scrapy_neardup.content.extractors import Extracted
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.worker import Sketching
 from scrapy_neardup.content.worker_process import in_this_loop
@@ -31,16 +29,12 @@ from scrapy_neardup.timings import Timings
 logger = logging.getLogger(__name__)
 
 SETTING = "NEARDUP_EMBEDDER"
-ALLOWED = "the import path of a callable embed(texts), of a class with such a method, or None"
 PAUSE = 10
 """After a failure the model is not asked for so many times as long as the failure took."""
 
-_LEAST_SECONDS = 0.01  # that a failure counts for
 _MOST_TOGETHER = 16  # texts
 _MOST_REMEMBERED = 1 << 13  # newest texts: copies often have the same title and lead
 _EXAMPLE = "The ferry ran aground off the island\nIts steering failed in heavy seas, the coast guard said."
-
-_Job: TypeAlias = tuple[str, Future[bytes]]
 
 
 def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
@@ -48,22 +42,17 @@ def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
 
     It returns the dimension and the version of the model, and then one packed vector for each text.
     """
-    found: Any = load_callable(SETTING, path, ALLOWED)
+    found: Any = load_callable(
+        SETTING, path, "the import path of a callable embed(texts), of a class with such a method, or None"
+    )
     made = found() if isinstance(found, type) else found
     embed: Callable[[list[str]], object] = getattr(made, "embed", made)
-    version = str(getattr(made, "version", ""))
 
     def answer(texts: Sequence[str]) -> list[bytes]:
         packed = pack_raw(embed(list(texts)), len(texts))
-        dimension = max(map(len, packed)) // 2
-        return [f"{dimension} {version}".encode("utf-8", "replace"), *packed]
+        return [f"{max(map(len, packed)) // 2} {getattr(made, 'version', '')}".encode("utf-8", "replace"), *packed]
 
     return answer
-
-
-def no_extraction(html: str, url: str) -> NoReturn:
-    """Stand in for the extractor that the worker of a model does not need."""
-    raise NotImplementedError
 
 
 @lru_cache(8)
@@ -77,7 +66,8 @@ class Embedding:
 
     ``timeout`` is in seconds, for up to 16 texts. If the embedder fails, is late or ends its process, its texts have no
     vector, and neither have those of the next while: see ``PAUSE``. The first failure is logged, and ``failures``
-    counts the texts. Raise SettingsError if the embedder cannot be loaded, or fails for an example.
+    counts the texts. ``identity`` is everything that makes vectors comparable: import path, dimension and version.
+    Raise SettingsError if the embedder cannot be loaded, or fails for an example.
     """
 
     def __init__(self, path: str, timeout: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -85,14 +75,12 @@ class Embedding:
         self.failures = 0
         self._path = path
         self._clock = clock
-        self._paused_until = -inf
+        self._paused_until = clock()
         self._problem = ""
-        self._known: OrderedDict[str, bytes] = OrderedDict()
-        self._waiting: list[_Job] = []
-        self._is_busy = False
-        self._lock = threading.RLock()
+        self._known: dict[str, bytes] = {}
+        self._waiting: SimpleQueue[tuple[str, Future[bytes]]] = SimpleQueue()
         self._worker = ExtractionProcesses(
-            f"{__name__}.no_extraction",
+            f"{__name__}.load_embedder",  # stands in for an extractor: no page comes
             workers=1,
             timeout=timeout,
             recycle_after=1 << 31,
@@ -100,15 +88,12 @@ class Embedding:
             sketching=Sketching(f"{__name__}.load_embedder", path),
             on_problem=self._note,
         )
-        self._version, *vectors = self._answer_of(self._worker.submit_texts([_EXAMPLE]))  # and dimension
+        model, *vectors = self._answer_of([_EXAMPLE])
         if not vectors:
             self.close()
             raise SettingsError(SETTING, path, self._problem)
-
-    @property
-    def identity(self) -> str:
-        """Return everything that makes vectors comparable: import path, dimension and version."""
-        return f"{self._path} {self._version.decode('utf-8', 'replace')}"
+        self.identity = f"{path} {model.decode('utf-8', 'replace')}"
+        threading.Thread(target=self._lead, name="neardup-embed", daemon=True).start()
 
     def ask(self, document: Document) -> asyncio.Future[Document]:
         """Return the document with its vector to come. Ask for many documents before you wait for one."""
@@ -116,23 +101,20 @@ class Embedding:
         async def answer() -> Document:
             return replace(document, vector=await vector)
 
-        vector = in_this_loop(self.vector(document))
+        vector = in_this_loop(self.submit(text_to_embed(document.title, document.text)))
         return asyncio.ensure_future(answer())
-
-    def vector(self, document: Document) -> Future[bytes]:
-        return self.submit(text_to_embed(document.title, document.text))
 
     def submit(self, text: str) -> Future[bytes]:
         """Return the vector of a text to come, packed by ``pack_raw``; b"" if there is none."""
         vector: Future[bytes] = Future()
-        with self._lock:
-            self._waiting.append((text, vector))
-            if not self._is_busy:
-                self._send()
+        if (known := self._known.get(text)) is None:
+            self._waiting.put((text, vector))
+        else:
+            vector.set_result(known)
         return vector
 
     def close(self) -> None:
-        """End the worker process. Texts have no vectors from now on."""
+        """End the worker process. Texts that are not known have no vectors from now on."""
         self._worker.close()
 
     def _note(self, problem: str) -> None:
@@ -140,51 +122,44 @@ class Embedding:
             "not extracted within NEARDUP_EXTRACT_TIMEOUT", "no answer within NEARDUP_EMBED_TIMEOUT"
         )
 
-    def _answer_of(self, done: Future[Extracted]) -> tuple[bytes, ...]:
-        """Return the dimension and version of the model, then the vectors. If it failed, there are none."""
+    def _lead(self) -> None:
+        """Send the texts that wait to the worker, in a thread of its own."""
+        while True:
+            jobs = [self._waiting.get()]
+            while len(jobs) < _MOST_TOGETHER and not self._waiting.empty():
+                jobs.append(self._waiting.get())
+            if self._clock() >= self._paused_until:
+                self._embed(list(dict.fromkeys(text for text, _ in jobs if text not in self._known)))
+            for text, vector in jobs:
+                known = self._known.get(text)
+                self.failures += known is None
+                if vector.set_running_or_notify_cancel():
+                    vector.set_result(known or b"")
+            for text in list(self._known)[:-_MOST_REMEMBERED]:
+                del self._known[text]
+
+    def _embed(self, texts: Sequence[str]) -> None:
+        if not texts:
+            return
+        start = self._clock()
+        _, *vectors = self._answer_of(texts)
+        seconds = self._clock() - start
+        if len(vectors) == len(texts):
+            self._known.update(zip(texts, vectors, strict=True))
+            self.timings.add(1000 * seconds, len(texts))
+            return
+        self._paused_until = self._clock() + PAUSE * seconds
+        if not self.failures:
+            logger.warning(
+                "NEARDUP_EMBEDDER = %s failed, so documents have no vectors; more failures are counted: %s",
+                self._path,
+                self._problem,
+            )
+
+    def _answer_of(self, texts: Sequence[str]) -> tuple[bytes, ...]:
+        """Return the dimension and version of the model, then the vectors. If it failed, there are no vectors."""
+        done = self._worker.submit_texts(texts)
         if (error := done.exception()) is not None:
             self._note(str(error))
             return (b"",)
         return done.result().sketches or (b"",)
-
-    def _send(self) -> None:
-        """Answer the texts whose vectors are known, and send the next ones to the worker process."""
-        self._is_busy = False
-        while self._waiting and not self._is_busy:
-            jobs, self._waiting = self._waiting[:_MOST_TOGETHER], self._waiting[_MOST_TOGETHER:]
-            texts = list(dict.fromkeys(text for text, _ in jobs if text not in self._known))
-            start = self._clock()
-            if texts and start >= self._paused_until:
-                self._is_busy = True
-                self._worker.submit_texts(texts).add_done_callback(partial(self._receive, jobs, texts, start))
-            else:
-                self._answer(jobs)
-
-    def _receive(self, jobs: list[_Job], texts: list[str], start: float, answer: Future[Extracted]) -> None:
-        """Take the vectors from the worker's answer, which a thread brings."""
-        with self._lock:
-            now = self._clock()
-            version, *vectors = self._answer_of(answer)
-            if version == self._version and len(vectors) == len(texts):
-                self._known.update(zip(texts, vectors, strict=True))
-                while len(self._known) > _MOST_REMEMBERED:
-                    self._known.popitem(last=False)
-                self.timings.add(1000 * (now - start), len(texts))
-            else:
-                if not self.failures:
-                    problem = f"the model changed, its dimension and version were {self.identity}" if version else ""
-                    logger.warning(
-                        "NEARDUP_EMBEDDER = %s failed, so documents have no vectors; more failures are counted: %s",
-                        self._path,
-                        problem or self._problem,
-                    )
-                self._paused_until = now + PAUSE * max(now - start, _LEAST_SECONDS)
-            self._answer(jobs)
-            self._send()
-
-    def _answer(self, jobs: list[_Job]) -> None:
-        for text, vector in jobs:
-            known = self._known.get(text)
-            self.failures += known is None
-            if vector.set_running_or_notify_cancel():
-                vector.set_result(known or b"")

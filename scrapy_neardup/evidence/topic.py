@@ -176,14 +176,14 @@ _LEAST_RARITY = np.log(2.0)
 _TIMES_WEIGHTS = 1.0 + np.log(np.maximum(1, np.arange(_MOST_TIMES + 2)))
 
 
-def topic_score(a: bytes, b: bytes) -> float:
+def topic_score(a: bytes, b: bytes, least_terms: int = LEAST_SHARED_TERMS) -> float:
     """Return how alike two topics are, in [0, 1]; 0 if they share too few terms.
 
     The larger part of the score is the cosine of the weights, without the heaviest product: one name that two reports
     share does not make them reports of one event. The smaller part is the coverage of the titles: the share of
     a title's squared weights whose terms the other document has, mean of both.
     """
-    return topic_parts(a, b).score
+    return topic_parts(a, b, least_terms).score
 
 
 class TopicParts(NamedTuple):
@@ -197,11 +197,11 @@ class TopicParts(NamedTuple):
         return self.terms + self.titles
 
 
-def topic_parts(a: bytes, b: bytes) -> TopicParts:
+def topic_parts(a: bytes, b: bytes, least_terms: int = LEAST_SHARED_TERMS) -> TopicParts:
     """Return the parts of ``topic_score``."""
     ours, theirs = _topic(a), _topic(b)
     shared = ours.weights.keys() & theirs.weights.keys()
-    if len(shared) < LEAST_SHARED_TERMS:
+    if len(shared) < least_terms:
         return TopicParts()
     products = [ours.weights[slot] * theirs.weights[slot] for slot in shared]
     cosine = (sum(products) - max(products)) / math.sqrt(ours.square * theirs.square)

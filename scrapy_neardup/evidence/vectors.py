@@ -5,13 +5,12 @@ the document's language is taken off before a vector is packed, and the cosine o
 unrelated articles. The mean is learned from the stream, and all processes share it.
 
 Whoever prints many pages in a language moves its mean. So a source adds at most ``MOST_OF_SOURCE`` documents, and one
-more for each ``BLOCK`` documents of all sources. The newest ``MOST_BLOCKS`` blocks count.
+more for each block of ``BLOCK`` documents of all sources. The newest ``MOST_SOURCE_DOCUMENTS`` blocks count.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -24,16 +23,13 @@ from scrapy_neardup.wording import counted
 Vector = NDArray[np.float32]
 
 LEAD_WORDS = 50
-BLOCK = 64  # documents of one language
-MOST_BLOCKS = MOST_SOURCE_DOCUMENTS  # as many as a store keeps
+BLOCK = 64  # documents of one language, at least
 MOST_OF_SOURCE = 8  # documents; see above
-FEWEST_DOCUMENTS = 20  # of all languages, before any vector is used
-FEWEST_OF_LANGUAGE = 8  # before its vectors are used: until then they are unlike those of any other language
+FEWEST = 8  # documents of a language, before its vectors are used: until then they are unlike those of any other one
 MOST_DIMENSIONS = 4096
 _PRIOR = 20  # as many documents does the mean of all languages count for in the mean of one
-_MOST_LANGUAGES = 256
 _MOST_CHARACTERS = 1000  # of title and lead together
-_EVERYWHERE = b"**"  # stands for the documents of all languages; those of unknown language have a mean of their own
+EVERYWHERE = b"**"  # stands for the documents of all languages; those of unknown language have a mean of their own
 _KEY = b"mean "  # before a language: the key under which a store keeps its mean, beside the hashes of sources
 
 
@@ -68,73 +64,38 @@ def cosine_of(a: bytes, b: bytes) -> float | None:
     return float(one @ other) / squares**0.5 if squares else None
 
 
-def signs_of(vector: bytes) -> bytes:
-    """Return the signs of a packed vector, a bit for each dimension: enough to tell whether two vectors are alike."""
-    return np.packbits(np.frombuffer(vector, np.int8) > 0).tobytes() if vector else b""
-
-
-def cosine_of_signs(a: bytes, b: bytes) -> float:
-    """Estimate the cosine of two vectors from their signs (384 dimensions: within 0.08). 0 if one is missing."""
-    if not a or len(a) != len(b):
-        return 0.0
-    differing = (int.from_bytes(a, "big") ^ int.from_bytes(b, "big")).bit_count()
-    return math.cos(math.pi * differing / (8 * len(a)))
-
-
 @dataclass(slots=True)
 class _Mean:
-    """The mean of one language, as the sum of the newest vectors.
+    """The mean of one language, as sums of vectors. Each vector has a 1 at its end, so a sum ends with their number."""
 
-    They are the block that is being filled, and the packed blocks before it: a byte with the number of documents, then
-    their mean vector.
-    """
-
-    total: Vector  # of the block that is being filled
-    documents: int = 0
-    blocks: list[bytes] = field(default_factory=list)  # the newest last
-    unshared: list[bytes] = field(default_factory=list)
+    block: Vector = field(default_factory=lambda: np.zeros(1, np.float32))  # the newest sum, which no store knows
+    blocks: list[Vector] = field(default_factory=list)  # those before it, the newest last
     by_source: Counter[bytes] = field(default_factory=Counter)
 
-    def sum(self) -> tuple[Vector, int]:
-        """Return the sum of all vectors that count, and their number."""
-        of_blocks = sum(block[0] * _mean_of(block) for block in self.blocks)
-        return self.total + of_blocks, self.documents + sum(block[0] for block in self.blocks)
+    def sum(self, length: int) -> Vector:
+        """Return the sum of all blocks of this length; others are damaged."""
+        fitting = [each for each in (*self.blocks, self.block) if len(each) == length]
+        return np.sum(fitting, axis=0, dtype=np.float32) if fitting else np.zeros(length, np.float32)
 
     def learn(self, vector: Vector, source: bytes) -> None:
-        if any(source) and self.by_source[source] >= MOST_OF_SOURCE:
-            return
-        self.by_source[source] += 1
-        self.total = self.total + vector
-        self.documents += 1
-        if self.documents == BLOCK:
-            self.seal()
-            self.by_source = +Counter({source: count - 1 for source, count in self.by_source.items()})
+        if not any(source) or self.by_source[source] < MOST_OF_SOURCE:
+            self.by_source[source] += 1
+            self.block = self.block + vector
 
-    def seal(self) -> None:
-        """End the block that is being filled, if it has documents."""
-        if self.documents:
-            block = bytes([self.documents]) + (self.total / self.documents).astype(np.float16).tobytes()
-            self.unshared.append(block)
-            self.total, self.documents = np.zeros_like(self.total), 0
-            self.replace_blocks([*self.blocks, block])
-
-    def replace_blocks(self, blocks: list[bytes]) -> None:
-        """Replace the blocks before the one that is being filled, without any that cannot be a mean vector."""
-        fitting = (each for each in blocks[-MOST_BLOCKS:] if len(each) == 1 + 2 * len(self.total))
-        self.blocks = [each for each in fitting if 0 < each[0] <= BLOCK and np.isfinite(_mean_of(each)).all()]
-
-
-def _mean_of(block: bytes) -> Vector:
-    return np.frombuffer(block[1:], np.float16).astype(np.float32)
+    def seal(self) -> bytes:
+        """End the newest block, and return it as a store keeps it."""
+        packed = self.block.astype(np.float16).tobytes()
+        self.blocks = [*self.blocks, self.block][-MOST_SOURCE_DOCUMENTS:]
+        self.block = np.zeros(1, np.float32)
+        self.by_source = +Counter({source: count - 1 for source, count in self.by_source.items()})
+        return packed
 
 
 class VectorMeans:
     """Learns the mean vector of each language, and takes it off the vectors of new documents."""
 
     def __init__(self) -> None:
-        self._means: dict[bytes, _Mean] = {}
-        self._asked: set[bytes] = set()  # languages
-        self._seen = 0  # vectors
+        self._means = defaultdict[bytes, _Mean](_Mean)
 
     def centred(self, raw: bytes, language: bytes, source: bytes) -> bytes:
         """Return the packed vector of a document, b"" while too few documents are known. Learn from the document.
@@ -143,59 +104,41 @@ class VectorMeans:
         """
         if not raw:
             return b""
-        vector = np.frombuffer(raw, np.float16).astype(np.float32)
-        everywhere, own = self._mean(_EVERYWHERE, len(vector)), self._mean(language, len(vector))
-        if everywhere is None or own is None:
+        vector = np.append(np.frombuffer(raw, np.float16), 1).astype(np.float32)
+        own, everywhere = self._means[language], self._means[EVERYWHERE]
+        of_language, of_all = own.sum(len(vector)), everywhere.sum(len(vector))
+        own.learn(vector, source)
+        everywhere.learn(vector, source)
+        if (of_language if any(language) else of_all)[-1] < FEWEST:
             return b""
-        packed, (total, documents) = b"", everywhere.sum()
-        if documents and (everywhere.blocks or self._seen >= FEWEST_DOCUMENTS):
-            prior = total * np.float32(_PRIOR / documents)
-            total, documents = own.sum()
-            if documents >= FEWEST_OF_LANGUAGE or not any(language):
-                packed = _pack(vector - (total + prior) / np.float32(documents + _PRIOR))
-        for mean in (everywhere, own):
-            mean.learn(vector, source)
-        self._seen += 1
-        return packed
+        total = of_language + of_all * np.float32(_PRIOR / max(1.0, of_all[-1]))
+        return _pack((vector - total / total[-1])[:-1])
 
     def unmet(self, languages: Iterable[bytes]) -> list[bytes]:
         """Return the keys under which a store keeps the means of languages that are met for the first time."""
-        asked = {*languages}
-        new = sorted({*asked, _EVERYWHERE} - self._asked) if asked else []
-        self._asked.update(new)
-        return [_KEY + each for each in new]
+        new = {*languages} - self._means.keys()
+        if new:
+            new |= {EVERYWHERE} - self._means.keys()
+        self._means.update({each: _Mean() for each in new})
+        return [_KEY + each for each in sorted(new)]
 
-    @property
-    def is_pending(self) -> bool:
-        """Return whether there are blocks that no store knows."""
-        return any(mean.unshared for mean in self._means.values())
+    def take_pending(self, least: int) -> dict[bytes, KnownBoilerplate]:
+        """End the blocks of at least so many documents, and return them by key.
 
-    def seal(self) -> None:
-        """End all blocks, also those that are not full, so that they can be shared."""
-        for mean in self._means.values():
-            mean.seal()
-
-    def take_pending(self) -> dict[bytes, KnownBoilerplate]:
-        """Return the blocks that no store knows, by key. If the store fails, they stay in this process."""
-        taken = {_KEY + language: mean.unshared for language, mean in self._means.items() if mean.unshared}
-        for mean in self._means.values():
-            mean.unshared = []
-        return {key: KnownBoilerplate((), tuple(blocks)) for key, blocks in taken.items()}
+        If the store fails, they stay in this process.
+        """
+        ended = [(language, mean) for language, mean in self._means.items() if mean.block[-1] >= least]
+        return {_KEY + language: KnownBoilerplate((), (mean.seal(),)) for language, mean in ended}
 
     def merge(self, found: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:
-        """Take over the means that a store has. Return everything else."""
-        for key, (_, blocks) in found.items():
-            language = key.removeprefix(_KEY)
-            if language != key and blocks and (mean := self._mean(language, len(blocks[-1]) // 2)) is not None:
-                mean.replace_blocks([*blocks, *mean.unshared])
+        """Take over the means that a store has, without damaged ones. Return everything else."""
+        for key, (_, packed) in found.items():
+            if key.startswith(_KEY):
+                mean = self._means[key.removeprefix(_KEY)]
+                whole = [each for each in packed if each and len(each) % 2 == 0]
+                blocks = [np.frombuffer(each, np.float16).astype(np.float32) for each in whole]
+                mean.blocks = [each for each in blocks if np.isfinite(each).all() and each[-1] > 0] or mean.blocks
         return {key: known for key, known in found.items() if not key.startswith(_KEY)}
-
-    def _mean(self, language: bytes, dimensions: int) -> _Mean | None:
-        """Return the mean of a language; None if it has other dimensions, or if there are too many languages."""
-        if language not in self._means and len(self._means) < _MOST_LANGUAGES:
-            self._means[language] = _Mean(np.zeros(dimensions, np.float32))
-        mean = self._means.get(language)
-        return mean if mean is not None and len(mean.total) == dimensions else None
 
 
 def _pack(vector: Vector) -> bytes:

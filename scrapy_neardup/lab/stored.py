@@ -17,6 +17,7 @@ from scrapy_neardup.content import decode_html, require_page
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Fingerprint, Match, Status
 from scrapy_neardup.evidence.figures import changed_figures, unpack_figures
+from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.lab.feed import STDIN, RecordedDocument, read_feed, shown
@@ -103,7 +104,8 @@ def as_stored(detector: NearDupDetector, page: RecordedPage) -> StoredDocument:
     """Return a page as a store would keep it. It is not registered."""
     document = document_of(page, detector)
     if detector.embedding is not None:
-        document = replace(document, vector=detector.embedding.vector(document).result())
+        asked = detector.embedding.submit(text_to_embed(document.title, document.text))
+        document = replace(document, vector=asked.result())
     fingerprint = detector.sketcher.fingerprint(document)
     return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), page.text, fingerprint)
 

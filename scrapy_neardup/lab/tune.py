@@ -33,6 +33,10 @@ class Grid(NamedTuple):
 GRIDS = {
     "threshold": Grid(0.2, 0.9, 0.05, "online", "online"),
     "topic_threshold": Grid(0.1, 0.3, 0.02, "pairwise", "b-cubed"),
+    "vector_middle": Grid(0.15, 0.5, 0.05, "pairwise", "b-cubed"),
+    "vector_weight": Grid(0.3, 0.9, 0.1, "pairwise", "b-cubed"),
+    "vector_bar": Grid(0.5, 0.8, 0.05, "pairwise", "b-cubed"),
+    "vector_names": Grid(1, 4, 1, "pairwise", "b-cubed"),
 }
 """The usual grid of each parameter that can be tuned."""
 

@@ -24,7 +24,7 @@ from scrapy_neardup.evidence.names import LEAST_COSINE, names_score
 from scrapy_neardup.evidence.titles import SAME_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import topic_cosine
 from scrapy_neardup.records.documents import IS_DROPPED, Record
-from scrapy_neardup.rules.meaning import UNITING, have_near_firsts, mean_meaning, signs_of_first
+from scrapy_neardup.rules.meaning import UNITING, first_vector, have_near_firsts, mean_cosine
 from scrapy_neardup.rules.policy import NEVER_DROPPED, REVISIT_SHARE, Policy
 from scrapy_neardup.rules.scoring import (
     FIRST_COSINE,
@@ -141,7 +141,7 @@ def link_record(
     # Topics of two languages share no terms, so the first document of another language begins a line of its own.
     is_first = not match.relation.is_copy and are_two_languages(record, old)
     first_topic = b"" if is_first else old.first_topic or old.topic
-    record = replace(record, first_topic=first_topic, first_signs=signs_of_first(old))
+    record = replace(record, first_topic=first_topic, first_vector=first_vector(old))
     if not match.relation.is_copy or match.state == "lost":
         return replace(record, story=old.story, candidate=match.key)
     original_url, original_title = old.of_original(match.key)
@@ -228,13 +228,13 @@ def _unites(new: Record, match: Record, other: Record, alive: Iterable[ScoredCan
     the other story. Names alone join no stories: one page that lists the names of two events would.
     """
     near, far = (match, other) if are_two_languages(new, other) else (other, match)
-    if not related_topic_score(new, near, policy.topic_threshold + UNITING_EXTRA):
+    if not related_topic_score(new, near, policy, UNITING_EXTRA):
         return False
     members = [each.record for each in alive if each.record.story == near.story]
     pairs = list(itertools.product(members, [each.record for each in alive if each.record.story == far.story]))
     in_words = topic_cosine(match.first_topic or match.topic, other.first_topic or other.topic) >= FIRST_COSINE
     are_firsts_alike = in_words or have_near_firsts(match, other)
-    if are_firsts_alike and mean_meaning(pairs) >= UNITING:
+    if are_firsts_alike and mean_cosine(pairs) >= UNITING:
         return True
     if are_two_languages(new, far):
         if far is other and names_score(new.names, far.names) < LEAST_COSINE:

@@ -21,7 +21,7 @@ from scrapy_neardup.evidence.topic import (
 )
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import IS_DROPPED, Record
-from scrapy_neardup.rules.meaning import LEAST_OF_FIRST, add_meaning, cosine_with_first, foreign_score
+from scrapy_neardup.rules.meaning import LEAST_OF_FIRST, LEAST_TERMS, first_vector, foreign_score, with_meaning
 from scrapy_neardup.rules.policy import REVISIT_SHARE, Policy
 from scrapy_neardup.rules.trace import SILENT, Trace
 
@@ -179,8 +179,8 @@ def relation_of(new: Record, old: Record, likeness: Likeness, policy: Policy, tr
             if not _supports(new, old, same_source, policy, trace):
                 return None
         else:
-            topic = related_topic_score(new, old, policy.topic_threshold, trace)
-            topic = topic or _related_names_score(new, old, same_source, trace)
+            topic = related_topic_score(new, old, policy, trace=trace)
+            topic = topic or _related_names_score(new, old, same_source, policy, trace)
             if not topic:
                 return None
     # Two sources that report one event in other words do not fill in one template.
@@ -329,21 +329,24 @@ def _is_copy_under_unlike_titles(new: Record, old: Record, score: float, policy:
     return not (have_own and have_topics) or trace.at_least("cosine of the topics", cosine, SAME_LEAD)
 
 
-def _topic_score(a: bytes, b: bytes, trace: Trace) -> float:
+def _topic_score(a: bytes, b: bytes, trace: Trace, least_terms: int = LEAST_SHARED_TERMS) -> float:
     if trace is not SILENT:
-        trace.at_least("terms that the topics share", len(shared_terms(a, b)), LEAST_SHARED_TERMS)
-    return topic_score(a, b)
+        trace.at_least("terms that the topics share", len(shared_terms(a, b)), least_terms)
+    return topic_score(a, b, least_terms)
 
 
-def related_topic_score(new: Record, old: Record, threshold: float, trace: Trace = SILENT) -> float:
+def related_topic_score(new: Record, old: Record, policy: Policy, extra: float = 0.0, trace: Trace = SILENT) -> float:
     """Return the score of two topics if a document joins the story of another one by its topic, else 0.
 
     Reports of one event name somebody or something alike; vectors tell it too. The document must resemble the first
     document of the story a little, in words or in meaning, so that a story does not drift from one topic to the next.
     """
     same_source, cosine = is_same_source(new, old), cosine_of(new.vector, old.vector)
-    score = add_meaning(_topic_score(new.topic, old.topic, trace), cosine, trace)
-    least = threshold + SAME_SOURCE_EXTRA * same_source
+    if cosine is None:
+        score = _topic_score(new.topic, old.topic, trace)
+    else:
+        score = with_meaning(_topic_score(new.topic, old.topic, trace, LEAST_TERMS), cosine, policy.vectors, trace)
+    least = policy.topic_threshold + extra + SAME_SOURCE_EXTRA * same_source
     if not trace.at_least("score of the topics", score, least, "" if same_source else "topic_threshold"):
         return 0.0
     if cosine is None and new.names and old.names and not shared_terms(new.names, old.names):
@@ -352,19 +355,18 @@ def related_topic_score(new: Record, old: Record, threshold: float, trace: Trace
     is_like = not old.first_topic or trace.at_least(
         "cosine with the first document of the story", topic_cosine(new.topic, old.first_topic), FIRST_COSINE
     )
-    if not is_like and cosine is not None:
-        near = cosine_with_first(new, old)
-        is_like = trace.at_least("cosine of the vectors with that document", near, LEAST_OF_FIRST)
+    if not is_like and (with_first := cosine_of(new.vector, first_vector(old))) is not None:
+        is_like = trace.at_least("cosine of the vectors with that document", with_first, LEAST_OF_FIRST)
     return score if is_like else 0.0
 
 
-def _related_names_score(new: Record, old: Record, same_source: bool, trace: Trace) -> float:
+def _related_names_score(new: Record, old: Record, same_source: bool, policy: Policy, trace: Trace) -> float:
     """Return the score of two documents in two languages if names, with vectors if there are any, join them, else 0."""
     if not are_two_languages(new, old):
         return 0.0
     extra = SAME_SOURCE_EXTRA * same_source
     if (cosine := cosine_of(new.vector, old.vector)) is not None:
-        return foreign_score(new, old, cosine, extra, trace)
+        return foreign_score(new, old, cosine, policy.vectors, extra, trace)
     score, least = names_score(new.names, old.names), LEAST_COSINE + extra
     if trace is not SILENT:
         trace.at_least("names that both languages share", len(shared_terms(new.names, old.names)), LEAST_COMMON_NAMES)

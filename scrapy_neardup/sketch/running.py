@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from scrapy_neardup.contracts import EVERYWHERE, KnownBoilerplate, LearnedStore
 from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint
+from scrapy_neardup.evidence.vectors import BLOCK
 from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.ahead import unpack_sketch
 from scrapy_neardup.sketch.fingerprint import Sketcher, packed_language, source_hash
@@ -103,14 +104,7 @@ class Knowledge:
 
     @property
     def boilerplate_is_due(self) -> bool:
-        """Return whether the store should know of boilerplate, or of mean vectors."""
-        is_due = self._boilerplate is not None and self._boilerplate.pending >= _SHARED_TOGETHER
-        return is_due or self._means.is_pending
-
-    def end_means(self) -> None:
-        """Make what was learned of mean vectors ready to be shared, also if it is little."""
-        with self._lock:
-            self._means.seal()
+        return self._boilerplate is not None and self._boilerplate.pending >= _SHARED_TOGETHER
 
     def keys_of_means(self) -> list[bytes]:
         """Return the keys of the means that a document without a language needs."""
@@ -130,8 +124,7 @@ class Knowledge:
                 frequencies.take_pending()
             if self._boilerplate is not None:
                 self._boilerplate.take_pending()
-            self._means.seal()
-            self._means.take_pending()
+            self._means.take_pending(1)
 
     async def exchange_frequencies(self, *, all_of_them: bool = False) -> None:
         """Add what was counted here to the store's sums, and go on with these sums.
@@ -156,16 +149,16 @@ class Knowledge:
                 raise
             logger.warning("Document frequencies cannot be read: %s", error)
 
-    async def exchange_boilerplate(self, new_sources: Iterable[bytes] = ()) -> None:
+    async def exchange_boilerplate(self, new_sources: Iterable[bytes] = (), *, is_last: bool = False) -> None:
         """Add the boilerplate and the mean vectors found here to the store, and take over what other processes found.
 
         With ``new_sources`` take over the boilerplate and the means under these keys. Without them, take over the lines
-        that are boilerplate everywhere.
+        that are boilerplate everywhere. If this exchange is the last, also add means of few documents.
         """
         if self._boilerplate is None:
             return
         with self._lock:
-            pending, means = self._boilerplate.take_pending(), self._means.take_pending()
+            pending, means = self._boilerplate.take_pending(), self._means.take_pending(1 if is_last else BLOCK)
         asked = {source: KnownBoilerplate() for source in new_sources or [EVERYWHERE]}
         try:
             found = await self._store.exchange_boilerplate(asked | pending | means)

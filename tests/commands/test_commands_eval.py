@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import embedders
 import pytest
 from json_lines import write_lines
 from news_site import NewsSite
@@ -157,6 +159,8 @@ def test_tune_trades_recall_for_the_precision_wanted(neardup: Neardup, tmp_path:
         (["--from", "0.5", "--to", "0.4"], "--to = 0.4: must be from 0.5 (--from) to 1"),
         (["--parameter", "topic_threshold"], "topic_threshold needs documents without labels"),
         (["--parameter", "topic_threshold", "--background", "x", "--preset", "ddd"], "ddd has no such threshold"),
+        (["--stories"], "NEARDUP_EMBEDDER = None: --stories needs a language model"),
+        (["--stories", "--to", "1"], "--stories: has grids of its own"),
         (["--step", "0"], "argument --step: must be from 0.001 to 1, not '0'"),
     ],
 )
@@ -279,3 +283,40 @@ def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> No
     assert "<- suggested" in printed
     printed = neardup(*given, "--from", "0.06", "--to", "0.06", code=1).stdout
     assert "No threshold here has a precision of 0.9 (pairwise); try a higher --to" in printed
+
+
+@pytest.mark.slow
+def test_tune_chooses_how_much_vectors_count(neardup: Neardup, tmp_path: Path) -> None:
+    """Two reports share as many names whether they are about one event or two: only their vectors tell which."""
+    model = "import numpy\nimport embedders\n"
+    model += "def embed(texts): return numpy.array([embedders.vector_of(text[:2]) for text in texts])\n"
+    (tmp_path / "model.py").write_text(model)
+    theme = names("theme", 5)
+    rows: list[dict[str, Any]] = []
+    for event, letters in enumerate(("Ab", "Ek", "Il", "Om")):
+        for number in range(3):
+            body = report(f"{theme} {names((event, number), 8)}", (event, number))
+            title = f"{letters}{names((event, number, 'title'), 1)}"
+            language = "de" if number == 2 else "en"
+            rows.append({"id": f"{event}-{number}", "title": title, "text": body, "lang": language, "cluster": event})
+    write_lines(tmp_path / "gold.jsonl", rows)
+    others = [
+        {"id": n, "title": f"U{n} {names(n, 1)}", "text": text(("other", n)), "lang": "en" if n % 2 else "de"}
+        for n in range(60)
+    ]
+    write_lines(tmp_path / "background.jsonl", others)
+    given = "gold.jsonl", "--background", "background.jsonl", "--seeds", "2", "-s", "NEARDUP_EMBEDDER=model.embed"
+    path = {"PYTHONPATH": os.pathsep.join((str(tmp_path), str(Path(embedders.__file__).parent)))}
+
+    printed = neardup("tune", "--stories", *given, env=path).stdout
+
+    chosen = json.loads(printed.splitlines()[-1].removeprefix("NEARDUP_PRESET_OPTIONS = "))
+    assert list(chosen) == ["vector_middle", "vector_weight", "vector_bar", "vector_names"]
+    assert printed.count("<- suggested") == 2 * len(chosen)
+
+    def f1(*more: str) -> float:
+        answer = json.loads(neardup("eval", *given, "--json", *more, env=path).stdout)
+        found: float = answer["presets"]["news"]["labels"]["cluster"]["b-cubed"]["f1"]
+        return found
+
+    assert f1("-s", f"NEARDUP_PRESET_OPTIONS={json.dumps(chosen)}") > f1()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 
 import pytest
@@ -10,14 +11,14 @@ from embedders import DIMENSIONS
 from newsdesk import START, Newsroom, opened, report, text
 
 from scrapy_neardup import NearDupDetector, NearDupSettings, SettingsError
-from scrapy_neardup.content.embedding import Embedding
-from scrapy_neardup.evidence.vectors import BLOCK, FEWEST_DOCUMENTS
+from scrapy_neardup.content.embedding import PAUSE, Embedding
+from scrapy_neardup.evidence.vectors import BLOCK, FEWEST
 
 NAMES = "Aldermoor Brandreth Calverley Dunstable Everleigh"
 MODEL = "embedders.Model"
 
 
-async def learn(room: Newsroom, count: int = FEWEST_DOCUMENTS) -> None:
+async def learn(room: Newsroom, count: int = FEWEST) -> None:
     for number in range(count):
         await publish(room, f"Other{number}", report(f"Name{number} Place{number}", number))
 
@@ -38,12 +39,12 @@ async def test_documents_keep_their_vectors(store_url: str, namespace: str) -> N
     async with opened(store=store_url, namespace=namespace, embedder="embedders.by_first_word") as room:
         await learn(room)
         await publish(room, "Ferry", report(NAMES, "ferry"))
-        assert sorted(await vectors(room)) == [0] * FEWEST_DOCUMENTS + [DIMENSIONS]
+        assert sorted(await vectors(room)) == [0] * FEWEST + [DIMENSIONS]
 
 
 async def test_without_the_setting_no_document_has_a_vector(store_url: str, namespace: str) -> None:
     async with opened(store=store_url, namespace=namespace) as room:
-        await learn(room, FEWEST_DOCUMENTS + 1)
+        await learn(room, FEWEST + 1)
         assert room.detector.embedding is None
         assert set(await vectors(room)) == {0}
 
@@ -54,7 +55,7 @@ async def test_another_run_knows_the_means_from_its_first_document_on(shared_url
         await learn(room, BLOCK)
     async with opened(**settings, run="next") as room:
         await publish(room, "Ferry", report(NAMES, "ferry"))
-        assert (await vectors(room)).count(0) == FEWEST_DOCUMENTS
+        assert (await vectors(room)).count(0) == FEWEST
 
 
 async def test_models_of_two_versions_never_meet(shared_url: str, namespace: str) -> None:
@@ -90,12 +91,12 @@ async def test_a_failing_model_costs_no_verdict_and_is_told_once(
 
 
 async def test_after_a_pause_a_model_that_was_late_is_asked_again() -> None:
-    now = [0.0]
-    embedding = Embedding(MODEL, 0.5, clock=lambda: now[0])
+    ticks = itertools.count()
+    embedding = Embedding(MODEL, 0.5, clock=lambda: next(ticks))
     assert embedding.submit("Hang").result(30) == b""
-    assert embedding.submit("Ferry").result(30) == b""
-    now[0] = 61.0
-    assert len(embedding.submit("Ferry").result(30)) == 2 * DIMENSIONS
+    first, *_, last = [embedding.submit("Ferry").result(30) for _ in range(2 * PAUSE)]
+    assert first == b""
+    assert len(last) == 2 * DIMENSIONS
     embedding.close()
 
 

@@ -9,8 +9,7 @@ from embedders import DIMENSIONS, by_first_word, vector_of
 from scrapy_neardup.contracts import KnownBoilerplate
 from scrapy_neardup.evidence.vectors import (
     BLOCK,
-    FEWEST_DOCUMENTS,
-    FEWEST_OF_LANGUAGE,
+    FEWEST,
     LEAD_WORDS,
     MOST_OF_SOURCE,
     VectorMeans,
@@ -60,15 +59,15 @@ def test_without_a_vector_or_with_another_dimension_there_is_no_cosine() -> None
 
 
 def test_the_first_documents_have_no_vector_because_nothing_is_known_of_the_mean() -> None:
-    means = learned(FEWEST_DOCUMENTS - 1)
+    means = learned(FEWEST - 1)
     assert means.centred(raw("ferry"), ENGLISH, b"site") == b""
     assert means.centred(raw("ferry"), ENGLISH, b"site") != b""
 
 
 def test_the_first_documents_of_a_language_have_no_vector() -> None:
     means = learned(BLOCK)
-    found = [means.centred(raw("ferry"), GERMAN, bytes([number])) for number in range(FEWEST_OF_LANGUAGE + 1)]
-    assert list(map(bool, found)) == [False] * FEWEST_OF_LANGUAGE + [True]
+    found = [means.centred(raw("ferry"), GERMAN, bytes([number])) for number in range(FEWEST + 1)]
+    assert list(map(bool, found)) == [False] * FEWEST + [True]
 
 
 def test_a_source_moves_a_mean_only_a_little() -> None:
@@ -82,12 +81,11 @@ def test_a_source_moves_a_mean_only_a_little() -> None:
 
 def test_processes_share_means_through_a_store() -> None:
     one, other = learned(BLOCK), VectorMeans()
-    assert one.is_pending
-    assert other.centred(raw("ferry"), ENGLISH, b"site") == b""
     asked = other.unmet([ENGLISH, GERMAN])
-    pending = one.take_pending()
+    assert other.centred(raw("ferry"), ENGLISH, b"site") == b""
+    pending = one.take_pending(BLOCK)
     assert set(pending) < set(asked)
-    assert not one.is_pending
+    assert one.take_pending(1) == {}
     rest = other.merge({b"site": KnownBoilerplate(), **{key: pending.get(key, KnownBoilerplate()) for key in asked}})
     assert rest == {b"site": KnownBoilerplate()}
     assert other.unmet([ENGLISH, GERMAN]) == []
@@ -97,22 +95,20 @@ def test_processes_share_means_through_a_store() -> None:
 
 
 def test_a_run_of_few_documents_shares_them_at_its_end() -> None:
-    means = learned(FEWEST_OF_LANGUAGE)
-    assert not means.is_pending
-    means.seal()
+    means = learned(FEWEST)
+    assert means.take_pending(BLOCK) == {}
     other = VectorMeans()
-    other.unmet([ENGLISH])
-    other.merge(means.take_pending())
+    other.merge(means.take_pending(1))
     assert other.centred(raw("ferry"), ENGLISH, b"site") != b""
 
 
 def test_damaged_means_are_left_out() -> None:
-    means = learned(FEWEST_DOCUMENTS)
-    asked = means.unmet([ENGLISH])
+    means = learned(FEWEST)
+    asked = VectorMeans().unmet([ENGLISH])
     nan = np.full(DIMENSIONS, np.nan, np.float16).tobytes()
-    means.merge({key: KnownBoilerplate((), (b"", b"odd", nan, b"\0\0\0\0")) for key in asked})
+    means.merge({key: KnownBoilerplate((), (b"", b"odd", nan, b"\0\0\0\0", b"\0\x3c")) for key in asked})
     vector = means.centred(raw("ferry"), ENGLISH, b"site")
-    assert cosine_of(vector, learned(FEWEST_DOCUMENTS).centred(raw("ferry"), ENGLISH, b"site")) == pytest.approx(1)
+    assert cosine_of(vector, learned(FEWEST).centred(raw("ferry"), ENGLISH, b"site")) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("answer", [None, [1.0, 2.0], [[1.0]], [[1.0, float("nan")]], [[1.0, 2.0]] * 2, [["a", "b"]]])

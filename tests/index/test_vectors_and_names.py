@@ -9,6 +9,7 @@ from documents import MINUTE, Article, check, topic
 from scrapy_neardup.evidence.topic import topic_score
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.records.documents import RECORD
+from scrapy_neardup.rules.policy import VectorRule
 
 pytestmark = pytest.mark.in_memory
 
@@ -42,18 +43,51 @@ async def test_vectors_raise_and_lower_the_score_of_topics(
         ("abef", NEAR, True),
         ("abef", FAR, False),
         ("abef", (), False),
-        ("aefg", NEAR, False),
+        ("aefg", NEAR, True),
+        ("efgh", NEAR, False),
         ("abcd", (), True),  # without vectors, names alone
         ("abcd", FAR, False),
     ],
 )
 @pytest.mark.parametrize("language", ["en", "de"])
-async def test_two_common_names_and_like_vectors_join_two_languages(
+async def test_common_names_and_like_vectors_join_two_languages(
     index: Index, names: str, vector: tuple[int, ...], joins: bool, language: str
 ) -> None:
     await check(index, Article("wire", language="en", topic="ABcdefgh", names="abcd", vector=NEAR))
     match = await check(index, Article("report", language=language, topic="IJklmnop", names=names, vector=vector))
     assert (match is not None) is (joins and language == "de")
+
+
+@pytest.mark.every_store
+@pytest.mark.parametrize(
+    ("rule", "joins"),
+    [
+        (VectorRule(), "own foreign"),
+        (VectorRule(middle=0.9), "foreign"),
+        (VectorRule(weight=0.1), "foreign"),
+        (VectorRule(bar=1.3), "own"),
+        (VectorRule(names=3), "own"),
+    ],
+)
+async def test_presets_say_how_much_vectors_count(
+    open_index: OpenIndex, store_url: str, rule: VectorRule, joins: str
+) -> None:
+    one, other = "ABcdefgh", "ABcdeuvw"
+    least = topic_score(topic(one), topic(other)) + 0.1
+    index = await open_index(store_url, Policy(topic_threshold=least, vectors=rule))
+    await check(index, Article("wire", language="en", topic=one, names="abcd", vector=NEAR))
+    own = Article("own", language="en", topic=other, vector=NEAR)
+    foreign = Article("foreign", language="de", topic="IJklmnop", names="abef", vector=NEAR)
+    assert [each.text for each in (own, foreign) if await check(index, each)] == joins.split()
+
+
+@pytest.mark.parametrize(("vector", "joins"), [(NEAR, True), (FAR, False), ((), False)])
+async def test_two_common_terms_are_enough_if_vectors_are_alike(
+    index: Index, vector: tuple[int, ...], joins: bool
+) -> None:
+    await check(index, Article("wire", topic="ABcdefgh", vector=NEAR))
+    match = await check(index, Article("own report", topic="ABstuvwx", vector=vector))
+    assert (match is not None) is joins
 
 
 # Vectors of two events, and one with a cosine of 0.7 with both.

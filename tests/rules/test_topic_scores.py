@@ -20,8 +20,8 @@ from scrapy_neardup.evidence.topic import (
     topic_cosine,
     topic_score,
 )
-from scrapy_neardup.evidence.vectors import signs_of
 from scrapy_neardup.records.documents import Record, new_record
+from scrapy_neardup.rules.policy import Policy, VectorRule
 from scrapy_neardup.rules.scoring import SAME_SOURCE_EXTRA, related_topic_score
 from scrapy_neardup.rules.trace import Trace
 
@@ -91,8 +91,8 @@ def test_two_reports_are_more_alike_if_each_has_the_terms_of_the_title_of_the_ot
 def test_two_reports_of_one_source_need_more(one: str, other: str, source: str, extra: float) -> None:
     score = topic_score(topic(one), topic(other))
     records = record(topic=one, source="one.example"), record(topic=other, source=source)
-    assert related_topic_score(*records, score - extra - 1e-9) == score
-    assert related_topic_score(*records, score - extra + 1e-9) == 0.0
+    assert related_topic_score(*records, Policy(topic_threshold=score - extra - 1e-9)) == score
+    assert related_topic_score(*records, Policy(topic_threshold=score - extra + 1e-9)) == 0.0
 
 
 @given(topics=st.tuples(DAMAGED, DAMAGED), names=st.tuples(DAMAGED, DAMAGED))
@@ -102,25 +102,26 @@ def test_damaged_topics_have_scores_too(topics: tuple[bytes, bytes], names: tupl
     assert 0.0 <= topic_cosine(one, other) <= 1.0 + 1e-12
     new, old = (replace(record(), topic=topic, names=name) for topic, name in zip(topics, names, strict=True))
     old.first_topic = one
-    assert 0.0 <= related_topic_score(new, old, 0.16) <= 1.0 + 1e-12
+    assert 0.0 <= related_topic_score(new, old, Policy(topic_threshold=0.16)) <= 1.0 + 1e-12
 
 
 def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
     one, other, trace = record(topic="ABcdefgh"), record(topic="ABcdeuvw"), Trace()
-    plain = related_topic_score(one, other, 0.0)
+    plain = related_topic_score(one, other, Policy(topic_threshold=0.0))
     one.vector = other.vector = bytes([100] * 4)
-    score = related_topic_score(one, other, 0.0, trace=trace)
-    assert score == pytest.approx(plain + 0.325)
-    assert f"score of the terms {plain:.3f}, and +0.325 for vectors with a cosine of 1.00" in trace.lines
+    policy = Policy(topic_threshold=0.0, vectors=VectorRule(middle=0.5))
+    score = related_topic_score(one, other, policy, trace=trace)
+    assert score == pytest.approx(plain + 0.25)
+    assert f"score of the terms {plain:.3f}, and +0.250 for vectors with a cosine of 1.00" in trace.lines
 
 
 def test_a_document_must_resemble_the_first_one_in_words_or_in_meaning() -> None:
     one, other = record(topic="ABcdefgh"), record(topic="ABcdefgh")
     one.vector = other.vector = bytes([100, 156] * 4)
-    other.first_topic, other.first_signs = topic("IJklmnop"), signs_of(bytes([156, 100] * 4))
-    assert related_topic_score(one, other, 0.28) == 0.0
-    other.first_signs = signs_of(one.vector)
-    assert related_topic_score(one, other, 0.28) > 0.28
+    other.first_topic, other.first_vector = topic("IJklmnop"), bytes([156, 100] * 4)
+    assert related_topic_score(one, other, Policy()) == 0.0
+    other.first_vector = one.vector
+    assert related_topic_score(one, other, Policy()) > 0.28
 
 
 @pytest.mark.parametrize(

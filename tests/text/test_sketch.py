@@ -29,6 +29,7 @@ from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.evidence.minima import resemblance
 from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
 from scrapy_neardup.sketch.signatures.minhash import minima, signature
+from scrapy_neardup.sketch.signatures.presets import VECTOR_PARAMETERS
 from scrapy_neardup.text.reading import Reading, normalise, shingle_hashes, window_hashes
 
 NEWS = PRESETS["news"]
@@ -213,6 +214,7 @@ def test_the_estimate_lies_within_four_standard_errors(true: float, seed: int) -
 
 def test_every_parameter_of_a_fingerprint_is_in_its_configuration() -> None:
     told_of_two = {"name", "measure", "threshold", "related_threshold", "topic_threshold", "collisions", "event_rule"}
+    told_of_two |= {*VECTOR_PARAMETERS}
     for each in fields(Preset):
         value = getattr(NEWS, each.name)
         changed = replace(NEWS, **{each.name: _another(value)})

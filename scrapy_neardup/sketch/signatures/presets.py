@@ -15,6 +15,7 @@ from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.text.reading import NORMALISER
 
 Signature = Literal["minhash", "sketch", "simhash", "reference"]
+VECTOR_PARAMETERS = "vector_middle", "vector_weight", "vector_bar", "vector_names"
 
 
 class Plan(NamedTuple):
@@ -67,6 +68,10 @@ class Preset:
     reference: str = ""  # path of a reference file, "" for the one of this package
     topic_terms: int = 0  # at most this many terms of title and lead; a document may join a story by them
     topic_threshold: float = 0.28  # least score of two topics by which a document joins a story
+    vector_weight: float = 0.5  # these four only with a language model, see ``rules.policy.VectorRule``
+    vector_middle: float = 0.3
+    vector_bar: float = 0.58
+    vector_names: int = 1
     names: bool = False  # a document may join a story in another language by its names
     event_rule: str = "sources"
     seed: int = 1
@@ -101,12 +106,13 @@ class Preset:
     def takes(self) -> frozenset[str]:
         """Return the parameters that a user may set."""
         none = {"shingle_words"} if self.features == "letters" else set()
-        topic = {"topic_threshold", "names"} if self.topic_terms else set()
+        topic = {"topic_threshold", "names", *VECTOR_PARAMETERS} if self.topic_terms else set()
         return frozenset(_TAKES[self.signature] - none | topic)
 
 
 # These parameters change the verdict on two fingerprints, but never a fingerprint.
 _OF_VERDICTS = {"name", "measure", "event_rule", "threshold", "related_threshold", "topic_threshold", "collisions"}
+_OF_VERDICTS |= {*VECTOR_PARAMETERS}
 _ALWAYS = {"threshold", "related_threshold", "min_block_words"}
 _SHINGLES = {"shingle_words", "shingle_characters"}
 
