@@ -156,7 +156,7 @@ def webhook_format(value: Any) -> str:
 
 
 def owners(value: Any) -> dict[str, str]:
-    from scrapy_neardup.stories.owners import ALLOWED_OWNERS, read_owners
+    from scrapy_neardup.stories.rules import ALLOWED_OWNERS, read_owners
 
     try:
         return read_owners(_from_json(value), require_domain)

@@ -23,7 +23,7 @@ from scrapy_neardup.document import STATUSES
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
 from scrapy_neardup.lab.stored import is_document_id
-from scrapy_neardup.stories.headlines import headline_of
+from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.wording import printable, without_password
 
 _SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}

@@ -101,12 +101,13 @@ class SQLiteFile:
             # Set this only now: a connection that may write leaves no log behind.
             self.is_read_only = True
             return
-        self._patiently("PRAGMA journal_mode = WAL")
+        sql = self._connection
+        self._when_free(lambda: sql.execute("PRAGMA journal_mode = WAL"))
         # Safe against a crash of the process; a power cut may lose the last checks, not the file.
-        self._connection.execute("PRAGMA synchronous = NORMAL")
-        self._connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
-        self._connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-        with self.writing() as sql:
+        sql.execute("PRAGMA synchronous = NORMAL")
+        sql.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+        sql.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        with self.transaction(writes=True):
             if not has_tables(sql, self.path):
                 for statement in TABLES:
                     sql.execute(statement)
@@ -114,7 +115,9 @@ class SQLiteFile:
                 sql.execute(f"PRAGMA user_version = {VERSION}")
 
     def _check_version(self) -> None:
-        with self.reading() as sql:  # read in one transaction, because another process may be making the tables now
+        with self.transaction(
+            writes=False
+        ) as sql:  # read in one transaction, because another process may be making the tables now
             is_ours = has_tables(sql, self.path)
         if not is_ours and (self.is_read_only or self.reads_only):
             raise StoreError(f"{self.path}: the file is empty: no crawl has kept its window there")
@@ -131,25 +134,21 @@ class SQLiteFile:
         return self._connection
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """Run a transaction that writes from its first statement on, so that no other process writes in between."""
-        if self.is_read_only:
+    def transaction(self, *, writes: bool) -> Iterator[sqlite3.Connection]:
+        """Run a transaction. One that writes holds the file, so that no other process writes in between.
+
+        One that only reads sees one state of the file, however long it takes, and blocks nobody.
+        """
+        if writes and self.is_read_only:
             raise StoreError(f"{self.path}: this user may not write the file or its folder: change their permissions")
-        with self._transaction("BEGIN IMMEDIATE") as sql:
+        sql = self.connection
+        self._when_free(lambda: sql.execute("BEGIN IMMEDIATE" if writes else "BEGIN"))
+        with sql:  # commits, or rolls back after an exception
             yield sql
-        self._leave_room()
-
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """Run a transaction that reads one state of the file, however long it takes. It blocks nobody."""
-        with self._transaction("BEGIN") as sql:
-            yield sql
-
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        self._patiently(begin)
-        with self.connection as sql:  # commits, or rolls back after an exception
-            yield sql
+        version = sql.execute("PRAGMA data_version").fetchone()[0] if writes else self._version
+        if version != self._version:  # if other processes write too, let a waiting one have its turn
+            self._version = version
+            time.sleep(2 * _POLL)
 
     def explained(self, error: Exception) -> StoreError:
         """Return an error of SQLite as a StoreError that names the file and the remedy."""
@@ -184,9 +183,6 @@ class SQLiteFile:
             mode = f"ro{'&immutable=1' if is_still else ''}"
         return f"file:{quote(str(Path(self.path).absolute()))}?mode={mode}", True
 
-    def _patiently(self, statement: str) -> None:
-        self._when_free(lambda: self.connection.execute(statement))
-
     def _when_free(self, step: Callable[[], R]) -> R:
         """Try again every millisecond while another connection holds the file."""
         deadline = time.monotonic() + self.timeout
@@ -197,13 +193,6 @@ class SQLiteFile:
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(_POLL)
-
-    def _leave_room(self) -> None:
-        """If other processes write too, pause for long enough that a waiting one gets its turn."""
-        version = self.connection.execute("PRAGMA data_version").fetchone()[0]
-        if version != self._version:
-            self._version = version
-            time.sleep(2 * _POLL)
 
 
 def has_tables(sql: sqlite3.Connection, path: str) -> bool:
@@ -277,7 +266,7 @@ class SQLiteStore(Store):
             raise self._file.explained(error) from error
 
     def _take(self, steps: Callable[[Client], Awaitable[R]], reads: bool) -> R:
-        with (self._file.reading if reads else self._file.writing)() as sql:
+        with self._file.transaction(writes=not reads) as sql:
             client = SQLiteClient(sql)
             if not reads:
                 client.free_dead_keys()

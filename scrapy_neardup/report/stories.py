@@ -12,8 +12,7 @@ from typing import Any
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.document import LEVELS, Member
 from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_URL, Row, clean_line
-from scrapy_neardup.stories.headlines import headline_of
-from scrapy_neardup.stories.summary import read_change
+from scrapy_neardup.stories.summary import headline_of, read_change
 
 _MOST_TITLES = 20  # the first and the last ones, which may be the headline
 

@@ -9,9 +9,8 @@ from typing import Any
 
 from scrapy_neardup.document import Member, Story
 from scrapy_neardup.stories.event import StoryEvent
-from scrapy_neardup.stories.headlines import headline_of
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
-from scrapy_neardup.stories.summary import Fact, confirmed_changes, facts_of, figure_summary, read_change
+from scrapy_neardup.stories.summary import Fact, confirmed_changes, facts_of, figure_summary, headline_of, read_change
 
 VERSION = 1
 TEN_MINUTES = 600

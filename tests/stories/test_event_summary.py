@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.document import Extent, Level, Member, Story
 from scrapy_neardup.stories import StoryEvent
-from scrapy_neardup.stories.headlines import headline_of
-from scrapy_neardup.stories.summary import facts_of, figure_summary, read_change
+from scrapy_neardup.stories.summary import facts_of, figure_summary, headline_of, read_change
 
 
 def confirmed_by(members: Sequence[Member], needed: int) -> tuple[tuple[str, int], ...]:

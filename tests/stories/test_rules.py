@@ -17,8 +17,7 @@ from scrapy_neardup.document import EventSources, Story
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import RULES, load_rule
-from scrapy_neardup.stories.owners import read_owners
-from scrapy_neardup.stories.rules import Threshold, breaking_threshold, count, most_within, sources
+from scrapy_neardup.stories.rules import Threshold, breaking_threshold, count, most_within, read_owners, sources
 
 
 def story(first_times: Sequence[int] = (), times: Sequence[int] = ()) -> Story:
