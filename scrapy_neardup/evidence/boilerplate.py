@@ -42,7 +42,7 @@ _DOMINANT = 0.5  # if one story brought more than this share of a line's documen
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class LineSample:
     """The data that is kept of a document: its lines, and a sample of its shingles with the line of each."""
 
     lines: dict[int, int]  # key of the line -> its words
@@ -50,7 +50,7 @@ class Trace:
     owners: array[int]  # key of the line of each sample
 
     @classmethod
-    def of(cls, body: Body, width: int) -> Trace:
+    def of(cls, body: Body, width: int) -> LineSample:
         """``body`` is a whole text, and ``width`` the length of a shingle in tokens."""
         # Lines of the same tokens have the same words.
         lines = dict(zip(body.kept.keys.tolist(), body.kept.words.tolist(), strict=True))
@@ -73,7 +73,7 @@ class Trace:
         return sum(self.lines.values()) - sum(self.lines[key] for key in keys)
 
 
-NO_TRACE = Trace({}, array("I"), array("I"))
+NO_LINES = LineSample({}, array("I"), array("I"))
 """The trace of a document of which nothing is remembered."""
 
 
@@ -81,7 +81,7 @@ NO_TRACE = Trace({}, array("I"), array("I"))
 class _Story:
     """The first document that brought a line, and how many of its story have followed."""
 
-    first: Trace
+    first: LineSample
     documents: int = 1
 
 
@@ -93,7 +93,7 @@ class BoilerplateGuard:
         self._most_documents = most_documents
         # Most lines stand in one document. For such a line only the trace of that document is kept, so that the garbage
         # collector has nothing more to visit.
-        self._stories: OrderedDict[int, list[_Story] | Trace] = OrderedDict()
+        self._stories: OrderedDict[int, list[_Story] | LineSample] = OrderedDict()
         # Maps the identity of a document's trace to the number of lines for which it is remembered.
         self._lines_of: Counter[int] = Counter()
 
@@ -102,7 +102,7 @@ class BoilerplateGuard:
 
     def learn(
         self,
-        trace: Trace,
+        trace: LineSample,
         least: int,
         known: frozenset[int] = frozenset(),
         everywhere: frozenset[int] = frozenset(),
@@ -123,7 +123,7 @@ class BoilerplateGuard:
                 self._stories[key] = trace
                 remembered += 1
                 continue
-            if isinstance(stories, Trace):
+            if isinstance(stories, LineSample):
                 stories = self._stories[key] = [_Story(stories)]
             self._stories.move_to_end(key)
             remembered += _count(stories, trace, different)
@@ -137,19 +137,19 @@ class BoilerplateGuard:
     def _forget_oldest(self) -> None:
         """Forget the line that was met least recently, and the documents that were remembered only for this line."""
         _, stories = self._stories.popitem(last=False)
-        for trace in [stories] if isinstance(stories, Trace) else [story.first for story in stories]:
+        for trace in [stories] if isinstance(stories, LineSample) else [story.first for story in stories]:
             self._lines_of[id(trace)] -= 1
             if not self._lines_of[id(trace)]:
                 del self._lines_of[id(trace)]
 
-    def known(self, trace: Trace, least: int) -> frozenset[int]:
+    def known(self, trace: LineSample, least: int) -> frozenset[int]:
         """Return the same as ``learn`` would, but note nothing."""
         return self._among(trace.lines, trace, least)
 
     def _among(
         self,
         keys: Iterable[int],
-        trace: Trace,
+        trace: LineSample,
         least: int,
         known: frozenset[int] = frozenset(),
         everywhere: frozenset[int] = frozenset(),
@@ -167,7 +167,7 @@ class BoilerplateGuard:
         return frozenset(found)
 
 
-def _count(stories: list[_Story], trace: Trace, different: dict[int, bool]) -> bool:
+def _count(stories: list[_Story], trace: LineSample, different: dict[int, bool]) -> bool:
     """Add a document to the first story it may belong to. Return whether it began a story of its own."""
     for story in stories:
         number = id(story.first)
@@ -183,7 +183,7 @@ def _count(stories: list[_Story], trace: Trace, different: dict[int, bool]) -> b
     return False
 
 
-def _tell_different_stories(one: Trace, other: Trace) -> bool:
+def _tell_different_stories(one: LineSample, other: LineSample) -> bool:
     """Return whether two documents tell different stories. Return False if too little is left beside shared lines."""
     shared = one.lines.keys() & other.lines.keys()
     common = sum(one.lines[key] for key in shared)
@@ -194,7 +194,7 @@ def _tell_different_stories(one: Trace, other: Trace) -> bool:
     return len(samples & other_samples) <= _SHARED_REST * smaller
 
 
-def _is_boilerplate(stories: list[_Story] | Trace | None) -> bool:
+def _is_boilerplate(stories: list[_Story] | LineSample | None) -> bool:
     """Return whether a line stands in several stories and none of them brought most of its documents."""
     if not isinstance(stories, list) or len(stories) < STORIES:
         return False

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from scrapy_neardup.evidence.boilerplate import Trace
+from scrapy_neardup.evidence.boilerplate import LineSample
 from scrapy_neardup.records.packing import PackedFields
 from scrapy_neardup.sketch.fingerprint import LeftOut, Sketcher, TextSketch
 from scrapy_neardup.sketch.signatures import SignedText
@@ -73,7 +73,7 @@ def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
     milliseconds, size, text_hash, signature, figures, specifics, lead, names, *numbers = values
     lines, words, band_keys, sample_keys, samples, owners = (array("I", each) for each in numbers)
     sketch = TextSketch(
-        trace=Trace(dict(zip(lines, words, strict=True)), samples, owners),
+        trace=LineSample(dict(zip(lines, words, strict=True)), samples, owners),
         left_out=LeftOut(),
         signed=SignedText(signature, size, tuple(band_keys), tuple(sample_keys)),
         text_hash=text_hash,

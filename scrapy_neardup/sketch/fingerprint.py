@@ -13,7 +13,7 @@ from typing import NamedTuple
 import xxhash
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
-from scrapy_neardup.evidence.boilerplate import NO_TRACE, BoilerplateGuard, Trace
+from scrapy_neardup.evidence.boilerplate import NO_LINES, BoilerplateGuard, LineSample
 from scrapy_neardup.evidence.figures import find_figures, pack_figures
 from scrapy_neardup.evidence.names import LEAD_WORDS as NAMED_WORDS
 from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
@@ -89,7 +89,7 @@ class LeftOut(NamedTuple):
 class TextSketch:
     """The part of a fingerprint that depends only on the text and on which of its lines are boilerplate."""
 
-    trace: Trace
+    trace: LineSample
     left_out: LeftOut
     signed: SignedText
     text_hash: bytes
@@ -104,7 +104,7 @@ class TextRead(NamedTuple):
 
     text: str
     body: Body
-    trace: Trace
+    trace: LineSample
     left_out: LeftOut = LeftOut()
     whole: TextSketch | None = None  # of all lines, if it was made before
 
@@ -335,7 +335,7 @@ class Sketcher:
     def read_texts(self, texts: Sequence[str]) -> list[TextRead]:
         """Read texts with all their lines."""
         bodies = self._bodies(texts)
-        traces = (Trace.of(body, self.shingle_width(body)) if self.preset.guarded else NO_TRACE for body in bodies)
+        traces = (LineSample.of(body, self.shingle_width(body)) if self.preset.guarded else NO_LINES for body in bodies)
         return list(map(TextRead, texts, bodies, traces))
 
     def _bodies(self, texts: Sequence[str]) -> list[Body]:

@@ -10,7 +10,7 @@ from newsdesk import made_up
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
-from scrapy_neardup.evidence.boilerplate import Trace
+from scrapy_neardup.evidence.boilerplate import LineSample
 from scrapy_neardup.sketch import PRESETS, Body, BoilerplateGuard, Sketcher
 
 SKETCHER = Sketcher(PRESETS["news"])
@@ -31,7 +31,7 @@ def body_of(lines: Sequence[str]) -> Body:
 
 def left_out(guard: BoilerplateGuard, lines: Sequence[str]) -> list[str]:
     body = body_of(lines)
-    boilerplate = guard.learn(Trace.of(body, 3), 20)
+    boilerplate = guard.learn(LineSample.of(body, 3), 20)
     return [line.text for line in body.lines if line.key in boilerplate]
 
 
