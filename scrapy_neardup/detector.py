@@ -211,7 +211,7 @@ class NearDupDetector:
             if new_sources := self._knowledge.new_sources(documents):
                 await self._exchange_learned(new_sources)
             for group in grouped(documents):
-                if self.sketcher.frequencies is not None and checks:  # it learns from these documents first
+                if self.preset.learns and checks:  # it learns from these documents first
                     await asyncio.wait(checks)
                 for document, fingerprint in zip(group, await self._paced_sketcher.fingerprints(group), strict=True):
                     # Tasks start in this order, and none waits for anything before its check is in the store's queue.

@@ -83,7 +83,6 @@ class NearDupPipeline(Component):
         self._prepared: asyncio.Task[None] | None = None
         self._has_frozen = False
         self._is_closed = False
-        self._ends_early = False  # the crawl is over, and items have no verdict yet
         self._under_way = 0  # items
         self._closing: asyncio.Future[None] | None = None
         self._summary_text = ""
@@ -221,7 +220,7 @@ class NearDupPipeline(Component):
         try:
             await self.detector.prepare()
         except Exception:  # checks will meet the same error, and their items pass as ``internal-error``
-            if not self._ends_early:
+            if not self.summary.late:
                 logger.exception("A module for judging items cannot be loaded: items pass unchecked")
         if not gc.get_freeze_count():
             gc.freeze()
@@ -292,13 +291,12 @@ class NearDupPipeline(Component):
             pending.id = verdict.id or pending.id
             return verdict
         except Exception as error:
-            if not self._ends_early:
+            if not self.summary.late:
                 self.log_fault(error, document.url or "An item")
             return unchecked("internal-error")
 
     def _leave_late_items(self) -> None:
         """Warn that the crawl ends before its items are judged. Scrapy's own crawls wait for them."""
-        self._ends_early = True
         self.summary.late = self._under_way
         logger.warning(
             "The crawl ends before its items are judged: %s without a verdict. `scrapy parse --pipelines` does not wait"

@@ -43,8 +43,7 @@ def in_data_dir(settings: NearDupSettings, path: str) -> str:
 
     ``settings`` come from ``locate_files``. An absolute path stays as it is.
     """
-    assert settings.data_dir is not None
-    return str(Path(settings.data_dir, path))
+    return str(Path(settings.data_dir or "", path))
 
 
 def log_window_location(settings: NearDupSettings) -> None:

@@ -142,10 +142,6 @@ class BoilerplateGuard:
             if not self._lines_of[id(trace)]:
                 del self._lines_of[id(trace)]
 
-    def known(self, trace: LineSample, least: int) -> frozenset[int]:
-        """Return the same as ``learn`` would, but note nothing."""
-        return self._among(trace.lines, trace, least)
-
     def _among(
         self,
         keys: Iterable[int],

@@ -140,7 +140,7 @@ def _terms(first: StoredDocument, second: StoredDocument) -> list[str]:
 
 
 def _compare_texts(sketcher: Sketcher, first: str, second: str) -> TextComparison:
-    bodies = [sketcher.body(text) for text in (first, second)]
+    bodies = [read.body for read in sketcher.read_texts([first, second])]
     sets = [set(distinct_features(body, sketcher.preset).tolist()) for body in bodies]
     passages = [cut_passages(sketcher, one, other) for one, other in (bodies, bodies[::-1])]
     sides = [
@@ -157,9 +157,8 @@ def _compare_texts(sketcher: Sketcher, first: str, second: str) -> TextCompariso
 
 def _left_out(sketcher: Sketcher, body: Body) -> tuple[tuple[str, str], ...]:
     few = f"under {sketcher.preset.min_block_words}"
-    short = [(line.text, f"{counted(line.words, 'word')}, {few}") for line, is_long in body.read_lines if not is_long]
-    why = "boilerplate: in several different stories"
-    return (*short, *((line.text, why) for line in body.lines if line.key in body.boilerplate))
+    short = (line for line, is_long in body.read_lines if not is_long)
+    return tuple((line.text, f"{counted(line.words, 'word')}, {few}") for line in short)
 
 
 def cut_passages(sketcher: Sketcher, body: Body, other: Body) -> list[tuple[bool, Passage]]:

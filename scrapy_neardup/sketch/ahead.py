@@ -43,18 +43,15 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
     sketcher = Sketcher(preset, min_words=row["min_words"], figures=row["figures"])
     sketcher.prepare()
 
-    def sketch(*texts: str) -> list[bytes]:
+    def sketch(texts: Sequence[str]) -> list[bytes]:
+        if len(texts) > 1 and sum(map(len, texts)) > _MOST_CHARACTERS:
+            return [packed for text in texts for packed in sketch([text])]
         start = time.perf_counter()
         made = sketcher.whole(*texts)
         each = 1000 * (time.perf_counter() - start) / len(texts)
         return [pack_sketch(sketch, each) for sketch in made]
 
-    def sketch_all(texts: Sequence[str]) -> list[bytes]:
-        if sum(map(len, texts)) > _MOST_CHARACTERS:
-            return [packed for text in texts for packed in sketch(text)]
-        return sketch(*texts) if texts else []
-
-    return sketch_all
+    return sketch
 
 
 def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:

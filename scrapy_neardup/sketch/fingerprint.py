@@ -149,12 +149,6 @@ class Sketcher:
         """Read the tables that the first sketch needs: 40 ms of work."""
         self.whole("any word " * self.min_words)
 
-    def body(self, text: str) -> Body:
-        """Return the lines of a main content that enter the fingerprint, without known boilerplate."""
-        read = self.read_texts([text])[0]
-        with self.lock:
-            return read.body.without(self._boilerplate.known(read.trace, self.min_words))
-
     def shingle_width(self, body: Body) -> int:
         """Return how many tokens a shingle has in most of the text."""
         return self.preset.shingle_characters if body.unspaced else self.preset.shingle_words
@@ -163,11 +157,6 @@ class Sketcher:
     def boilerplate(self) -> SourceBoilerplate | None:
         """Return the learned boilerplate of sources, None if the preset removes none. Use it under ``lock``."""
         return self._sources if self.preset.guarded else None
-
-    @property
-    def frequencies(self) -> Frequencies | None:
-        """Return the document frequencies of features, or None if the preset does not learn them."""
-        return self._signer.frequencies
 
     @property
     def all_frequencies(self) -> dict[str, Frequencies]:
@@ -181,9 +170,6 @@ class Sketcher:
             with self.lock:
                 self._signer.frequencies.learn(fingerprint.features)
 
-    def _text(self, document: Document) -> str:
-        return f"{document.title}\n{document.text}" if self.preset.with_title and document.title else document.text
-
     def fingerprint(self, document: Document) -> Fingerprint:
         return self.fingerprints([document])[0]
 
@@ -194,7 +180,9 @@ class Sketcher:
         hash is compared. For ``ahead`` see ``sketches``.
         """
         places = list(map(Place.of, documents))
-        sketches = self.sketches([self._text(document) for document in documents], places, ahead)
+        titled = self.preset.with_title
+        texts = [f"{each.title}\n{each.text}" if titled and each.title else each.text for each in documents]
+        sketches = self.sketches(texts, places, ahead)
         with self.lock:
             return list(map(self._fingerprint, documents, sketches, places))
 

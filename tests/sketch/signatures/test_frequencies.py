@@ -148,8 +148,7 @@ async def test_processes_learn_from_each_other(shared_url: str, namespace: str) 
         for number in range(70):
             await one.check(one.document(article(number, 60), seen_at=START))
     async with opened("simhash", shared_url, namespace) as other:
-        assert other.sketcher.frequencies is not None
-        assert other.sketcher.frequencies.documents == 70
+        assert other.sketcher.all_frequencies["features"].documents == 70
 
 
 async def test_a_story_is_learned_from_once(namespace: str) -> None:
@@ -157,8 +156,7 @@ async def test_a_story_is_learned_from_once(namespace: str) -> None:
         for number in range(10):
             await detector.check(detector.document(article("wire"), seen_at=START + number))
 
-        assert detector.sketcher.frequencies is not None
-        assert detector.sketcher.frequencies.documents == 1
+        assert detector.sketcher.all_frequencies["features"].documents == 1
 
 
 def _counts(counts: dict[int, int]) -> np.ndarray:
