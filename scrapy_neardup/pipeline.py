@@ -238,7 +238,7 @@ class NearDupPipeline(Component):
             is_of_page = page.is_named_by(text_of(adapter, self.settings.item_fields["url"]))
             if text := text_of(adapter, self.settings.item_fields["text"]):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
-                pending = self.delivery.pending_document(document.id)
+                pending = PendingDocument(document.id, None, self.delivery.finish)
                 self.delivery.add_item(pending)  # notes it in the context of the item too
                 return asyncio.create_task(self._verdict(document, pending))
             if not page.url and page.reason == "no-text":
@@ -253,7 +253,7 @@ class NearDupPipeline(Component):
                 return unchecked(page.reason)
             if page.verdict is None or page.document is None:
                 document = self._document(adapter, page.text, page, is_of_page=True)
-                page.document = self.delivery.pending_document(document.id, page.place)
+                page.document = PendingDocument(document.id, page.place, self.delivery.finish)
                 page.verdict = asyncio.create_task(self._verdict(document, page.document))
             self.delivery.add_item(page.document)
             return page.verdict

@@ -13,7 +13,6 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage
 
 from scrapy_neardup.crawl.item_context import PendingDocument, current_item
-from scrapy_neardup.crawl.order import ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import FeedFile
 from scrapy_neardup.index.runs import Run
 from scrapy_neardup.wording import without_password
@@ -50,10 +49,6 @@ class Delivery:
         slots = self._exporter.slots if self._exporter is not None else ()
         storages = (slot.storage for slot in slots if slot.format in ("jsonlines", "jsonl", "json", "csv"))
         return next((storage.path for storage in storages if isinstance(storage, FileFeedStorage)), "")
-
-    def pending_document(self, document_id: str, place: ResponsePlace | None = None) -> PendingDocument:
-        """Return a document to be followed. Give ``place`` if the document is the main content of that response."""
-        return PendingDocument(document_id, place, self._finish)
 
     def add_item(self, document: PendingDocument) -> None:
         """Follow the current item, which belongs to this document, until it is delivered or lost."""
@@ -95,7 +90,7 @@ class Delivery:
         if current.item is item and (document := current.take_document()) is not None:
             await document.item_left()
 
-    async def _finish(self, document: PendingDocument) -> None:
+    async def finish(self, document: PendingDocument) -> None:
         """Deliver a document as soon as its files are stored.
 
         Withdraw it if all its items were lost, or if one of its files was closed but not stored. A document whose items

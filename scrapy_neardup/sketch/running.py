@@ -82,11 +82,6 @@ def _effort(document: Document) -> int:
     return len(text) + _DIGIT_EFFORT * sum(map(text.count, "0123456789"))
 
 
-def _are_due(frequencies: Frequencies) -> bool:
-    """Return whether so much was counted that the store should know. The more is known, the less often it is asked."""
-    return frequencies.pending >= max(_SHARED_TOGETHER, frequencies.documents >> 5)
-
-
 class Knowledge:
     """Exchanges the knowledge of one sketcher with the store. Errors of the store are passed on.
 
@@ -132,7 +127,8 @@ class Knowledge:
         Without ``all_of_them`` exchange only what is due.
         """
         for kind, frequencies in self._frequencies.items():
-            if all_of_them or _are_due(frequencies):
+            # The more is known, the less often it is asked.
+            if all_of_them or frequencies.pending >= max(_SHARED_TOGETHER, frequencies.documents >> 5):
                 await self._exchange(kind, frequencies)
 
     async def _exchange(self, kind: str, frequencies: Frequencies) -> None:
