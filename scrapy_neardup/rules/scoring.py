@@ -342,10 +342,11 @@ def related_topic_score(new: Record, old: Record, policy: Policy, extra: float =
     document of the story a little, in words or in meaning, so that a story does not drift from one topic to the next.
     """
     same_source, cosine = is_same_source(new, old), cosine_of(new.vector, old.vector)
-    if cosine is None:
-        score = _topic_score(new.topic, old.topic, trace)
-    else:
-        score = with_meaning(_topic_score(new.topic, old.topic, trace, LEAST_TERMS), cosine, policy.vectors, trace)
+    is_one_language = not are_two_languages(new, old)  # what two languages share are names, see ``foreign_score``
+    least_terms = LEAST_TERMS if cosine is not None and is_one_language else LEAST_SHARED_TERMS
+    score = _topic_score(new.topic, old.topic, trace, least_terms)
+    if cosine is not None:
+        score = with_meaning(score, cosine, policy.vectors, trace)
     least = policy.topic_threshold + extra + SAME_SOURCE_EXTRA * same_source
     if not trace.at_least("score of the topics", score, least, "" if same_source else "topic_threshold"):
         return 0.0

@@ -81,12 +81,14 @@ async def test_presets_say_how_much_vectors_count(
     assert [each.text for each in (own, foreign) if await check(index, each)] == joins.split()
 
 
-@pytest.mark.parametrize(("vector", "joins"), [(NEAR, True), (FAR, False), ((), False)])
-async def test_two_common_terms_are_enough_if_vectors_are_alike(
-    index: Index, vector: tuple[int, ...], joins: bool
+@pytest.mark.parametrize(
+    ("vector", "language", "joins"), [(NEAR, "en", True), (FAR, "en", False), ((), "en", False), (NEAR, "de", False)]
+)
+async def test_two_common_terms_of_one_language_are_enough_if_vectors_are_alike(
+    index: Index, vector: tuple[int, ...], language: str, joins: bool
 ) -> None:
-    await check(index, Article("wire", topic="ABcdefgh", vector=NEAR))
-    match = await check(index, Article("own report", topic="ABstuvwx", vector=vector))
+    await check(index, Article("wire", topic="ABcdefgh", language="en", vector=NEAR))
+    match = await check(index, Article("own report", topic="ABstuvwx", language=language, vector=vector))
     assert (match is not None) is joins
 
 
