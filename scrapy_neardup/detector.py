@@ -48,12 +48,12 @@ def select(source: str = "", url: str = "") -> Selection:
 class NearDupDetector:
     """Judges documents one after the other against the window, which holds the recent documents.
 
-    ``run`` is part of every document id. If the same document is checked again in one run, it keeps its verdict. In
-    another run the same page is a revisit. Without ``run`` a random one is drawn. With ``delivers_later`` a document
-    counts as seen for good only after ``delivery.deliver`` was called with a list that has its id. If the process dies
-    before that, the document does not count. Use ``reads_only`` to look at a window without changing it: then opening
-    and closing write nothing, opening raises StoreError if a SQLite file does not exist, and you must not call methods
-    that check or remove documents.
+    ``run`` is part of every document id. If the same document is checked again in one run, it keeps its status; the
+    match may be another version of its page. In another run the same page is a revisit. Without ``run`` a random one is
+    drawn. With ``delivers_later`` a document counts as seen for good only after ``delivery.deliver`` was called with a
+    list that has its id. If the process dies before that, the document does not count. Use ``reads_only`` to look at a
+    window without changing it: then opening and closing write nothing, opening raises StoreError if a SQLite file does
+    not exist, and you must not call methods that check or remove documents.
 
     ``index`` and ``sketcher`` are for this package itself: they replace the ones that the settings describe.
     """
@@ -126,7 +126,8 @@ class NearDupDetector:
 
     async def close(self) -> None:
         """Wait for the checks under way and close the store."""
-        self._paced_sketcher.close()
+        async with self._sketch_order:
+            self._paced_sketcher.close()
         if self._is_open and not self.breaker.is_open:
             await self.confirm_events()
             await self._exchange_frequencies(all_of_them=True)

@@ -261,3 +261,34 @@ async def test_a_blog_and_a_whole_platform_can_be_purged(shared_url: str, namesp
 def test_owners_of_no_source_are_refused(owners: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=r"NEARDUP_SOURCE_OWNERS.*(two owners|not a source)"):
         NearDupSettings.from_mapping({"NEARDUP_SOURCE_OWNERS": owners})
+
+
+async def test_documents_that_come_together_are_read_as_if_one_by_one(detector: NearDupDetector) -> None:
+    """Titles of later documents say nothing about earlier ones."""
+    documents = [
+        detector.document(
+            text(f"page {number}", 200),
+            url=f"https://paper.example/{number}",
+            title=f"Harbour {' '.join(made_up(f'title {number}', 4))}",
+            seen_at=START + number,
+        )
+        for number in range(6)
+    ]
+    together, alone = Sketcher(PRESETS["news"]), Sketcher(PRESETS["news"])
+
+    found = together.fingerprints(documents)
+
+    assert found == [alone.fingerprint(document) for document in documents]
+    assert len(found[0].titles) > len(found[-1].titles), "the word that all titles have is known by then"
+
+
+async def test_closing_waits_for_the_checks_under_way() -> None:
+    async with opened(store="memory://") as room:
+        documents = [
+            room.detector.document(text(f"page {number}", 3000), url=f"https://s{number}.example/1")
+            for number in range(3)
+        ]
+        checks = [asyncio.ensure_future(room.detector.check(document)) for document in documents]
+        await asyncio.sleep(0)
+
+    assert [verdict.status for verdict in await asyncio.gather(*checks)] == ["original"] * 3

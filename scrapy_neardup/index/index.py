@@ -54,7 +54,7 @@ class Index(RunSteps, LearnedStore):
        tasks, threads and processes that check at the same time.
     2. Time is the documents' own ``seen_at``: two documents at most ``window`` seconds apart are compared.
     3. Memory is bounded by what the window holds; an idle namespace vanishes by itself.
-    4. Checking a document again gives the same answer again, and registers nothing. It is the same document if id,
+    4. Checking a document again gives the same status again, and registers nothing. It is the same document if id,
        text and url are the same. If another document has its id, the document gets the next id that is free.
     5. A match names the original, never another duplicate, even if the original's own hour is over.
     6. Data that is read back is length-checked and never evaluated.

@@ -107,7 +107,8 @@ def decide(
     record = link_record(new, match, policy, least_dropped_share, is_update=is_update)
     if page is not None:
         answer = replace(answer, is_page_changed=page.is_page_changed, figures=page.record.figures)
-        record = replace(record, candidate=page.key)  # if the document is checked again, it must be an update again
+        if is_update or page.must_stay:  # also if the document is checked again
+            record = replace(record, candidate=page.key)
     return record, answer
 
 

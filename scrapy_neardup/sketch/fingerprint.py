@@ -177,12 +177,21 @@ class Sketcher:
         """Return the fingerprints that the documents would have if they came one after the other.
 
         Together they take half the time. A text with fewer than ``min_words`` words has an empty signature: only its
-        hash is compared. For ``ahead`` see ``sketches``.
+        hash is compared. ``ahead`` are the sketches that ``whole`` made of their texts in another process, None for a
+        document that has none. Such a text is only sketched again if some of its lines are left out.
         """
-        places = list(map(Place.of, documents))
+        start = time.perf_counter()
         titled = self.preset.with_title
         texts = [f"{each.title}\n{each.text}" if titled and each.title else each.text for each in documents]
-        sketches = self.sketches(texts, places, ahead)
+        known = self._known(texts, ahead)
+        left_out: list[LeftOut] = []
+        places: list[Place] = []
+        with self.lock:
+            for document, text, each in zip(documents, texts, known, strict=True):
+                place = Place.of(document)
+                left_out.append(self._leave_out(text, each, place))
+                places.append(self._telling(document, place))  # before the next document teaches more
+        sketches = self._sketch_again(texts, known, left_out, start)
         with self.lock:
             return list(map(self._fingerprint, documents, sketches, places))
 
@@ -194,14 +203,9 @@ class Sketcher:
         keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
         if document.url_identity:
             keys.append(xxhash.xxh32_intdigest(place.url_hash, _URL_KEY_SEED))
-        terms, article_hash = place.terms, place.article_hash
-        if source_hash != _NOTHING and self.preset.guarded:
-            terms -= self._usual_terms(document, place)
-            if not self._sources.is_article(source_hash, place.article):
-                article_hash = _NOTHING
-        if article_hash != _NOTHING:
-            keys.append(xxhash.xxh32_intdigest(article_hash, _ARTICLE_KEY_SEED))
-        topic, topic_keys = self.topics.topic(sketch.lead, terms) if self.topics else (b"", ())
+        if place.article_hash != _NOTHING:
+            keys.append(xxhash.xxh32_intdigest(place.article_hash, _ARTICLE_KEY_SEED))
+        topic, topic_keys = self.topics.topic(sketch.lead, place.terms) if self.topics else (b"", ())
         names, name_keys = self._names(document, sketch) if topic else (b"", ())
         language = packed_language(document.language)
         vector = self.vector_means.centred(document.vector, language, source_hash)
@@ -221,13 +225,13 @@ class Sketcher:
             names=names,
             vector=vector if topic else b"",
             specifics=sketch.specifics,
-            titles=pack_terms(terms) if self.preset.guarded else b"",
+            titles=pack_terms(place.terms) if self.preset.guarded else b"",
             edition=edition_of(document.title) if self.preset.guarded else 0,
-            article_hash=article_hash,
+            article_hash=place.article_hash,
             language=language,
             is_boilerplate=is_boilerplate,
             own_parts=sketch.left_out.own_parts,
-            tells_title=tells_title(sketch.lead, terms),
+            tells_title=tells_title(sketch.lead, place.terms),
             features=sketch.signed.features,
         )
 
@@ -237,6 +241,14 @@ class Sketcher:
             return b"", ()
         of_title = pack_names(find_names([document.title], is_title=True))
         return rarest_names(of_title + sketch.names, self.topics)
+
+    def _telling(self, document: Document, place: Place) -> Place:
+        """Return a place without what does not tell the articles of its source apart."""
+        if place.source_hash == _NOTHING or not self.preset.guarded:
+            return place
+        is_article = self._sources.is_article(place.source_hash, place.article)
+        terms = place.terms - self._usual_terms(document, place)
+        return place._replace(terms=terms, article_hash=place.article_hash if is_article else _NOTHING)
 
     def _usual_terms(self, document: Document, place: Place) -> frozenset[int]:
         """Return the terms of a title that do not tell articles apart: most titles of the source have them.
@@ -253,37 +265,40 @@ class Sketcher:
         """Return the sketches of texts with all their lines, boilerplate or not. Nothing is learned."""
         return self.sketch_texts(self.read_texts(texts))
 
-    def sketches(
-        self,
-        texts: Sequence[str],
-        places: Sequence[Place] | None = None,
-        ahead: Sequence[TextSketch | None] = (),
-    ) -> list[TextSketch]:
-        """Sketch texts, and learn from each of them. With ``places`` also learn the boilerplate of its source.
-
-        ``ahead`` are the sketches that ``whole`` made of these texts in another process, None for a text that has none.
-        Such a text is only sketched again if some of its lines are left out.
-        """
+    def sketches(self, texts: Sequence[str]) -> list[TextSketch]:
+        """Sketch texts without boilerplate, and learn from each of them."""
         start = time.perf_counter()
-        ahead = ahead or [None] * len(texts)
-        new = [text for text, sketch in zip(texts, ahead, strict=True) if sketch is None]
-        read = iter(self.read_texts(new) if new else ())
-        known = [sketch or next(read) for sketch in ahead]
+        known = self._known(texts)
         with self.lock:
-            left_out = list(map(self._leave_out, texts, known, places or itertools.repeat(None)))
-        done = [
-            each if isinstance(each, TextSketch) and each.left_out == lines else None
-            for each, lines in zip(known, left_out, strict=True)
-        ]
-        again = [
-            self._read(text, each).without(lines)
-            for text, each, lines, sketch in zip(texts, known, left_out, done, strict=True)
-            if sketch is None
-        ]
-        made = iter(self.sketch_texts(again))
+            left_out = [self._leave_out(text, each, None) for text, each in zip(texts, known, strict=True)]
+        return self._sketch_again(texts, known, left_out, start)
+
+    def _known(self, texts: Sequence[str], ahead: Sequence[TextSketch | None] = ()) -> Sequence[TextRead | TextSketch]:
+        """Return the sketches that were made ahead, and read the other texts together."""
+        if not ahead:
+            return self.read_texts(texts)
+        read = iter(self.read_texts([text for text, sketch in zip(texts, ahead, strict=True) if sketch is None]))
+        return [sketch or next(read) for sketch in ahead]
+
+    def _sketch_again(
+        self, texts: Sequence[str], known: Sequence[TextRead | TextSketch], left_out: Sequence[LeftOut], start: float
+    ) -> list[TextSketch]:
+        """Return the sketches of texts without the lines that are left out: those that are known, or new ones.
+
+        The work on the new ones began at ``start``. A sketch that was made ahead was counted when it was made.
+        """
+        sketches: dict[int, TextSketch] = {}
+        again: dict[int, TextRead] = {}
+        for number, (text, each, lines) in enumerate(zip(texts, known, left_out, strict=True)):
+            if isinstance(each, TextSketch) and each.left_out == lines:
+                sketches[number] = each
+            else:
+                again[number] = self._read(text, each).without(lines)
         if again:
-            self.timings.add((time.perf_counter() - start) * 1000, ahead.count(None))
-        return [sketch or next(made) for sketch in done]
+            sketches.update(zip(again, self.sketch_texts(list(again.values())), strict=True))
+            runs = sum(isinstance(each, TextRead) for each in known)
+            self.timings.add((time.perf_counter() - start) * 1000, runs)
+        return [sketches[number] for number in range(len(texts))]
 
     def _read(self, text: str, known: TextRead | TextSketch) -> TextRead:
         if isinstance(known, TextRead):
@@ -302,12 +317,18 @@ class Sketcher:
         own: frozenset[int] = frozenset()
         if place is not None and place.source_hash != _NOTHING:
             own = self._sources.learn(
-                *(place.source_hash, place.page, place.article, place.terms, trace.lines),
-                *(partial(self._terms_in_lines, text, known, {}), place.site_terms, place.day),
+                place.source_hash,
+                place.page,
+                place.article,
+                place.terms,
+                trace.lines,
+                mentioned=partial(self._terms_in_lines, text, known, {}),
+                site_terms=place.site_terms,
+                day=place.day,
             )
         everywhere = self._sources.everywhere(trace.lines.keys() - own)
         others = self._boilerplate.learn(trace, self.min_words, own, everywhere)
-        if not everywhere <= others:
+        if everywhere - others:  # the guard has refused: they are more than half of the text
             return LeftOut(own, 0, own | everywhere)
         own_parts = WHOLE_TEXT * trace.words_without(own | others) // trace.words_without(own) if others else WHOLE_TEXT
         return LeftOut(own | others, own_parts)

@@ -110,7 +110,7 @@ def _changes(document: Document, fingerprint: Fingerprint, match: Match | None) 
 
 def _lead(text: str) -> str:
     """Return the first sentence of a text: of its first line that is a sentence rather than a byline."""
-    lines = (line.strip() for line in text[:_MOST_OF_LEAD].split("\n", 20))
+    lines = (line.strip() for line in text[:_MOST_OF_LEAD].split("\n"))
     line = next((line for line in lines if len(line.split()) >= _LEAD_WORDS), "")
     sentence = _FIRST_SENTENCE.match(line[: 2 * _LEAD])
     return one_line(sentence[0] if sentence else line, _LEAD)

@@ -41,6 +41,17 @@ async def test_the_report_says_who_when_how_fast_and_what_of(newsroom: Newsroom)
     assert [change["new"] for change in report["figures"]][:1] == ["12"]
 
 
+async def test_the_lead_of_an_event_is_no_row_of_bylines(newsroom: Newsroom) -> None:
+    bylines = "By Jane Doe\n" * 25
+    for n in range(6):
+        await newsroom.publish(
+            "fire", f"s{n}", n * MINUTE, text=f"{bylines}The fire began at noon in the port.\n{text('fire')}"
+        )
+
+    (event,) = newsroom.events
+    assert event.lead == "The fire began at noon in the port."
+
+
 def test_sources_that_disagree_are_set_side_by_side() -> None:
     def member(number: int, source: str, *changes: str) -> Member:
         key = (START + number).to_bytes(4, "big").hex() + f"{number:08x}"
