@@ -278,6 +278,8 @@ class Generation:
         The postings that have to go are those that it replaces at crowded keys.
         """
         posting, shards = self.posting_of(document), keys.shards(self.bits)
+        if len(set(shards)) == len(shards) and all(len(each) < MOST_POSTINGS for each in self.postings.values()):
+            return [(shard, tag + posting) for shard, tag in zip(shards, keys.tags, strict=True)], ()  # nearly always
         added, gone = dict[bytes, bytes](), list[tuple[bytes, bytes]]()
         for number, (shard, tag) in enumerate(zip(shards, keys.tags, strict=True)):
             if len(found := self.postings.get(number, ())) >= MOST_POSTINGS:
