@@ -176,11 +176,11 @@ def _arguments(commit: Commit) -> tuple[list[str], list[Argument]]:
     if posting is None:
         arguments.append(0)
     else:
-        shards = [shard for shard, _ in posting.added]
+        shards, added = zip(*posting.added, strict=True) if posting.added else ((), ())
         gone = [(shards.index(shard) + 1).to_bytes(2, "big") + each for shard, each in posting.gone]
         arguments += (len(posting.hashes), posting.keys, posting.weights, posting.least, posting.size, posting.version)
-        arguments += (b"".join(shards), bytes(len(each) // posting.size for _, each in posting.added))
-        arguments += (b"".join(each for _, each in posting.added), b"".join(gone))
+        arguments += (b"".join(shards), bytes([len(each) // posting.size for each in added]))
+        arguments += (b"".join(added), b"".join(gone))
         for name, bits, version, newest in posting.hashes:
             arguments += (keys.setdefault(name, len(keys) + 1), bits, version, newest)
     for call in commit.writes:
