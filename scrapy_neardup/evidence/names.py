@@ -24,6 +24,7 @@ from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, TITLE_BIT, TopicWei
 MOST_NAMES = 12
 LEAST_COMMON_NAMES = 3  # of two documents in two languages
 LEAST_COSINE = 0.43
+FEW_NAMES_LESS = 0.07  # what the score loses if no more names are common: a theme has three
 LEAD_WORDS = 100
 _KEYS = 4
 _COMMON_SHARE = 64  # a name in more than one of so many documents tells no events apart
@@ -133,8 +134,11 @@ def rarest_names(found: bytes, weights: TopicWeights) -> tuple[bytes, tuple[int,
 
 
 def names_score(a: bytes, b: bytes) -> float:
-    """Return the cosine of the names of two documents, 0 if they have too few in common."""
-    return topic_cosine(a, b) if len(shared_terms(a, b)) >= LEAST_COMMON_NAMES else 0.0
+    """Return the cosine of the names of two documents, less if they have few in common, 0 if they have too few."""
+    common = len(shared_terms(a, b))
+    if common < LEAST_COMMON_NAMES:
+        return 0.0
+    return max(0.0, topic_cosine(a, b) - (FEW_NAMES_LESS if common == LEAST_COMMON_NAMES else 0.0))
 
 
 def shared_names(a: bytes, b: bytes, title: str, text: str) -> tuple[str, ...]:

@@ -22,12 +22,14 @@ from scrapy_neardup.document import (
 from scrapy_neardup.evidence.figures import have_changed_figures
 from scrapy_neardup.evidence.names import LEAST_COSINE, names_score
 from scrapy_neardup.evidence.titles import SAME_TITLES, title_overlap
-from scrapy_neardup.evidence.topic import topic_cosine
+from scrapy_neardup.evidence.topic import shared_terms, topic_cosine, topic_score
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.rules.meaning import UNITING, first_vector, have_near_firsts, mean_cosine
 from scrapy_neardup.rules.policy import NEVER_DROPPED, REVISIT_SHARE, Policy
 from scrapy_neardup.rules.scoring import (
     FIRST_COSINE,
+    FIRST_COSINE_IF_STRONG,
+    STRONG_SCORE,
     CandidateState,
     ScoredCandidate,
     are_two_languages,
@@ -42,6 +44,7 @@ from scrapy_neardup.rules.trace import SILENT, Trace
 _NEAR_SIZE, _NEAR_SIZE_IF_HELD, _HELD = 0.75, 0.9, 0.9
 # A document joins two stories if it scores this much more than it needs to, and if their members are that much alike.
 UNITING_EXTRA, UNITING_COSINE = 0.04, 0.25
+UNITING_COSINE_IF_STRONG, UNITING_NAMES = 0.15, 2  # if it scores ``STRONG_SCORE`` with both, and shares so many names
 
 MOST_POSTINGS = 16
 """How many postings (documents listed under a key) are read for each key.
@@ -54,7 +57,8 @@ IDENTITY_WEIGHT, TEXT_WEIGHT, TOPIC_WEIGHT = 1000, 2, 1
 """What a shared key counts. A shared text or url counts for more than all other keys together."""
 
 LEAST_WEIGHT = 2
-"""How much the shared keys of a candidate must count. One rare term in common does not make a candidate."""
+"""How much the shared keys of a candidate must count. One rare term in common makes a candidate only if it is the
+heaviest of the new document's title: then it counts as a text's key does."""
 
 MAX_CANDIDATES = 32
 """How many records a check reads: first those of the same page or text, then those that share most bands."""
@@ -64,7 +68,7 @@ MOST_LINKS = 8
 
 def weights_of(fingerprint: Fingerprint) -> list[int]:
     """Return the weight of each key, in the order of ``identity_keys`` and ``text_keys``."""
-    topics = len(fingerprint.topic_keys)
+    topics = max(0, len(fingerprint.topic_keys) - 1)  # the first one is that of the title's heaviest term
     texts = len(fingerprint.text_keys) - topics
     return [IDENTITY_WEIGHT] * len(fingerprint.identity_keys) + [TEXT_WEIGHT] * texts + [TOPIC_WEIGHT] * topics
 
@@ -233,7 +237,12 @@ def _unites(new: Record, match: Record, other: Record, alive: Iterable[ScoredCan
         return False
     members = [each.record for each in alive if each.record.story == near.story]
     pairs = list(itertools.product(members, [each.record for each in alive if each.record.story == far.story]))
-    in_words = topic_cosine(match.first_topic or match.topic, other.first_topic or other.topic) >= FIRST_COSINE
+    is_strong = not new.vector and all(
+        topic_score(new.topic, each.topic) >= STRONG_SCORE and len(shared_terms(new.names, each.names)) >= UNITING_NAMES
+        for each in (near, far)
+    )
+    cosine = topic_cosine(match.first_topic or match.topic, other.first_topic or other.topic)
+    in_words = cosine >= (FIRST_COSINE_IF_STRONG if is_strong else FIRST_COSINE)
     are_firsts_alike = in_words or have_near_firsts(match, other)
     if are_firsts_alike and mean_cosine(pairs) >= UNITING:
         return True
@@ -243,7 +252,8 @@ def _unites(new: Record, match: Record, other: Record, alive: Iterable[ScoredCan
         pairs = [(new, each) for each in members]
     elif not are_firsts_alike:
         return False
-    return sum(topic_cosine(one.topic, another.topic) for one, another in pairs) >= UNITING_COSINE * len(pairs)
+    least = UNITING_COSINE_IF_STRONG if is_strong else UNITING_COSINE
+    return sum(topic_cosine(one.topic, another.topic) for one, another in pairs) >= least * len(pairs)
 
 
 def verdict_of(

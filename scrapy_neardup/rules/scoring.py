@@ -26,7 +26,10 @@ from scrapy_neardup.rules.policy import REVISIT_SHARE, Policy
 from scrapy_neardup.rules.trace import SILENT, Trace
 
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
+NAMELESS_SCORE = 0.40  # of two topics whose documents have names, but none in common
 FIRST_COSINE = 0.15  # of a document and the first document of the story that it joins by its topic
+STRONG_SCORE = 0.36  # of two topics: then a story may have moved on from its first document
+FIRST_COSINE_IF_STRONG = 0.05
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
 LIKE_TOPICS = 0.22  # cosine of the topics of two texts that are mostly the boilerplate of other sources
 SAME_SOURCE_SCORE = 0.7  # least score of two copies by one source
@@ -340,6 +343,7 @@ def related_topic_score(new: Record, old: Record, policy: Policy, extra: float =
 
     Reports of one event name somebody or something alike; vectors tell it too. The document must resemble the first
     document of the story a little, in words or in meaning, so that a story does not drift from one topic to the next.
+    The higher the score, the less of this is needed.
     """
     same_source, cosine = is_same_source(new, old), cosine_of(new.vector, old.vector)
     is_one_language = not are_two_languages(new, old)  # what two languages share are names, see ``foreign_score``
@@ -352,9 +356,11 @@ def related_topic_score(new: Record, old: Record, policy: Policy, extra: float =
         return 0.0
     if cosine is None and new.names and old.names and not shared_terms(new.names, old.names):
         trace.note("both have names, but none in common")
-        return 0.0
+        if not trace.at_least("score of the topics", score, NAMELESS_SCORE):
+            return 0.0
+    least = FIRST_COSINE_IF_STRONG if cosine is None and score >= STRONG_SCORE else FIRST_COSINE
     is_like = not old.first_topic or trace.at_least(
-        "cosine with the first document of the story", topic_cosine(new.topic, old.first_topic), FIRST_COSINE
+        "cosine with the first document of the story", topic_cosine(new.topic, old.first_topic), least
     )
     if not is_like and (with_first := cosine_of(new.vector, first_vector(old))) is not None:
         is_like = trace.at_least("cosine of the vectors with that document", with_first, LEAST_OF_FIRST)

@@ -15,7 +15,7 @@ from scrapy_neardup.evidence.names import (
     shared_names,
     skeleton,
 )
-from scrapy_neardup.evidence.topic import TopicWeights
+from scrapy_neardup.evidence.topic import TopicWeights, topic_cosine
 
 START = 1_700_000_000
 ENGLISH = (
@@ -72,10 +72,12 @@ def test_the_rarest_names_are_kept_and_common_ones_are_not() -> None:
     assert rarest_names(common + rare, weights)[0] == rare
 
 
-def test_three_names_in_common_are_needed() -> None:
-    names = [skeleton(name) for name in "Skerrow Oldaran Magnus Barravik".split()]
-    assert names_score(pack_names(names), pack_names(names[:2])) == 0.0
-    assert names_score(pack_names(names), pack_names(names[:3])) > LEAST_COSINE
+def test_three_names_in_common_are_needed_and_count_less_than_four() -> None:
+    names = [skeleton(name) for name in "Skerrow Oldaran Magnus Barravik Tondheim".split()]
+    packed, two, three, four = (pack_names(names[:number]) for number in (5, 2, 3, 4))
+    assert names_score(packed, two) == 0.0
+    assert LEAST_COSINE < names_score(packed, three) < topic_cosine(packed, three)
+    assert names_score(packed, four) == topic_cosine(packed, four)
 
 
 def test_figures_are_names_in_every_script() -> None:

@@ -22,7 +22,7 @@ from scrapy_neardup.evidence.topic import (
 )
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.rules.policy import Policy, VectorRule
-from scrapy_neardup.rules.scoring import SAME_SOURCE_EXTRA, related_topic_score
+from scrapy_neardup.rules.scoring import NAMELESS_SCORE, SAME_SOURCE_EXTRA, STRONG_SCORE, related_topic_score
 from scrapy_neardup.rules.trace import Trace
 
 _TERMS = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=40, unique_by=lambda term: term[0])
@@ -93,6 +93,24 @@ def test_two_reports_of_one_source_need_more(one: str, other: str, source: str, 
     records = record(topic=one, source="one.example"), record(topic=other, source=source)
     assert related_topic_score(*records, Policy(topic_threshold=score - extra - 1e-9)) == score
     assert related_topic_score(*records, Policy(topic_threshold=score - extra + 1e-9)) == 0.0
+
+
+@pytest.mark.parametrize(("terms", "joins"), [("abcdefgh", True), ("uvwyzabcde", False)])
+def test_only_a_high_score_joins_documents_without_a_name_in_common(terms: str, joins: bool) -> None:
+    one, other = (replace(record(topic=each), names=topic(name)) for each, name in (("abcdefgh", "x"), (terms, "y")))
+    assert (topic_score(one.topic, other.topic) >= NAMELESS_SCORE) == joins
+    assert bool(related_topic_score(one, other, Policy())) == joins
+    other.names = one.names
+    assert related_topic_score(one, other, Policy()) > 0.28
+
+
+@pytest.mark.parametrize(("terms", "joins"), [("abcdefgh", True), ("uvwyzabcde", False)])
+def test_a_high_score_needs_less_of_the_first_document(terms: str, joins: bool) -> None:
+    one, other = record(topic="abcdefgh"), record(topic=terms)
+    other.first_topic = topic("ijklmnopqh")
+    assert 0.05 < topic_cosine(one.topic, other.first_topic) < 0.15
+    assert (topic_score(one.topic, other.topic) >= STRONG_SCORE) == joins
+    assert bool(related_topic_score(one, other, Policy())) == joins
 
 
 @given(topics=st.tuples(DAMAGED, DAMAGED), names=st.tuples(DAMAGED, DAMAGED))
