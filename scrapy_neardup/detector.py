@@ -55,7 +55,7 @@ class NearDupDetector:
     window without changing it: then opening and closing write nothing, opening raises StoreError if a SQLite file does
     not exist, and you must not call methods that check or remove documents.
 
-    ``index`` and ``sketcher`` are for this package itself: they replace the ones that the settings describe.
+    ``sketcher`` is for this package itself: it replaces the one that the settings describe.
     """
 
     def __init__(
@@ -64,7 +64,6 @@ class NearDupDetector:
         *,
         clock: Callable[[], float] = time.time,
         run: str | None = None,
-        index: Index | None = None,
         sketcher: Sketcher | None = None,
         delivers_later: bool = False,
         reads_only: bool = False,
@@ -74,7 +73,7 @@ class NearDupDetector:
         self.sketcher = sketcher or self.settings.sketcher()
         self.embedding = self.settings.embedding()
         embedder = self.embedding.identity if self.embedding else ""
-        self.index = index or index_from_url(
+        self.index: Index = index_from_url(
             self.settings.store,
             namespace=self.settings.window_namespace,
             config=self.preset.config(by_source=self.sketcher.by_source, records=RECORD_VERSIONS, embedder=embedder),
@@ -205,16 +204,18 @@ class NearDupDetector:
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         """Return the verdicts that ``check`` would give one after the other. The documents go to the store together."""
         checks: list[asyncio.Task[Verdict]] = []
-        # Ask before the lock, so that the embedder gets many texts together.
+        # Ask before the lock, so that the embedder gets many texts together. It starts at once.
         vectors = [] if self.embedding is None else list(map(self.embedding.ask, documents))
         async with self._sketch_order:
-            documents = await asyncio.gather(*vectors) or documents
+            if vectors:
+                documents = await asyncio.gather(*vectors)
             if new_sources := self._knowledge.new_sources(documents):
                 await self._exchange_learned(new_sources)
             for group in grouped(documents):
                 if self.preset.learns and checks:  # it learns from these documents first
                     await asyncio.wait(checks)
-                for document, fingerprint in zip(group, await self._paced_sketcher.fingerprints(group), strict=True):
+                fingerprints = await self._paced_sketcher.fingerprints(group)
+                for document, fingerprint in zip(group, fingerprints, strict=True):
                     # Tasks start in this order, and none waits for anything before its check is in the store's queue.
                     checks.append(asyncio.create_task(self._check(document, fingerprint)))
                 await asyncio.sleep(0)  # the store answers these while the next are sketched

@@ -107,9 +107,8 @@ class NearDupSpiderMiddleware(Component):
                 is_list = isinstance(response, XmlResponse) and not _looks_like_html(response)
                 page = Page(response.url, urls, place=place, is_list=is_list)
             adapter = ItemAdapter(item)
-            text, url = (
-                text_of(adapter, name) for name in (self.settings.item_fields["text"], self.settings.item_fields["url"])
-            )
+            text = text_of(adapter, self.settings.item_fields["text"])
+            url = text_of(adapter, self.settings.item_fields["url"])
             needs_reading = not page.has_begun_extraction and (page.reading is None or not text)
             if needs_reading and isinstance(response, TextResponse) and _looks_like_html(response):
                 step = self._read(response, page, place, page.reading, None if text else url)

@@ -265,7 +265,8 @@ class NearDupPipeline(Component):
         # Only the first text of a page is the text of the page: a second text is not a new version of the first.
         is_page = is_of_page and page.claim_url()
         own_language = language_code(text_of(adapter, self.settings.item_fields["language"]))
-        canonical, url_is_own = page.canonical if is_of_page else "", is_page or not is_of_page
+        canonical = page.canonical if is_of_page else ""
+        url_is_own = is_page or not is_of_page
         document = self.detector.document(
             text,
             url=self._url(adapter, page),

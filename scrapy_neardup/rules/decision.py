@@ -91,15 +91,15 @@ def decide(
         return new, None
     if match.is_wall:
         return replace(new, candidate=match.key), to_match(match)
-    page = same_page = None
+    earlier = changed = None
     if not match.relation.same_page:
-        same_page = best(each for each in scored if each.relation.same_page)
+        earlier = best(each for each in scored if each.relation.same_page)
         # The version of the same url with another text, if another page printed the new text first.
-        changed = (each for each in alive if not each.relation.same_text)
-        page = best(each for each in changed if is_same_url(new, each.record))
-    compared = page or match
+        other_texts = (each for each in alive if not each.relation.same_text)
+        changed = best(each for each in other_texts if is_same_url(new, each.record))
+    compared = changed or match
     is_update = compared.is_page_changed or have_changed_figures(new.figures, compared.record.figures)
-    if page is not None and page.must_stay:
+    if changed is not None and changed.must_stay:
         match = replace(match, must_stay=True)
     other = best(each for each in alive if each.record.story != match.record.story)
     neighbour = None
@@ -107,12 +107,12 @@ def decide(
         url, title = _texts_of_original(other)
         unites = _unites(new, match.record, other.record, alive, policy)
         neighbour = Neighbour(other.record.story.hex(), url, title, unites, _language_of(other.record))
-    answer = to_match(match, neighbour, same_page.key if same_page else b"")
+    answer = to_match(match, neighbour, earlier.key if earlier else b"")
     record = link_record(new, match, policy, least_dropped_share, is_update=is_update)
-    if page is not None:
-        answer = replace(answer, is_page_changed=page.is_page_changed, figures=page.record.figures)
-        if is_update or page.must_stay:  # also if the document is checked again
-            record = replace(record, candidate=page.key)
+    if changed is not None:
+        answer = replace(answer, is_page_changed=changed.is_page_changed, figures=changed.record.figures)
+        if is_update or changed.must_stay:  # also if the document is checked again
+            record = replace(record, candidate=changed.key)
     return record, answer
 
 

@@ -147,7 +147,7 @@ def score_candidate(
         state=state,
         lost_facts=_lost_facts(new, old) if is_copy and not same_text and policy.by_titles else 0.0,
         is_page_changed=is_page_changed and (policy.keep_updates or likeness.score < policy.threshold),
-        must_stay=same_page and ((policy.keep_updates and not same_text) or _is_variant_of_run(old, new)),
+        must_stay=same_page and ((policy.keep_updates and not same_text) or _is_variant_of_run(new, old)),
         is_wall=is_wall,
     )
 
@@ -272,8 +272,8 @@ def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool, tra
     return False
 
 
-def _is_variant_of_run(old: Record, new: Record) -> bool:
-    """Decide whether a document is a variant, such as a print page, and the new one the page's own url, in one run."""
+def _is_variant_of_run(new: Record, old: Record) -> bool:
+    """Decide whether the old document is a variant, such as a print page, of the page that the new one is."""
     is_one_run = old.run != 0 and old.run & ~IS_DROPPED == new.run & ~IS_DROPPED
     return is_one_run and old.is_variant > new.is_variant
 

@@ -125,12 +125,8 @@ class Sketcher:
         min_words: int = 20,
         figures: bool = True,
         by_source: bool = False,
-        frequencies: Frequencies | None = None,
     ) -> None:
-        """With ``by_source`` the keys of two sources differ, so copies in other sources do not crowd out candidates.
-
-        A preset that learns document frequencies begins with ``frequencies``.
-        """
+        """With ``by_source`` the keys of two sources differ, so copies in other sources do not crowd out candidates."""
         self.preset = preset
         self.by_source = by_source
         self.min_words = min_words
@@ -141,8 +137,6 @@ class Sketcher:
         self.topics = TopicWeights(preset.topic_terms) if preset.topic_terms else None
         self.vector_means = VectorMeans()
         self._signer = signer_for(preset)
-        if frequencies is not None:
-            self._signer.frequencies = frequencies
         self.lock = threading.Lock()  # of what is learned: long texts are sketched in a thread
 
     def prepare(self) -> None:
