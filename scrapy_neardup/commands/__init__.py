@@ -118,7 +118,7 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from scrapy_neardup.commands.terminal import print_error
-        from scrapy_neardup.exceptions import NearDupError
+        from scrapy_neardup.exceptions import NearDupError, StoreUnavailable
 
         assert self.settings is not None
         configure_logging(self.settings)
@@ -129,7 +129,8 @@ class Command(ScrapyCommand):
             sys.stdout.flush()
         except NearDupError as error:
             # One line: Scrapy would print the usage of all subcommands before it.
-            print_error(f"scrapy neardup {opts.subcommand}: error: {error}")
+            remedy = "; scrapy neardup doctor checks NEARDUP_STORE" if isinstance(error, StoreUnavailable) else ""
+            print_error(f"scrapy neardup {opts.subcommand}: error: {error}{remedy}")
             self.exitcode = 2
         except KeyboardInterrupt:
             print("Interrupted.", file=sys.stderr)

@@ -26,7 +26,7 @@ from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
 from scrapy_neardup.content import ExtractionProcesses
 from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.exceptions import NearDupError
+from scrapy_neardup.exceptions import NearDupError, SettingsError
 from scrapy_neardup.index import is_redis
 from scrapy_neardup.index.redis.connection import connect
 from scrapy_neardup.settings import NearDupSettings
@@ -99,7 +99,8 @@ def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Finding]:
     scrapy_settings = Settings(with_store(options, values))
     try:
         settings = checked_settings(scrapy_settings)
-    except UsageError as error:
+        embedding = settings.embedding()
+    except (UsageError, SettingsError) as error:
         what = "data directory, store, extractor, events and their receivers were not checked"
         again = "correct the setting that failed, and run this command again"
         return [
@@ -107,7 +108,8 @@ def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Finding]:
             _check_add_on(scrapy_settings),
             Finding("all others", what, again, is_warning=True),
         ]
-    chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}"
+    model = f", embedder {embedding.identity}" if embedding else ""
+    chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}{model}"
     first = [Finding("settings", chosen), _check_add_on(scrapy_settings, enabled=settings.enabled)]
     return first + asyncio.run(_check_all(located_settings(options, values), send_events=not options.no_events))
 

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     for parameter, grid in grids.items():
         precision = (0.0 if parameter == "threshold" else 0.9) if options.precision is None else options.precision
         present = float(getattr(configured.resolved_preset(), parameter))
-        thresholds = grid.thresholds()
+        thresholds = sorted({*grid.thresholds(), present}) if options.stories else grid.thresholds()
         points: list[Point] = []
         with counting("documents judged", total * len(thresholds)) as on_judged, suppress(KeyboardInterrupt):
             for threshold in thresholds:  # what was measured until Ctrl-C is shown
@@ -140,7 +140,8 @@ def _print_advice(parameter: str, points: Sequence[Point], suggested: Point, pre
             f" apart, and {which} is suggested. Label documents that are nearer to the threshold to find more.",
             hanging=0,
         )
-    if parameter == "topic_threshold" and (background < LEAST_BACKGROUND or suggested.threshold < present):
+    is_lower = parameter == "topic_threshold" and suggested.threshold < present
+    if is_lower or (parameter in ("topic_threshold", "vector_middle") and background < LEAST_BACKGROUND):
         print_wrapped(
             "Take care: low thresholds look better than they are, because wrong links between two documents of the"
             f" background are not counted. Use a background of {LEAST_BACKGROUND:,} documents or more from the same"

@@ -15,7 +15,7 @@ from scrapy_neardup.evidence.minima import exact_shares, likeness_of
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
 from scrapy_neardup.lab.stored import StoredDocument, changes_of
 from scrapy_neardup.rules.decision import LEAST_WEIGHT, status_of, to_match, weights_of
-from scrapy_neardup.rules.scoring import score_candidate
+from scrapy_neardup.rules.scoring import least_common_terms, score_candidate
 from scrapy_neardup.rules.trace import Trace
 from scrapy_neardup.sketch import Body, Sketcher
 from scrapy_neardup.sketch.signatures.minhash import distinct_features
@@ -100,6 +100,7 @@ def compare(
         if is_found and (match.same_text or not is_boilerplate):
             status, kind = found
     has_topics = detector.preset.topic_terms and first.record.signature and second.record.signature
+    least = least_common_terms(first.record, second.record)
     likeness = likeness_of(first.record, second.record, policy.measure, policy.collisions)
     return Comparison(
         status=status,
@@ -109,7 +110,7 @@ def compare(
         containment=likeness.containment,
         score=likeness.score,
         share=None if match is None else match.share,
-        topic=topic_parts(first.record.topic, second.record.topic) if has_topics else None,
+        topic=topic_parts(first.record.topic, second.record.topic, least) if has_topics else None,
         terms=tuple(_terms(first, second)) if has_topics else (),
         documents=0 if detector.sketcher.topics is None else detector.sketcher.topics.frequencies.documents,
         changes=changes,

@@ -338,6 +338,12 @@ def _topic_score(a: bytes, b: bytes, trace: Trace, least_terms: int = LEAST_SHAR
     return topic_score(a, b, least_terms)
 
 
+def least_common_terms(new: Record, old: Record) -> int:
+    """Return how many terms two topics must share: fewer if vectors tell the rest. Two languages share only names."""
+    has_vectors = bool(new.vector and old.vector)
+    return LEAST_TERMS if has_vectors and not are_two_languages(new, old) else LEAST_SHARED_TERMS
+
+
 def related_topic_score(new: Record, old: Record, policy: Policy, extra: float = 0.0, trace: Trace = SILENT) -> float:
     """Return the score of two topics if a document joins the story of another one by its topic, else 0.
 
@@ -346,9 +352,7 @@ def related_topic_score(new: Record, old: Record, policy: Policy, extra: float =
     The higher the score, the less of this is needed.
     """
     same_source, cosine = is_same_source(new, old), cosine_of(new.vector, old.vector)
-    is_one_language = not are_two_languages(new, old)  # what two languages share are names, see ``foreign_score``
-    least_terms = LEAST_TERMS if cosine is not None and is_one_language else LEAST_SHARED_TERMS
-    score = _topic_score(new.topic, old.topic, trace, least_terms)
+    score = _topic_score(new.topic, old.topic, trace, least_common_terms(new, old))
     if cosine is not None:
         score = with_meaning(score, cosine, policy.vectors, trace)
     least = policy.topic_threshold + extra + SAME_SOURCE_EXTRA * same_source

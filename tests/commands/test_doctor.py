@@ -172,3 +172,20 @@ def test_an_extractor_that_fails_and_one_that_finds_nothing(project: Project) ->
     for name, state, status in (("fail", "failed", 1), ("nothing", "warning", 0)):
         done, found = findings(project.folder, "-s", f"NEARDUP_EXTRACTOR=news.own.{name}")
         assert (done, found["extractor"]["state"]) == (status, state)
+
+
+def test_an_embedder_that_cannot_be_loaded_is_a_wrong_setting(tmp_path: Path) -> None:
+    status, lines = findings(tmp_path, "-s", "NEARDUP_EMBEDDER=desk.nope.Embedder")
+
+    assert (status, lines["settings"]["state"], lines["settings"]["mend"]) == (1, "failed", "change this setting")
+    assert "NEARDUP_EMBEDDER = 'desk.nope.Embedder'" in lines["settings"]["found"]
+    assert "store" not in lines
+
+
+@pytest.mark.parametrize("command", ["status", "watch"])
+def test_a_command_without_its_server_names_the_setting(tmp_path: Path, command: str) -> None:
+    done = neardup(tmp_path, command, "--store", "redis://127.0.0.1:1/0")
+
+    assert done.returncode == 2
+    assert "redis://127.0.0.1:1" in done.stderr
+    assert "scrapy neardup doctor checks NEARDUP_STORE" in done.stderr
