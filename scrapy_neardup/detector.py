@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import secrets
 import time
@@ -203,6 +204,15 @@ class NearDupDetector:
 
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         """Return the verdicts that ``check`` would give one after the other. The documents go to the store together."""
+        have_words = [has_words(document.text) for document in documents]
+        verdicts = iter(await self._judge_all(list(itertools.compress(documents, have_words))))
+        await self._advance(documents)
+        # Documents that were checked together also learn which stories became one meanwhile, in whatever order.
+        final = self.stories.final_story
+        answers = [next(verdicts) if is_judged else unchecked("no-text") for is_judged in have_words]
+        return [replace(each, story=final(each.story)) if each.story else each for each in answers]
+
+    async def _judge_all(self, documents: Sequence[Document]) -> list[Verdict]:
         checks: list[asyncio.Task[Verdict]] = []
         # Ask before the lock, so that the embedder gets many texts together. It starts at once.
         vectors = [] if self.embedding is None else list(map(self.embedding.ask, documents))
@@ -219,11 +229,7 @@ class NearDupDetector:
                     # Tasks start in this order, and none waits for anything before its check is in the store's queue.
                     checks.append(asyncio.create_task(self._check(document, fingerprint)))
                 await asyncio.sleep(0)  # the store answers these while the next are sketched
-        answers = await asyncio.gather(*checks)
-        await self._advance(documents)
-        # Documents that were checked together also learn which stories became one meanwhile, in whatever order.
-        final = self.stories.final_story
-        return [replace(each, story=final(each.story)) if each.story else each for each in answers]
+        return await asyncio.gather(*checks)
 
     def take_events(self) -> list[StoryEvent]:
         """Return the events that documents have raised since the last call, in the order of their times.
@@ -270,8 +276,6 @@ class NearDupDetector:
         await self.breaker.ask(self.stories.finish(all_over=all_over))
 
     async def _check(self, document: Document, fingerprint: Fingerprint) -> Verdict:
-        if not has_words(document.text):
-            return unchecked("no-text")
         if not self.breaker.allows():
             return unchecked("store-unavailable")
         try:

@@ -292,3 +292,14 @@ async def test_closing_waits_for_the_checks_under_way() -> None:
         await asyncio.sleep(0)
 
     assert [verdict.status for verdict in await asyncio.gather(*checks)] == ["original"] * 3
+
+
+async def test_a_document_without_words_teaches_nothing(detector: NearDupDetector) -> None:
+    for number, title in enumerate(["Budget vote", "Ferry sinks", "Kane wins"]):
+        document = detector.document("… — …", url=f"https://paper.example/{number}-1234567.html", title=title)
+        assert (await detector.check(document)).reason == "no-text"
+
+    assert detector.sketcher.boilerplate is not None
+    assert detector.sketcher.boilerplate.pending == 0
+    document = detector.document(text("page"), url="https://paper.example/real-1234567.html", title="Harbour accident")
+    assert any(detector.sketcher.fingerprint(document).article_hash)

@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    if "" in (options.source, options.url):  # an unset variable of a shell must not mean the whole namespace
+    # An unset variable of a shell must not mean the whole namespace.
+    if any(each is not None and not each.strip() for each in (options.source, options.url)):
         raise InputError("--source or --url: it is empty; leave it out to remove the whole namespace")
     try:
         selection = select(options.source or "", options.url or "")

@@ -88,11 +88,11 @@ class Embedding:
             sketching=Sketching(f"{__name__}.load_embedder", path),
             on_problem=self._note,
         )
-        model, *vectors = self._answer_of([_EXAMPLE])
+        self._model, *vectors = self._answer_of([_EXAMPLE])
         if not vectors:
             self.close()
             raise SettingsError(SETTING, path, self._problem)
-        self.identity = f"{path} {model.decode('utf-8', 'replace')}"
+        self.identity = f"{path} {self._model.decode('utf-8', 'replace')}"
         threading.Thread(target=self._lead, name="neardup-embed", daemon=True).start()
 
     def ask(self, document: Document) -> asyncio.Future[Document]:
@@ -142,9 +142,11 @@ class Embedding:
         if not texts:
             return
         start = self._clock()
-        _, *vectors = self._answer_of(texts)
+        model, *vectors = self._answer_of(texts)
         seconds = self._clock() - start
-        if len(vectors) == len(texts):
+        if vectors and model != self._model:  # its worker was started again
+            self._note("the model changed, so the crawl must be started again")
+        elif len(vectors) == len(texts):
             self._known.update(zip(texts, vectors, strict=True))
             self.timings.add(1000 * seconds, len(texts))
             return

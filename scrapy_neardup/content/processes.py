@@ -84,7 +84,8 @@ class ExtractionProcesses:
         self._recycle_after = recycle_after
         self._has_warned = False
         self._on_problem = on_problem or self._warn
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        # A SimpleQueue may wait forever instead of a timeout that has passed before it looks.
+        self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._slots = asyncio.Semaphore(IN_FLIGHT * self._workers)
         self._lock = threading.Lock()
         self._leaders: list[threading.Thread] = []  # each leads one worker process, and one ends those that are late

@@ -41,8 +41,9 @@ class ResponseOrder:
         first = self.places[0] if self.places else None
         if first is not None and first.items:
             first.items[0].grant_turn()
-        # A response alone holds up nobody.
-        self._watch(first if first is not None and first.is_awaited and len(self.places) > 1 else None)
+        # A response alone holds up nobody but its own items.
+        is_followed = first is not None and (len(self.places) > 1 or len(first.items) > 1)
+        self._watch(first if first is not None and is_followed and first.is_awaited else None)
 
     def _watch(self, first: ResponsePlace | None) -> None:
         watched = None if first is None else (first, first.deadline)

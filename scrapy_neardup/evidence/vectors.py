@@ -122,6 +122,11 @@ class VectorMeans:
         self._means.update({each: _Mean() for each in new})
         return [_KEY + each for each in sorted(new)]
 
+    @property
+    def is_due(self) -> bool:
+        """Return whether a block is long enough for the store."""
+        return any(mean.block[-1] >= BLOCK for mean in self._means.values())
+
     def take_pending(self, least: int) -> dict[bytes, KnownBoilerplate]:
         """End the blocks of at least so many documents, and return them by key.
 

@@ -51,7 +51,6 @@ _LIBRARY = "jsdiff-9.0.0"
 _SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "review", "marks", "page")
 
 _WITHOUT_DOCUMENT = ("no-text", "extraction-failed", "internal-error")  # such items are not recorded
-_MOST_PROBLEMS = 20  # listed; the others are counted
 
 
 class Note(NamedTuple):
@@ -223,10 +222,10 @@ def notes_of(gathered: Gathered, *, listed: int, with_text: int, without_match: 
 
 
 def _about_reading(gathered: Gathered, rows: list[Row]) -> Iterator[Note]:
-    if problems := gathered.problems:
-        more = [f"and {len(problems) - _MOST_PROBLEMS:,} more"] if len(problems) > _MOST_PROBLEMS else []
-        listed = (*problems[:_MOST_PROBLEMS], *more)
-        yield Note(f"{counted(len(problems), 'line')} could not be read.", details=listed)
+    if gathered.problems:
+        left = gathered.problem_count - len(gathered.problems)
+        listed = (*gathered.problems, *([f"and {left:,} more"] if left else ()))
+        yield Note(f"{counted(gathered.problem_count, 'line')} could not be read.", details=listed)
     wanting = [row for row in rows if row.reason not in _WITHOUT_DOCUMENT]
     without = sum(row.document < 0 for row in wanting)
     if gathered.documents and without:

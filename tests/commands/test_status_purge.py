@@ -193,10 +193,10 @@ def test_purge_removes_what_it_is_told(project: Path, arguments: list[str], answ
     assert documents_in(project) == left
 
 
-@pytest.mark.parametrize("option", ["--source", "--url"])
-def test_an_empty_selection_is_not_the_whole_namespace(project: Path, option: str) -> None:
+@pytest.mark.parametrize(("option", "value"), [("--source", ""), ("--url", ""), ("--source", " ")])
+def test_an_empty_selection_is_not_the_whole_namespace(project: Path, option: str, value: str) -> None:
     """A variable of a shell may be unset."""
-    done = neardup(project, "purge", option, "", "--yes")
+    done = neardup(project, "purge", option, value, "--yes")
     assert (done.returncode, documents_in(project)) == (2, 3)
     assert "it is empty" in done.stderr
 

@@ -58,6 +58,18 @@ async def test_another_run_knows_the_means_from_its_first_document_on(shared_url
         assert (await vectors(room)).count(0) == FEWEST
 
 
+async def test_means_of_documents_without_a_source_are_shared_meanwhile(shared_url: str, namespace: str) -> None:
+    settings = {"store": shared_url, "namespace": namespace, "embedder": MODEL}
+    async with opened(**settings) as room, opened(**settings, run="next") as other:
+        for number in range(BLOCK):
+            body = report(f"Name{number} Place{number}", number)
+            await room.detector.check(room.detector.document(body, title=f"Other{number}", language="en"))
+        document = other.detector.document(report(NAMES, "ferry"), title="Ferry", language="en")
+        verdict = await other.detector.check(document)
+        records = {record.original.hex(): record for _, record in await other.detector.index.records()}
+        assert records[verdict.id].vector
+
+
 async def test_models_of_two_versions_never_meet(shared_url: str, namespace: str) -> None:
     found = []
     for embedder in (MODEL, "embedders.NewerModel", MODEL, None):
@@ -97,6 +109,15 @@ async def test_after_a_pause_a_model_that_was_late_is_asked_again() -> None:
     first, *_, last = [embedding.submit("Ferry").result(30) for _ in range(2 * PAUSE)]
     assert first == b""
     assert len(last) == 2 * DIMENSIONS
+    embedding.close()
+
+
+async def test_vectors_of_a_worker_with_another_version_are_refused() -> None:
+    ticks = itertools.count()
+    embedding = Embedding("embedders.Restarted", 10.0, clock=lambda: next(ticks))
+    assert embedding.submit("Ferry").result(30) != b""
+    assert embedding.submit("End").result(30) == b""
+    assert [embedding.submit("Crane").result(30) for _ in range(2 * PAUSE)] == [b""] * (2 * PAUSE)
     embedding.close()
 
 

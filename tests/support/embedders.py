@@ -49,5 +49,11 @@ class NewerModel(Model):
     version = "8"
 
 
+class Restarted(Model):
+    """Each worker has another version."""
+
+    version = str(os.getpid())
+
+
 def broken(texts: list[str]) -> None:
     raise RuntimeError("no model file")
