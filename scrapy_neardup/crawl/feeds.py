@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import hashlib
 import json
 import logging
 import os
@@ -295,6 +296,12 @@ def _serialized(adapter: ItemAdapter, name: str) -> Any:
         return value
 
 
+def _outbox_folder(settings: NearDupSettings, name: str, *receiver: str) -> Path:
+    """Return a folder that no crawl with another receiver shares. The receiver, which has secrets, is hashed."""
+    digits = hashlib.sha256("\0".join(receiver).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return Path(in_data_dir(settings, "neardup-events"), f"{name}-{digits}")
+
+
 class EventSinks:
     """The sinks that the settings name. An event that cannot be passed on does not stop the crawl.
 
@@ -309,24 +316,27 @@ class EventSinks:
         feed = settings.events_feed
         self._feed = JsonLinesFeed(crawler, "NEARDUP_EVENTS_FEED", feed, "events") if feed is not None else None
         self._receivers: dict[str, RedisStream | Webhook] = {}
+        self._folders: dict[str, Path] = {}
         if settings.events_stream and not settings.dry_run:
             from scrapy_neardup.index.redis.connection import connect
             from scrapy_neardup.stories.receivers import RedisStream, stream_of
 
-            self._receivers["stream"] = RedisStream(*stream_of(settings.events_stream, settings.store), connect)
+            server, stream = stream_of(settings.events_stream, settings.store)
+            self._receivers["stream"] = RedisStream(server, stream, connect)
+            self._folders["stream"] = _outbox_folder(settings, "stream", server, stream)
         if settings.events_webhook and not settings.dry_run:
             from scrapy_neardup.stories.receivers import Webhook
 
-            form = settings.events_webhook_format
-            self._receivers["webhook"] = Webhook(settings.events_webhook, settings.events_webhook_secret, form=form)
-        self._folder = Path(in_data_dir(settings, "neardup-events"))
+            url, secret, form = settings.events_webhook, settings.events_webhook_secret, settings.events_webhook_format
+            self._receivers["webhook"] = Webhook(url, secret, form=form)
+            self._folders["webhook"] = _outbox_folder(settings, "webhook", url, secret or "", form)
         self._outboxes: dict[str, Outbox] = {}
 
     async def open(self) -> None:
         for name, receiver in self._receivers.items():
             from scrapy_neardup.stories.outbox import Outbox
 
-            outbox = Outbox(name, self._folder / name, receiver.deliver)
+            outbox = Outbox(name, self._folders[name], receiver.deliver)
             await outbox.open()
             self._outboxes[name] = outbox
 

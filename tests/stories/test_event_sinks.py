@@ -174,6 +174,24 @@ def test_in_quiet_hours_the_webhook_gets_only_what_breaks(tmp_path: Path, site: 
     assert len((tmp_path / "events.jsonl").read_text("utf-8").splitlines()) == 2
 
 
+def test_an_event_waits_for_its_own_receiver(tmp_path: Path, site: NewsSite, receiver: Receiver) -> None:
+    project = Project(tmp_path)
+    url = site.publish("/fire", page(article("fire")))
+    with Receiver(*[503] * 100) as away:
+        project.crawl(COVERAGE, urls=[url], NEARDUP_EVENTS_WEBHOOK=away.url)
+        sent = set(away.ids)
+        assert sent
+        for other in ({"": receiver.url}, {"": away.url, "_SECRET": "key"}, {"": away.url, "_FORMAT": "slack"}):
+            away.requests.clear()
+            given = {f"NEARDUP_EVENTS_WEBHOOK{name}": value for name, value in other.items()}
+            project.crawl(COVERAGE, urls=[], **given)
+            assert receiver.requests == away.requests == []
+        away.statuses = []
+        project.crawl(COVERAGE, urls=[], NEARDUP_EVENTS_WEBHOOK=away.url)
+        assert set(away.ids) == sent
+    assert not [path for path in tmp_path.rglob("*") if "key" in path.name]
+
+
 def is_named(text: str) -> bool:
     return "wire.example" in text
 
