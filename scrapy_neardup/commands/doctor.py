@@ -277,7 +277,7 @@ async def _check_extractor(settings: NearDupSettings) -> list[Finding]:
 
 async def _check_waiting_events(settings: NearDupSettings) -> list[Finding]:
     folder = in_data_dir(settings, "neardup-events")
-    names = glob.glob("*/*.json*", root_dir=folder)
+    names = [name for name in glob.glob("*/*.json*", root_dir=folder) if not name.endswith(".lock")]
     if aside := sum(name.endswith((".refused", ".unreadable")) for name in names):
         mend = "look at these files: the receiver refused them for good; delete them when the cause is fixed"
         return [Finding("events", f"{counted(aside, 'event')} set aside in {folder}", mend, is_warning=True)]

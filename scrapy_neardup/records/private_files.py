@@ -47,12 +47,16 @@ def lock_file(path: Path, timeout: float = 0.0) -> FileLock | None:
 
 
 def unlock_file(path: Path, lock: FileLock) -> None:
-    """Remove a locked file and unlock it. Windows removes no file that is open."""
+    """Remove a locked file and unlock it.
+
+    The file is removed first: afterwards it may be the one that another process has just locked. Windows removes no
+    file that is open: there the own one is unlocked before, and that of another process stays.
+    """
+    if os.name == "nt":
+        lock.release()
     with suppress(OSError):
         path.unlink(missing_ok=True)
-    lock.release()
-    with suppress(OSError):
-        path.unlink(missing_ok=True)
+    lock.release()  # does nothing the second time
 
 
 def is_locked(path: Path) -> bool | None:

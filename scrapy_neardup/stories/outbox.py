@@ -9,21 +9,22 @@ import asyncio
 import contextlib
 import json
 import logging
-import math
 import os
 import random
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from scrapy_neardup.records.private_files import lock_file, make_private_directory, unlock_file
+from scrapy_neardup.records.private_files import is_locked, lock_file, make_private_directory, unlock_file
 
 MOST_EVENTS = 10_000
 MOST_BYTES = 100_000_000
 LARGEST_EVENT = 10_000_000  # bytes; a file that is larger is no event
 _LONGEST_NAME = 120  # characters
+_WRITING = 60.0  # seconds in which the file of an event is written
 _ASIDE = (".json.refused", ".json.unreadable")
 _FIELDS = ("id", "time", "level", "story", "headline")
 
@@ -46,9 +47,12 @@ class OutboxFiles:
     def open(self) -> list[str]:
         """Make the folder, and return the names of all events that wait, the oldest first.
 
-        Raise OSError if that is not possible.
+        Raise OSError if that is not possible. Remove the locks that dead processes left of events that are gone.
         """
         make_private_directory(self.folder.absolute())
+        for path in self.folder.glob("*.json.lock"):
+            if not path.with_suffix("").exists():
+                is_locked(path)
         # A folder or a device of that name is nobody's event.
         return sorted(path.name for path in self.folder.glob("*.json") if path.is_file())
 
@@ -65,24 +69,30 @@ class OutboxFiles:
         unfinished.replace(path)
         return self._trim()
 
-    @contextlib.contextmanager
-    def held(self, name: str) -> Iterator[bool]:
-        """Hold an event while it is sent. Yield False if another process holds it."""
+    @contextlib.asynccontextmanager
+    async def held(self, name: str) -> AsyncIterator[bool]:
+        """Hold an event while it is sent. Yield False if another process holds it.
+
+        If files cannot be locked here, several processes may send the event.
+        """
         from filelock import Timeout
 
         path = self.folder / f"{name}.lock"
         try:
-            lock = lock_file(path)
+            lock = await asyncio.to_thread(lock_file, path)
         except Timeout:
             yield False
             return
-        except OSError:
+        except (OSError, NotImplementedError):
             lock = None
+        if lock is None:
+            with suppress(OSError):
+                path.unlink()
         try:
             yield True
         finally:
             if lock is not None:
-                unlock_file(path, lock)
+                await asyncio.to_thread(unlock_file, path, lock)
 
     def read(self, name: str) -> dict[str, Any]:
         """Return an event. Raise FileNotFoundError if it is gone, and NotAnEvent if the file has no event."""
@@ -130,6 +140,8 @@ class OutboxFiles:
         for path in sorted(sizes, key=lambda each: (not each.name.endswith(_ASIDE), each.name)):
             if count <= self.most_events and size <= self.most_bytes:
                 break
+            if _may_be_unfinished(path):
+                continue
             path.unlink(missing_ok=True)
             removed.append(path.name)
             count, size = count - 1, size - sizes[path]
@@ -142,6 +154,16 @@ class OutboxFiles:
                 if path.name.endswith((".json", *_ASIDE)) and path.is_file():
                     sizes[path] = path.stat().st_size
         return sizes
+
+
+def _may_be_unfinished(path: Path) -> bool:
+    """Decide whether another process may be writing an event into this file."""
+    if not path.name.endswith(".unreadable"):
+        return False
+    try:
+        return time.time() - path.stat().st_mtime < _WRITING
+    except OSError:  # it has written it meanwhile
+        return True
 
 
 def _holds(path: Path, is_named: Callable[[str], bool]) -> bool:
@@ -218,11 +240,12 @@ class Outbox:
         # The events by name, in the order in which they are sent: the report if it could not be written to disk.
         self._waiting: dict[str, dict[str, Any] | None] = {}
         self._in_a_row = 0  # failures since the last success
-        self._look_at = math.inf  # if the folder can be used: when to look for events of other processes
+        self._look_at = 0.0  # when to look for events of other processes
         self._is_closing = False
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._has_warned = self._has_logged_full = False
+        self._has_warned = self._has_logged_full = self._has_logged_no_room = False
+        self._finished_files = set[str]()  # sent or refused, but the file cannot be removed
         self._aside = 0
 
     async def open(self) -> None:
@@ -231,18 +254,22 @@ class Outbox:
         self._task = asyncio.create_task(self._run())
 
     async def _look(self) -> None:
+        self._look_at = asyncio.get_running_loop().time() + _LOOK
         try:
-            self._waiting.update(dict.fromkeys(await asyncio.to_thread(self._files.open)))
-            self._look_at = asyncio.get_running_loop().time() + _LOOK
+            names = await asyncio.to_thread(self._files.open)
         except OSError as error:
             self._log_no_room(error)
-            self._look_at = math.inf
+            return
+        self._has_logged_no_room = False
+        self._waiting.update(dict.fromkeys(name for name in names if name not in self._finished_files))
 
     def _log_no_room(self, error: OSError) -> None:
-        logger.error(
-            "Events for the %s cannot be stored in %s: they wait in memory and are lost if this process ends: %s",
-            *(self._name, self._files.folder, error),
-        )
+        if not self._has_logged_no_room:
+            logger.error(
+                "Events for the %s cannot be stored in %s: they wait in memory and are lost if this process ends: %s",
+                *(self._name, self._files.folder, error),
+            )
+        self._has_logged_no_room = True
 
     def put(self, report: Mapping[str, Any]) -> None:
         """Take an event; return at once."""
@@ -309,7 +336,7 @@ class Outbox:
     async def _send(self, name: str) -> bool:
         """Send one event. Return whether the receiver answered that it takes or refuses it."""
         try:
-            with self._files.held(name) as is_ours:
+            async with self._files.held(name) as is_ours:
                 if not is_ours:
                     return False
                 if (report := self._waiting[name]) is None:
@@ -322,7 +349,7 @@ class Outbox:
         except NotAnEvent as error:
             path = self._files.set_aside(name, ".unreadable")
             self._log_aside(f"{path}, in the outbox of the {self._name}, holds no event and is left out: {error}")
-            self._waiting.pop(name, None)
+            self._finish(name)
             return False
         except Refused as error:
             path = self._files.set_aside(name, ".refused")
@@ -333,10 +360,21 @@ class Outbox:
         except Exception as error:
             self._note_failure(name, error)
             return False
-        self._waiting.pop(name, None)
+        self._finish(name)
         self._in_a_row = 0
         self._has_warned &= bool(self._waiting)
         return True
+
+    def _finish(self, name: str) -> None:
+        """Forget an event that is sent or set aside. If its file stays, this process does not send it again."""
+        self._waiting.pop(name, None)
+        if os.path.lexists(path := self._files.folder / name):
+            if not self._finished_files:
+                logger.warning(
+                    "%s, in the outbox of the %s, cannot be removed: other processes send the event again",
+                    *(path, self._name),
+                )
+            self._finished_files.add(name)
 
     def _note_failure(self, name: str, error: Exception) -> None:
         if not self._has_warned:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import logging
+import os
 import resource
 import subprocess
 import sys
@@ -30,7 +32,11 @@ from receivers import (
 )
 from receivers import say_nothing as never_answer
 
-from scrapy_neardup.stories.outbox import MOST_IN_MEMORY, Outbox, Refused
+from scrapy_neardup.commands.doctor import _check_waiting_events
+from scrapy_neardup.records.private_files import is_locked, lock_file, unlock_file
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories import outbox as outbox_module
+from scrapy_neardup.stories.outbox import MOST_IN_MEMORY, Outbox, OutboxFiles, Refused, name_of
 from scrapy_neardup.stories.receivers import DeliveryFailed, Webhook
 
 pytestmark = pytest.mark.versions
@@ -227,6 +233,113 @@ async def test_what_a_killed_process_left_is_taken_over_at_once(
 
     assert receiver.ids == ["story-1"]
     assert files(tmp_path) == []
+
+
+async def test_an_event_whose_file_stays_is_sent_once(
+    tmp_path: Path, receiver: Receiver, hook: Webhook, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As on a disk that became read-only."""
+
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    receiver.statuses = [204, 422]
+    monkeypatch.setattr(outbox_module, "_LOOK", 0.01)
+    outbox = Outbox("webhook", tmp_path, hook.deliver, pauses=SOON)
+    await outbox.open()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", refuse)
+        patch.setattr(Path, "replace", lambda path, to: os.rename(path, to) if to.suffix == ".json" else refuse(path))
+        for number in range(3):
+            outbox.put(report(number))
+        await until(lambda: len(receiver.ids) >= 3)
+        await asyncio.sleep(0.5)  # several looks
+        await outbox.close()
+
+    assert receiver.ids == ["story-0", "story-1", "story-2"]
+    assert caplog.text.count("cannot be removed") == 1
+
+
+@pytest.mark.parametrize("name", ["ENOSYS", "ENOLCK", "EOPNOTSUPP", "EINVAL", "EIO"])
+async def test_an_event_is_sent_where_no_file_can_be_locked(
+    tmp_path: Path, receiver: Receiver, hook: Webhook, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+
+    def refuse(*_: object) -> None:
+        raise OSError(getattr(errno, name), name)
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    outbox = Outbox("webhook", tmp_path, hook.deliver, pauses=SOON)
+    await outbox.open()
+    outbox.put(report(1))
+    await outbox.close()
+
+    assert receiver.ids == ["story-1"]
+    assert files(tmp_path) == []
+
+
+async def test_the_outbox_looks_again_after_a_look_that_failed(
+    tmp_path: Path, receiver: Receiver, hook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox_module, "_LOOK", 0.01)
+    folder = tmp_path / "outbox"
+    folder.write_text("in the way")
+    outbox = Outbox("webhook", folder, hook.deliver, pauses=SOON)
+    await outbox.open()
+    folder.unlink()
+    other = OutboxFiles(folder)
+    other.open()
+    other.write(report(1))
+    await until(lambda: receiver.ids)
+    await outbox.close()
+
+    assert receiver.ids == ["story-1"]
+
+
+async def test_a_lock_without_its_event_is_removed_and_not_counted(tmp_path: Path) -> None:
+    folder = tmp_path / "neardup-events" / "webhook"
+    folder.mkdir(parents=True)
+    (folder / "dead.json.lock").touch()
+    live = lock_file(folder / "live.json.lock")
+    (found,) = await _check_waiting_events(NearDupSettings(data_dir=str(tmp_path)))
+    assert found.found == "no event waits"
+
+    assert OutboxFiles(folder).open() == []
+
+    assert files(folder) == ["live.json.lock"]
+    assert live is not None
+    unlock_file(folder / "live.json.lock", live)
+
+
+def test_a_lock_that_another_process_takes_over_stays(tmp_path: Path) -> None:
+    path = tmp_path / "event.json.lock"
+    taken = []
+
+    class Watched:
+        def release(self) -> None:
+            lock.release()
+            if not taken:
+                taken.append(lock_file(path))
+
+    lock = lock_file(path)
+    unlock_file(path, Watched())  # type: ignore[arg-type]
+
+    assert is_locked(path)
+    taken[0].release()
+
+
+def test_a_full_outbox_keeps_the_file_that_is_being_written(tmp_path: Path) -> None:
+    unfinished = tmp_path / f"{name_of(report(0))}.unreadable"
+    old = tmp_path / f"{name_of(report(1))}.unreadable"
+    for path in (unfinished, old):
+        path.touch()
+    os.utime(old, (0, 0))
+    outbox = OutboxFiles(tmp_path, most_events=2)
+    outbox.write(report(2))
+    outbox.write(report(3))
+
+    assert sorted(files(tmp_path)) == [unfinished.name, name_of(report(3))]
 
 
 # Receivers that behave badly
