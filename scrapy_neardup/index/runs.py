@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, cast
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index.layout import Steps, changes
-from scrapy_neardup.index.store import Argument, Breaker, Call, Client, Commit, ConflictError, Expected, answers, swap
+from scrapy_neardup.index.store import Argument, Breaker, Call, Client, Commit, ConflictError, Expected, answers
 from scrapy_neardup.records.documents import IS_DROPPED, Record, read_record
 from scrapy_neardup.records.private_files import is_locked, lock_file, make_private_directory, unlock_file
 from scrapy_neardup.rules.decision import MOST_LINKS
@@ -128,16 +128,21 @@ class RunSteps(Steps):
         name = self.layout.runs
         (answer,) = await answers(client, [Call("RUNS", name)])
         now, kept = cast("tuple[int, dict[bytes, bytes]]", answer)
-        version, beats = kept.pop(b"version", b""), heartbeats(kept)
+        beats = heartbeats(kept)
         lives = {number for number in map(_field, (own, *alive)) if number in beats}
         old = {number for number, (_, last) in beats.items() if now - last > 1000 * FORGOTTEN_SECONDS}
-        gone = [*(kept.keys() - beats.keys() | old) - lives, *map(_field, dead)]
+        gone = [*(kept.keys() - beats.keys() | old) - lives]
+        # Many runs beat at the same time: only those conflict that write or remove the heartbeat of the same run.
+        expected = [Expected(Call("HGET", name, (number,)), kept[number]) for number in (*lives, *gone)]
+        gone += map(_field, dead)
         changed: dict[bytes, Argument] = {number: b"%d %d" % (beats[number][0], now) for number in lives}
         if own:
             changed.setdefault(_field(own), f"{now} {now}")
         writes = [Call("HDEL", name, gone)] if gone else []
         writes += [Call("HSET", name, [part for each in changed.items() for part in each])] if changed else []
-        await swap(client, {name: version}, [*writes, Call("EXPIRE", name, (2 * self.policy.window,))])
+        writes.append(Call("EXPIRE", name, (2 * self.policy.window,)))
+        if await answers(client, [Commit(expected, writes)]) != [1]:
+            raise ConflictError
 
     @changes
     async def deliver(self, client: Client, documents: Sequence[str]) -> None:
