@@ -81,6 +81,8 @@ class Index(RunSteps, LearnedStore):
         super().__init__(store, layout, policy, DamageLog(f"{store.location} {layout.prefix}"))
         self.stories = Stories(store, layout, policy, self.damage)
         self._window = Window(store, layout, policy, self.damage, self.stories)
+        self._looked_until = 0  # stories were looked through for those that were dead at this second
+        self._part: Argument | None = None  # of the stories, where that goes on
         self._checks: Batcher[NewDocument, Checked] = Batcher(self._answer_checks, _BATCH)
 
     async def open(self) -> None:
@@ -122,9 +124,12 @@ class Index(RunSteps, LearnedStore):
         """Delete keys that have left the window: a replay runs faster than the clock by which they expire."""
         expired = [self.layout.dead_after(int(each.seen_at)) for each in documents]
         try:
-            for names, first, end in expired:
-                if names:
-                    await self.stories.unlink_dead(names, first, end)
+            names = [name for found, _, _ in expired for name in found]
+            _, first, end = expired[-1]
+            if names or end > self._looked_until:
+                self._looked_until, self._part = max(end, self._looked_until), self._part or 0
+            if self._part is not None:  # with each batch of checks a part, so that they do not wait long
+                self._part = await self.stories.unlink_dead(names, first, end, self._part)
         except StoreError as error:  # the checks are done, and the keys expire anyway
             logger.warning("Expired keys are not deleted now: %s", error)
 

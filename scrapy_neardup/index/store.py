@@ -201,6 +201,9 @@ class LocalClient(Client):
     def runs(self, key: str) -> tuple[int, dict[bytes, bytes]]:
         return int(1000 * self.now), self.hgetall(key)
 
+    def hscan(self, key: str, cursor: Argument, *limits: Argument) -> tuple[Argument, dict[bytes, bytes]]:
+        return 0, self.hgetall(key)
+
     @abstractmethod
     def append(self, key: str, pairs: Iterable[tuple[bytes, bytes]]) -> None:
         """Append to each field of a hash the value behind it."""

@@ -63,6 +63,7 @@ MOST_TAKEN_OVER = 64
 """How many events of dead processes one process takes over at a time. The rest follow a minute later."""
 
 _FIELDS = "counts", "version"
+_UNLINKED_AT_ONCE = 1000  # stories that are looked at, or removed, while checks wait
 
 
 class Stories(Steps, StoryStore):
@@ -294,12 +295,26 @@ class Stories(Steps, StoryStore):
         return [sources for _, sources in _by_newest(answer) if sources[-1][0] >= since]
 
     @changes
-    async def unlink_dead(self, client: Client, names: Sequence[str], first: int, end: int) -> None:
-        """Remove these keys, and the stories whose last member is of the seconds from ``first`` to before ``end``."""
-        seconds = await client.fields(self.layout.stories)
-        dead = [key for key, second in seconds.items() if second.isdigit() and first <= int(second) < end]
-        calls = [Call("UNLINK", name) for name in names]
-        await answers(client, calls + (forget_stories(self.layout.prefix, dead) if dead else []))
+    async def unlink_dead(
+        self, client: Client, names: Sequence[str], first: int, end: int, part: Argument
+    ) -> Argument | None:
+        """Remove these keys, and those stories of a part that are dead. The first part is 0. Return the next one.
+
+        Stories are dead if their last member is of the seconds from ``first`` to before ``end``; earlier ones if they
+        have expired.
+        """
+        unlinks = [Call("UNLINK", name) for name in names]
+        scan = Call("HSCAN", self.layout.stories, (part, "COUNT", _UNLINKED_AT_ONCE))
+        (answer, *_) = await answers(client, [scan, *unlinks])
+        next_part, found = cast("tuple[Argument, dict[bytes, bytes]]", answer)
+        over = {key: int(second) for key, second in found.items() if second.isdigit() and int(second) < end}
+        earlier = [key for key, second in over.items() if second < first]
+        exist = await answers(client, [Call("HEXISTS", self.layout.story(key), ("counts",)) for key in earlier])
+        living = {key for key, exists in zip(earlier, exist, strict=True) if exists}
+        dead = [key for key in over if key not in living]
+        if dead:
+            await answers(client, forget_stories(self.layout.prefix, dead[:_UNLINKED_AT_ONCE]))
+        return (next_part or None) if len(dead) <= _UNLINKED_AT_ONCE else part
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,36 @@ async def test_a_leap_is_forgotten_when_documents_come_back(index: Index) -> Non
 
     assert late is not None
     assert late.candidate != articles[0].id, "the hour of the first ones is over"
+
+
+@pytest.mark.every_store
+async def test_the_first_check_forgets_stories_that_expired_before_the_process_began(index: Index) -> None:
+    """So crawls that are shorter than the window leave nothing behind. A story that has not expired stays."""
+    gone, kept = ((START - 3 * DAY + number).to_bytes(4, "big") + b"page" for number in range(2))
+    for name in (index.layout.stories, index.layout.events):
+        await overwrite(index, name, dict.fromkeys((gone, kept), b"%d" % (START - 2 * DAY)))
+    await overwrite(index, index.layout.story(kept), {b"counts": b""})
+
+    await check(index, Article())
+
+    assert [*(await stored(index, "stories"))[index.layout.stories]] == [kept]
+    assert [*(await stored(index, "events"))[index.layout.events]] == [kept]
+
+
+@pytest.mark.every_store
+async def test_dead_stories_are_forgotten_some_at_a_time(index: Index) -> None:
+    """Checks wait for that."""
+    dead = {
+        (START - 3 * DAY + number).to_bytes(4, "big") + b"page": b"%d" % (START - 2 * DAY) for number in range(2500)
+    }
+    await overwrite(index, index.layout.stories, dead)
+    left = [len(dead)]
+    for number in range(12):
+        await check(index, Article(f"story {number}", at=number))
+        left.append(len((await stored(index, "stories")).get(index.layout.stories, ())))
+
+    assert max(before - after for before, after in pairwise(left)) <= 1000
+    assert left[-1] == 0
 
 
 async def test_an_idle_sqlite_namespace_vanishes(

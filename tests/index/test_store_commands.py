@@ -25,14 +25,15 @@ def drawn(draw: random.Random, key: str) -> Call:
         ("HGETALL", key, ()),
         ("HEXISTS", key, (field,)),
         ("HLEN", key, ()),
+        ("HSCAN", key, (0, "COUNT", 1000)),
         ("HDEL", key, (field, draw.choice(FIELDS))),
         ("EXPIRE", key, (60,)),
         ("UNLINK", key, ()),
     ]
-    return Call(*draw.choices(calls, [9] * 8 + [1])[0])
+    return Call(*draw.choices(calls, [9] * 9 + [1])[0])
 
 
-ANSWERS = ("HGET", "HMGET", "HGETALL", "HEXISTS", "HLEN")
+ANSWERS = ("HGET", "HMGET", "HGETALL", "HEXISTS", "HLEN", "HSCAN")
 """The commands whose answers count."""
 
 
