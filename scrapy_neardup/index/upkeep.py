@@ -142,7 +142,8 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
         elif "}:story:" in name:
             calls += _forget_members(name, await client.fields(name), selection, gone)
         elif "}:learned:" in name and selection.source:
-            calls += _forget_learned(name, await client.fields(name), sources)
+            is_list = ":" in name.partition("}:learned:")[2]  # of an earlier version
+            calls += [Call("UNLINK", name)] if is_list else _forget_learned(name, await client.fields(name), sources)
     return len(removed), calls
 
 
@@ -192,11 +193,13 @@ def _forget_grants(key: str, grants: Mapping[bytes, bytes], gone: Collection[byt
     return [Call("HDEL", key, going)] if going else []
 
 
-def _forget_learned(key: str, learned: Mapping[bytes, bytes], sources: Collection[bytes]) -> list[Call]:
+def _forget_learned(key: str, learned: Mapping[bytes, bytes], sources: Collection[bytes]) -> Sequence[Call | Commit]:
     """Return the calls that forget the boilerplate of sources, also their entries in the boilerplate of all sources."""
     if key.endswith(tuple(f":{source.hex()}" for source in sources)):
         return [Call("UNLINK", key)]
-    if not key.endswith(f":{EVERYWHERE.hex()}"):
+    entries = split_entries(lines := learned.get(b"lines", b""))
+    kept = [entry for entry in entries if entry[4:8] not in sources]
+    if not key.endswith(f":{EVERYWHERE.hex()}") or len(kept) == len(entries):
         return []
-    kept = [entry for entry in split_entries(learned.get(b"lines", b"")) if entry[4:8] not in sources]
-    return [Call("HSET", key, ("lines", join_entries(kept), "version", new_version()))]
+    expected = Expected(Call("HGET", key, ("lines",)), lines)
+    return [Commit([expected], [Call("HSET", key, ("lines", join_entries(kept), "version", new_version()))])]
