@@ -222,13 +222,14 @@ class NearDupDetector:
             if new_sources := self._knowledge.new_sources(documents):
                 await self._exchange_learned(new_sources)
             for group in grouped(documents):
+                if checks:
+                    await asyncio.sleep(0)  # the store answers these while the next are sketched
                 if self.preset.learns and checks:  # it learns from these documents first
                     await asyncio.wait(checks)
                 fingerprints = await self._paced_sketcher.fingerprints(group)
                 for document, fingerprint in zip(group, fingerprints, strict=True):
                     # Tasks start in this order, and none waits for anything before its check is in the store's queue.
                     checks.append(asyncio.create_task(self._check(document, fingerprint)))
-                await asyncio.sleep(0)  # the store answers these while the next are sketched
         return await asyncio.gather(*checks)
 
     def take_events(self) -> list[StoryEvent]:
