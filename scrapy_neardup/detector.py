@@ -205,14 +205,11 @@ class NearDupDetector:
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         """Return the verdicts that ``check`` would give one after the other. The documents go to the store together."""
         have_words = [has_words(document.text) for document in documents]
-        verdicts = iter(await self._judge_all(list(itertools.compress(documents, have_words))))
-        await self._advance(documents)
-        # Documents that were checked together also learn which stories became one meanwhile, in whatever order.
-        final = self.stories.final_story
-        answers = [next(verdicts) if is_judged else unchecked("no-text") for is_judged in have_words]
-        return [replace(each, story=final(each.story)) if each.story else each for each in answers]
+        judged = list(itertools.compress(documents, have_words))
+        verdicts = iter(await self._judge_in_order(judged) if judged else ())
+        return [next(verdicts) if is_judged else unchecked("no-text") for is_judged in have_words]
 
-    async def _judge_all(self, documents: Sequence[Document]) -> list[Verdict]:
+    async def _judge_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         checks: list[asyncio.Task[Verdict]] = []
         # Ask before the lock, so that the embedder gets many texts together. It starts at once.
         vectors = [] if self.embedding is None else list(map(self.embedding.ask, documents))
@@ -230,7 +227,11 @@ class NearDupDetector:
                 for document, fingerprint in zip(group, fingerprints, strict=True):
                     # Tasks start in this order, and none waits for anything before its check is in the store's queue.
                     checks.append(asyncio.create_task(self._check(document, fingerprint)))
-        return await asyncio.gather(*checks)
+        answers = await asyncio.gather(*checks)
+        await self._advance(documents)
+        # Documents that were checked together also learn which stories became one meanwhile, in whatever order.
+        final = self.stories.final_story
+        return [replace(each, story=final(each.story)) if each.story else each for each in answers]
 
     def take_events(self) -> list[StoryEvent]:
         """Return the events that documents have raised since the last call, in the order of their times.

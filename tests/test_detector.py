@@ -303,3 +303,11 @@ async def test_a_document_without_words_teaches_nothing(detector: NearDupDetecto
     assert detector.sketcher.boilerplate.pending == 0
     document = detector.document(text("page"), url="https://paper.example/real-1234567.html", title="Harbour accident")
     assert any(detector.sketcher.fingerprint(document).article_hash)
+
+
+async def test_a_document_without_words_needs_no_store() -> None:
+    detector = NearDupDetector(NearDupSettings(store="memory://"))
+
+    assert (await judge(detector, "… — …")).reason == "no-text"
+    assert (await judge(detector, STORY)).status == "original"
+    await detector.close()
