@@ -99,8 +99,9 @@ class Knowledge:
 
     @property
     def boilerplate_is_due(self) -> bool:
-        pending = 0 if self._boilerplate is None else self._boilerplate.pending
-        return pending >= _SHARED_TOGETHER or (self._boilerplate is not None and self._means.is_due)
+        if self._boilerplate is None:
+            return False
+        return self._boilerplate.pending >= _SHARED_TOGETHER or self._means.is_due
 
     def keys_of_means(self) -> list[bytes]:
         """Return the keys of the means that a document without a language needs."""

@@ -6,7 +6,6 @@ Each event is a file until it is delivered. Several processes share the folder.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
 import os
@@ -14,11 +13,13 @@ import random
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from scrapy_neardup.records.private_files import is_locked, lock_file, make_private_directory, unlock_file
+
+logger = logging.getLogger(__name__)
 
 MOST_EVENTS = 10_000
 MOST_BYTES = 100_000_000
@@ -69,7 +70,7 @@ class OutboxFiles:
         unfinished.replace(path)
         return self._trim()
 
-    @contextlib.asynccontextmanager
+    @asynccontextmanager
     async def held(self, name: str) -> AsyncIterator[bool]:
         """Hold an event while it is sent. Yield False if another process holds it.
 
@@ -110,13 +111,13 @@ class OutboxFiles:
         return report
 
     def remove(self, name: str) -> None:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             (self.folder / name).unlink()
 
     def set_aside(self, name: str, ending: str) -> Path:
         """Give an event an ending with which it no longer waits. Return its path."""
         path = self.folder / f"{name}{ending}"
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             (self.folder / name).replace(path)
         return path
 
@@ -150,7 +151,7 @@ class OutboxFiles:
     def _sizes(self) -> dict[Path, int]:
         sizes = {}
         for path in self.folder.iterdir():
-            with contextlib.suppress(OSError):  # another process has sent it meanwhile
+            with suppress(OSError):  # another process has sent it meanwhile
                 if path.name.endswith((".json", *_ASIDE)) and path.is_file():
                     sizes[path] = path.stat().st_size
         return sizes
@@ -195,8 +196,6 @@ def name_of(report: Mapping[str, Any]) -> str:
     """Return a file name. Names sort by time, and no two events share one."""
     return re.sub(r"[^\w.-]", "_", f"{report['time']}-{report['id']}", flags=re.ASCII)[:_LONGEST_NAME] + ".json"
 
-
-logger = logging.getLogger(__name__)
 
 Deliver = Callable[[dict[str, Any]], Awaitable[None]]
 """Sends one report. Raises Refused if the report must not be sent again, and another error if it may be sent later."""
