@@ -259,15 +259,7 @@ class Sketcher:
         """Return the sketches of texts with all their lines, boilerplate or not. Nothing is learned."""
         return self.sketch_texts(self.read_texts(texts))
 
-    def sketches(self, texts: Sequence[str]) -> list[TextSketch]:
-        """Sketch texts without boilerplate, and learn from each of them."""
-        start = time.perf_counter()
-        known = self._known(texts)
-        with self.lock:
-            left_out = [self._leave_out(text, each, None) for text, each in zip(texts, known, strict=True)]
-        return self._sketch_again(texts, known, left_out, start)
-
-    def _known(self, texts: Sequence[str], ahead: Sequence[TextSketch | None] = ()) -> Sequence[TextRead | TextSketch]:
+    def _known(self, texts: Sequence[str], ahead: Sequence[TextSketch | None]) -> Sequence[TextRead | TextSketch]:
         """Return the sketches that were made ahead, and read the other texts together."""
         if not ahead:
             return self.read_texts(texts)
@@ -299,7 +291,7 @@ class Sketcher:
             return known
         return TextRead(text, self._bodies([text])[0], known.trace, whole=known)
 
-    def _leave_out(self, text: str, known: TextRead | TextSketch, place: Place | None) -> LeftOut:
+    def _leave_out(self, text: str, known: TextRead | TextSketch, place: Place) -> LeftOut:
         """Learn from a document; return its lines that are boilerplate.
 
         Lines that are known from articles of others are left out only if they are at most half of the text. So
@@ -309,7 +301,7 @@ class Sketcher:
             return LeftOut()
         trace = known.trace
         own: frozenset[int] = frozenset()
-        if place is not None and place.source_hash != _NOTHING:
+        if place.source_hash != _NOTHING:
             own = self._sources.learn(
                 place.source_hash,
                 place.page,

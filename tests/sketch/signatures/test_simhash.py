@@ -138,10 +138,7 @@ def test_stemming_and_stop_words_leave_the_terms_that_count() -> None:
             )
         )
         signatures = [
-            [
-                Sketcher(each.resolved_preset(), min_words=1).sketches([text])[0].signed.signature
-                for text in (one, other)
-            ]
+            [Sketcher(each.resolved_preset(), min_words=1).whole(text)[0].signed.signature for text in (one, other)]
             for each in (plain, stemmed)
         ]
 
@@ -163,7 +160,7 @@ def test_the_heaviest_terms_alone_may_make_the_signature() -> None:
     )
 
     heaviest, all_of_one, two, all_of_kept = (
-        Sketcher(each, min_words=1).sketches([words])[0].signed.signature
+        Sketcher(each, min_words=1).whole(words)[0].signed.signature
         for each, words in ((one, text), (of_all, "harbour " * 9), (row, text), (of_all, kept))
     )
 
