@@ -6,11 +6,10 @@ import logging
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from scrapy_neardup.contracts import Granted, StoryStore
 from scrapy_neardup.document import Claim, Level, Member, Story
-from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.exceptions import StoreUnavailable
 
 logger = logging.getLogger(__name__)
 
@@ -73,73 +72,60 @@ def story_then(claim: Claim, story: Story) -> Story:
     )
 
 
-@dataclass(slots=True, eq=False)
-class _Held:
-    """A claim, and its event when it is granted."""
-
-    claim: Claim
-    story: Story
-    event: StoryEvent | None = None
-    state: Literal["asked", "unanswered", "granted", "handed out", "passed on"] = "asked"
-
-
 class Custody:
     """Holds events, so that none is lost and none is granted twice.
 
-    An event is noted first, then claimed, then handed out, and forgotten when the store knows that it has been passed
-    on. A claim without an answer is made again with the same token. The store keeps a grant until it is confirmed. If
-    that takes too long, another process takes the event over, so that no event dies with its claimant.
+    A claim without an answer is made again with the same token. The store keeps a grant until it is confirmed that its
+    event has been passed on. If that takes too long, another process takes the event over, so that no event dies with
+    its claimant.
     """
 
     def __init__(self, store: StoryStore, rule: str) -> None:
         self._store = store
         self._rule = rule
-        self._held: dict[str, _Held] = {}  # by token, in the order of the claims
+        # All by token:
+        self._unanswered: dict[str, tuple[Claim, Story]] = {}
+        self._events: dict[str, StoryEvent] = {}  # granted, and not confirmed yet
+        self._handed_out = set[str]()
+        self._passed_on = set[str]()
 
     async def claim(self, claim: Claim, story: Story) -> StoryEvent | None:
         """Return the event if the claim is granted. Errors of the store are passed on."""
-        held = _Held(replace(claim, token=secrets.token_hex(8)), story)
-        self._held[held.claim.token] = held
-        return await self._ask(held)
+        return await self._ask(replace(claim, token=secrets.token_hex(8)), story)
 
     async def claim_again(self) -> list[StoryEvent]:
         """Repeat the claims whose answer was lost, and return the events that are granted now."""
         granted = []
-        while unanswered := [each for each in self._held.values() if each.state == "unanswered"]:
-            granted.append(await self._ask(unanswered[-1]))
+        while self._unanswered:  # one after the other: documents under way at the same time may repeat the others
+            _, (claim, story) = self._unanswered.popitem()
+            granted.append(await self._ask(claim, story))
         return [event for event in granted if event]
 
-    async def _ask(self, held: _Held) -> StoryEvent | None:
-        held.state = "asked"  # documents under way at the same time do not repeat the claim
-        token = held.claim.token
+    async def _ask(self, claim: Claim, story: Story) -> StoryEvent | None:
         try:
-            granted = await self._store.claim(held.claim)
-        except StoreError as error:
-            held.state = "unanswered"
-            if not isinstance(error, StoreUnavailable):
-                del self._held[token]  # the store answers, so asking again would fail again
-            elif sum(each.state == "unanswered" for each in self._held.values()) > _MOST_UNANSWERED:
-                del self._held[token]
+            granted = await self._store.claim(claim)
+        except StoreUnavailable:
+            if len(self._unanswered) < _MOST_UNANSWERED:
+                self._unanswered[claim.token] = claim, story
             raise
-        if granted is None:
-            del self._held[token]
-            return None
-        self._grant(held, granted)
-        return held.event
+        return self._hold(granted, story) if granted else None
 
-    def _grant(self, held: _Held, granted: Granted) -> None:
-        """Hold the event. If somebody has muted its story, nobody gets it."""
-        held.event = event_of(granted.claim, held.story, granted.members, self._rule)
-        held.state = "passed on" if held.story.is_muted else "granted"
+    def _hold(self, granted: Granted, story: Story) -> StoryEvent:
+        """Hold the event of a grant. If somebody has muted its story, nobody gets it."""
+        event = event_of(granted.claim, story, granted.members, self._rule)
+        self._events.setdefault(granted.claim.token, event)
+        if story.is_muted:
+            self._passed_on.add(granted.claim.token)
+        return event
 
     async def take_over(self, seconds: float) -> None:
         """Take over the events of processes that have not confirmed them for so many seconds."""
         for granted in await self._store.take_over(seconds):
-            claim, held = granted.claim, self._held.get(granted.claim.token)
-            if held is None or held.event is None:
+            claim = granted.claim
+            if claim.token not in self._events:
                 logger.info("An event of story %s is passed on now: the process that raised it is gone", claim.story)
-                self._held[claim.token] = held = _Held(claim, story_then(claim, granted.story))
-                self._grant(held, granted)
+                self._unanswered.pop(claim.token, None)
+                self._hold(granted, story_then(claim, granted.story))
 
     def hand_out(self) -> list[StoryEvent]:
         """Return the events that were granted since the last call, in the order of their times.
@@ -147,23 +133,20 @@ class Custody:
         The events of the last call count as passed on.
         """
         self.pass_on()
-        events = []
-        for held in self._held.values():
-            if held.state == "granted" and held.event is not None:
-                held.state = "handed out"
-                events.append(held.event)
-        return sorted(events, key=lambda event: event.time)
+        events = {token: event for token, event in self._events.items() if token not in self._passed_on}
+        self._handed_out = set(events)
+        return sorted(events.values(), key=lambda event: event.time)
 
     def pass_on(self) -> None:
         """Note that all events that were handed out have been passed on."""
-        for held in self._held.values():
-            if held.state == "handed out":
-                held.state = "passed on"
+        self._passed_on |= self._handed_out
+        self._handed_out.clear()
 
     async def confirm(self) -> None:
         """Tell the store which events have been passed on, so that no other process passes them on too."""
-        tokens = [token for token, held in self._held.items() if held.state == "passed on"]
+        tokens = list(self._passed_on)
         if tokens:
             await self._store.confirm(tokens)
+        self._passed_on.difference_update(tokens)
         for token in tokens:
-            self._held.pop(token, None)
+            self._events.pop(token, None)
