@@ -28,7 +28,7 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
     members = sorted(event.members, key=lambda member: (member.seen_at, member.number))
     first = event.members[0] if event.members else None
     facts = facts_of(event)
-    confirmed = {(change.subject, change.new) for change in confirmed_changes(event)}
+    confirmed = {(change.subject, change.new) for _, change in confirmed_changes(event)}
     changes = [
         _change(member, number)
         for member in members
@@ -48,7 +48,7 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "headline": headline_of(event.members, {fact.change.old for fact in facts}),
         "lead": event.lead,
         "facts": list(map(_fact, facts)),
-        "summary": figure_summary(event, zone),
+        "summary": figure_summary(facts[0], event.time, zone) if facts else "",
         "timezone": str(zone),
         "url": first.url if first else "",
         "first": _place(members[0]) if members else None,

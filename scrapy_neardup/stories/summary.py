@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timezone, tzinfo
 from functools import lru_cache
 from itertools import pairwise
@@ -79,7 +79,7 @@ def facts_of(event: StoryEvent) -> list[Fact]:
     current, needed = _current(event.members), sources_needed(len(event.story.sources))
     facts: list[Fact] = []
     replaced = set[tuple[str, str]]()  # labels and values of earlier statements on the same figure
-    for number, change in reversed(_confirmed(event)):
+    for number, change in reversed(confirmed_changes(event)):
         statements = [each for each in current if each.change.is_on_same_figure(change)]
         supporters = tuple(each.member for each in statements if each.change.new == change.new)
         is_outdated = not replaced.isdisjoint({(change.label, change.old), (change.label, change.new)})
@@ -103,18 +103,25 @@ def _is_same(change: FigureChange, told: FigureChange) -> bool:
     return (change.old, change.new) == (told.old, told.new) and max(kind, other) == FigureKind.OTHER
 
 
-def figure_summary(event: StoryEvent, zone: tzinfo = timezone.utc) -> str:
-    """Say in one sentence the most important new figure, and who prints it, "" if there is none."""
-    return next((_sentence(fact, event.time, zone) for fact in facts_of(event)), "")
+def figure_summary(fact: Fact, now: int, zone: tzinfo = timezone.utc) -> str:
+    """Say in one sentence the newest value of a figure, and who prints it."""
+    sources = fact.supporters
+    count = _NUMBERS.get(max(2, len(sources)), str(len(sources)))
+    zone_name = datetime.fromtimestamp(now, zone).strftime("%Z")
+    if not fact.is_all:
+        return (
+            f"{fact.change.words}: at least {count} sources say so, first {_place(sources[0], now, zone)} {zone_name}."
+        )
+    places = ", ".join(_place(member, now, zone) for member in sources[:_MOST_SOURCES_LISTED])
+    more = f" and {len(sources) - _MOST_SOURCES_LISTED} more" if len(sources) > _MOST_SOURCES_LISTED else ""
+    return f"{fact.change.words}: {count} sources say so, {places} {zone_name}{more}."
 
 
-def confirmed_changes(event: StoryEvent) -> list[FigureChange]:
-    """Return the changes that enough independent sources print, in the order in which they were confirmed."""
-    return [change for _, change in _confirmed(event)]
+def confirmed_changes(event: StoryEvent) -> list[tuple[int, FigureChange]]:
+    """Return the changes that enough independent sources print, with their numbers, in the order of confirmation.
 
-
-def _confirmed(event: StoryEvent) -> list[tuple[int, FigureChange]]:
-    """Return the confirmed changes of which the member is known, with their numbers."""
+    Changes of a member that is not kept are left out.
+    """
     changes = {member.id: member.changes for member in event.members}
     return [
         (number, read_change(changes[key][at]))
@@ -128,37 +135,18 @@ class _Statement(NamedTuple):
     change: FigureChange
 
 
-def _statements(members: Sequence[Member]) -> Iterator[_Statement]:
-    """Yield the changes that each member with an owner prints, by time."""
-    for member in sorted(members, key=lambda member: (member.seen_at, member.number)):
-        for line in member.changes if member.owner else ():
-            yield _Statement(member, read_change(line))
-
-
 def _current(members: Sequence[Member]) -> list[_Statement]:
     """Return the latest statement of each owner on each figure, by time.
 
     A statement that is repeated keeps its first time.
     """
     found: list[_Statement] = []
-    for new in _statements(members):
-        own = [e for e in found if e.member.owner == new.member.owner and e.change.is_on_same_figure(new.change)]
-        if not any(each.change.new == new.change.new for each in own):
-            found = [each for each in found if each not in own] + [new]
+    for member in sorted(members, key=lambda member: (member.seen_at, member.number)):
+        for change in map(read_change, member.changes if member.owner else ()):
+            own = [e for e in found if e.member.owner == member.owner and e.change.is_on_same_figure(change)]
+            if not any(each.change.new == change.new for each in own):
+                found = [each for each in found if each not in own] + [_Statement(member, change)]
     return found
-
-
-def _sentence(fact: Fact, now: int, zone: tzinfo) -> str:
-    sources = fact.supporters
-    count = _NUMBERS.get(max(2, len(sources)), str(len(sources)))
-    zone_name = datetime.fromtimestamp(now, zone).strftime("%Z")
-    if not fact.is_all:
-        return (
-            f"{fact.change.words}: at least {count} sources say so, first {_place(sources[0], now, zone)} {zone_name}."
-        )
-    places = ", ".join(_place(member, now, zone) for member in sources[:_MOST_SOURCES_LISTED])
-    more = f" and {len(sources) - _MOST_SOURCES_LISTED} more" if len(sources) > _MOST_SOURCES_LISTED else ""
-    return f"{fact.change.words}: {count} sources say so, {places} {zone_name}{more}."
 
 
 def _place(member: Member, now: int, zone: tzinfo) -> str:

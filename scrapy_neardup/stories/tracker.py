@@ -11,16 +11,7 @@ from dataclasses import replace
 from weakref import WeakValueDictionary
 
 from scrapy_neardup.contracts import StoryStore
-from scrapy_neardup.document import (
-    LAST_SECOND,
-    LEVELS,
-    Claim,
-    Extent,
-    Join,
-    Level,
-    Member,
-    Story,
-)
+from scrapy_neardup.document import LAST_SECOND, LEVELS, Claim, Extent, Join, Level, Member, Story
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.stories.event import Custody, StoryEvent, event_of
 from scrapy_neardup.stories.rules import (
@@ -83,9 +74,8 @@ class StoryTracker:
         self._recent: deque[int] = deque(maxlen=_AGREED)
         self._swept = self._threshold_hour = 0
         self._rule_failed = False
-        self._raised: OrderedDict[str, tuple[tuple[Level, ...], Extent]] = (
-            OrderedDict()
-        )  # by story: the levels and the extent that were signalled
+        # By story: the levels and the extent that were signalled.
+        self._raised: OrderedDict[str, tuple[tuple[Level, ...], Extent]] = OrderedDict()
         self._final: OrderedDict[str, str] = OrderedDict()  # stories that documents joined -> what they are a part of
         self._story_locks: WeakValueDictionary[str, _StoryLock] = WeakValueDictionary()
 
@@ -164,11 +154,11 @@ class StoryTracker:
             warrants_update = story.signalled == Extent() or story.extent.warrants_update(story.signalled)
             if not story.is_running or not warrants_update:
                 return None
-        claim = self._claim(level, join.time, story)
-        event = await self.custody.claim(replace(claim, item=join.member.id, lead=join.lead), story)
+        claim = replace(self._claim(level, join.time, story), item=join.member.id, lead=join.lead)
+        event = await self.custody.claim(claim, story)
         self._note_raised(story, level, is_granted=event is not None)
-        if event is None:
-            return None if level == "update" else await self._signal(level, self._with_raised(story), join)
+        if event is None and level != "update":
+            return await self._signal(level, self._with_raised(story), join)
         return event
 
     def _claim(self, level: Level, time: int, story: Story) -> Claim:
@@ -241,17 +231,14 @@ class StoryTracker:
         await self._end_quiet(now - QUIET)
         if now // HOUR > self._threshold_hour:
             self._threshold_hour = now // HOUR
-            await self._set_threshold(now)
+            threshold = await self.threshold(now)
+            if threshold.warning and threshold.now > self.breaking_over:
+                logger.warning("%s", threshold.warning)
+            self.breaking_over = threshold.now
 
     async def _end_quiet(self, quiet_since: int) -> None:
         for story in sorted(await self._store.open_events(quiet_since), key=_newest):
             await self.custody.claim(self._claim("ended", min(LAST_SECOND, _newest(story) + QUIET), story), story)
-
-    async def _set_threshold(self, now: int) -> None:
-        threshold = await self.threshold(now)
-        if threshold.warning and threshold.now > self.breaking_over:
-            logger.warning("%s", threshold.warning)
-        self.breaking_over = threshold.now
 
     async def threshold(self, now: int) -> Threshold:
         """Return the threshold of ``breaking`` at a time of the documents' clock, in Unix seconds."""

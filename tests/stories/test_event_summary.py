@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.document import Extent, Level, Member, Story
 from scrapy_neardup.stories import StoryEvent
-from scrapy_neardup.stories.summary import facts_of, figure_summary, headline_of, read_change
+from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.stories.summary import facts_of, headline_of, read_change
 
 
 def confirmed_by(members: Sequence[Member], needed: int) -> tuple[tuple[str, int], ...]:
@@ -44,7 +45,7 @@ def summary(*members: Member, confirmed: Sequence[Member] | None = None) -> str:
     """
     changes = confirmed_by(members, 2) if confirmed is None else tuple((each.id, 0) for each in confirmed)
     story = Story("00" * 8, len(members), len(members), 0, (), (), ("breaking",), changes)
-    return figure_summary(StoryEvent("breaking", NOON + 60 * MINUTE, "sources", story, members))
+    return str(special_report(StoryEvent("breaking", NOON + 60 * MINUTE, "sources", story, members))["summary"])
 
 
 def test_two_sources_that_changed_their_figure_are_named() -> None:
