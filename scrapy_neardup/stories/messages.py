@@ -9,7 +9,7 @@ markup, names anybody, or is a link of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from html import escape
 from typing import Any, NamedTuple
@@ -32,6 +32,9 @@ _NO_MARKUP = {ord("<"): "‹", ord(">"): "›", ord("@"): "@\u200b"}
 _COLORS = {"watch": 0xE0A800, "breaking": 0xC62828, "update": 0x1565C0, "ended": 0x757575}
 
 
+_NO_GROWTH = {"test": "no event, only a message", "ended": "no new source for two hours"}
+
+
 class Message(NamedTuple):
     """The parts of a message, safe for a terminal, but with markup characters as they are."""
 
@@ -41,10 +44,11 @@ class Message(NamedTuple):
     said_by: str  # who prints the new figure
     lead: str  # the first sentence of the report that raised the event
     coverage: str  # how many sources, and how many of them print copies
-    figures: tuple[str, ...]  # those that are not new
-    links: tuple[tuple[str, str], ...]  # label and url, of the first and of the newest report
+    figures: str  # those that are not new
     time: str  # with its zone
     story: str
+    id: str
+    links: tuple[tuple[str, str, str], ...]  # name, label and url, of the first and of the newest report
 
     @property
     def title(self) -> str:
@@ -53,8 +57,8 @@ class Message(NamedTuple):
     @property
     def paragraphs(self) -> tuple[str, ...]:
         """Return everything between headline and links, in the order in which it is read."""
-        figures = "; ".join(self.figures)
-        return tuple(filter(None, (self.said_by, self.lead, self.coverage, figures and f"Also: {figures}")))
+        figures = f"Also: {self.figures}" if self.figures else ""
+        return tuple(filter(None, (self.said_by, self.lead, self.coverage, figures)))
 
     @property
     def footer(self) -> str:
@@ -96,16 +100,8 @@ def check_format(form: object) -> str:
 def _fields(report: Mapping[str, Any]) -> dict[str, str]:
     """Return what a format string may name. Of the texts nothing is markup or a mention."""
     said = _read(report)
-    links = dict(_places(report))
-    texts = {
-        **{name: getattr(said, name) for name in ("level", "news", "headline", "said_by", "lead", "coverage")},
-        "figures": "; ".join(said.figures),
-        "time": said.time,
-        "story": said.story,
-        "id": str(report.get("id", "")),
-    }
-    plain = {name: text.translate(_NO_MARKUP) for name, text in texts.items()}
-    return plain | {"original": links.get("Original", ""), "newest": links.get("Newest", "")}
+    texts = {name: text.translate(_NO_MARKUP) for name, text in said._asdict().items() if name != "links"}
+    return {**texts, "original": "", "newest": "", **{name: url for name, _, url in said.links}}
 
 
 def _read(report: Mapping[str, Any]) -> Message:
@@ -122,20 +118,19 @@ def _read(report: Mapping[str, Any]) -> Message:
         _line(said_by[:1].upper() + said_by[1:], _LONGEST_SENTENCE),
         _line(report.get("lead") or "", _LONGEST_SENTENCE),
         _coverage(report),
-        tuple(_line(words, 200) for words, is_new in facts if not is_new),
-        tuple((_label(name, report), url) for name, url in _places(report)),
+        "; ".join(_line(words, 200) for words, is_new in facts if not is_new),
         _local_time(report),
         str(report.get("story") or ""),
+        str(report.get("id", "")),
+        _links(report),
     )
 
 
 def _growth(report: Mapping[str, Any], level: str) -> str:
     """Say what is new if no figure is: how fast the story grew."""
     measures = report.get("measures") or {}
-    if level == "test":
-        return "no event, only a message"
-    if level == "ended":
-        return "no new source for two hours"
+    if level in _NO_GROWTH:
+        return _NO_GROWTH[level]
     if level == "update":
         before = (report.get("update") or {}).get("sources_before", 0)
         return f"grown from {before} to {counted(measures.get('sources', 0), 'source')}"
@@ -153,19 +148,16 @@ def _coverage(report: Mapping[str, Any]) -> str:
     return f"{told}; {counted(report.get('items', 0), 'item')}"
 
 
-def _places(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the names and urls of the first and of the newest report, one of them if they are the same."""
-    known = set[str]()
-    for label, name in (("Original", "first"), ("Newest", "newest")):
-        url = str((report.get(name) or {}).get("url") or "")
-        if url not in known and _is_link(url):
-            known.add(url)
-            yield label, url
-
-
-def _label(name: str, report: Mapping[str, Any]) -> str:
-    place = report["first" if name == "Original" else "newest"]
-    return f"{name}: {one_line(str(place.get('source') or 'report'), 80)}"
+def _links(report: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
+    """Return name, label and url of the first and of the newest report, or of one of them if they are the same."""
+    links: dict[str, tuple[str, str, str]] = {}  # by url
+    for name, key in (("original", "first"), ("newest", "newest")):
+        place = report.get(key) or {}
+        url = str(place.get("url") or "")
+        if _is_link(url):
+            source = one_line(str(place.get("source") or "report"), 80)
+            links.setdefault(url, (name, f"{name.capitalize()}: {source}", url))
+    return tuple(links.values())
 
 
 def _local_time(report: Mapping[str, Any]) -> str:
@@ -196,21 +188,17 @@ def _line(text: object, most: int) -> str:
 def _slack(report: Mapping[str, Any]) -> Body:
     """Return Block Kit: https://docs.slack.dev/messaging/formatting-message-text says what must be escaped."""
     said = _read(report)
-    links = [f"<{escape(url, quote=False)}|{escape(label, quote=False)}>" for label, url in said.links]
-    footer = " · ".join([*links, *filter(None, [escape(said.footer, quote=False)])])
-    header = {"type": "header", "text": {"type": "plain_text", "text": said.title[:150]}}
-    texts = (said.headline, "\n".join(said.paragraphs))
-    blocks: list[dict[str, Any]] = [
-        header,
-        *({"type": "section", "text": {"type": "plain_text", "text": text}} for text in texts),
-        {"type": "context", "elements": [{"type": "mrkdwn", "text": footer or "-"}]},
-    ]
+    links = [f"<{escape(url, quote=False)}|{escape(label, quote=False)}>" for _, label, url in said.links]
+    footer = " · ".join(filter(None, [*links, escape(said.footer, quote=False)]))
+    texts = ("header", said.title[:150]), ("section", said.headline), ("section", "\n".join(said.paragraphs))
+    blocks: list[Body] = [{"type": kind, "text": {"type": "plain_text", "text": text}} for kind, text in texts]
+    blocks.append({"type": "context", "elements": [{"type": "mrkdwn", "text": footer or "-"}]})
     return {"text": escape(f"{said.title}. {said.headline}", quote=False), "blocks": blocks}
 
 
 def _discord(report: Mapping[str, Any]) -> Body:
     said = _read(report)
-    links = [f"[{_escaped(label)}]({url})" for label, url in said.links]
+    links = [f"[{_escaped(label)}]({url})" for _, label, url in said.links]
     embed: dict[str, Any] = {
         "title": _escaped(said.headline)[:256],
         "description": "\n".join([*map(_escaped, said.paragraphs), " · ".join(links)])[:4096],
@@ -218,7 +206,7 @@ def _discord(report: Mapping[str, Any]) -> Body:
         "footer": {"text": said.footer},
     }
     if said.links:
-        embed["url"] = said.links[-1][1]
+        embed["url"] = said.links[-1][-1]
     content = f"**{_escaped(said.level.capitalize())}**: {_escaped(said.news)}"[:2000]
     return {"content": content, "embeds": [embed], "allowed_mentions": {"parse": []}}
 
@@ -234,7 +222,7 @@ def _teams(report: Mapping[str, Any]) -> Body:
         "type": "AdaptiveCard",
         "version": "1.4",
         "body": body,
-        "actions": [{"type": "Action.OpenUrl", "title": label, "url": url} for label, url in said.links],
+        "actions": [{"type": "Action.OpenUrl", "title": label, "url": url} for _, label, url in said.links],
     }
     attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
     return {"type": "message", "attachments": [attachment]}
