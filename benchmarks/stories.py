@@ -37,12 +37,12 @@ from shared import data_parser, print_table, read_pages, unpacked
 from scrapy_neardup.content import source_of
 from scrapy_neardup.content.embedding import shared_embedding
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Match
 from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.index.window import Checked
 from scrapy_neardup.lab.feed import RecordedDocument, read_background, read_labelled
 from scrapy_neardup.lab.protocols import COPIES, Score, mean, online
 from scrapy_neardup.lab.replay import PageReader, RecordedPage, replay
+from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import StoryEvent
 

@@ -11,7 +11,6 @@ from scrapy_neardup.document import (
     Fingerprint,
     Kind,
     Level,
-    Match,
     Member,
     NearDupFields,
     Neighbour,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from scrapy_neardup.items import NearDupItem
     from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
     from scrapy_neardup.pipeline import CapturePipeline, NearDuplicate, NearDupPipeline
+    from scrapy_neardup.rules.match import Match
     from scrapy_neardup.settings import NearDupSettings
     from scrapy_neardup.stories import Rule, StoryEvent
 
@@ -74,6 +74,7 @@ _HOMES = {
     "Addon": "addon",
     "CapturePipeline": "pipeline",
     "Extractor": "content",
+    "Match": "rules.match",
     "NearDupDetector": "detector",
     "NearDupDownloaderMiddleware": "middleware",
     "NearDupItem": "items",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from scrapy_neardup.document import (
     Claim,
-    Document,
     EventSources,
     Join,
-    Match,
     Member,
     Story,
     Verdict,
@@ -53,13 +51,6 @@ class Judged(NamedTuple):
 
     verdict: Verdict
     join: Join | None = None
-
-
-Judge = Callable[[Document, Match | None], Judged]
-"""A pure function that judges a document with its match. The document has the id under which it is registered.
-
-A store may call it several times, with other matches, before the document is registered.
-"""
 
 
 class StoryStore(Protocol):

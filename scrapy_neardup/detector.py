@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from scrapy_neardup.content import is_of_domain, require_domain, require_page, source_of, url_identity
 from scrapy_neardup.content.document_maker import DocumentMaker
-from scrapy_neardup.document import Document, Fingerprint, Match, Story, Verdict, unchecked
+from scrapy_neardup.document import Document, Fingerprint, Story, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
 from scrapy_neardup.index.runs import Run
+from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
 from scrapy_neardup.sketch.running import Knowledge, PacedSketcher, grouped

@@ -149,49 +149,6 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """The best candidate of a document that passed verification.
-
-    ``similarity`` is in [0, 1]. For MinHash signatures it estimates the Jaccard resemblance of the two shingle sets,
-    with a standard error of about sqrt(J(1-J)/num_perm), 0.032 at most for 256 lanes. For other signatures it is the
-    share of equal lanes, or the cosine.
-    """
-
-    original: str  # document id of the candidate, or of the document that the candidate is a copy of
-    url: str  # of the original
-    title: str  # of the original
-    story: str  # document id of the story's first document
-    candidate: str  # document id of the best match itself
-    candidate_url: str
-    candidate_title: str
-    similarity: float
-    containment: float
-    share: float  # share of the new document's text that the match also has
-    covered: float  # share of the new document's text that was compared; the boilerplate of its source does not count
-    kept_share: float  # like ``share``, but of the nearest document that ``drop`` keeps instead of the match
-    score: float  # compared with the thresholds of the policy
-    same_text: bool
-    same_page: bool  # or the same article number under another url
-    related: bool  # similar enough to join the story, too different to be a copy
-    figures: bytes  # packed, of the candidate
-    topic: float = 0.0  # score of the topics if only they make it related, else 0; see ``evidence.topic``
-    candidate_topic: bytes = b""  # packed
-    candidate_names: bytes = b""  # packed
-    neighbour: Neighbour | None = None  # the best match in another story; None if the document was checked before
-    language: str = ""  # of the candidate, ISO 639-1; "" if it is unknown
-    # False if the candidate's run died before it delivered the candidate. Then no document may become a copy of it.
-    is_seen: bool = True
-    # Id of an earlier document of the same page, which need not be the match. A page counts once in its story.
-    earlier_of_page: str = ""
-    run: int = 0  # the run that registered the candidate, 0 if the candidate is delivered
-    # Whether the document's own url had another text before. If the match is of another page all the same, ``figures``
-    # are those of that text.
-    is_page_changed: bool = False
-    is_translation: bool = False  # the same article in another language
-    is_wall: bool = False  # the text stands under unlike titles of the source: it is no article
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """The answer for one document. ``id``, ``original``, ``match`` and ``story`` are document ids.
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
-from scrapy_neardup.document import Match, Status
+from scrapy_neardup.document import Status
 from scrapy_neardup.lab.stored import named_document, similar_to
+from scrapy_neardup.rules.match import Match
 from scrapy_neardup.wording import counted, printable
 
 

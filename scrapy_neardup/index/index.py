@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, cast
 
 from scrapy_neardup.contracts import (
     MOST_SOURCE_DOCUMENTS,
-    Judge,
     KnownBoilerplate,
     LearnedStore,
     most_lines_of,
 )
-from scrapy_neardup.document import Document, Fingerprint, Match
+from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import Layout, changes, reads
 from scrapy_neardup.index.runs import RunSteps
@@ -26,6 +25,7 @@ from scrapy_neardup.records.feature_counts import NOTHING, add_counts
 from scrapy_neardup.records.packing import join_entries, split_entries
 from scrapy_neardup.records.stories import DamageLog
 from scrapy_neardup.rules.decision import most_similar
+from scrapy_neardup.rules.match import Judge, Match
 from scrapy_neardup.rules.policy import HOUR, Policy
 
 if TYPE_CHECKING:

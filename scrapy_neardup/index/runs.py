@@ -23,13 +23,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from scrapy_neardup.document import Match
 from scrapy_neardup.index.layout import Steps, changes
 from scrapy_neardup.index.store import Argument, Breaker, Call, Client, Commit, ConflictError, Expected, answers
 from scrapy_neardup.records.documents import IS_DROPPED, Record, read_record
 from scrapy_neardup.records.private_files import is_locked, lock_file, make_private_directory, unlock_file
 from scrapy_neardup.rules.decision import MOST_LINKS
-from scrapy_neardup.rules.scoring import CANDIDATE_STATES, CandidateState
+from scrapy_neardup.rules.match import CANDIDATE_STATES, CandidateState, Match
 
 if TYPE_CHECKING:
     from filelock import FileLock

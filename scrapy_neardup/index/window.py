@@ -15,8 +15,8 @@ from functools import partial
 from itertools import groupby
 from typing import NamedTuple, cast
 
-from scrapy_neardup.contracts import Judge, Judged
-from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Match, Story, with_id
+from scrapy_neardup.contracts import Judged
+from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Story, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import Generation, Keys, Layout, PostedTogether, ShardBits, Steps, find_candidates
 from scrapy_neardup.index.runs import Heartbeats
@@ -34,6 +34,7 @@ from scrapy_neardup.index.stories import StoredStories, Stories
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of, with_next_key
 from scrapy_neardup.records.stories import DamageLog
 from scrapy_neardup.rules.decision import MOST_LINKS, decide, decide_again, weights_of
+from scrapy_neardup.rules.match import Judge, Match
 from scrapy_neardup.rules.policy import HOUR, Policy
 
 _ATTEMPTS = 1000  # to register a document while others register documents with the same keys

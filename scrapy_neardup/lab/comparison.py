@@ -14,7 +14,7 @@ from scrapy_neardup.evidence.figures import changed_figures, find_figures, unpac
 from scrapy_neardup.evidence.minima import exact_shares, likeness_of
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
 from scrapy_neardup.lab.stored import StoredDocument, changes_of
-from scrapy_neardup.rules.decision import LEAST_WEIGHT, status_of, to_match, weights_of
+from scrapy_neardup.rules.decision import LEAST_WEIGHT, status_of, weights_of
 from scrapy_neardup.rules.scoring import least_common_terms, score_candidate
 from scrapy_neardup.rules.trace import Trace
 from scrapy_neardup.sketch import Body, Sketcher
@@ -89,8 +89,7 @@ def compare(
         weight = _shared_weight(first.fingerprint, second.fingerprint)
         if not (is_found := trace.at_least("weight of the look-up keys that both have", weight, LEAST_WEIGHT)):
             trace.note("so they are never compared; if they were:")
-    scored = score_candidate(first.key, second.record, first.record, policy, trace=trace)
-    match = None if scored is None else to_match(scored)
+    match = score_candidate(first.key, second.record, first.record, policy, trace=trace)
     changes = told or _changes(first, second) if match is not None and not match.related else ()
     status: Status = "original" if second.record.signature else "unchecked"
     kind: Kind | None = None

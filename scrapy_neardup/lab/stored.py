@@ -15,7 +15,7 @@ from pathlib import Path
 
 from scrapy_neardup.content import decode_html, require_page
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Fingerprint, Match, Status
+from scrapy_neardup.document import Fingerprint, Status
 from scrapy_neardup.evidence.figures import changed_figures, unpack_figures
 from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.exceptions import InputError
@@ -24,6 +24,7 @@ from scrapy_neardup.lab.feed import STDIN, RecordedDocument, read_feed, shown
 from scrapy_neardup.lab.replay import PageReader, RecordedPage, document_of
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
 from scrapy_neardup.rules.decision import most_similar, status_of
+from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.scoring import is_same_url
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import page_hash

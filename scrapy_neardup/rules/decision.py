@@ -8,30 +8,19 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from scrapy_neardup.document import (
-    WHOLE_TEXT,
-    Document,
-    Fingerprint,
-    Kind,
-    Match,
-    Neighbour,
-    Reason,
-    Status,
-    Verdict,
-)
+from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint, Kind, Neighbour, Reason, Status, Verdict
 from scrapy_neardup.evidence.figures import have_changed_figures
 from scrapy_neardup.evidence.names import LEAST_COSINE, names_score
 from scrapy_neardup.evidence.titles import SAME_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine, topic_score
 from scrapy_neardup.records.documents import IS_DROPPED, Record
+from scrapy_neardup.rules.match import CandidateState, Match
 from scrapy_neardup.rules.meaning import UNITING, first_vector, have_near_firsts, mean_cosine
 from scrapy_neardup.rules.policy import NEVER_DROPPED, REVISIT_SHARE, Policy
 from scrapy_neardup.rules.scoring import (
     FIRST_COSINE,
     FIRST_COSINE_IF_STRONG,
     STRONG_SCORE,
-    CandidateState,
-    ScoredCandidate,
     are_two_languages,
     is_same_url,
     related_topic_score,
@@ -82,38 +71,57 @@ def decide(
     A copy would be dropped if a kept document holds ``least_dropped_share`` of its text or more.
     """
     scored = [found for key, old, state in candidates if (found := score_candidate(key, new, old, policy, state))]
-    alive = [each for each in scored if each.state != "lost"]
-    match = best(alive) or best(each for each in scored if each.relation.is_copy)
-    if match is not None and match.is_wall:  # the same text under the same title, here or elsewhere, is a copy
-        copies = (each for each in alive if each.relation.same_text and not each.is_wall)
-        match = best(each for each in copies if title_overlap(new.titles, each.record.titles) >= SAME_TITLES) or match
+    alive = [each for each in scored if each.is_seen]
+    match = _choose(new, alive) or best(each for each in scored if not each.related)
     if match is None:
         return new, None
     if match.is_wall:
-        return replace(new, candidate=match.key), to_match(match)
-    earlier = changed = None
-    if not match.relation.same_page:
-        earlier = best(each for each in scored if each.relation.same_page)
-        # The version of the same url with another text, if another page printed the new text first.
-        other_texts = (each for each in alive if not each.relation.same_text)
-        changed = best(each for each in other_texts if is_same_url(new, each.record))
+        return replace(new, candidate=match.key), match
+    earlier, changed = _versions_of_page(new, match, scored)
     compared = changed or match
-    is_update = compared.is_page_changed or have_changed_figures(new.figures, compared.record.figures)
-    if changed is not None and changed.must_stay:
-        match = replace(match, must_stay=True)
-    other = best(each for each in alive if each.record.story != match.record.story)
-    neighbour = None
-    if other is not None:
-        url, title = _texts_of_original(other)
-        unites = _unites(new, match.record, other.record, alive, policy)
-        neighbour = Neighbour(other.record.story.hex(), url, title, unites, _language_of(other.record))
-    answer = to_match(match, neighbour, earlier.key if earlier else b"")
+    match = replace(
+        match,
+        must_stay=match.must_stay or compared.must_stay,
+        is_page_changed=compared.is_page_changed,
+        figures=compared.figures,
+        earlier_of_page=earlier.candidate if earlier else "",
+        neighbour=_neighbour(new, match, alive, policy),
+    )
+    is_update = match.is_page_changed or have_changed_figures(new.figures, match.figures)
     record = link_record(new, match, policy, least_dropped_share, is_update=is_update)
-    if changed is not None:
-        answer = replace(answer, is_page_changed=changed.is_page_changed, figures=changed.record.figures)
-        if is_update or changed.must_stay:  # also if the document is checked again
-            record = replace(record, candidate=changed.key)
-    return record, answer
+    if changed and (is_update or changed.must_stay):  # also if the document is checked again
+        record = replace(record, candidate=changed.key)
+    return record, match
+
+
+def _choose(new: Record, alive: Sequence[Match]) -> Match | None:
+    """Return the best match. A wall is passed over for the same text under the same title, here or elsewhere."""
+    match = best(alive)
+    if match is None or not match.is_wall:
+        return match
+    copies = (each for each in alive if each.same_text and not each.is_wall)
+    return best(each for each in copies if title_overlap(new.titles, each.record.titles) >= SAME_TITLES) or match
+
+
+def _versions_of_page(new: Record, match: Match, scored: Sequence[Match]) -> tuple[Match | None, Match | None]:
+    """Return an earlier version of the document's page, if the match is of another page, or is lost.
+
+    Return also the version of the same url with another text, if another page printed the new text first.
+    """
+    if match.same_page:
+        return (None if match.is_seen else match), None
+    other_texts = (each for each in scored if each.is_seen and not each.same_text)
+    changed = best(each for each in other_texts if is_same_url(new, each.record))
+    return best(each for each in scored if each.same_page), changed
+
+
+def _neighbour(new: Record, match: Match, alive: Sequence[Match], policy: Policy) -> Neighbour | None:
+    """Return the story of the best match that is in another story."""
+    other = best(each for each in alive if each.record.story != match.record.story)
+    if other is None:
+        return None
+    unites = _unites(new, match.record, other.record, alive, policy)
+    return Neighbour(other.story, other.url, other.title, unites, other.language)
 
 
 def decide_again(key: bytes, known: Record, old: Record, policy: Policy, state: CandidateState) -> Match | None:
@@ -125,18 +133,18 @@ def decide_again(key: bytes, known: Record, old: Record, policy: Policy, state: 
     return decide(known, [(known.candidate, old, state)], policy, NEVER_DROPPED)[1]
 
 
-def best(scored: Iterable[ScoredCandidate]) -> ScoredCandidate | None:
-    return min(scored, key=lambda candidate: candidate.rank, default=None)
+def best(matches: Iterable[Match]) -> Match | None:
+    return min(matches, key=lambda match: match.rank, default=None)
 
 
 def most_similar(records: Iterable[tuple[bytes, Record]], new: Record, policy: Policy, most: int) -> list[Match]:
     """Return the matches among records with their keys, the best first."""
     scored = filter(None, (score_candidate(key, new, old, policy) for key, old in records))
-    return [to_match(found) for found in heapq.nsmallest(most, scored, key=lambda found: found.rank)]
+    return heapq.nsmallest(most, scored, key=lambda match: match.rank)
 
 
 def link_record(
-    record: Record, match: ScoredCandidate, policy: Policy, least_dropped_share: float, *, is_update: bool = False
+    record: Record, match: Match, policy: Policy, least_dropped_share: float, *, is_update: bool = False
 ) -> Record:
     """Return the record of a document with its match. The record of a copy names the original, not another copy.
 
@@ -144,10 +152,10 @@ def link_record(
     """
     old = match.record
     # Topics of two languages share no terms, so the first document of another language begins a line of its own.
-    is_first = not match.relation.is_copy and are_two_languages(record, old)
+    is_first = match.related and are_two_languages(record, old)
     first_topic = b"" if is_first else old.first_topic or old.topic
     record = replace(record, first_topic=first_topic, first_vector=first_vector(old))
-    if not match.relation.is_copy or match.state == "lost":
+    if match.related or not match.is_seen:
         return replace(record, story=old.story, candidate=match.key)
     original_url, original_title = old.of_original(match.key)
     run, candidate = record.run, match.key
@@ -155,7 +163,7 @@ def link_record(
     if is_dropped and policy.drops and run and old.run:
         run |= IS_DROPPED
         # A page that is crawled again and again links to the one that is kept: chains do not grow.
-        if match.relation.same_page and match.relation.same_text and old.is_dropped:
+        if match.same_page and match.same_text and old.is_dropped:
             candidate = old.candidate
     return replace(
         record,
@@ -173,58 +181,7 @@ def link_record(
     )
 
 
-def to_match(match: ScoredCandidate, neighbour: Neighbour | None = None, earlier_key: bytes = b"") -> Match:
-    """Return the match as the callers of an index get it.
-
-    ``earlier_key`` is the key of an earlier document of the same page, if the match is of another page.
-    """
-    record = match.record
-    url, title = _texts_of_original(match)
-    if match.state == "lost" and match.relation.same_page:
-        earlier_key = earlier_key or match.key
-    return Match(
-        original=record.original.hex(),
-        url=url,
-        title=title,
-        story=record.story.hex(),
-        candidate=match.key.hex(),
-        candidate_url=record.url.decode("utf-8", "replace"),
-        candidate_title=record.title.decode("utf-8", "replace"),
-        similarity=match.likeness.similarity,
-        containment=match.likeness.containment,
-        share=match.share,
-        covered=match.covered,
-        kept_share=match.kept_share,
-        score=match.likeness.score,
-        same_text=match.relation.same_text,
-        same_page=match.relation.same_page,
-        related=not match.relation.is_copy,
-        figures=record.figures,
-        topic=match.relation.topic,
-        candidate_topic=record.topic,
-        candidate_names=record.names,
-        neighbour=neighbour,
-        language=_language_of(record),
-        is_seen=match.state != "lost",
-        earlier_of_page=earlier_key.hex(),
-        run=record.run & ~IS_DROPPED,
-        is_page_changed=match.is_page_changed,
-        is_translation=match.relation.is_translation,
-        is_wall=match.is_wall,
-    )
-
-
-def _texts_of_original(match: ScoredCandidate) -> tuple[str, str]:
-    url, title = match.record.of_original(match.key)
-    return url.decode("utf-8", "replace"), title.decode("utf-8", "replace")
-
-
-def _language_of(record: Record) -> str:
-    code = record.language.decode("ascii", "replace")
-    return code if code.isascii() and code.isalpha() and code.islower() else ""
-
-
-def _unites(new: Record, match: Record, other: Record, alive: Iterable[ScoredCandidate], policy: Policy) -> bool:
+def _unites(new: Record, match: Record, other: Record, alive: Sequence[Match], policy: Policy) -> bool:
     """Decide whether the story of the match and that of another candidate are one, because the document fits both.
 
     All members that the document was compared with count, so that a digest in one story does not unite it with others.

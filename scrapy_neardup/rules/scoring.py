@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.figures import have_changed_figures, have_other_figures, share_of_new_figures
@@ -21,6 +20,7 @@ from scrapy_neardup.evidence.topic import (
 )
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import IS_DROPPED, Record
+from scrapy_neardup.rules.match import STRONG_EVIDENCE, CandidateState, Match
 from scrapy_neardup.rules.meaning import LEAST_OF_FIRST, LEAST_TERMS, first_vector, foreign_score, with_meaning
 from scrapy_neardup.rules.policy import REVISIT_SHARE, Policy
 from scrapy_neardup.rules.trace import SILENT, Trace
@@ -39,19 +39,10 @@ OWN_FACTS = 0.15
 SAME_LEAD = 0.4  # cosine of the topics of two texts with one beginning
 TOLD_TITLES = 0.5  # mean share of two titles that the other text tells, if both are about the same
 HELD = 0.8  # under unlike titles of two sources, two texts that share less of the smaller one may quote each other
-STRONG_EVIDENCE = 0.9  # if the titles have nothing in common, a copy must hold at least this share of the larger text
-CandidateState = Literal["seen", "late", "lost"]
-"""``seen``: the candidate is delivered or its run lives. ``late``: its run has been silent for a while. ``lost``: its
-run is dead."""
-
-CANDIDATE_STATES: tuple[CandidateState, ...] = get_args(CandidateState)
-
 _TEMPLATES = {
     "places": "names and figures between the same words differ",
     "first names": "both are short, and their first sentences have no name in common",
 }
-
-NEVER_DELIVERED_SHARE = -1.0  # too low for any copy to be dropped
 
 
 class Relation(NamedTuple):
@@ -61,69 +52,20 @@ class Relation(NamedTuple):
     same_text: bool
     overlap: float  # of the titles, if both are of one source, else 1
     same_page: bool
+    related: bool  # too different to be a copy
     is_translation: bool
-    is_copy: bool  # or the same page; else they are related
     topic: float  # score of the topics if they are related only by their topics, else 0
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredCandidate:
-    """A candidate that passed verification, and the numbers by which it passed."""
-
-    key: bytes
-    record: Record
-    relation: Relation
-    likeness: Likeness
-    share: float  # of the new document's text that the candidate holds
-    covered: float  # share of the new document's text that was compared; the boilerplate of its source does not count
-    ranking_score: float  # the likeness by which candidates are ranked
-    is_new_headline: bool  # whether its source now prints the text under another title
-    state: CandidateState
-    lost_facts: float  # share of the new document's names or figures that the candidate lacks
-    is_page_changed: bool  # whether the page says something else now, in words or in figures that nobody reads
-    # Whether the new document is kept although the candidate holds its text: its page has other words than before, or
-    # it is the page's own url, and the candidate a variant of it in the same run.
-    must_stay: bool
-    is_wall: bool  # whether the text belongs to no article: its source prints it under unlike titles
-
-    @property
-    def rank(self) -> tuple[bool, bool, bool, bool, bool, float, bytes]:
-        """Return the key by which candidates are sorted, the best first.
-
-        The order is: the page itself unchanged, a wall, the same text, the page itself changed, copies, related texts,
-        texts on the same topic. Among candidates of one kind the most similar comes first, and among equals the oldest.
-        But if the page itself is unchanged, its newest version comes first: lines that are too short to compare may
-        have changed since the oldest.
-        """
-        _, same_text, _, same_page, _, is_copy, topic = self.relation
-        age_key = bytes(0xFF - byte for byte in self.key) if same_text and same_page else self.key
-        return (not same_text, not same_page, not self.is_wall, not is_copy, topic > 0, -self.ranking_score, age_key)
-
-    @property
-    def kept_share(self) -> float:
-        """Return the share of the new document's text that is in the nearest document that was kept.
-
-        It is the share in the candidate, without that of the facts that the candidate lacks, times the share of the
-        candidate's text that was kept. If a source prints a text again under another title, it probably adds something:
-        then the share is 0 unless nearly all of the text is in the candidate. A candidate that may never be delivered
-        does not count, and nothing counts for a document that must stay.
-        """
-        if self.state != "seen" or self.must_stay:
-            return NEVER_DELIVERED_SHARE
-        if self.is_new_headline and self.share < STRONG_EVIDENCE:
-            return 0.0
-        return max(0.0, self.share - self.lost_facts) * self.record.kept_share_parts / WHOLE_TEXT
 
 
 def score_candidate(
     key: bytes, new: Record, old: Record, policy: Policy, state: CandidateState = "seen", trace: Trace = SILENT
-) -> ScoredCandidate | None:
-    """Return the scored candidate, or None if it is no match under the policy."""
+) -> Match | None:
+    """Return the candidate as a match, or None if it is none under the policy."""
     likeness = likeness_of(new, old, policy.measure, policy.collisions)
     relation = relation_of(new, old, likeness, policy, trace)
     if relation is None:
         return None
-    same_source, same_text, overlap, same_page, _, is_copy, topic = relation
+    same_source, same_text, overlap, same_page, related, is_translation, topic = relation
     share = likeness.similarity
     if not same_text and policy.measure not in ("hamming", "cosine"):  # an estimate from sets
         share = share_of(share, new.size, old.size)
@@ -135,20 +77,27 @@ def score_candidate(
     is_wall = same_text and same_source and not same_page and not overlap and policy.by_titles and not new.tells_title
     if is_wall:
         trace.note("one source has the text under titles without a common word: it belongs to no article")
-    return ScoredCandidate(
+    return Match(
         key,
         old,
-        relation,
-        likeness,
+        state,
+        similarity=likeness.similarity,
+        containment=likeness.containment,
+        score=likeness.score,
         share=share,
         covered=covered,
+        same_text=same_text,
+        same_page=same_page,
+        related=related,
+        is_translation=is_translation,
+        topic=topic,
         ranking_score=ranking_score,
+        lost_facts=0.0 if related or same_text or not policy.by_titles else _lost_facts(new, old),
         is_new_headline=same_source and not same_page and overlap < SAME_TITLES,
-        state=state,
-        lost_facts=_lost_facts(new, old) if is_copy and not same_text and policy.by_titles else 0.0,
-        is_page_changed=is_page_changed and (policy.keep_updates or likeness.score < policy.threshold),
-        must_stay=same_page and ((policy.keep_updates and not same_text) or _is_variant_of_run(new, old)),
         is_wall=is_wall,
+        must_stay=same_page and ((policy.keep_updates and not same_text) or _is_variant_of_run(new, old)),
+        is_page_changed=is_page_changed and (policy.keep_updates or likeness.score < policy.threshold),
+        figures=old.figures,
     )
 
 
@@ -191,7 +140,7 @@ def relation_of(new: Record, old: Record, likeness: Likeness, policy: Policy, tr
     if may_be_template and (template := template_evidence(new.specifics, old.specifics)):
         trace.note(f"reports of one template: {_TEMPLATES[template]}")
         return None
-    return Relation(same_source, same_text, overlap, same_page, is_translation, is_copy, topic)
+    return Relation(same_source, same_text, overlap, same_page, not is_copy, is_translation, topic)
 
 
 def _lost_facts(new: Record, old: Record) -> float:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable
 
 from scrapy_neardup.contracts import Judged
-from scrapy_neardup.document import Document, Fingerprint, Join, Match, Member
+from scrapy_neardup.document import Document, Fingerprint, Join, Member
 from scrapy_neardup.evidence.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
 from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.rules.decision import verdict_of
+from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.wording import one_line
 
@@ -89,8 +90,8 @@ def _is_coverage(match: Match) -> bool:
 
 def _shared(fingerprint: Fingerprint, match: Match, document: Document) -> tuple[str, ...]:
     """Return the terms, or in another language the names, by which a document joined the story of its match."""
-    of_topic = shared_words(fingerprint.topic, match.candidate_topic, document.title, document.text)
-    of_names = shared_names(fingerprint.names, match.candidate_names, document.title, document.text)
+    of_topic = shared_words(fingerprint.topic, match.record.topic, document.title, document.text)
+    of_names = shared_names(fingerprint.names, match.record.names, document.title, document.text)
     return of_topic if len(of_topic) >= len(of_names) else of_names
 
 

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_form import tries
 
-from scrapy_neardup.document import Match
 from scrapy_neardup.index import Index, Policy, index_from_url
+from scrapy_neardup.rules.match import Match
 
 # What fills a template, and what fills it in another report.
 FILLED: list[tuple[str, ...]] = [

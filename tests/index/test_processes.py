@@ -14,8 +14,9 @@ import pytest
 from conftest import CONFIG, OpenIndex
 from documents import FIRST, HOUR, MINUTE, Article, beginning, check, join, joined, joining
 
-from scrapy_neardup.document import Claim, Join, Match, Member
+from scrapy_neardup.document import Claim, Join, Member
 from scrapy_neardup.index import Index, Policy, index_from_url
+from scrapy_neardup.rules.match import Match
 
 pytestmark = pytest.mark.slow
 

@@ -13,11 +13,11 @@ from documents import Article, check, silence
 from news_site import article as text
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Match
 from scrapy_neardup.exceptions import StoreUnavailable
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index import runs as rules
 from scrapy_neardup.index.store import Call, Client, Commit, ConflictError
+from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 
 FIRST, SECOND, THIRD = 1, 2, 3

@@ -9,10 +9,10 @@ import pytest
 from conftest import OpenIndex
 from documents import MINUTE, WIRE, Article, band_keys, check, specifics, topic, undecided
 
-from scrapy_neardup.document import Match
 from scrapy_neardup.evidence.topic import KEYS, topic_score
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.rules.decision import MAX_CANDIDATES, MOST_POSTINGS
+from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.scoring import SAME_SOURCE_EXTRA
 
 pytestmark = pytest.mark.in_memory

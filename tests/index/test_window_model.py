@@ -15,12 +15,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from long_form import tries
 
-from scrapy_neardup.document import Match
 from scrapy_neardup.index import Policy, index_from_url
 from scrapy_neardup.index import runs as run_rules
 from scrapy_neardup.records.documents import IS_DROPPED, Record, new_record
 from scrapy_neardup.rules.decision import MOST_LINKS, decide, decide_again
-from scrapy_neardup.rules.scoring import CANDIDATE_STATES, CandidateState
+from scrapy_neardup.rules.match import CANDIDATE_STATES, CandidateState, Match
 
 EXAMPLES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(80)))
 LATE, DEAD = 600.0, 1500.0

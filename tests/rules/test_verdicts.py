@@ -10,9 +10,9 @@ from conftest import OpenIndex
 from documents import WIRE, Article, check
 from newsdesk import START, Newsroom, opened, text, toll
 
-from scrapy_neardup.document import Match
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.rules.decision import verdict_of
+from scrapy_neardup.rules.match import Match
 
 pytestmark = pytest.mark.in_memory
 

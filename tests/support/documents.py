@@ -17,7 +17,6 @@ from scrapy_neardup.document import (
     Fingerprint,
     Join,
     Kind,
-    Match,
     Member,
     Status,
     Story,
@@ -29,6 +28,7 @@ from scrapy_neardup.evidence.topic import KEYS, TITLE_BIT
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.store import Call, Client, answers
+from scrapy_neardup.rules.match import Match
 
 MINUTE = 60
 HOUR = 3600

@@ -13,11 +13,12 @@ from documents import FIRST, HOUR, MINUTE, Article, beginning, check, join, join
 from redis import Redis
 
 from scrapy_neardup.contracts import KnownBoilerplate
-from scrapy_neardup.document import Claim, Extent, Match
+from scrapy_neardup.document import Claim, Extent
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import RedisClient, RedisStore
 from scrapy_neardup.index.store import Call, Commit
 from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counts, unpack_counts
+from scrapy_neardup.rules.match import Match
 
 OTHER = beginning("other", 20)
 Step = Callable[[], Awaitable[object]]
