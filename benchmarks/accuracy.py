@@ -56,15 +56,15 @@ def main() -> None:
 
 
 async def _gold(data: Path, reader: PageReader, seeds: Sequence[int]) -> None:
-    labelled = read_labelled(data / "gold-dev.jsonl", LABELS)
-    pages = read_pages(reader, labelled.documents)
+    clusters_of = {label: read_labelled(data / "gold-dev.jsonl", label)[1] for label in LABELS}
+    pages = read_pages(reader, read_background([data / "gold-dev.jsonl"]))
     names = ("stream-dev.jsonl", "same-event.jsonl")
     background = read_pages(reader, read_background(data / name for name in names))
     rows = []
     for among, others in (("alone", []), (f"among {len(background)} others", background)):
         evaluation = await evaluate([*pages, *others], SETTINGS, seeds)
         for label in LABELS:
-            clusters = [*labelled.clusters[label], *([None] * len(others))]
+            clusters = [*clusters_of[label], *([None] * len(others))]
             for protocol, score in evaluation.mean_scores(clusters).items():
                 rates = (f"{rate:.4f}" for rate in (score.precision, score.recall, score.f1))
                 rows.append((among, label, protocol, *rates))
@@ -219,7 +219,7 @@ async def _templates(data: Path) -> None:
 
 def _cost(reader: PageReader, data: Path) -> None:
     """Processor time of sketching with the guards and without any, in turns; a text is sketched once."""
-    texts = [page.text for page in read_pages(reader, read_labelled(data / "gold-dev.jsonl", LABELS).documents)]
+    texts = [page.text for page in read_pages(reader, read_background([data / "gold-dev.jsonl"]))]
     preset = SETTINGS.resolved_preset()
     ways = {
         "no guard": (replace(preset, guarded=False), False),

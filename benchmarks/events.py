@@ -51,10 +51,10 @@ def main() -> None:
     with ExitStack() as stack:
         data = unpacked(options.data, stack)
         reader = stack.enter_context(PageReader(settings, options.workers))
-        gold = read_labelled(data / "gold-dev.jsonl", ("merged",))
-        pages = read_pages(reader, gold.documents)
+        documents, clusters = read_labelled(data / "gold-dev.jsonl", "merged")
+        pages = read_pages(reader, documents)
         background = read_pages(reader, read_background([data / "stream-dev.jsonl"]))
-        stream = Stream(pages, gold.clusters["merged"], background)
+        stream = Stream(pages, clusters, background)
         asyncio.run(_streams(stream, range(options.seeds)))
         asyncio.run(_simulated(range(options.seeds)))
         asyncio.run(_newswire(data, reader))

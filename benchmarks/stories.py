@@ -79,16 +79,18 @@ def main() -> None:
             others = (
                 read_pages(reader, read_background([data / "stream-dev.jsonl"])) if options.only != ["same"] else []
             )
-            gold = read_labelled(data / "gold-dev.jsonl", ("cluster", "merged")) if "gold" in options.only else None
-            gold_pages = read_pages(reader, gold.documents) if gold else []
+            gold_pages = (
+                read_pages(reader, read_background([data / "gold-dev.jsonl"])) if "gold" in options.only else []
+            )
         if options.embedder:
             _embed_ahead(others)
         if "rewritten" in options.only:
             _rewritten(_corpus(data / "rewritten-dev.jsonl", others), options.orders, options.workers)
         if "same" in options.only:
             _same(_corpus(data / "same-event.jsonl"), options.orders, options.workers)
-        if gold is not None:
-            _gold(gold_pages, gold.clusters, options.orders, options.workers)
+        if "gold" in options.only:
+            clusters = {label: read_labelled(data / "gold-dev.jsonl", label)[1] for label in ("cluster", "merged")}
+            _gold(gold_pages, clusters, options.orders, options.workers)
         if "stream" in options.only:
             _stream(others, options.read)
 
@@ -291,7 +293,7 @@ def _same(corpus: Corpus, seeds: int, workers: int) -> None:
     _print_scores(title, corpus, orders, ("precision >= 0.90, recall >= 0.5", ""))
 
 
-def _gold(pages: Sequence[RecordedPage], clusters: dict[str, tuple[str, ...]], seeds: int, workers: int) -> None:
+def _gold(pages: Sequence[RecordedPage], clusters: dict[str, list[str]], seeds: int, workers: int) -> None:
     corpus = Corpus(pages, [ONE_EVENT.get(name, name) for name in clusters["merged"]], [None] * len(pages))
     orders = _orders(corpus, seeds, (None,), workers)[None]
     _print_scores(f"Gold set by event: {len(pages)} pages, {seeds} orders", corpus, orders, ("", "F1 >= 0.95"))

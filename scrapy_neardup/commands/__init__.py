@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import inspect
 import os
 import sys
 from importlib import import_module
@@ -125,7 +127,7 @@ class Command(ScrapyCommand):
         try:
             if args:
                 raise NearDupError(f"unrecognized arguments: {' '.join(args)} (options go after the subcommand)")
-            self.exitcode = _module(opts.subcommand).run(opts, dict(self.settings))
+            self.exitcode = run_subcommand(opts.subcommand, opts, dict(self.settings))
             sys.stdout.flush()
         except NearDupError as error:
             # One line: Scrapy would print the usage of all subcommands before it.
@@ -140,6 +142,12 @@ class Command(ScrapyCommand):
             self.exitcode = PIPE_CLOSED
 
 
+def run_subcommand(name: str, options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    """Run a subcommand, and return its exit status."""
+    status = _module(name).run(options, settings)
+    return asyncio.run(status) if inspect.iscoroutine(status) else status
+
+
 def leave_closed_pipe() -> None:
     """Let nothing more be written to a reader that has closed its pipe, so that the end of Python is quiet."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -148,7 +156,7 @@ def leave_closed_pipe() -> None:
 def _module(name: str) -> Any:
     """Return the module of a subcommand.
 
-    It has the functions ``add_arguments(parser)`` and ``run(options, settings)``, which returns the exit status and
-    raises NearDupError for a mistake that the user can correct.
+    It has the functions ``add_arguments(parser)`` and ``run(options, settings)``, which may be a coroutine. It returns
+    the exit status, and raises NearDupError for a mistake that the user can correct.
     """
     return import_module(f"{__name__}.{name.replace('-', '_')}")

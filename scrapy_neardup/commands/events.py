@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,10 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "one special report a line")
 
 
-def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     if story := options.mute or options.unmute:
-        return asyncio.run(_mute(story, options, settings))
-    reports = asyncio.run(_running(options, settings))
+        return await _mute(story, options, settings)
+    async with live_detector(options, settings) as detector:
+        events = await detector.current_events()
+        if not events:
+            await explain_emptiness(detector)
+        reports = [special_report(event, zone=detector.settings.zone) for event in events]
     if options.json:
         for report in reports:
             print_json(report)
@@ -85,11 +88,3 @@ async def _mute(story: str, options: argparse.Namespace, settings: dict[str, Any
     told = "No more events of it are raised." if changed.is_muted else "Its events are raised again."
     print(f"Story {changed.id} is {'muted' if changed.is_muted else 'no longer muted'}. {told}")
     return 0
-
-
-async def _running(options: argparse.Namespace, settings: dict[str, Any]) -> list[dict[str, Any]]:
-    async with live_detector(options, settings) as detector:
-        events = await detector.current_events()
-        if not events:
-            await explain_emptiness(detector)
-        return [special_report(event, zone=detector.settings.zone) for event in events]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
@@ -42,11 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "one JSON object, with every passage in full")
 
 
-def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     if options.a == options.b == "-":
         raise InputError("A and B: only one of them can be standard input")
     with working("reading the documents"):
-        sides, comparison = asyncio.run(_explain(options, settings))
+        sides, comparison = await _explain(options, settings)
     empty = [given for given, each in sides.values() if each.fingerprint and not has_words(each.text)]
     for given in empty:
         print_error(f"{given}: no text found, nothing to compare (unchecked/no-text)")

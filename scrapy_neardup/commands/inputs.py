@@ -139,9 +139,9 @@ def read_labelled_pages(
     Raise InputError if the labels are wrong, before any page is extracted.
     """
     with working("reading labels"):
-        labelled = read_labelled(options.input, [options.label])
-        background, left_out = without_labelled(read_background(options.background), labelled.documents)
-        documents = [*labelled.documents, *background]
+        labelled, clusters = read_labelled(options.input, options.label)
+        background, left_out = without_labelled(read_background(options.background), labelled)
+        documents = [*labelled, *background]
     if left_out:
         said = (
             f"{left_out[0]}: this document of --background is labelled too (the same url or text), so it is left out"
@@ -152,7 +152,7 @@ def read_labelled_pages(
         raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
     with PageReader(settings, options.workers, sketches=sketches) as reader:
         pages = list(read_pages(reader, documents, len(documents)))
-    clusters, errors = labelled.clusters[options.label], sum(page.error is not None for page in pages)
+    errors = sum(page.error is not None for page in pages)
     counts = len(clusters), len(background), len(set(clusters)), errors
     return LabelledPages(pages, [*clusters, *[None] * len(background)], *counts, left_out)
 

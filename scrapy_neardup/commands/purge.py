@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import glob
 import re
 import sys
@@ -35,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
-def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     # An unset variable of a shell must not mean the whole namespace.
     if any(each is not None and not each.strip() for each in (options.source, options.url)):
         raise InputError("--source or --url: it is empty; leave it out to remove the whole namespace")
@@ -44,7 +43,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     except ValueError as error:
         raise InputError(str(error)) from error
     located = locate_files(NearDupSettings.from_mapping(settings), settings)
-    if not asyncio.run(_purge(options, settings, selection, located)):
+    if not await _purge(options, settings, selection, located):
         return 1
     if not selection.is_all:
         _name_other_places(located, settings, options.source or options.url)

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "the summary as one JSON object")
 
 
-def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     outputs = (options.output, options.events, options.stories)
     if outputs.count(STDOUT) > 1:
         raise InputError("-O, --events and --stories: only one of them can be standard output")
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     for name in ("EVENTS_FEED", "EVENTS_STREAM", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET"):
         settings.pop(f"NEARDUP_{name}", None)
     settings["NEARDUP_STORE"] = options.store
-    return asyncio.run(_replay(options, NearDupSettings.from_mapping(settings)))
+    return await _replay(options, NearDupSettings.from_mapping(settings))
 
 
 async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int:

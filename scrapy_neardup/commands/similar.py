@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from datetime import datetime, timezone
 from typing import Any
 
@@ -27,9 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "one JSON object a document")
 
 
-def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
     with working("reading the window"):
-        rows, url = asyncio.run(_similar(options, settings))
+        async with live_detector(options, values) as detector:
+            records = await detector.index.records()
+            if not records:
+                await explain_emptiness(detector)
+            wanted = named_document(detector, records, options.document)
+            rows = [_row(match, status) for match, status in similar_to(detector, records, wanted, options.most)]
     if options.json:
         for row in rows:
             print_json(row)
@@ -43,21 +47,9 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         print()
         print_wrapped(f"{row['seen_at'][:16].replace('T', ' ')} UTC  {like}  {title}", hanging=4)
         print(printable(f"    {row['url'] or row['id']}"))
-        if row["original"] != row["id"] and row["original_url"] not in (row["url"], url):
+        if row["original"] != row["id"] and row["original_url"] not in (row["url"], wanted.url):
             print(printable(f"    original: {row['original_url'] or row['original']}"))
     return 0
-
-
-async def _similar(options: argparse.Namespace, values: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
-    """Return a row for each document, and the url of the given one."""
-    async with live_detector(options, values) as detector:
-        records = await detector.index.records()
-        if not records:
-            await explain_emptiness(detector)
-        wanted = named_document(detector, records, options.document)
-        return [
-            _row(match, status) for match, status in similar_to(detector, records, wanted, options.most)
-        ], wanted.url
 
 
 def _row(match: Match, status: Status) -> dict[str, Any]:

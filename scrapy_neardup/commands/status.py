@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
@@ -21,18 +20,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
     with working("reading the window"):
-        status = asyncio.run(_status(options, settings))
-    (print_json if options.json else _print)(status)
-    return 0
-
-
-async def _status(options: argparse.Namespace, values: dict[str, Any]) -> dict[str, Any]:
-    async with live_detector(options, values) as detector:
-        summary, settings = await detector.summary(), detector.settings
-        await explain_emptiness(detector)
-    return {
+        async with live_detector(options, values) as detector:
+            summary, settings = await detector.summary(), detector.settings
+            await explain_emptiness(detector)
+    status = {
         "store": summary.location,
         "namespace": summary.namespace,
         "config": summary.config,
@@ -49,6 +42,8 @@ async def _status(options: argparse.Namespace, values: dict[str, Any]) -> dict[s
         "server": summary.server,
         "warnings": list(summary.warnings),
     }
+    (print_json if options.json else _print)(status)
+    return 0
 
 
 def _settings(configuration: dict[str, Any]) -> str:

@@ -46,12 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "one JSON object a look")
 
 
-def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    asyncio.run(_watch(options, settings))
-    return 0
-
-
-async def _watch(options: argparse.Namespace, values: dict[str, Any]) -> None:
+async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
     async with live_detector(options, values) as detector:
         console, view = PlainConsole(), await look(detector)
         if not view["verdicts"]:
@@ -68,7 +63,7 @@ async def _watch(options: argparse.Namespace, values: dict[str, Any]) -> None:
                         console.print(_drawn(view, detector, console))
                     sys.stdout.flush()
                     if options.once:
-                        return
+                        return 0
                     await asyncio.sleep(options.interval)
                     view = await look(detector)
         except asyncio.CancelledError:  # Ctrl-C: the screen before is back, so leave the state of now on it

@@ -8,7 +8,7 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from io import BufferedReader
@@ -64,14 +64,6 @@ class RecordedDocument:
     extra: dict[str, Any] = field(default_factory=dict)
     size: int = 0  # of the line in bytes
     error: str | None = None
-    missing: str = ""  # the keys that a document must have and the line lacks
-
-
-class Labelled(NamedTuple):
-    """Documents, and for each label the cluster of each document; both in the order of the file."""
-
-    documents: list[RecordedDocument]
-    clusters: dict[str, list[str]]
 
 
 def take(entries: Iterator[T], most: int) -> list[T]:
@@ -89,14 +81,24 @@ def read_feed(path: Path) -> Iterator[RecordedDocument]:
 
     Raise InputError at once if nothing can be read, or if each of the first lines lacks a key that documents need.
     """
-    documents = (_document(line, path) for line in read_packed(path, lambda file: objects_of(file, path)))
-    first = take(documents, _FIRST)
-    if first and all(each.missing for each in first):
+    lines = read_packed(path, lambda file: objects_of(file, path))
+    first = take(lines, _FIRST)
+    lacking = [_lacking(line.row) for line in first]
+    if first and all(lacking):
         raise InputError(
-            f"{shown(path)}: its lines are no documents: line {first[0].line} has no {first[0].missing}. If they"
+            f"{shown(path)}: its lines are no documents: line {first[0].number} has no {lacking[0]}. If they"
             " are the items of a crawl, crawl again with -s NEARDUP_RECORD=recorded.jsonl.gz, and give that file"
         )
-    return chain(first, documents)
+    return (_document(line, path) for line in chain(first, lines))
+
+
+def _lacking(row: Mapping[str, Any]) -> str:
+    """Name the keys that a document must have and a JSON object lacks. Say nothing of a line that is no object."""
+    lacks = {
+        "'id'": row.get("id") is None,
+        "'text', 'html' or 'file'": all(row.get(name) is None for name in _CONTENT),
+    }
+    return " and no ".join(name for name, is_missing in lacks.items() if is_missing and row)
 
 
 def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[Line]]) -> Iterator[Line]:
@@ -169,10 +171,7 @@ def _document(line: Line, path: Path) -> RecordedDocument:
     try:
         return _recorded(line, where, path.parent)
     except InputError as error:
-        content = all(line.row.get(name) is None for name in _CONTENT)
-        lacks = {"'id'": given is None, "'text', 'html' or 'file'": content}
-        missing = " and no ".join(name for name, is_missing in lacks.items() if is_missing) if line.row else ""
-        return replace(wrong, error=f"{where}: {error}", missing=missing)
+        return replace(wrong, error=f"{where}: {error}")
 
 
 def _recorded(line: Line, where: str, folder: Path) -> RecordedDocument:
@@ -221,20 +220,20 @@ def _text(row: dict[str, Any], name: str) -> str | None:
     return value
 
 
-def read_labelled(path: Path, labels: Sequence[str] = ("cluster",)) -> Labelled:
-    """Read documents with the clusters that people sorted them into.
+def read_labelled(path: Path, label: str = "cluster") -> tuple[list[RecordedDocument], list[str]]:
+    """Return documents, and the cluster that people sorted each of them into.
 
-    Every line needs every label, which is a text or a whole number. Ids are unique. If not, raise InputError, which
-    names all wrong lines.
+    Every line needs the label, which is a text or a whole number. Ids are unique. If not, raise InputError, which names
+    all wrong lines.
     """
     documents = _documents(path)
     if not documents:
         raise InputError(f"{shown(path)}: the file has no documents")
-    if missing := [label for label in labels if all(label not in document.extra for document in documents)]:
+    if all(label not in document.extra for document in documents):
         keys = ", ".join(sorted(set().union(*(document.extra for document in documents)))) or "no other"
-        raise InputError(f"{shown(path)}: no line has the label {missing[0]!r}; choose another with --label: {keys}")
-    _require_none(_label_errors(documents, labels), path)
-    return Labelled(documents, {label: [str(each.extra[label]) for each in documents] for label in labels})
+        raise InputError(f"{shown(path)}: no line has the label {label!r}; choose another with --label: {keys}")
+    _require_none(_label_errors(documents, label), path)
+    return documents, [str(document.extra[label]) for document in documents]
 
 
 def read_background(paths: Iterable[Path]) -> list[RecordedDocument]:
@@ -268,15 +267,14 @@ def _documents(path: Path) -> list[RecordedDocument]:
     return documents
 
 
-def _label_errors(documents: Sequence[RecordedDocument], labels: Sequence[str]) -> Iterator[str]:
+def _label_errors(documents: Sequence[RecordedDocument], label: str) -> Iterator[str]:
     first: dict[str | int | None, int] = {}
     for document in documents:
-        for label in labels:
-            value = document.extra.get(label)
-            if value is None or value == "":
-                yield f"{document.where}: the label {label!r} is missing"
-            elif isinstance(value, bool) or not isinstance(value, str | int):
-                yield f"{document.where}: the label {label!r} must be a text or a whole number, not {value!r}"
+        value = document.extra.get(label)
+        if value is None or value == "":
+            yield f"{document.where}: the label {label!r} is missing"
+        elif isinstance(value, bool) or not isinstance(value, str | int):
+            yield f"{document.where}: the label {label!r} must be a text or a whole number, not {value!r}"
         if (line := first.setdefault(document.id, document.line)) != document.line:
             yield f"{document.where}: line {line} has the same id {document.id!r}"
 
@@ -285,4 +283,6 @@ def _require_none(errors: Iterable[str], path: Path) -> None:
     """Raise InputError, which lists the first errors and counts the others, if there are any."""
     if lines := list(errors):
         more = len(lines) - _SHOWN
-        raise InputError("\n".join([*lines[:_SHOWN], *([f"{shown(path)}: and {more} more"] if more > 0 else [])]))
+        others = [f"{shown(path)}: and {more} more"] if more > 0 else []
+        remedy = "Nothing was measured: correct these lines or remove them from the file"
+        raise InputError("\n".join([*lines[:_SHOWN], *others, remedy]))

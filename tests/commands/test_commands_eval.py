@@ -143,25 +143,23 @@ def test_tune_trades_recall_for_the_precision_wanted(neardup: Neardup, tmp_path:
         for n, text in enumerate(each)
     ]
     path = str(write_lines(tmp_path / "halves.jsonl", rows))
-    low = json.loads(neardup("tune", path, "--from", "0.3", "--to", "0.3", "--json").stdout)
+    low = json.loads(neardup("tune", path, "--values", "0.3", "--json").stdout)
     assert low["suggested"]["online"]["precision"] == 0.5
-    high = json.loads(neardup("tune", path, "--from", "0.3", "--precision", "0.99", "--json").stdout)
+    high = json.loads(neardup("tune", path, "--precision", "0.99", "--json").stdout)
     assert high["suggested"]["online"]["precision"] == 1
     assert 0.4 <= high["suggested"]["threshold"] <= 0.8
-    assert neardup("tune", path, "--from", "0.3", "--to", "0.3", "--precision", "0.99", code=1).stdout.count("--to")
+    assert neardup("tune", path, "--values", "0.3", "--precision", "0.99", code=1).stdout.count("--values")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--precision", "1.5"], "argument --precision: must be from 0 to 1, not '1.5'"),
-        (["--from", "0"], "argument --from: must be from 0.05 to 1, not '0'"),
-        (["--from", "0.5", "--to", "0.4"], "--to = 0.4: must be from 0.5 (--from) to 1"),
+        (["--values", "0"], "argument --values: must be from 0.05 to 1, not '0'"),
         (["--parameter", "topic_threshold"], "topic_threshold needs documents without labels"),
         (["--parameter", "topic_threshold", "--background", "x", "--preset", "ddd"], "ddd has no such threshold"),
         (["--stories"], "NEARDUP_EMBEDDER = None: --stories needs a language model"),
-        (["--stories", "--to", "1"], "--stories: has grids of its own"),
-        (["--step", "0"], "argument --step: must be from 0.001 to 1, not '0'"),
+        (["--stories", "--values", "1"], "--stories: has grids of its own"),
     ],
 )
 def test_tune_says_what_is_wrong(neardup: Neardup, gold: Path, arguments: list[str], message: str) -> None:
@@ -266,7 +264,7 @@ def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> No
     write_lines(tmp_path / "gold.jsonl", rows)
     write_lines(tmp_path / "background.jsonl", [{"id": n, "text": text(("other", n))} for n in range(3)])
     given = "tune", "gold.jsonl", "--parameter", "topic_threshold", "--seeds", "1", "--background", "background.jsonl"
-    grid = "--from", "0.06", "--to", "0.96", "--step", "0.1"
+    grid = "--values", *(f"{number / 100}" for number in range(96, 0, -10))
     found = json.loads(neardup(*given, *grid, "--json").stdout)
     low, *_, high = found["curve"]
     assert (low["threshold"], high["threshold"]) == (0.06, 0.96)
@@ -281,8 +279,8 @@ def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> No
     assert printed.index("Take care") < printed.index('NEARDUP_PRESET_OPTIONS = {"topic_')
     assert f'NEARDUP_PRESET_OPTIONS = {{"topic_threshold": {found["suggested"]["threshold"]:g}}}\n' in printed
     assert "<- suggested" in printed
-    printed = neardup(*given, "--from", "0.06", "--to", "0.06", code=1).stdout
-    assert "No threshold here has a precision of 0.9 (pairwise); try a higher --to" in printed
+    printed = neardup(*given, "--values", "0.06", code=1).stdout
+    assert "No threshold here has a precision of 0.9 (pairwise); try higher --values" in printed
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import pytest
 from json_lines import write_lines
 from newsdesk import MINUTE, START, opened, text
 
-from scrapy_neardup.commands import replay
+from scrapy_neardup.commands import replay, run_subcommand
 from scrapy_neardup.commands.terminal import as_json, print_table
 from scrapy_neardup.wording import printable
 
@@ -65,7 +65,7 @@ def test_commands_show_strange_titles_as_text(
     module.add_arguments(parser)
     options = others if name == "explain" else [*others, "--store", "sqlite:///window.sqlite"]
 
-    assert module.run(parser.parse_args(options), {}) == 0
+    assert run_subcommand(name, parser.parse_args(options), {}) == 0
 
     done = capsys.readouterr()
     shown = done.out + done.err
@@ -99,7 +99,8 @@ def test_lines_of_a_replay_can_be_shown_on_a_terminal(
     parser = argparse.ArgumentParser()
     replay.add_arguments(parser)
 
-    replay.run(parser.parse_args("recorded.jsonl -O out.jsonl --events told.jsonl --workers 1".split()), {})
+    options = parser.parse_args("recorded.jsonl -O out.jsonl --events told.jsonl --workers 1".split())
+    run_subcommand("replay", options, {})
 
     done = capsys.readouterr()
     written = [Path(name).read_text("utf-8") for name in ("out.jsonl", "told.jsonl")]

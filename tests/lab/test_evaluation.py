@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from json_lines import write_lines
 from newsdesk import made_up, text
 
+from scrapy_neardup.commands.tune import GRIDS, Point, suggest
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.comparison import Comparison, TextComparison
@@ -22,7 +23,6 @@ from scrapy_neardup.lab.feed import RecordedDocument, read_background, read_labe
 from scrapy_neardup.lab.protocols import Score, b_cubed, evaluate, online, pairwise
 from scrapy_neardup.lab.replay import RecordedPage
 from scrapy_neardup.lab.stored import as_stored
-from scrapy_neardup.lab.tune import GRIDS, Point, suggest
 from scrapy_neardup.settings import NearDupSettings
 
 FERRY = (
@@ -159,17 +159,23 @@ def point(threshold: float, precision: float, recall: float) -> Point:
 
 def test_the_suggested_threshold() -> None:
     points = [point(0.3, 0.80, 0.95), point(0.4, 0.96, 0.94), point(0.5, 0.97, 0.90), point(0.6, 0.99, 0.70)]
-    assert suggest(points, COPIES, 0, 0.45) is points[1]
-    assert suggest(points, COPIES, 0.97, 0.45) is points[2]
-    assert suggest(points, COPIES, 0.98, 0.45) is points[3]
-    assert suggest(points, COPIES, 0.995, 0.45) is None
+    assert suggest(points, COPIES, 0, 0.45)[0] is points[1]
+    assert suggest(points, COPIES, 0.97, 0.45)[0] is points[2]
+    assert suggest(points, COPIES, 0.98, 0.45)[0] is points[3]
+    assert suggest(points, COPIES, 0.995, 0.45) == (None, [])
+
+
+def test_among_equally_good_thresholds_the_nearest_to_the_present_one_or_the_middle_one_is_suggested() -> None:
+    points = [point(0.3, 0.9, 0.5), *(point(number / 10, 0.95, 0.9) for number in (4, 5, 6, 7, 8))]
+    assert suggest(points, COPIES, 0, 0.72) == (points[4], points[1:])
+    assert suggest(points, COPIES, 0, 0.2) == (points[3], points[1:])
 
 
 def test_topics_need_precise_pairs_and_the_best_b_cubed_f1() -> None:
     low = Point(0.1, {"pairwise": Score.from_rates(0.85, 1), "b-cubed": Score.from_rates(0.9, 1)})
     high = Point(0.2, {"pairwise": Score.from_rates(0.95, 0.6), "b-cubed": Score.from_rates(1, 0.7)})
-    assert suggest([low, high], GRIDS["topic_threshold"], 0.9, 0.1) is high
-    assert suggest([low, high], GRIDS["topic_threshold"], 0.8, 0.2) is low
+    assert suggest([low, high], GRIDS["topic_threshold"], 0.9, 0.1)[0] is high
+    assert suggest([low, high], GRIDS["topic_threshold"], 0.8, 0.2)[0] is low
 
 
 Row = dict[str, Any]
@@ -189,32 +195,32 @@ def written(tmp_path: Path, *rows: Row | str | bytes) -> Path:
 
 def test_labels_are_read_beside_their_documents(tmp_path: Path) -> None:
     path = written(tmp_path, row(1, merged=7), row(2, merged=7), row(3, "B", merged=7))
-    labelled = read_labelled(path, ["cluster", "merged"])
-    assert [document.id for document in labelled.documents] == ["d1", "d2", "d3"]
-    assert labelled.clusters == {"cluster": ["A", "A", "B"], "merged": ["7", "7", "7"]}
+    documents, clusters = read_labelled(path)
+    assert [document.id for document in documents] == ["d1", "d2", "d3"]
+    assert clusters == ["A", "A", "B"]
+    assert read_labelled(path, "merged")[1] == ["7", "7", "7"]
 
 
 @pytest.mark.parametrize(
-    ("rows", "labels", "line", "message"),
+    ("rows", "line", "message"),
     [
-        ([row(1), row(2, None)], ["cluster"], 2, "the label 'cluster' is missing"),
-        ([row(1), row(2, "")], ["cluster"], 2, "the label 'cluster' is missing"),
-        ([row(1), row(2, ["A"])], ["cluster"], 2, "must be a text or a whole number, not ['A']"),
-        ([row(1), row(2, True)], ["cluster"], 2, "must be a text or a whole number, not True"),
-        ([row(1), row(1)], ["cluster"], 2, "line 1 has the same id 'd1'"),
-        ([row(1), "{not json"], ["cluster"], 2, "not JSON"),
-        ([row(1), b'{"id": "caf\xe9"}'], ["cluster"], 2, "not UTF-8"),
-        ([row(1), {"id": 2, "cluster": "A"}], ["cluster"], 2, "needs 'text', 'html' or 'file'"),
+        ([row(1), row(2, None)], 2, "the label 'cluster' is missing"),
+        ([row(1), row(2, "")], 2, "the label 'cluster' is missing"),
+        ([row(1), row(2, ["A"])], 2, "must be a text or a whole number, not ['A']"),
+        ([row(1), row(2, True)], 2, "must be a text or a whole number, not True"),
+        ([row(1), row(1)], 2, "line 1 has the same id 'd1'"),
+        ([row(1), "{not json"], 2, "not JSON"),
+        ([row(1), b'{"id": "caf\xe9"}'], 2, "not UTF-8"),
+        ([row(1), {"id": 2, "cluster": "A"}], 2, "needs 'text', 'html' or 'file'"),
     ],
 )
-def test_labels_that_cannot_be_relied_on(
-    tmp_path: Path, rows: list[Any], labels: list[str], line: int, message: str
-) -> None:
+def test_labels_that_cannot_be_relied_on(tmp_path: Path, rows: list[Any], line: int, message: str) -> None:
     path = written(tmp_path, *rows)
     with pytest.raises(InputError) as error:
-        read_labelled(path, labels)
+        read_labelled(path)
     assert f"{path}:{line}: " in str(error.value)
     assert message in str(error.value)
+    assert "correct these lines or remove them from the file" in str(error.value)
 
 
 def test_background_needs_no_labels_but_sound_lines(tmp_path: Path) -> None:
@@ -226,7 +232,9 @@ def test_background_needs_no_labels_but_sound_lines(tmp_path: Path) -> None:
 
 def test_labelled_documents_are_left_out_of_the_background(tmp_path: Path) -> None:
     known = [row(1), row(2, "B")]
-    labelled = read_labelled(written(tmp_path, known[0], {**known[1], "url": "https://paper.example/2", "text": COMET}))
+    labelled, _ = read_labelled(
+        written(tmp_path, known[0], {**known[1], "url": "https://paper.example/2", "text": COMET})
+    )
     rows = [
         {"id": 1, "text": f"{FERRY} Nothing else."},
         {"id": "other", "text": FERRY},
@@ -234,7 +242,7 @@ def test_labelled_documents_are_left_out_of_the_background(tmp_path: Path) -> No
     ]
     background = tmp_path / "background.jsonl"
     write_lines(background, rows)
-    kept, left_out = without_labelled(read_background([background]), labelled.documents)
+    kept, left_out = without_labelled(read_background([background]), labelled)
     assert [document.id for document in kept] == [1], "another text may have the same id"
     assert left_out == [f"{background}:2", f"{background}:3"]
 
