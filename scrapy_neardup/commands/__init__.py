@@ -145,7 +145,9 @@ class Command(ScrapyCommand):
 def run_subcommand(name: str, options: argparse.Namespace, settings: dict[str, Any]) -> int:
     """Run a subcommand, and return its exit status."""
     status = _module(name).run(options, settings)
-    return asyncio.run(status) if inspect.iscoroutine(status) else status
+    if inspect.iscoroutine(status):
+        status = asyncio.run(status)
+    return int(status)
 
 
 def leave_closed_pipe() -> None:
