@@ -73,7 +73,7 @@ HEDGES = frozenset(
 SAY_NOTHING = frozenset(
     (
         "are was were been being has have had will would can could may might must that which who whom this these those"
-        " its their his her our from with for into onto off out not but after before when while there they"
+        " its their his her our from with for into onto off out not but after before when while there they taken"
         " sind war waren wurde wurden worden werden sein seien hat haben hatte hatten kamen beim dem den des"
         " sont était étaient été ont avait avaient qui que dans pour avec son eran fue fueron han había habían"
         " para por con como sono erano stati state hanno nel nella foram estão eram têm het een van zijn werden"
