@@ -110,11 +110,8 @@ class Command(ScrapyCommand):
         opts.set += opts.more_set  # -s may stand before and after the subcommand's name
         super().process_options(args, opts)
         assert self.settings is not None
-        preset = getattr(opts, "preset", None)
-        if preset is not None:
-            self.settings.set("NEARDUP_PRESET", preset, "cmdline")
-        is_own = (self.settings.getpriority("NEARDUP_PRESET_OPTIONS") or 0) < SETTINGS_PRIORITIES["cmdline"]
-        if is_own and (preset is not None or getattr(opts, "all_presets", False)):
+        given = [self.settings.getpriority(f"NEARDUP_{name}") or 0 for name in ("PRESET", "PRESET_OPTIONS")]
+        if given[1] < given[0] == SETTINGS_PRIORITIES["cmdline"]:
             # The parameters that the project set are for its own preset.
             self.settings.pop("NEARDUP_PRESET_OPTIONS", None)
 

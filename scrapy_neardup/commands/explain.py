@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import asdict
 from typing import Any
 
-from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, live_detector
+from scrapy_neardup.commands.inputs import add_json, add_store, live_detector
 from scrapy_neardup.commands.terminal import print_error, print_heading, print_json, print_table, print_wrapped, working
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError, NoWindowError
@@ -37,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fetch", action="store_true", help="fetch urls, even if the window has them")
     add_store(parser)
-    add_preset(parser)
     add_json(parser, "one JSON object, with every passage in full")
 
 

@@ -48,10 +48,6 @@ def add_json(parser: argparse.ArgumentParser, meaning: str = "one JSON object") 
     parser.add_argument("--json", action="store_true", help=meaning)
 
 
-def add_preset(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument("--preset", metavar="NAME", help="name of a preset (docs/settings.md)")
-
-
 def add_workers(parser: argparse.ArgumentParser, meaning: str = "extraction processes") -> None:
     parser.add_argument("--workers", metavar="N", type=number(int, 1), default=os.cpu_count() or 1, help=meaning)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from scrapy_neardup.commands import INTERRUPTED, PIPE_CLOSED, leave_closed_pipe
-from scrapy_neardup.commands.inputs import STDOUT, add_json, add_preset, add_workers, read_pages, refuse_overwriting
+from scrapy_neardup.commands.inputs import STDOUT, add_json, add_workers, read_pages, refuse_overwriting
 from scrapy_neardup.commands.terminal import as_json, print_error, print_json, print_table, verdict_labels
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import LEVELS
@@ -51,7 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--by-time", action="store_true", help="judge the earliest first; holds all in memory")
     parser.add_argument("--store", metavar="URL", default="memory://", help="default: memory://, never the live window")
-    add_preset(parser)
     add_workers(parser, "processes that extract and sketch")
     add_json(parser, "the summary as one JSON object")
 

@@ -6,7 +6,7 @@ import argparse
 from datetime import datetime, timezone
 from typing import Any
 
-from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, explain_emptiness, live_detector, number
+from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
 from scrapy_neardup.document import Status
 from scrapy_neardup.lab.stored import named_document, similar_to
@@ -21,7 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a url or document id of the window, another http(s) url, a file, -, or INPUT#id of JSON lines",
     )
     add_store(parser)
-    add_preset(parser)
     parser.add_argument("--most", metavar="N", type=number(int, 1), default=20, help="documents listed (default: 20)")
     add_json(parser, "one JSON object a document")
 

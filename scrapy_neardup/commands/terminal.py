@@ -8,7 +8,8 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Any, TypeVar
 
 from rich.console import Console
@@ -134,20 +135,15 @@ def counting(unit: str, total: int | None) -> Iterator[Callable[[int], object]]:
 
     Yield the function that counts: it takes the number that was done since its last call.
     """
-    if not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    columns = TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), redirect_stdout=False) as progress:
-        task = progress.add_task(unit, total=total)
-        yield lambda done: progress.advance(task, done)
+    columns, is_hidden = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()), not _is_watched()
+    with Progress(*columns, console=Console(stderr=True), redirect_stdout=False, disable=is_hidden) as progress:
+        yield partial(progress.advance, progress.add_task(unit, total=total))
 
 
-@contextmanager
-def working(on: str) -> Iterator[None]:
+def working(on: str) -> AbstractContextManager[object]:
     """Show that the command works, for as long as the context lasts, if standard error is a terminal."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    with Console(stderr=True).status(printable(on)):
-        yield
+    return Console(stderr=True).status(printable(on)) if _is_watched() else nullcontext()
+
+
+def _is_watched() -> bool:
+    return sys.stderr.isatty()

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from scrapy_neardup.commands import INTERRUPTED
-from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, number, read_labelled_pages
+from scrapy_neardup.commands.inputs import add_labelled_input, number, read_labelled_pages
 from scrapy_neardup.commands.terminal import counting, print_error, print_json, print_table, print_wrapped
 from scrapy_neardup.exceptions import InputError, SettingsError
 from scrapy_neardup.lab.feed import shown
@@ -55,7 +55,6 @@ GRIDS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_labelled_input(parser)
-    add_preset(parser)
     parser.add_argument("--parameter", choices=["threshold", "topic_threshold"], help="default: threshold")
     parser.add_argument(
         "--stories",

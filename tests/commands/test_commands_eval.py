@@ -81,16 +81,16 @@ def test_eval_for_machines(neardup: Neardup, gold: Path) -> None:
         json.loads(neardup("eval", str(gold), "--label", label, "--json").stdout) for label in ("cluster", "merged")
     )
     assert (found["documents"], found["background"], found["errors"], found["orders"]) == (13, 0, 0, 5)
-    assert (found["clusters"], of_stories["clusters"]) == ({"cluster": 4}, {"merged": 3})
-    news = found["presets"]["news"]
-    merged = of_stories["presets"]["news"]["labels"]["merged"]
-    for protocol in ("online", "originals", "pairwise", "b-cubed"):
+    assert (found["clusters"], of_stories["clusters"]) == (4, 3)
+    merged = of_stories["protocols"]
+    assert tuple(merged) == PROTOCOLS
+    for protocol in PROTOCOLS:
         assert {merged[protocol][name] for name in ("precision", "recall", "f1")} == {1.0}
         assert merged[protocol]["f1_by_order"] == [1.0] * 5
     # Storm and gale are one story: of the 6 + 28 pairs in stories, 6 + 12 are in clusters.
-    assert news["labels"]["cluster"]["pairwise"]["precision"] == round(18 / 34, 4)
-    assert news["labels"]["cluster"]["pairwise"]["recall"] == 1
-    assert news["bytes"] > 0
+    assert found["protocols"]["pairwise"]["precision"] == round(18 / 34, 4)
+    assert found["protocols"]["pairwise"]["recall"] == 1
+    assert found["bytes"] > 0
 
 
 def test_eval_counts_links_to_background(neardup: Neardup, gold: Path, tmp_path: Path) -> None:
@@ -100,19 +100,9 @@ def test_eval_counts_links_to_background(neardup: Neardup, gold: Path, tmp_path:
         neardup("eval", str(gold), "--label", "merged", "--background", str(background), "--json").stdout
     )
     assert (found["documents"], found["background"]) == (13, 6)
-    online = found["presets"]["news"]["labels"]["merged"]["online"]
+    online = found["protocols"]["online"]
     # 3 + 7 links are right; one more, of the copy and the chess story, is not.
     assert (online["precision"], online["recall"]) == (round(10 / 11, 4), 1)
-
-
-@pytest.mark.slow
-def test_eval_of_all_presets(neardup: Neardup, gold: Path) -> None:
-    from scrapy_neardup.sketch import PRESETS
-
-    found = json.loads(neardup("eval", str(gold), "--all-presets", "--seeds", "1", "--json").stdout)
-    assert list(found["presets"]) == list(PRESETS)
-    for preset in found["presets"].values():
-        assert tuple(preset["labels"]["cluster"]) == PROTOCOLS
 
 
 @pytest.mark.parametrize(
@@ -120,7 +110,7 @@ def test_eval_of_all_presets(neardup: Neardup, gold: Path) -> None:
     [
         (["--label", "topic"], "no line has the label 'topic'; choose another with --label: cluster, merged"),
         (["--seeds", "0"], "argument --seeds: must be 1 or more, not '0'"),
-        (["--preset", "newz"], "NEARDUP_PRESET = 'newz': must be one of"),
+        (["-s", "NEARDUP_PRESET=newz"], "NEARDUP_PRESET = 'newz': must be one of"),
         (["-s", 'NEARDUP_PRESET_OPTIONS={"threshold": 2}'], 'NEARDUP_PRESET_OPTIONS["threshold"] = 2: must be'),
         (["--workers", "0"], "argument --workers: must be 1 or more, not '0'"),
         (["--background", "gone.jsonl"], "gone.jsonl: cannot be read"),
@@ -157,7 +147,10 @@ def test_tune_trades_recall_for_the_precision_wanted(neardup: Neardup, tmp_path:
         (["--precision", "1.5"], "argument --precision: must be from 0 to 1, not '1.5'"),
         (["--values", "0"], "argument --values: must be from 0.05 to 1, not '0'"),
         (["--parameter", "topic_threshold"], "topic_threshold needs documents without labels"),
-        (["--parameter", "topic_threshold", "--background", "x", "--preset", "ddd"], "ddd has no such threshold"),
+        (
+            ["--parameter", "topic_threshold", "--background", "x", "-s", "NEARDUP_PRESET=ddd"],
+            "ddd has no such threshold",
+        ),
         (["--stories"], "NEARDUP_EMBEDDER = None: --stories needs a language model"),
         (["--stories", "--values", "1"], "--stories: has grids of its own"),
     ],
@@ -226,7 +219,7 @@ def test_stories_are_scored_among_the_background(neardup: Neardup, tmp_path: Pat
 
     def rates(label: str, *more: str) -> dict[str, Any]:
         printed = neardup("eval", "gold.jsonl", "--label", label, "--seeds", "2", "--json", *more).stdout
-        found: dict[str, Any] = json.loads(printed)["presets"]["news"]["labels"][label]
+        found: dict[str, Any] = json.loads(printed)["protocols"]
         return found
 
     alone, among = rates("cluster"), rates("cluster", "--background", "background.jsonl")
@@ -249,7 +242,7 @@ def test_the_final_stories_count(neardup: Neardup, tmp_path: Path) -> None:
     # Documents that are judged together know their final stories, so there must be many.
     write_lines(tmp_path / "background.jsonl", [{"id": n, "text": text(("other", n))} for n in range(350)])
     found = neardup("eval", "gold.jsonl", "--background", "background.jsonl", "--seeds", "2", "--json").stdout
-    assert json.loads(found)["presets"]["news"]["labels"]["cluster"]["pairwise"]["recall"] == 1
+    assert json.loads(found)["protocols"]["pairwise"]["recall"] == 1
 
 
 @pytest.mark.slow
@@ -315,7 +308,7 @@ def test_tune_chooses_how_much_vectors_count(neardup: Neardup, tmp_path: Path) -
 
     def f1(*more: str) -> float:
         answer = json.loads(neardup("eval", *given, "--json", *more, env=path).stdout)
-        found: float = answer["presets"]["news"]["labels"]["cluster"]["b-cubed"]["f1"]
+        found: float = answer["protocols"]["b-cubed"]["f1"]
         return found
 
     assert f1("-s", f"NEARDUP_PRESET_OPTIONS={json.dumps(chosen)}") > f1(*present)

@@ -136,9 +136,10 @@ def test_explain_compares_by_sketches_and_says_that_there_are_no_texts(folder: P
     ("limit", "status"),
     [
         ("precision<0.95", 0),
-        ("precision<=1", 1),
-        ("precision<0.95,pairwise.recall>99%", 1),
-        ("b-cubed.f1>=1", 1),
+        ("precision<1.1", 1),
+        ("precision<0.95,pairwise.recall<1.1", 1),
+        ("b-cubed.f1 < 2", 1),
+        ("f1>0.5", 2),
         ("nonsense", 2),
         ("accuracy<1", 2),
         ("all-pairs.f1<1", 2),
@@ -149,7 +150,7 @@ def test_eval_fails_on_a_limit(folder: Path, limit: str, status: int) -> None:
     assert done.returncode == status
     if status == 1:
         assert "(--fail-on)" in done.stderr
-        assert limit.rpartition(",")[2].partition("<")[0].partition(">")[0] in done.stderr
+        assert limit.rpartition(",")[2].partition("<")[0].strip() in done.stderr
 
 
 # Settings

@@ -223,11 +223,11 @@ def test_a_replay_alarms_nobody(replay: Replay) -> None:
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (["--preset", "news"], 0, '"documents": 1'),
-        (["--preset", "nrc", "-s", 'NEARDUP_PRESET_OPTIONS={"sample": 20}'], 0, '"documents": 1'),
+        (["-s", "NEARDUP_PRESET=news"], 0, '"documents": 1'),
+        (["-s", "NEARDUP_PRESET=nrc", "-s", 'NEARDUP_PRESET_OPTIONS={"sample": 20}'], 0, '"documents": 1'),
         (["--store", "sqlite:///window.sqlite"], 0, '"documents": 1'),
         (
-            ["--preset", "news", "-s", 'NEARDUP_PRESET_OPTIONS={"sample": 20}'],
+            ["-s", "NEARDUP_PRESET=news", "-s", 'NEARDUP_PRESET_OPTIONS={"sample": 20}'],
             2,
             "NEARDUP_PRESET = 'news' has no such parameter",
         ),
