@@ -104,7 +104,7 @@ def print_table(found: dict[str, dict[str, float]], options: argparse.Namespace)
 
 def print_workers(data: Path, count: int) -> None:
     """Extraction alone: how two processes compare with one."""
-    from scrapy_neardup.content import ExtractionProcesses
+    from scrapy_neardup.content import ExtractionProcesses, WorkerOptions
 
     chosen = pages(data, count)
     print("\n| extraction alone | one process, pages/s | two | x |")
@@ -112,7 +112,7 @@ def print_workers(data: Path, count: int) -> None:
     for extractor in ("trafilatura", "resiliparse"):
         rates: dict[int, list[float]] = {1: [], 2: []}
         for workers in (1, 2, 2, 1):
-            extraction = ExtractionProcesses(extractor, workers=workers)
+            extraction = ExtractionProcesses(WorkerOptions(extractor), workers)
             for answer in [extraction.submit(b"<p>", "") for _ in range(4 * workers)]:
                 answer.result()  # they have started
             start = time.perf_counter()

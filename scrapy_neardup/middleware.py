@@ -18,7 +18,7 @@ from scrapy_neardup.content import (
     CanonicalUrls,
     ExtractionProcesses,
     PageHead,
-    decode_as,
+    decode_html,
     guess_encoding,
     read_head,
     source_of,
@@ -186,7 +186,7 @@ class NearDupSpiderMiddleware(Component):
 def _decoded_head(response: TextResponse, most: int) -> tuple[str, PageHead]:
     """Return the encoding of a page, and its head if that ends within ``most`` bytes."""
     encoding = declared_encoding(response) or _guessed_encoding(response)
-    return encoding, read_head(decode_as(response.body[:most], encoding))
+    return encoding, read_head(decode_html(response.body[:most], encoding))
 
 
 def _guessed_encoding(response: TextResponse) -> str:

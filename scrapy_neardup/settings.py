@@ -18,7 +18,7 @@ from scrapy_neardup.content import (
     ExtractionThread,
     Sketching,
     TimeBudget,
-    load_extractor,
+    WorkerOptions,
     platform_of,
     worker_processes,
 )
@@ -356,11 +356,13 @@ class NearDupSettings:
         """Return the namespace of the window. A dry run has its own, so that it leaves the live window as it is."""
         return f"{self.namespace}.dry-run" if self.dry_run else self.namespace
 
-    def sketching(self) -> Sketching | None:
-        """Return how extraction processes sketch texts, or None if a sketch depends on more than the text."""
-        preset = self.resolved_preset()
-        options = ahead_options(preset, min_words=self.min_words, figures=self.keep_updates)
-        return Sketching(FACTORY, options) if preset.is_of_text_alone else None
+    def worker_options(self, *, sketches: bool) -> WorkerOptions:
+        """Return what extraction processes do. They sketch no texts if a sketch depends on more than the text."""
+        preset, sketching = self.resolved_preset(), None
+        if sketches and preset.is_of_text_alone:
+            sketching = Sketching(FACTORY, ahead_options(preset, min_words=self.min_words, figures=self.keep_updates))
+        most = self.max_html_bytes
+        return WorkerOptions(self.extractor, self.extract_timeout, most, self.extract_memory, sketching)
 
     def start_extraction(self, timings: Timings | None = None) -> Extraction:
         """Return what extracts the pages of a crawl. Its thread or processes start with the first page.
@@ -370,19 +372,11 @@ class NearDupSettings:
         be used.
         """
         workers = worker_processes(self.extractor, self.extract_workers)
+        options = self.worker_options(sketches=True)
         if workers == 0:
-            loaded, most = load_extractor(self.extractor), self.max_html_bytes
-            return ExtractionThread(loaded, timeout=self.extract_timeout, most_characters=most, timings=timings)
-        return ExtractionProcesses(
-            self.extractor,
-            workers=workers,
-            timeout=self.extract_timeout,
-            most_characters=self.max_html_bytes,
-            memory=self.extract_memory,
-            timings=timings,
-            sketching=self.sketching(),
-            budget=TimeBudget(self.extract_timeout / 10) if self.extractor in BUILT_IN else None,
-        )
+            return ExtractionThread(options, timings)
+        budget = TimeBudget(self.extract_timeout / 10) if self.extractor in BUILT_IN else None
+        return ExtractionProcesses(options, workers, timings=timings, budget=budget)
 
     def embedding(self) -> Embedding | None:
         """Return the user's language model, or None. Raise SettingsError if it does not work."""

@@ -6,7 +6,6 @@ from scrapy_neardup.content.head import (
     MOST_HEAD_BYTES,
     SHORT_PAGE,
     PageHead,
-    decode_as,
     decode_html,
     guess_encoding,
     language_code,
@@ -25,7 +24,7 @@ from scrapy_neardup.content.urls import (
     url_identity,
     without_surrogates,
 )
-from scrapy_neardup.content.worker import Sketching
+from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.content.worker_process import TimeBudget
 
 __all__ = [
@@ -42,9 +41,9 @@ __all__ = [
     "PageHead",
     "Sketching",
     "TimeBudget",
+    "WorkerOptions",
     "absolute_url",
     "article_number",
-    "decode_as",
     "decode_html",
     "guess_encoding",
     "is_of_domain",

@@ -18,8 +18,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from scrapy_neardup.content.processes import ExtractionProcesses
-from scrapy_neardup.content.worker import Sketching
-from scrapy_neardup.content.worker_process import in_this_loop
+from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.vectors import pack_raw, text_to_embed
 from scrapy_neardup.exceptions import SettingsError
@@ -79,15 +78,9 @@ class Embedding:
         self._problem = ""
         self._known: dict[str, bytes] = {}
         self._waiting: SimpleQueue[tuple[str, Future[bytes]]] = SimpleQueue()
-        self._worker = ExtractionProcesses(
-            f"{__name__}.load_embedder",  # stands in for an extractor: no page comes
-            workers=1,
-            timeout=timeout,
-            recycle_after=1 << 31,
-            memory=None,
-            sketching=Sketching(f"{__name__}.load_embedder", path),
-            on_problem=self._note,
-        )
+        factory = f"{__name__}.load_embedder"  # stands in for an extractor too: no page comes
+        options = WorkerOptions(factory, timeout, memory=None, sketching=Sketching(factory, path))
+        self._worker = ExtractionProcesses(options, recycle_after=1 << 31, on_problem=self._note)
         self._model, *vectors = self._answer_of([_EXAMPLE])
         if not vectors:
             self.close()
@@ -101,7 +94,7 @@ class Embedding:
         async def answer() -> Document:
             return replace(document, vector=await vector)
 
-        vector = in_this_loop(self.submit(text_to_embed(document.title, document.text)))
+        vector = asyncio.wrap_future(self.submit(text_to_embed(document.title, document.text)))
         return asyncio.ensure_future(answer())
 
     def submit(self, text: str) -> Future[bytes]:

@@ -40,13 +40,6 @@ _MOST_NESTING = 1_000_000  # sum of the depths of all blocks: 1,400 nested ones,
 _FEW_TAGS = 1_400  # so few cannot be nested so deeply
 
 
-MOST_EXTRACTED_CHARACTERS = 5_000_000
-"""Default limit of the characters of a main content."""
-
-MOST_MEMORY = 2_000_000_000
-"""Default limit of the bytes that a worker process may take for its pages."""
-
-
 class Extracted(NamedTuple):
     """The main content of a page, and its sketch if a worker process made one; or the sketches of several texts."""
 

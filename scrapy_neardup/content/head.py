@@ -121,27 +121,15 @@ SHORT_PAGE = 1 << 15
 _REFUSED = frozenset({"punycode", "idna", "undefined", "unicode-escape", "unicode_escape", "raw-unicode-escape"})
 
 
-def decode_html(body: bytes, content_type: str | None = None) -> str:
-    """Decode a page by byte order mark, header or meta tag, else as UTF-8 or cp1252. A wrong byte becomes U+FFFD."""
-    return decode_as(body, declared_encoding(body, content_type))
+def decode_html(body: bytes, encoding: str | None = None) -> str:
+    """Decode a page by its byte order mark, ``encoding`` or its meta tag, else as UTF-8 or cp1252.
 
-
-def declared_encoding(body: bytes, content_type: str | None = None) -> str | None:
-    """Return the encoding that a page or its header declares, None if none does."""
-    from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom
-
-    return read_bom(body)[0] or http_content_type_encoding(content_type) or html_body_declared_encoding(body)
-
-
-def decode_as(body: bytes, encoding: str | None) -> str:
-    """Decode a page by its declared encoding. Guess the encoding if none is declared, or if it is not for text.
-
-    Decode in pieces, so that other threads run between them.
+    A wrong byte becomes U+FFFD. Decode in pieces, so that other threads run between them.
     """
-    from w3lib.encoding import read_bom
+    from w3lib.encoding import html_body_declared_encoding, read_bom
 
     by_mark, mark = read_bom(body)
-    name = by_mark or _text_encoding(encoding) or guess_encoding(body)
+    name = by_mark or _text_encoding(encoding or html_body_declared_encoding(body)) or guess_encoding(body)
     if name in ("utf-16", "utf-32"):
         name += "-be"
     decoder = codecs.getincrementaldecoder(name)(_on_errors(name))

@@ -11,27 +11,19 @@ import logging
 import os
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from itertools import repeat
 from math import inf
+from time import monotonic
 from typing import Literal, TypeAlias
-from weakref import WeakSet
 
-from scrapy_neardup.content.extractors import (
-    BUILT_IN,
-    MOST_EXTRACTED_CHARACTERS,
-    MOST_MEMORY,
-    Extracted,
-    Extractor,
-    checked_text,
-    load_extractor,
-)
-from scrapy_neardup.content.head import decode_as
+from scrapy_neardup.content.extractors import BUILT_IN, Extracted, checked_text, load_extractor
+from scrapy_neardup.content.head import decode_html
 from scrapy_neardup.content.urls import source_of
-from scrapy_neardup.content.worker import BYTES, TEXT, TEXTS, Sketching, WorkerOptions, decode, encode
-from scrapy_neardup.content.worker_process import GONE_SECONDS, TimeBudget, WorkerProcess, in_this_loop
+from scrapy_neardup.content.worker import PAGE, TEXTS, WorkerOptions, decode, encode
+from scrapy_neardup.content.worker_process import GONE_SECONDS, TimeBudget, WorkerProcess
 from scrapy_neardup.exceptions import ExtractionError, explain_failure
 from scrapy_neardup.timings import Timings
 
@@ -51,9 +43,9 @@ Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
 class ExtractionProcesses:
     """``workers`` processes, each led by a thread of this process over its own pipe.
 
-    A page fails with ExtractionError, and ends its worker, if it takes more than ``timeout`` seconds after the worker
-    began to read it, if it crashes the worker, or if it takes more than ``memory`` bytes. The next page gets a new
-    worker. A page may also fail because of the ``budget`` of its source.
+    A page fails with ExtractionError, and ends its worker, if it takes more than the ``timeout`` of the options after
+    the worker began to read it, if it crashes the worker, or if it takes more than their ``memory``. The next page gets
+    a new worker. A page may also fail because of the ``budget`` of its source.
     Workers start with the first pages. ``extract`` holds at most ``IN_FLIGHT`` pages for each worker, and further
     callers wait. A text waits up to 15 ms for others, and is sketched together with them. If a sketch fails, the text
     is still returned, and ``on_problem`` gets the reason; the default logs the first. The ``timings`` do not count
@@ -64,21 +56,17 @@ class ExtractionProcesses:
 
     def __init__(
         self,
-        extractor: str,
+        options: WorkerOptions,
+        workers: int | Literal["auto"] = 1,
         *,
-        workers: int | Literal["auto"] = "auto",
-        timeout: float = 10.0,
         recycle_after: int = RECYCLE_AFTER,
-        most_characters: int = MOST_EXTRACTED_CHARACTERS,
-        memory: int | None = MOST_MEMORY,
         timings: Timings | None = None,
-        sketching: Sketching | None = None,
         budget: TimeBudget | None = None,
         on_problem: Callable[[str], None] | None = None,
     ) -> None:
-        load_extractor(extractor, for_processes=True)  # raise now, not in a worker, if the name is wrong
+        load_extractor(options.extractor, for_processes=True)  # raise now, not in a worker, if the name is wrong
         self.timings = timings or Timings()
-        self._options = WorkerOptions(extractor, timeout, most_characters, memory, sketching)
+        self._options = options
         self._workers = _cores() if workers == "auto" else workers
         self._budget = budget or TimeBudget(inf)
         self._recycle_after = recycle_after
@@ -91,7 +79,7 @@ class ExtractionProcesses:
         self._leaders: list[threading.Thread] = []  # each leads one worker process, and one ends those that are late
         self._children: set[WorkerProcess] = set()
         self._closing = threading.Event()
-        _open.add(self)
+        atexit.register(self.close)  # a crawl that was stopped by force does not close its workers
 
     async def extract(self, page: str | bytes, url: str, encoding: str | None = None) -> Extracted:
         """Return the main content of one page. Raise ExtractionError with its url if it fails or is too slow.
@@ -102,15 +90,15 @@ class ExtractionProcesses:
         self._budget.expect(source_of(url))
         async with self._slots:
             try:
-                return await in_this_loop(self.submit(page, url, encoding))
+                return await asyncio.wrap_future(self.submit(page, url, encoding))
             except ExtractionError as error:
                 raise ExtractionError(f"{url}: {error}") from None
 
     def submit(self, page: str | bytes, url: str, encoding: str | None = None) -> Future[Extracted]:
         """Extract a page for a caller without an event loop, who has to bound the pages in flight."""
         if isinstance(page, str):
-            return self._put(TEXT, encode(url), b"", encode(page))
-        return self._put(BYTES, encode(url), (encoding or "").encode("ascii", "replace"), page)
+            page, encoding = encode(page), "utf-8"
+        return self._put(PAGE, encode(url), (encoding or "").encode("ascii", "replace"), page)
 
     def submit_texts(self, texts: Sequence[str]) -> Future[Extracted]:
         """Sketch these texts, and return the sketches in their order. There are none if sketching fails."""
@@ -133,13 +121,11 @@ class ExtractionProcesses:
 
     def close(self) -> None:
         """End all workers, and fail their pages. This takes milliseconds and may be called again."""
+        atexit.unregister(self.close)
         with self._lock:
             self._closing.set()
-            children = list(self._children)
-        for child in children:
-            child.kill()
-        for child in children:
-            child.wait()
+            for child in self._children:
+                child.kill()
         for _ in self._leaders:
             self._jobs.put(None)
         for leader in self._leaders:  # they fail the pages in the queue, because no worker can be started any more
@@ -173,11 +159,8 @@ class ExtractionProcesses:
     def _next_job(self, unsketched: list[tuple[str, Future[Extracted]]]) -> Job | None:
         """Return the next page, or the texts that wait if they are enough or no page comes. Return None at the end."""
         if len(unsketched) < _MOST_TOGETHER:
-            try:
+            with suppress(queue.Empty):
                 job = self._jobs.get(timeout=_GROUP_SECONDS if unsketched else None)
-            except queue.Empty:
-                pass
-            else:
                 if job is not None or not unsketched:
                     return job
                 self._jobs.put(None)  # for later
@@ -190,34 +173,31 @@ class ExtractionProcesses:
     def _extract(self, child: WorkerProcess, request: Sequence[bytes]) -> Extracted:
         """Return what the worker makes of a page, with the sketch of a long text, or the sketches of texts."""
         if request[0] == TEXTS:
-            return self._sketched(child, request)
+            return Extracted("", self._sketches(child, request))
         source, size = source_of(decode(request[1])), len(request[-1])
         limit = self._budget.limit(source, size)
-        start, extracting = time.perf_counter(), 0.0
+        seconds, sketches = 0.0, tuple[bytes, ...]()
         try:
-            extracted, seconds, _ = child.ask(request, limit)
-            self.timings.add(1000 * seconds)
+            try:
+                (text,) = child.ask(*request, most_seconds=limit)
+            finally:
+                self.timings.add(1000 * child.seconds)
+                seconds = child.cpu_seconds
+            extracted = Extracted(decode(text))
             if self._options.sketching is not None and len(extracted.text) >= _LONGEST_IN_GROUP:
-                extracting = child.seconds
-                rest = max(limit - extracting, _LEAST_SECONDS)
-                extracted = extracted._replace(
-                    sketches=self._sketched(child, (TEXTS, encode(extracted.text)), rest).sketches
-                )
-            return extracted
-        except ExtractionError:
-            self.timings.add(1000 * (time.perf_counter() - start))
-            raise
+                sketches = self._sketches(child, (TEXTS, text), max(limit - seconds, _LEAST_SECONDS))
+                seconds += child.cpu_seconds
+            return extracted._replace(sketches=sketches)
         finally:
-            self._budget.add(source, size, limit, extracting + child.seconds)
+            self._budget.add(source, size, limit, seconds)
 
-    def _sketched(self, child: WorkerProcess, request: Sequence[bytes], limit: float = inf) -> Extracted:
+    def _sketches(self, child: WorkerProcess, request: Sequence[bytes], most_seconds: float = inf) -> tuple[bytes, ...]:
+        """Return the sketches of texts, none if they fail."""
         try:
-            extracted, _, problem = child.ask(request, limit)
+            return tuple(child.ask(*request, most_seconds=most_seconds))
         except ExtractionError as error:
-            extracted, problem = Extracted(""), str(error)
-        if problem:
-            self._on_problem(problem)
-        return extracted
+            self._on_problem(str(error))
+            return ()
 
     def _warn(self, problem: str) -> None:
         if not self._has_warned and not self._closing.is_set():
@@ -248,7 +228,7 @@ class ExtractionProcesses:
             with self._lock:
                 children = list(self._children)
             for child in children:
-                if time.monotonic() > child.deadline:
+                if monotonic() > child.deadline:
                     child.is_late = True
                     child.kill()
 
@@ -269,23 +249,16 @@ class ExtractionThread:
 
     A page that takes over ``timeout`` seconds raises ExtractionError. Its thread cannot be stopped. If too many threads
     are stuck, pages fail at once until one of these threads is done. A ThreadPoolExecutor is not used: the process
-    could not end before its threads.
+    could not end before its threads. Raise SettingsError if the extractor cannot be imported.
     """
 
-    def __init__(
-        self,
-        extractor: Extractor,
-        *,
-        timeout: float,
-        most_characters: int,
-        timings: Timings | None = None,
-    ) -> None:
+    def __init__(self, options: WorkerOptions, timings: Timings | None = None) -> None:
         self.timings = timings or Timings()
-        self._extractor = extractor
-        self._most_characters = most_characters
-        self._timeout = timeout
+        self._extractor = load_extractor(options.extractor)
+        self._most_characters = options.most_characters
+        self._timeout = options.timeout
         self._one_page = asyncio.Lock()
-        self._stuck = 0
+        self._stuck: list[threading.Thread] = []
         self._is_closed = False
 
     async def extract(self, page: str | bytes, url: str, encoding: str | None = None) -> Extracted:
@@ -293,36 +266,33 @@ class ExtractionThread:
         async with self._one_page:
             if self._is_closed:
                 raise ExtractionError(f"{url}: extraction is closed")
-            if self._stuck > _MOST_STUCK:
+            self._stuck = [thread for thread in self._stuck if thread.is_alive()]
+            if len(self._stuck) > _MOST_STUCK:
                 raise ExtractionError(f"{url}: all extraction threads are stuck in pages of over {self._timeout:g} s")
-            extracted: Future[Extracted] = Future()
-            answer = in_this_loop(extracted)
-            arguments = page, url, encoding, extracted
-            threading.Thread(target=self._extract, args=arguments, name="neardup-extract", daemon=True).start()
-            await asyncio.wait([answer], timeout=self._timeout)
-            if answer.done():
-                return answer.result()
-            self._stuck += 1
-            answer.add_done_callback(self._note_return)
+            answer: Future[Extracted] = Future()
+            arguments = page, url, encoding, answer
+            thread = threading.Thread(target=self._extract, args=arguments, name="neardup-extract", daemon=True)
+            thread.start()
+            try:
+                return await asyncio.wait_for(asyncio.wrap_future(answer), self._timeout)
+            except asyncio.TimeoutError:
+                self._stuck.append(thread)
             raise ExtractionError(f"{url}: not extracted within NEARDUP_EXTRACT_TIMEOUT = {self._timeout:g} s")
 
     def close(self) -> None:
         """Extract no further page. A thread that is stuck ends with the process."""
         self._is_closed = True
 
-    def _note_return(self, answer: asyncio.Future[Extracted]) -> None:
-        answer.exception()  # ignore it: the page has failed already
-        self._stuck -= 1
-
-    def _extract(self, page: str | bytes, url: str, encoding: str | None, extracted: Future[Extracted]) -> None:
+    def _extract(self, page: str | bytes, url: str, encoding: str | None, answer: Future[Extracted]) -> None:
+        answer.set_running_or_notify_cancel()  # from now on nobody can cancel it
         try:
             with self.timings.measure():
-                html = page if isinstance(page, str) else decode_as(page, encoding)
+                html = page if isinstance(page, str) else decode_html(page, encoding)
                 text = checked_text(self._extractor(html, url), self._most_characters)
         except BaseException as error:  # whatever a page raises
-            extracted.set_exception(ExtractionError(f"{url}: {explain_failure(error)}"))
+            answer.set_exception(ExtractionError(f"{url}: {explain_failure(error)}"))
         else:
-            extracted.set_result(Extracted(text))
+            answer.set_result(Extracted(text))
 
 
 Extraction: TypeAlias = ExtractionThread | ExtractionProcesses
@@ -338,16 +308,6 @@ def worker_processes(extractor: str, workers: int | Literal["auto"] | None) -> i
     if workers is None:
         return 1 if extractor in BUILT_IN else 0
     return workers
-
-
-_open: WeakSet[ExtractionProcesses] = WeakSet()
-
-
-@atexit.register
-def _close_all() -> None:
-    """End all workers when this process ends. A crawl that was stopped by force does not close them."""
-    for processes in list(_open):
-        processes.close()
 
 
 def _cores() -> int:

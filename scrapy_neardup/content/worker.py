@@ -1,12 +1,11 @@
 """The program of a worker process, and the bytes in which it talks to its parent.
 
 A message is several byte strings, after their number and lengths. Nothing is pickled. A page may be hostile, so the
-parent reads a worker's answers only as texts and sketches.
+parent reads a worker's answers only as JSON, texts and sketches.
 
-A request is the CPU seconds it may take (0: any time), then TEXT or BYTES with a url, the name of an encoding and a
-page, or TEXTS with texts to be sketched. An answer is DONE or FAILED, the seconds and CPU seconds that it took, the
-text of the page or its error message, the error message of the sketches, and the sketches. If the time was used up, the
-answer is LATE alone.
+A request is the CPU seconds it may take (0: any time), then PAGE with a url, the name of an encoding and a page, or
+TEXTS with texts to be sketched. An answer is JSON with the error message, the seconds and the CPU seconds that it took,
+and then the text of the page, or the sketches. If the time was used up, the answer is LATE alone.
 """
 
 from __future__ import annotations
@@ -20,23 +19,17 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib import import_module
 from typing import BinaryIO, NamedTuple, NoReturn, TypeAlias, TypeVar
 
-from scrapy_neardup.content.extractors import (
-    BUILT_IN,
-    Extractor,
-    checked_text,
-    load_extractor,
-)
-from scrapy_neardup.content.head import declared_encoding, decode_as
+from scrapy_neardup.content.extractors import BUILT_IN, Extractor, checked_text, load_extractor
+from scrapy_neardup.content.head import decode_html
 from scrapy_neardup.exceptions import explain_failure
 from scrapy_neardup.imports import load_callable
 
 R = TypeVar("R")
 
-TEXT, BYTES, TEXTS = b"t", b"b", b"s"
-DONE, FAILED, LATE = b"+", b"-", b"!"
+PAGE, TEXTS = b"p", b"t"
+READY, LATE = b"+", b"!"
 
 COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from scrapy_neardup.content import worker; worker.main()"
@@ -60,13 +53,13 @@ class Sketching(NamedTuple):
 
 
 class WorkerOptions(NamedTuple):
-    """What a worker needs to know when it starts. ``memory`` is in bytes, ``timeout`` in seconds."""
+    """What a worker needs to know when it starts."""
 
     extractor: str
-    timeout: float
-    most_characters: int
-    memory: int | None
-    sketching: Sketching | None
+    timeout: float = 10.0  # seconds for a page
+    most_characters: int = 5_000_000  # of a main content
+    memory: int | None = 2_000_000_000  # bytes that it may take for its pages
+    sketching: Sketching | None = None
 
     @property
     def forks(self) -> bool:
@@ -75,6 +68,13 @@ class WorkerOptions(NamedTuple):
         An extractor of the user's own may have threads, and libraries of macOS do not survive a fork.
         """
         return sys.platform == "linux" and self.extractor in BUILT_IN
+
+    @property
+    def memory_limit(self) -> str:
+        """Return the end of a message about a page that took, or may have taken, too much memory."""
+        return (
+            "" if self.memory is None else f"; a worker process may take NEARDUP_EXTRACT_MEMORY = {self.memory} bytes"
+        )
 
     def command(self) -> list[str]:
         """Return the command line of a worker, with the import path of its parent."""
@@ -109,36 +109,38 @@ def decode(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-def explain_memory_limit(most: int | None) -> str:
-    """Return the end of a message about a page that took, or may have taken, too much memory."""
-    return f"; a worker process may take NEARDUP_EXTRACT_MEMORY = {most} bytes" if most is not None else ""
-
-
 def main() -> None:
     """Extract and sketch pages for the parent process until it is gone."""
     options = WorkerOptions(*json.loads(sys.argv[2]))
     requests, answers = _pipes()
     extract = _load_or_fail(lambda: _load_extractor(options.extractor))
     sketch = _load_or_fail(lambda: _load_sketch(options.sketching))
-    alarm = _alarm()
+
+    def answer_to(kind: bytes, *parts: bytes) -> list[bytes]:
+        if kind == TEXTS:
+            return sketch(list(map(decode, parts))) if sketch is not None and parts else []
+        url, encoding, page = parts
+        html = decode_html(page, decode(encoding))
+        return [encode(checked_text(extract(html, decode(url)), options.most_characters))]
+
     try:
-        send(answers, DONE)
+        send(answers, READY)
         if options.forks:
             _go_on_in_children(answers, extract)
         if options.memory is not None:
             _limit_memory(options.memory)
         while True:
-            limit, kind, *parts = receive(requests)
-            alarm(2 * options.timeout + 10, float(limit))
+            limit, *request = receive(requests)
+            _set_alarms(2 * options.timeout + 10, float(limit))
             start, cpu_start = time.perf_counter(), time.process_time()
-            outcome, text, sketches, problem = DONE, "", list[bytes](), ""
-            if kind == TEXTS:
-                sketches, problem = _sketched(sketch, list(map(decode, parts)))
-            else:
-                outcome, text = _extracted(extract, kind, *parts, options=options)
-            alarm(0, 0)
-            times = encode(str(time.perf_counter() - start)), encode(str(time.process_time() - cpu_start))
-            send(answers, outcome, *times, encode(text), encode(problem), *sketches)
+            answer, error = list[bytes](), ""
+            try:
+                answer = answer_to(*request)
+            except BaseException as failure:  # whatever a page raises, the worker goes on
+                error = explain_failure(failure) + (options.memory_limit if isinstance(failure, MemoryError) else "")
+            _set_alarms(0, 0)
+            header = error, time.perf_counter() - start, time.process_time() - cpu_start
+            send(answers, json.dumps(header).encode(), *answer)
     except (EOFError, BrokenPipeError):
         os._exit(0)  # do not wait for threads that the extractor left behind
 
@@ -168,27 +170,6 @@ def _go_on_in_children(answers: BinaryIO, extract: Extractor) -> None:
     os._exit(status)
 
 
-def _extracted(
-    extract: Extractor, kind: bytes, url: bytes, encoding: bytes, page: bytes, *, options: WorkerOptions
-) -> tuple[bytes, str]:
-    """Return the kind of the answer, and the text of the page or the error message."""
-    try:
-        html = decode(page) if kind == TEXT else decode_as(page, decode(encoding) or declared_encoding(page))
-        return DONE, checked_text(extract(html, decode(url)), options.most_characters)
-    except MemoryError as error:
-        return FAILED, explain_failure(error) + explain_memory_limit(options.memory)
-    except BaseException as error:  # whatever a page raises, the worker goes on
-        return FAILED, explain_failure(error)
-
-
-def _sketched(sketch: Sketch | None, texts: list[str]) -> tuple[list[bytes], str]:
-    """Return the sketches, and the error message if there are none."""
-    try:
-        return sketch(texts) if sketch is not None and texts else [], ""
-    except BaseException as error:  # whatever a sketch raises, the worker goes on
-        return [], explain_failure(error)
-
-
 def _pipes() -> tuple[BinaryIO, BinaryIO]:
     """Return pipes for pages and answers. From now on an extractor that prints does so to standard error."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -203,7 +184,7 @@ def _pipes() -> tuple[BinaryIO, BinaryIO]:
 
 def _load_extractor(name: str) -> Extractor:
     if name == "trafilatura":
-        import_module(name)  # import it now, so that the import does not count for the time limit of the first page
+        import trafilatura  # noqa: F401  now, so that the import does not count for the time limit of the first page
     return load_extractor(name)
 
 
@@ -231,20 +212,14 @@ def _load_or_fail(load: Callable[[], R]) -> R | Callable[..., NoReturn]:
     return fail
 
 
-def _alarm() -> Callable[[float, float], None]:
-    """Return a function that ends this process after so many seconds, or CPU seconds, from the call. 0 means never.
+def _set_alarms(seconds: float, cpu_seconds: float) -> None:
+    """End this process after so many seconds, or CPU seconds. 0 means never.
 
     The first ends a worker whose page never ends if the parent was killed.
     """
-    if sys.platform == "win32":
-        return lambda seconds, cpu_seconds: None
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-
-    def alarm(seconds: float, cpu_seconds: float) -> None:
+    if sys.platform != "win32":
         signal.setitimer(signal.ITIMER_REAL, seconds)
         signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
-
-    return alarm
 
 
 def _limit_memory(most: int) -> None:
@@ -256,9 +231,8 @@ def _limit_memory(most: int) -> None:
         return
     import resource
 
-    with suppress(OSError, ValueError, StopIteration):
-        with open("/proc/self/status", encoding="ascii") as status:
-            now = next(int(line.split()[1]) << 10 for line in status if line.startswith("VmData:"))
+    with suppress(OSError, ValueError):
+        with open("/proc/self/statm", encoding="ascii") as status:
+            wanted = int(status.read().split()[5]) * resource.getpagesize() + most
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        wanted = now + most
         resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard < 0 else min(wanted, hard), hard))

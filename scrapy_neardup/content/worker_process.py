@@ -5,7 +5,7 @@ The time that the pages of one source may take is bounded too.
 
 from __future__ import annotations
 
-import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -13,26 +13,12 @@ import sys
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from math import inf
-from typing import Any, BinaryIO, NoReturn, TypeVar, cast
+from typing import BinaryIO, cast
 
-from scrapy_neardup.content.extractors import Extracted
-from scrapy_neardup.content.worker import (
-    FAILED,
-    LATE,
-    WorkerOptions,
-    decode,
-    encode,
-    explain_memory_limit,
-    receive,
-    send,
-)
+from scrapy_neardup.content.worker import LATE, WorkerOptions, encode, receive, send
 from scrapy_neardup.exceptions import ExtractionError
-
-T = TypeVar("T")
 
 STARTUP_SECONDS = 60.0
 GONE_SECONDS = 5.0
@@ -45,15 +31,15 @@ class WorkerProcess:
     """One worker process, and its pipes. It is usable for ``most_pages``."""
 
     def __init__(self, options: WorkerOptions, most_pages: int) -> None:
-        # Outside the terminal's process group: Ctrl-C is for the crawl, which ends its workers when it has their pages.
-        separate: dict[str, Any] = (
-            {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-            if sys.platform == "win32"
-            else {"start_new_session": True}
-        )
         # A large buffer: most answers then take one read, and each read releases the interpreter lock.
+        # A session of its own: Ctrl-C is for the crawl, which ends its workers when it has their pages.
         self._process = subprocess.Popen(
-            options.command(), bufsize=1 << 16, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **separate
+            options.command(),
+            bufsize=1 << 16,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same on Windows
         )
         self._requests = cast("BinaryIO", self._process.stdin)
         self._answers = cast("BinaryIO", self._process.stdout)
@@ -61,22 +47,18 @@ class WorkerProcess:
         self._pages_left = most_pages
         self.deadline = time.monotonic() + STARTUP_SECONDS
         self.is_late = False
-        self.seconds = 0.0  # CPU seconds of the last request; seconds of the clock if the worker did not answer it
+        self.seconds = 0.0  # of the last request
+        self.cpu_seconds = 0.0  # of the last request; seconds of the clock if the worker did not answer it
 
     def wait_until_ready(self) -> None:
         """Wait for the worker's first answer. Raise ExtractionError if none comes in time."""
-        try:
-            self._receive()
-        except (OSError, EOFError):
-            self._raise_lost(f"its worker process did not start within {STARTUP_SECONDS:g} s")
+        self._receive(f"its worker process did not start within {STARTUP_SECONDS:g} s")
 
-    def ask(self, request: Sequence[bytes], most_seconds: float) -> tuple[Extracted, float, str]:
-        """Return the answer to a request, the seconds that it took, and why there is no sketch, "" if there is one.
+    def ask(self, *request: bytes, most_seconds: float = inf) -> list[bytes]:
+        """Return the answer to a request: the text of a page, or the sketches of texts.
 
-        The answer is the text of a page, and the sketch of it or of each text. Raise ExtractionError if the worker
-        fails, ends or takes too long.
-
-        ``most_seconds`` are CPU seconds if the worker forks, so that a busy machine makes no page late.
+        Raise ExtractionError if the worker fails, ends or takes too long. ``most_seconds`` are CPU seconds if the
+        worker forks, so that a busy machine makes no page late.
         """
         self._pages_left -= 1
         timeout, forks = self._options.timeout, self._options.forks
@@ -86,35 +68,34 @@ class WorkerProcess:
         start = time.monotonic()
         self.deadline = start + (timeout if forks else min(most_seconds, timeout))
         try:
-            send(self._requests, encode(str(most_seconds if forks and most_seconds < timeout else 0)), *request)
-            kind, *parts = self._receive()
-        except (OSError, EOFError):
-            self.seconds = time.monotonic() - start
-            self._raise_lost(too_slow)
-        if kind == LATE:
-            self.seconds = most_seconds
+            with suppress(OSError):  # a worker that is gone gives no answer
+                send(self._requests, encode(str(most_seconds if forks and most_seconds < timeout else 0)), *request)
+            header, *answer = self._receive(too_slow)
+        finally:
+            self.seconds = self.cpu_seconds = time.monotonic() - start
+        if header == LATE:
+            self.cpu_seconds = most_seconds
             raise ExtractionError(too_slow)
-        seconds, cpu_seconds, text, problem, *sketches = parts
-        self.seconds = float(cpu_seconds)
-        if kind == FAILED:
-            raise ExtractionError(decode(text))
-        return Extracted(decode(text), tuple(sketches)), float(seconds), decode(problem)
+        error, self.seconds, self.cpu_seconds = json.loads(header)
+        if error:
+            raise ExtractionError(error)
+        return answer
 
-    def _receive(self) -> list[bytes]:
-        message = receive(self._answers)
-        self.deadline = float("inf")
-        return message
-
-    def _raise_lost(self, too_slow: str) -> NoReturn:
-        """Raise ExtractionError with the reason why the process stopped answering."""
-        self._pages_left = 0
-        self.kill()
-        status = self.wait()
+    def _receive(self, too_slow: str) -> list[bytes]:
+        """Return the next message. If the worker ends instead, raise ExtractionError with the reason."""
+        try:
+            return receive(self._answers)
+        except (OSError, EOFError):
+            self._pages_left = 0
+            self.kill()
+            status = self.wait()
+        finally:
+            self.deadline = inf
         if self.is_late:
             raise ExtractionError(too_slow)
         ended = f"by signal {-status}" if status is not None and status < 0 else f"with exit status {status}"
         # lxml and other libraries end their process if there is no memory.
-        why = explain_memory_limit(self._options.memory) if status in _ENDS_WITHOUT_MEMORY else ""
+        why = self._options.memory_limit if status in _ENDS_WITHOUT_MEMORY else ""
         raise ExtractionError(f"its worker process ended {ended}{why}")
 
     def is_usable(self) -> bool:
@@ -143,33 +124,6 @@ class WorkerProcess:
             for pipe in (self._requests, self._answers):
                 with suppress(OSError):  # the rest of the page has no reader
                     pipe.close()
-
-
-def in_this_loop(answer: Future[T]) -> asyncio.Future[T]:
-    """Return the answer of another thread as a future of the running loop.
-
-    ``asyncio.wrap_future`` would log an error if the loop is closed before the answer comes.
-    """
-    loop = asyncio.get_running_loop()
-    awaited: asyncio.Future[T] = loop.create_future()
-
-    # An answer keeps its callback. So the callback must not keep the answer: only the garbage collector would free it.
-    def done(answer: Future[T]) -> None:
-        with suppress(RuntimeError):  # the loop is closed: the crawl is over
-            loop.call_soon_threadsafe(_pass_on, answer, awaited)
-
-    answer.add_done_callback(done)
-    awaited.add_done_callback(lambda future: answer.cancel() if future.cancelled() else None)
-    return awaited
-
-
-def _pass_on(answer: Future[T], awaited: asyncio.Future[T]) -> None:
-    if awaited.done():
-        return
-    if (error := answer.exception()) is not None:
-        awaited.set_exception(error)
-    else:
-        awaited.set_result(answer.result())
 
 
 _EXPECTED = 5e-8  # seconds for each byte, until pages are known: as much as trafilatura takes on a fast machine

@@ -68,19 +68,12 @@ class PageReader:
     """
 
     def __init__(self, settings: NearDupSettings, workers: int, *, sketches: bool = False) -> None:
-        sketching = settings.sketching() if sketches else None
-        self._extraction = ExtractionProcesses(
-            settings.extractor,
-            workers=workers,
-            timeout=settings.extract_timeout,
-            most_characters=settings.max_html_bytes,
-            memory=settings.extract_memory,
-            sketching=sketching,
-        )
+        options = settings.worker_options(sketches=sketches)
+        self._extraction = ExtractionProcesses(options, workers)
         self._canonical = CanonicalUrls()
         self._max_html_bytes = settings.max_html_bytes
         self._most_ahead = _PAGES_AHEAD * workers
-        self._sketches = sketching is not None
+        self._sketches = options.sketching is not None
         self._first = _FIRST
 
     def __enter__(self) -> PageReader:

@@ -175,19 +175,19 @@ def _fetch(url: str, most: int) -> tuple[bytes, str | None]:
     try:
         request = Request(url, headers={"User-Agent": _USER_AGENT, "Accept-Encoding": "identity"})
         with urlopen(request, timeout=_TIMEOUT) as response:
-            body, content_type = response.read(most + 1), response.headers.get("Content-Type")
+            body, encoding = response.read(most + 1), response.headers.get_content_charset()
     except (OSError, HTTPException, ValueError) as error:
         raise InputError(f"{url}: cannot be fetched: {error}") from error
     if len(body) > most:
         raise InputError(f"{url}: over NEARDUP_MAX_HTML_BYTES = {most}")
-    return body, content_type
+    return body, encoding
 
 
-def _recorded(name: str, body: bytes, content_type: str | None = None, url: str = "") -> RecordedDocument:
+def _recorded(name: str, body: bytes, encoding: str | None = None, url: str = "") -> RecordedDocument:
     is_utf_16 = body.startswith((b"\xff\xfe", b"\xfe\xff"))
     if body.startswith(_PACKED) or (b"\0" in body[:_HEAD] and not is_utf_16):
         raise InputError(f"{name}: is neither HTML nor text; convert it to text first")
-    content = decode_html(body, content_type)
+    content = decode_html(body, encoding)
     is_html = _HTML_NAME.search(name) or _HTML.search(content[:_HEAD])
     text, html = (None, content) if is_html else (content, None)
     return RecordedDocument(1, name, name, url, text=text, html=html)

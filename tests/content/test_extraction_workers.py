@@ -21,7 +21,7 @@ from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Crawl, Project
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.content import Extracted, ExtractionProcesses
+from scrapy_neardup.content import Extracted, ExtractionProcesses, WorkerOptions
 from scrapy_neardup.content.processes import IN_FLIGHT
 from scrapy_neardup.content.worker_process import TimeBudget
 from scrapy_neardup.exceptions import ExtractionError
@@ -87,7 +87,7 @@ def processes(folder: Path) -> Iterator[Callable[..., ExtractionProcesses]]:
     started = []
 
     def start(workers: int = 1, timeout: float = 20, **options: Any) -> ExtractionProcesses:
-        started.append(ExtractionProcesses("awkward.extract", workers=workers, timeout=timeout, **options))
+        started.append(ExtractionProcesses(WorkerOptions("awkward.extract", timeout), workers, **options))
         return started[-1]
 
     yield start
@@ -204,7 +204,7 @@ async def test_a_bounded_number_of_pages_is_in_flight(folder: Path) -> None:
             self.submitted += 1
             return super().submit(page, url, encoding)
 
-    pool = Counting("awkward.extract", workers=1)
+    pool = Counting(WorkerOptions("awkward.extract"))
     gate = folder / "gate"
     tasks = [asyncio.create_task(pool.extract(str(gate), of("waits")))]
     await asyncio.to_thread(until, gate.exists)
@@ -219,7 +219,7 @@ async def test_a_bounded_number_of_pages_is_in_flight(folder: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers fork on Linux only")
 async def test_a_page_over_the_time_of_its_source_ends_no_worker() -> None:
-    pool = ExtractionProcesses("trafilatura", workers=1, budget=TimeBudget(0.5))
+    pool = ExtractionProcesses(WorkerOptions("trafilatura"), budget=TimeBudget(0.5))
     await pool.extract(page("Ferry", article("first")), "https://paper.example/1")
     workers = {child.pid for child in started()}
     slow = f"<p{''.join(f' a{number}=1' for number in range(28_000))}>text</p>"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from news_site import article
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.content import Extracted, ExtractionProcesses, Sketching
+from scrapy_neardup.content import Extracted, ExtractionProcesses, Sketching, WorkerOptions
 from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.lab.replay import opened
@@ -34,7 +34,7 @@ TEXTS = [
 
 
 def ahead_of(options: NearDupSettings | None = None) -> Sketching:
-    made = (options or NearDupSettings(store="memory://")).sketching()
+    made = (options or NearDupSettings(store="memory://")).worker_options(sketches=True).sketching
     assert made is not None
     return made
 
@@ -135,7 +135,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 async def test_workers_send_the_sketch_along(module: str) -> None:
-    pool = ExtractionProcesses(f"{module}.extract", workers=1, sketching=ahead_of())
+    pool = ExtractionProcesses(WorkerOptions(f"{module}.extract", sketching=ahead_of()))
     try:
         for text in TEXTS:
             extracted = await pool.extract(text, "")
@@ -163,7 +163,7 @@ async def test_workers_send_the_sketch_along(module: str) -> None:
 async def test_a_sketch_that_fails_costs_no_text_and_is_said_once(
     module: str, sketching: Sketching, what: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pool = ExtractionProcesses(f"{module}.extract", workers=1, sketching=sketching)
+    pool = ExtractionProcesses(WorkerOptions(f"{module}.extract", sketching=sketching))
     try:
         texts = await asyncio.gather(*(pool.extract(text, "") for text in TEXTS[:3]))
         alone = await asyncio.to_thread(pool.submit_texts(TEXTS[:3]).result)
@@ -188,7 +188,7 @@ async def test_a_worker_that_crashes_or_hangs_in_a_sketch_costs_no_text(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    pool = ExtractionProcesses(f"{module}.extract", workers=1, timeout=1, sketching=Sketching(factory, ""))
+    pool = ExtractionProcesses(WorkerOptions(f"{module}.extract", timeout=1, sketching=Sketching(factory, "")))
     try:
         for text in ("one", "two" * 5000):
             assert await pool.extract(text, "") == Extracted(text)
@@ -200,7 +200,7 @@ async def test_a_worker_that_crashes_or_hangs_in_a_sketch_costs_no_text(
 
 
 async def test_texts_that_come_together_are_sketched_together(module: str) -> None:
-    pool = ExtractionProcesses(f"{module}.extract", workers=1, sketching=Sketching("plain.counts", ""))
+    pool = ExtractionProcesses(WorkerOptions(f"{module}.extract", sketching=Sketching("plain.counts", "")))
     try:
         texts = ["x" * 8000, *(f"text {number}" for number in range(10))]
         extracted = await asyncio.gather(*(pool.extract(text, "") for text in texts))
