@@ -1,8 +1,8 @@
 """Break things, and count what is lost: the table of docs/reliability.md.
 
-usage: python benchmarks/reliability.py [part ...] [--times 50] [--cases 1000000] [--minutes 60]
+usage: python benchmarks/reliability.py [part ...] [--times 50] [--minutes 60]
 
-Parts: kills, stores, receivers, fuzz, soak; all but soak unless some are named. ``--times`` is how often a crawl is
+Parts: kills, stores, receivers, soak; all but soak unless some are named. ``--times`` is how often a crawl is
 killed for each store; each special way to crawl gets a fifth of that number. Needs the packages that tox.ini names for
 the tests.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import logging
 import random
 import subprocess
 import sys
@@ -27,9 +26,10 @@ from tempfile import TemporaryDirectory
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import psutil
-from damage import TARGETS, fuzz
-from faults import FAULTS, Network, unlike_text
-from kills import INTERRUPTED, WAYS, KillingSite, Moment, kill_and_rerun
+from faults import FAULTS, Network
+from kills import INTERRUPTED, WAYS, draw_moment, kill_and_rerun
+from news_site import NewsSite
+from newsdesk import text
 from receivers import (
     ENDS,
     BadReceiver,
@@ -76,7 +76,7 @@ def redis_in(folder: str) -> Iterator[RedisServer]:
 
 
 def kills(options: argparse.Namespace) -> Iterator[Row]:
-    with TemporaryDirectory() as folder, redis_in(f"{folder}/redis") as server, KillingSite() as site:
+    with TemporaryDirectory() as folder, redis_in(f"{folder}/redis") as server, NewsSite() as site:
         stores = {"SQLite": "sqlite:///window.sqlite", "Redis": server.url}
         for name in [name for name in stores if options.store in ("", name)]:
             for way in WAYS:
@@ -85,10 +85,10 @@ def kills(options: argparse.Namespace) -> Iterator[Row]:
                 yield _kill_often(Path(folder), site, stores[name], name, way, options.times)
 
 
-def _kill_often(folder: Path, site: KillingSite, store: str, name: str, way: str, times: int) -> Row:
+def _kill_often(folder: Path, site: NewsSite, store: str, name: str, way: str, times: int) -> Row:
     row, draw = Row(f"crawl killed, {name}, {way}"), random.Random(f"{name} {way}")
     for number in range(times if way == "one crawl" else max(2, times // 5)):
-        moment, seed = Moment.drawn(draw), f"{name} {way} {number}"
+        moment, seed = draw_moment(draw), f"{name} {way} {number}"
         outcome = kill_and_rerun(folder / seed.replace(" ", "-"), site, store, moment, seed, way)
         row.times += outcome.was_killed or way == INTERRUPTED  # a second Ctrl-C ends a crawl with status 0
         row.lost += len(outcome.lost)
@@ -119,7 +119,7 @@ async def _lose(name: str, url: str, lose: Callable[[], object], restore: Callab
 
     async def judge(number: int) -> str:
         try:
-            verdict = await detector.check(detector.document(unlike_text(number)))
+            verdict = await detector.check(detector.document(text(number, 60)))
         except Exception:
             row.lost += 1
             return "lost"
@@ -153,16 +153,6 @@ def receivers(options: argparse.Namespace) -> Iterator[Row]:
             yield Row(f"webhook whose receiver does this: {name}", 1, seconds=f"{time.monotonic() - began:.1f} to exit")
 
 
-def fuzzed(options: argparse.Namespace) -> Iterator[Row]:
-    logging.disable()
-    for target in TARGETS:
-        cases = options.cases // len(TARGETS)
-        with TemporaryDirectory() as folder:
-            fuzz(target, cases, Path(folder), seed=options.cases)
-        yield Row(f"{target} with damaged bytes", cases)
-    logging.disable(logging.NOTSET)
-
-
 def soak(options: argparse.Namespace) -> Iterator[Row]:
     """Judge documents for so long, a third of them copies, and print memory and descriptors."""
     with TemporaryDirectory() as folder:
@@ -180,7 +170,7 @@ async def _soak(store: str, minutes: float) -> Row:
         row.times += 1
         now += 20  # a window is full after 4,320 documents
         number = row.times if draw.random() < 0.7 else max(0, row.times - draw.randrange(1, 500))
-        document = detector.document(unlike_text(number), url=f"https://paper{number % 50}.example/{row.times}")
+        document = detector.document(text(number, 60), url=f"https://paper{number % 50}.example/{row.times}")
         row.lost += (await detector.check(document)).reason == "store-unavailable"
         detector.delivery.deliver([document.id])
         if time.monotonic() > at:
@@ -199,7 +189,6 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "kills": kills,
     "stores": stores,
     "receivers": receivers,
-    "fuzz": fuzzed,
     "soak": soak,
 }
 
@@ -209,7 +198,6 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
     parser.add_argument("--times", type=int, default=50, help="kills a store")
     parser.add_argument("--store", default="", help="SQLite or Redis: kill crawls over this store only")
-    parser.add_argument("--cases", type=int, default=1_000_000, help="of fuzz")
     parser.add_argument("--minutes", type=float, default=60, help="of soak")
     options = parser.parse_args()
     print_head()

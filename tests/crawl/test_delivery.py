@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from json_lines import read_lines
-from kills import PROSE, KillingSite, Moment, kill_and_rerun
+from kills import PROSE, draw_moment, kill_and_rerun
 from news_site import NewsSite, article, page
 from projects import Project
-
-
-@pytest.fixture
-def news() -> Iterator[KillingSite]:
-    with KillingSite() as running:
-        yield running
 
 
 @pytest.fixture(params=["sqlite", "redis"])
@@ -28,11 +21,11 @@ def store(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.slow
 def test_a_crawl_that_is_killed_and_run_again_loses_no_story(
-    tmp_path: Path, news: KillingSite, store: str, seed: int
+    tmp_path: Path, site: NewsSite, store: str, seed: int
 ) -> None:
-    moment = Moment.drawn(random.Random(f"{store.partition(':')[0]} {seed}"))
+    moment = draw_moment(random.Random(f"{store.partition(':')[0]} {seed}"))
 
-    outcome = kill_and_rerun(tmp_path, news, store, moment, seed)
+    outcome = kill_and_rerun(tmp_path, site, store, moment, seed)
 
     assert outcome.is_good, f"{moment}: {outcome}"
     assert outcome.was_killed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import socket
 import threading
 import time
@@ -116,14 +115,6 @@ class Network:
                 target.sendall(data)
         _close(source)
         _close(target)
-
-
-WORDS = [f"{first}{second}" for first in "bdfgklmnprst" for second in ("an", "el", "ion", "ora", "ust", "ibe", "ock")]
-
-
-def unlike_text(name: object) -> str:
-    """A text that shares nothing with that of another name."""
-    return " ".join(random.Random(repr(name)).choices(WORDS, k=60)) + "."
 
 
 Step = Callable[[RedisServer, Network], object]

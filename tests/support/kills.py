@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import subprocess
-import time
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from http.server import BaseHTTPRequestHandler
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -33,7 +30,6 @@ class News(Pages):
 
 _MOMENTS = '''
 import os
-import signal as system
 from pathlib import Path
 
 from scrapy import signals
@@ -49,6 +45,7 @@ class Moments:
     def __init__(self, crawler):
         self.notes = Path(crawler.settings["STORED_NOTES"])
         crawler.signals.connect(self.stored, signals.feed_slot_closed)
+        self.kills = crawler.settings["KILL_WITH"]
         name, self.left = crawler.settings["KILL_AT"] or (None, 0)
         if name is not None:
             crawler.signals.connect(self.kill, NAMED[name])
@@ -64,7 +61,8 @@ class Moments:
     def kill(self):
         self.left -= 1
         if self.left == 0:
-            os.kill(os.getpid(), system.SIGKILL)
+            for number in self.kills:
+                os.kill(os.getpid(), number)
 '''
 
 PROSE = """
@@ -74,63 +72,32 @@ def prose(html, url):
     return "\\n".join(re.findall("<p>(.*?)</p>", html))
 """
 
-SERVED = "served"
-"""The moment when the site has answered so many requests; any other moment is a signal of Scrapy or of this package."""
-
 _TITLES = "Ferry aground", "Council budget", "Painter honoured", "Glacier melting", "Railway strike", "School fire"
+_SIGINT, _SIGKILL = 2, 9
+_WHILE_PAGES_COME = "bytes_received", "item_scraped", "document_checked", "item_dropped"
+_AT_THE_END = "spider_idle", "feed_slot_closed", "spider_closed", "feed_exporter_closed", "engine_stopped"
+
+INTERRUPTED = "Ctrl-C twice"
+WAYS: dict[str, dict[str, Any]] = {
+    "one crawl": {},
+    "batches": {"FEED_EXPORT_BATCH_ITEM_COUNT": 5},
+    "JOBDIR": {},
+    INTERRUPTED: {"KILL_WITH": (_SIGINT, _SIGINT)},
+    "two crawls": {},
+    "another machine": {},
+}
+"""Ways to crawl, with their settings. On another machine the second crawl does not find the locks of the first."""
+
+Moment = tuple[str, int]
+"""When a crawl is killed: the n-th time that this signal of Scrapy or of this package is sent."""
 
 
-KILLED, INTERRUPTED = "SIGKILL", "Ctrl-C twice"
-
-
-@dataclass(frozen=True)
-class Moment:
-    """When a crawl is killed: the n-th time that a signal is sent, or that the site serves a page."""
-
-    name: str
-    count: int = 1
-    by: str = KILLED
-
-    @classmethod
-    def drawn(cls, draw: random.Random) -> Moment:
-        """Draw a moment: most of them while pages come, the others when the crawl closes."""
-        name = draw.choice(
-            (SERVED, SERVED, "item_scraped", "item_scraped", "document_checked", "item_dropped", "close")
-        )
-        if name != "close":
-            return cls(name, draw.randrange(1, 24 if name != "item_dropped" else 8))
-        return cls(
-            draw.choice(("spider_idle", "feed_slot_closed", "spider_closed", "feed_exporter_closed", "engine_stopped"))
-        )
-
-    def __str__(self) -> str:
-        return f"{self.by} at {self.name} {self.count}"
-
-
-class KillingSite(NewsSite):
-    """A site that kills its reader once it has served so many pages. It is a proxy: a path is a whole url."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._victim: subprocess.Popen[str] | None = None
-        self._moment = Moment(SERVED)
-        self._left = 0
-
-    def kill(self, victim: subprocess.Popen[str], moment: Moment) -> None:
-        """Kill this process at a moment; it has not read anything yet."""
-        self._victim, self._moment, self._left = victim, moment, moment.count
-
-    def answer(self, request: BaseHTTPRequestHandler) -> None:
-        super().answer(request)
-        self._left -= 1
-        if self._left != 0 or self._victim is None:
-            return
-        if self._moment.by == KILLED:
-            self._victim.kill()
-            return
-        self._victim.send_signal(signal.SIGINT)
-        time.sleep(0.05)  # two signals at once are one
-        self._victim.send_signal(signal.SIGINT)
+def draw_moment(draw: random.Random) -> Moment:
+    """Draw a moment: most of them while pages come, the others when the crawl closes."""
+    if draw.random() < 0.15:
+        return draw.choice(_AT_THE_END), 1
+    name = draw.choice(_WHILE_PAGES_COME)
+    return name, draw.randrange(1, 8 if name == "item_dropped" else 24)
 
 
 class World:
@@ -168,44 +135,34 @@ class World:
 
 
 class Crawls:
-    """Crawls of one project over one store."""
+    """Crawls of one project over one store. The site is their proxy: it knows its pages by whole urls."""
 
-    def __init__(self, folder: Path, site: KillingSite, store: str, **settings: Any) -> None:
+    def __init__(self, folder: Path, site: NewsSite, store: str, settings: dict[str, Any]) -> None:
         self.project = Project(folder)
-        self.site = site
         self.project.write("news/moments.py", _MOMENTS)
         self.project.write("news/prose.py", PROSE)
         self.settings = {
+            "SITE": site.url,
             "NEARDUP_STORE": store,
             "NEARDUP_NAMESPACE": f"kill-{uuid.uuid4().hex}",
             "NEARDUP_ACTION": "drop",
             "NEARDUP_EXTRACTOR": "news.prose.prose",
+            "KILL_AT": None,
+            "KILL_WITH": (_SIGKILL,),
             **settings,
+            "EXTENSIONS": {"news.moments.Moments": 0, "news.stats_file.StatsFile": 0},
         }
         self.errors: list[str] = []
 
-    def start(
-        self, urls: Iterable[str], name: str, moment: Moment | None = None, **settings: Any
-    ) -> subprocess.Popen[str]:
+    def start(self, urls: Iterable[str], name: str, **settings: Any) -> subprocess.Popen[str]:
         """Start a crawl with feeds named ``<name>-<batch>.jsonl``; dropped items go to ``<name>-dropped.jsonl``."""
-        is_signal = moment is not None and moment.name != SERVED
-        self.project.prepare(
-            SPIDER,
-            {
-                "SITE": self.site.url,
-                "STORED_NOTES": f"{name}-stored.txt",
-                "KILL_AT": (moment.name, moment.count) if is_signal else None,
-                "FEEDS": {f"{name}-%(batch_id)d.jsonl": {"format": "jsonlines"}},
-                "NEARDUP_DROPPED_FEED": f"{name}-dropped.jsonl",
-                **self.settings,
-                **settings,
-                "EXTENSIONS": {"news.moments.Moments": 0, "news.stats_file.StatsFile": 0},
-            },
-        )
-        process = self.project.start("crawl", "news", "-a", f"urls={' '.join(urls)}")
-        if moment is not None and not is_signal:
-            self.site.kill(process, moment)
-        return process
+        feeds = {
+            "STORED_NOTES": f"{name}-stored.txt",
+            "FEEDS": {f"{name}-%(batch_id)d.jsonl": {"format": "jsonlines"}},
+            "NEARDUP_DROPPED_FEED": f"{name}-dropped.jsonl",
+        }
+        self.project.prepare(SPIDER, {**feeds, **self.settings, **settings})
+        return self.project.start("crawl", "news", "-a", f"urls={' '.join(urls)}")
 
     def finish(self, process: subprocess.Popen[str]) -> int:
         """Wait until a crawl is over and return its exit status."""
@@ -252,14 +209,12 @@ class Outcome:
 
 
 def kill_and_rerun(
-    folder: Path, site: KillingSite, store: str, moment: Moment, seed: object, way: str = "one crawl"
+    folder: Path, site: NewsSite, store: str, moment: Moment, seed: object, way: str = "one crawl"
 ) -> Outcome:
     """Kill a crawl at a moment, crawl again to the end, and compare the feeds. ``way`` is one of ``WAYS``."""
     world = World(seed)
     site.pages.update(world.pages)
-    crawls = Crawls(folder, site, store, **WAYS[way])
-    if way == INTERRUPTED:
-        moment = replace(moment, name=SERVED, by=INTERRUPTED)
+    crawls = Crawls(folder, site, store, WAYS[way])
     urls, beside = list(world.pages), None
     if way == "two crawls":
         urls, served = world.papers(0, 1, 2), len(site.requested)
@@ -267,7 +222,7 @@ def kill_and_rerun(
         wait_until("the crawl beside reads pages", lambda: len(site.requested) > served + 2, seconds=60)
     random.Random(repr(seed)).shuffle(urls)
     job = {"JOBDIR": "job"} if way == "JOBDIR" else {}
-    status = crawls.finish(crawls.start(urls, "killed", moment, **job))
+    status = crawls.finish(crawls.start(urls, "killed", KILL_AT=moment, **job))
     if job:
         forget_emptied_queues(folder / "job")
         crawls.complete(crawls.start(urls, "resumed", **job))
@@ -290,18 +245,7 @@ def kill_and_rerun(
 
 
 def forget_emptied_queues(job: Path) -> None:
-    """Do what docs/delivery.md says to do before a killed crawl is resumed with its ``JOBDIR``."""
+    """Do what docs/howto/jobdir.md says to do before a killed crawl is resumed with its ``JOBDIR``."""
     for info in job.glob("requests.queue/**/info.json"):
         if json.loads(info.read_text())["size"] == 0:
             info.unlink()
-
-
-WAYS: dict[str, dict[str, Any]] = {
-    "one crawl": {},
-    "batches": {"FEED_EXPORT_BATCH_ITEM_COUNT": 5},
-    "JOBDIR": {},
-    INTERRUPTED: {},
-    "two crawls": {},
-    "another machine": {},
-}
-"""Ways to crawl, with their settings. On another machine the second crawl does not find the locks of the first."""

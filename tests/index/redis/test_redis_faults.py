@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from conftest import CONFIG, OpenIndex
 from documents import HOUR, MINUTE, START, Article, check, joined
-from faults import FAULTS, LOST, Clock, Network, detector_on, recovered, unlike_text
+from faults import FAULTS, LOST, Clock, Network, detector_on, recovered
 from fleet import Fleet, open_client
-from newsdesk import opened
+from newsdesk import opened, text
 from redis import Redis
 from servers import RedisServer, Sentinels, free_port
 
@@ -27,9 +27,6 @@ from scrapy_neardup.index.layout import GENERATION
 from scrapy_neardup.settings import NearDupSettings
 
 pytestmark = pytest.mark.versions
-
-if TYPE_CHECKING:
-    from conftest import OpenIndex
 
 TIMEOUT = 3.0  # seconds: enough for a busy machine
 
@@ -54,19 +51,19 @@ async def test_a_lost_store_costs_verdicts_and_nothing_else(
     caplog.set_level(logging.WARNING)
     lose, mend, remembers = FAULTS[fault]
     detector = await detector_on(network.url, clock, TIMEOUT)
-    assert [await _status(detector, unlike_text(number)) for number in range(5)] == ["original"] * 5
+    assert [await _status(detector, text(number)) for number in range(5)] == ["original"] * 5
 
     lose(redis_server, network)
-    verdicts = await asyncio.gather(*(detector.check(detector.document(unlike_text(n % 50))) for n in range(200)))
-    verdicts += [await detector.check(detector.document(unlike_text(n))) for n in range(200)]
+    verdicts = await asyncio.gather(*(detector.check(detector.document(text(n % 50))) for n in range(200)))
+    verdicts += [await detector.check(detector.document(text(n))) for n in range(200)]
 
     assert set(verdicts) == {LOST}
     assert [record.message.split(";")[0] for record in caplog.records] == ["The store is lost"]
 
     mend(redis_server, network)
-    known = await recovered(detector, clock, unlike_text(0))
-    new = [await _status(detector, unlike_text(("new", number))) for number in range(20)]
-    copies = [await _status(detector, unlike_text(("new", number))) for number in range(20)]
+    known = await recovered(detector, clock, text(0))
+    new = [await _status(detector, text(("new", number))) for number in range(20)]
+    copies = [await _status(detector, text(("new", number))) for number in range(20)]
 
     assert known.status == ("duplicate" if remembers else "original")
     assert (new, copies) == (["original"] * 20, ["duplicate"] * 20)
@@ -97,7 +94,7 @@ async def test_a_store_that_hangs_before_a_claim_is_waited_for_once(redis_server
     await detector.open()
     _to_pause.append(redis_server)
 
-    verdicts = await detector.check_in_order([detector.document(unlike_text("fire")) for _ in range(16)])
+    verdicts = await detector.check_in_order([detector.document(text("fire")) for _ in range(16)])
     assert detector.breaker.is_open
     redis_server.resume()
 
@@ -114,17 +111,17 @@ async def test_sentinels_name_another_master(tmp_path: Path, clock: Clock, caplo
     sentinels = Sentinels(tmp_path).start()
     try:
         detector = await detector_on(sentinels.url, clock)
-        await detector.check(detector.document(unlike_text("before")))
+        await detector.check(detector.document(text("before")))
         with sentinels.master.client() as client:
             client.wait(2, 5000)
 
         sentinels.master.stop()
-        verdicts = await asyncio.gather(*(detector.check(detector.document(unlike_text(n))) for n in range(50)))
+        verdicts = await asyncio.gather(*(detector.check(detector.document(text(n))) for n in range(50)))
         assert set(verdicts) == {LOST}
         sentinels.fail_over()
 
-        assert (await recovered(detector, clock, unlike_text("before"))).status == "duplicate"
-        assert await _status(detector, unlike_text("after")) == "original"
+        assert (await recovered(detector, clock, text("before"))).status == "duplicate"
+        assert await _status(detector, text("after")) == "original"
         assert [record.message.split(";")[0] for record in caplog.records[:1]] == ["The store is lost"]
         assert len(caplog.records) == 2
         await detector.close()
@@ -173,9 +170,6 @@ async def test_a_copy_is_registered_with_its_story_or_not_at_all(
 
 # What holds of all keys and connections
 
-
-if TYPE_CHECKING:
-    from servers import RedisServer
 
 PACKAGE = Path(__file__).parents[3] / "scrapy_neardup"
 TEXT = "The {0} over the river was closed on Monday after engineers had found cracks in two of its {1} piers. " * 3
