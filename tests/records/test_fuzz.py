@@ -35,7 +35,6 @@ from scrapy_neardup.rules.decision import decide
 from scrapy_neardup.rules.membership import begin_story, count_join, unite
 from scrapy_neardup.stories.outbox import NotAnEvent, OutboxFiles, name_of
 
-
 CASES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(1000)))
 ARTICLE = Article(
     url="https://a.example/1", source="a.example", title="Ferry", figures="4 12", topic="ABcd", headline="xy"
