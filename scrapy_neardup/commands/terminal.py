@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, TypeVar
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -89,11 +89,10 @@ def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[obj
     PlainConsole(stderr=stderr).print(table_of(title, headings, rows))
 
 
-def table_of(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, is_live: bool = False) -> Table:
+def table_of(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     """Return rows under headings, columns of numbers aligned to the right. An empty row is shown as a line.
 
-    Single words, such as names of sources, are not broken unless they are long. In a live table each row is one line: a
-    text that is too long for its column is cut.
+    Single words, such as names of sources, are not broken unless they are long.
     """
     cells = [[str(cell) for cell in row] for row in rows]
     columns = list(zip(*filter(None, cells), strict=True)) or [()] * len(headings)
@@ -101,9 +100,8 @@ def table_of(title: str, headings: Sequence[str], rows: Iterable[Sequence[object
     for heading, column in zip(headings, columns, strict=True):
         is_number = all(map(_NUMBER.fullmatch, column))
         is_word = all(len(cell) <= _LONGEST_WORD and " " not in cell for cell in column)
-        is_whole = is_live or is_number or is_word
-        justify, overflow = "right" if is_number else "left", "ellipsis" if is_live else "fold"
-        table.add_column(heading, justify=justify, no_wrap=is_whole, overflow=overflow)  # type: ignore[arg-type]
+        justify: JustifyMethod = "right" if is_number else "left"
+        table.add_column(heading, justify=justify, no_wrap=is_number or is_word, overflow="fold")
     for row in cells:
         if row:
             table.add_row(*row)

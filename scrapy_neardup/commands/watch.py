@@ -7,12 +7,11 @@ import asyncio
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from datetime import datetime, timezone
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
@@ -20,7 +19,6 @@ from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptines
 from scrapy_neardup.commands.terminal import PlainConsole, print_json, table_of, verdict_labels
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import STATUSES
-from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
 from scrapy_neardup.lab.stored import is_document_id
 from scrapy_neardup.stories.summary import headline_of
@@ -30,8 +28,6 @@ _SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}
 _STORY = "story:"  # begins the name of a count of a story
 _STORIES_SHOWN = 8
 _STORIES_LOOKED_AT = 32  # some of them may have become one
-_TABLE_LINES = 5  # of a table besides its rows: title, borders and headings
-_LAST_LOOK = 2.0  # seconds for the last look after Ctrl-C
 
 View = dict[str, Any]
 """What is shown, as ``--json`` prints it. Counts are by span: the last minute, ten minutes, hour."""
@@ -52,26 +48,19 @@ async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
         if not view["verdicts"]:
             await explain_emptiness(detector)
         is_live = sys.stdout.isatty() and not options.json and not options.once
-        try:
-            with Live(console=console, screen=True, auto_refresh=False) if is_live else nullcontext() as live:
-                while True:
-                    if live is not None:
-                        live.update(_drawn(view, detector, console, is_live=True), refresh=True)
-                    elif options.json:
-                        print_json(view)
-                    else:
-                        console.print(_drawn(view, detector, console))
-                    sys.stdout.flush()
-                    if options.once:
-                        return 0
-                    await asyncio.sleep(options.interval)
-                    view = await look(detector)
-        except asyncio.CancelledError:  # Ctrl-C: the screen before is back, so leave the state of now on it
-            if is_live:
-                with suppress(asyncio.TimeoutError, StoreError):
-                    view = await asyncio.wait_for(look(detector), _LAST_LOOK)
-                console.print(_drawn(view, detector, console))
-            raise
+        with Live(console=console, auto_refresh=False) if is_live else nullcontext() as live:
+            while True:
+                if live is not None:
+                    live.update(_drawn(view, detector), refresh=True)
+                elif options.json:
+                    print_json(view)
+                else:
+                    console.print(_drawn(view, detector))
+                sys.stdout.flush()
+                if options.once:
+                    return 0
+                await asyncio.sleep(options.interval)
+                view = await look(detector)
 
 
 async def look(detector: NearDupDetector) -> View:
@@ -127,25 +116,22 @@ async def _headline(index: Index, story: str) -> str:
     return " ".join((headline_of(members) or next((each.url for each in members if each.url), story)).split())
 
 
-def _drawn(view: View, detector: NearDupDetector, console: Console, *, is_live: bool = False) -> Group:
-    """Return the tables: running events first. In a live view each row is one line, and the events fit."""
+def _drawn(view: View, detector: NearDupDetector) -> Group:
+    """Return the tables: running events first."""
     heading = f"{view['time'][:19].replace('T', ' ')} UTC  {view['namespace']}  {view['store']}"
     warning = [f"Warning: {view['warning']}."] if view["warning"] else []
     parts: list[Any] = [Text(printable(line)) for line in (heading, *warning)]
-
-    def add(title: str, headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        if rows:
-            parts.append(table_of(title, headings, rows, is_live=is_live))
-
     columns = ("level", "sources", "items", "headline")
     events = [[each[name] for name in columns] for each in sorted(view["events"], key=lambda each: -each["sources"])]
-    shown = events[: console.height - len(parts) - _TABLE_LINES] if is_live else events
-    more = f", {len(shown)} of {len(events)}" if len(shown) < len(events) else ""
-    add(f"running events{more}, items counted up to now", columns, shown)
     verdicts = _verdict_rows(view, is_dropping=detector.index.policy.drops)
-    add("items", ("verdict", *(f"last {span}" for span in _SPANS)), verdicts)
-    rows = [[each[name] for name in ("10 minutes", "hour", "headline")] for each in view["stories"]]
-    add("growing stories", ("joined in 10 min", "in an hour", "headline"), rows)
+    stories = [[each[name] for name in ("10 minutes", "hour", "headline")] for each in view["stories"]]
+    for title, headings, rows in (
+        ("running events, items counted up to now", columns, events),
+        ("items", ("verdict", *(f"last {span}" for span in _SPANS)), verdicts),
+        ("growing stories", ("joined in 10 min", "in an hour", "headline"), stories),
+    ):
+        if rows:
+            parts.append(table_of(title, headings, rows))
     return Group(*parts)
 
 
