@@ -12,7 +12,7 @@ import os
 import random
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -243,7 +243,7 @@ class Outbox:
         self._is_closing = False
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._has_warned = self._has_logged_full = self._has_logged_no_room = False
+        self._logged = set[str]()  # kinds of messages that are not repeated
         self._finished_files = set[str]()  # sent or refused, but the file cannot be removed
         self._aside = 0
 
@@ -259,29 +259,36 @@ class Outbox:
         except OSError as error:
             self._log_no_room(error)
             return
-        self._has_logged_no_room = False
+        self._logged.discard("no room")
         self._waiting.update(dict.fromkeys(name for name in names if name not in self._finished_files))
 
     def _log_no_room(self, error: OSError) -> None:
-        if not self._has_logged_no_room:
-            logger.error(
-                "Events for the %s cannot be stored in %s: they wait in memory and are lost if this process ends: %s",
-                *(self._name, self._files.folder, error),
-            )
-        self._has_logged_no_room = True
+        self._log_once(
+            "no room",
+            f"Events for the {self._name} cannot be stored in {self._files.folder}: "
+            f"they wait in memory and are lost if this process ends: {error}",
+        )
 
     def put(self, report: Mapping[str, Any]) -> None:
         """Take an event; return at once."""
+        name = name_of(report)
         try:
             removed = self._files.write(report)
-            self._waiting[name_of(report)] = None
-            self._forget(removed)
+            self._waiting[name] = None
+            if removed:
+                files = self._files
+                self._log_once(
+                    "full",
+                    f"The outbox of the {self._name} in {files.folder} is full (at most {files.most_events} events, "
+                    f"{files.most_bytes} bytes): the oldest events are removed",
+                )
         except OSError as error:
             self._log_no_room(error)
-            self._waiting[name_of(report)] = dict(report)
+            self._waiting[name] = dict(report)
             in_memory = [name for name, kept in self._waiting.items() if kept is not None]
-            for name in in_memory[:-MOST_IN_MEMORY]:
-                del self._waiting[name]
+            removed = in_memory[:-MOST_IN_MEMORY]
+        for each in removed:
+            self._waiting.pop(each, None)
         self._wake.set()
 
     async def close(self) -> None:
@@ -357,48 +364,39 @@ class Outbox:
                 f"{name} to have it sent again"
             )
         except Exception as error:
-            self._note_failure(name, error)
+            self._log_once(
+                "away",
+                f"The {self._name} takes no events; they wait in {self._files.folder} and are tried again. "
+                f"{type(error).__name__}: {error}",
+                logging.WARNING,
+            )
+            self._in_a_row += 1
+            if name in self._waiting:  # else it was removed while it was sent, because the outbox is full
+                self._waiting[name] = self._waiting.pop(name)  # at the end of the queue
             return False
         self._finish(name)
         self._in_a_row = 0
-        self._has_warned &= bool(self._waiting)
+        if not self._waiting:
+            self._logged.discard("away")
         return True
 
     def _finish(self, name: str) -> None:
         """Forget an event that is sent or set aside. If its file stays, this process does not send it again."""
         self._waiting.pop(name, None)
         if os.path.lexists(path := self._files.folder / name):
-            if not self._finished_files:
-                logger.warning(
-                    "%s, in the outbox of the %s, cannot be removed: other processes send the event again",
-                    *(path, self._name),
-                )
+            self._log_once(
+                "stays",
+                f"{path}, in the outbox of the {self._name}, cannot be removed: other processes send the event again",
+                logging.WARNING,
+            )
             self._finished_files.add(name)
-
-    def _note_failure(self, name: str, error: Exception) -> None:
-        if not self._has_warned:
-            logger.warning(
-                "The %s takes no events; they wait in %s and are tried again. %s: %s",
-                *(self._name, self._files.folder, type(error).__name__, error),
-            )
-        self._has_warned = True
-        self._in_a_row += 1
-        if name in self._waiting:  # else it was removed while it was sent, because the outbox is full
-            self._waiting[name] = self._waiting.pop(name)  # at the end of the queue
-
-    def _forget(self, names: Collection[str]) -> None:
-        """Forget events whose files were removed because there are too many."""
-        for name in names:
-            self._waiting.pop(name, None)
-        if names and not self._has_logged_full:
-            logger.error(
-                "The outbox of the %s in %s is full (at most %d events, %d bytes): the oldest events are removed",
-                *(self._name, self._files.folder, self._files.most_events, self._files.most_bytes),
-            )
-            self._has_logged_full = True
 
     def _log_aside(self, message: str) -> None:
         """Log the first event that is set aside. The number of all is logged at the end."""
         self._aside += 1
-        if self._aside == 1:
-            logger.error("%s", message)
+        self._log_once("aside", message)
+
+    def _log_once(self, kind: str, message: str, level: int = logging.ERROR) -> None:
+        if kind not in self._logged:
+            logger.log(level, "%s", message)
+        self._logged.add(kind)
