@@ -20,7 +20,7 @@ STRONG_EVIDENCE = 0.9  # if the titles have nothing in common, a copy must hold 
 NEVER_DELIVERED_SHARE = -1.0  # too low for any copy to be dropped
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: a check may make dozens, and that takes three times as long
 class Match:
     """A candidate of a document that passed verification.
 
@@ -115,10 +115,10 @@ class Match:
         But if the page itself is unchanged, its newest version comes first: lines that are too short to compare may
         have changed since the oldest.
         """
-        is_same = self.same_text and self.same_page
-        age_key = bytes(0xFF - byte for byte in self.key) if is_same else self.key
-        kind = (not self.same_text, not self.same_page, not self.is_wall, self.related, self.topic > 0)
-        return (*kind, -self.ranking_score, age_key)
+        same_text, same_page = self.same_text, self.same_page
+        age_key = bytes(0xFF - byte for byte in self.key) if same_text and same_page else self.key
+        score = -self.ranking_score
+        return (not same_text, not same_page, not self.is_wall, self.related, self.topic > 0, score, age_key)
 
     @property
     def kept_share(self) -> float:
