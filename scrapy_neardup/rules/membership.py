@@ -6,7 +6,7 @@ import math
 from collections.abc import Container, Iterable
 
 from scrapy_neardup.document import Claim, Extent, Join, Member
-from scrapy_neardup.records.documents import KEY_BYTES, seconds_of
+from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
     BREAKING,
@@ -85,26 +85,20 @@ def count_join(
     Return the members to keep, packed, by document key. A document that is a member already changes nothing; ``known``
     has the ids of members that the caller knows of. ``story`` is the story that the join's own story became a part of.
     """
-    story = story or join.story
+    story, member = story or join.story, join.member
 
     def is_member(document: str) -> bool:
         key = bytes.fromhex(document)
         return document == story or document in known or _find_entry(counters.items_seen, key, ITEM_BYTES, 4) >= 0
 
-    to_keep: list[tuple[bytes, bytes]] = []
-    if is_member(join.member.id):
-        return to_keep
+    if is_member(member.id):
+        return []
     is_again = bool(join.earlier_of_page) and is_member(join.earlier_of_page)
-    if not counters.joined:
-        to_keep += begin_story(counters, join.first)
-    member, is_coverage = join.member, join.is_coverage and not is_again
+    to_keep = [] if counters.joined else begin_story(counters, join.first)
     key, owner = bytes.fromhex(member.id), owner_hash(member)
     counters.joined += 1
-    counters.last = max(counters.last, seconds_of(key))
-    item = join.time.to_bytes(4, "big") + key
-    is_news = is_coverage and _count_item(counters, item, owner, is_copy=member.status == "duplicate")
-    if is_coverage and member.language:
-        _count_language(counters, member.language)
+    counters.last = max(counters.last, member.seen_at)
+    is_news = join.is_coverage and not is_again and _count_item(counters, member, join.time)
     is_news |= _note_figures(counters, key, owner, join)
     _support_values(counters, owner, split(join.figures, VALUE_BYTES))
     _add_neighbour(counters, bytes.fromhex(story), pack_neighbour(join.neighbour))
@@ -115,13 +109,10 @@ def count_join(
 
 def begin_story(counters: StoryCounters, first: Member) -> list[tuple[bytes, bytes]]:
     """Count the first document into a new story. Return the members to keep, packed, by document key."""
-    key = bytes.fromhex(first.id)
     counters.joined = 1
-    counters.last = seconds_of(key)
-    _count_item(counters, key[:4] + key, owner_hash(first), is_copy=False)
-    if first.language:
-        _count_language(counters, first.language)
-    return [(key, number_member(1, pack_member(first)))]
+    counters.last = first.seen_at
+    _count_item(counters, first, first.seen_at)
+    return [(bytes.fromhex(first.id), number_member(1, pack_member(first)))]
 
 
 def may_unite(stays: StoryCounters, moves: StoryCounters) -> bool:
@@ -177,12 +168,16 @@ def unite(
     ]
 
 
-def _count_item(counters: StoryCounters, item: bytes, owner: bytes, *, is_copy: bool) -> bool:
-    """Count an item, given as its entry of ``items_seen``. Return whether its owner is new to the story."""
+def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
+    """Count an item that counts at this second. Return whether its owner is new to the story."""
+    owner, second = owner_hash(member), at.to_bytes(4, "big")
     counters.items += 1
-    counters.copies += is_copy
+    counters.copies += member.status == "duplicate"
+    item = second + bytes.fromhex(member.id)
     counters.items_seen = (counters.items_seen + item)[-MOST_ITEM_TIMES * ITEM_BYTES :]
-    return owner != NO_OWNER and _note_source(counters, owner, item[:4])
+    if member.language:
+        _count_language(counters, member.language)
+    return owner != NO_OWNER and _note_source(counters, owner, second)
 
 
 def _note_source(counters: StoryCounters, owner: bytes, second: bytes) -> bool:
