@@ -25,7 +25,7 @@ from scrapy_neardup.contracts import Judged
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Join, Member, Story, Verdict
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import StoryEvent
+from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
 
 START = 1_700_006_400  # a midnight, UTC

@@ -34,7 +34,9 @@ from scrapy_neardup.lab.replay import Judged, PageReader, RecordedPage, replay
 from scrapy_neardup.records.stories import StoryCounters, read_sources, unpack_member
 from scrapy_neardup.rules.membership import count_join, grant
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import RULES, StoryEvent, StoryTracker
+from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.stories.rules import RULES
+from scrapy_neardup.stories.tracker import StoryTracker
 
 MIDNIGHT = 1_573_776_000  # 15 November 2019, UTC
 HOUR = 3600

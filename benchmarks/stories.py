@@ -44,7 +44,7 @@ from scrapy_neardup.lab.protocols import COPIES, Score, mean, online
 from scrapy_neardup.lab.replay import PageReader, RecordedPage, replay
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import StoryEvent
+from scrapy_neardup.stories.event import StoryEvent
 
 SETS = ("rewritten", "same", "gold", "stream")
 SETTINGS = NearDupSettings(store="memory://")

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from scrapy_neardup.pipeline import CapturePipeline, NearDuplicate, NearDupPipeline
     from scrapy_neardup.rules.match import Match
     from scrapy_neardup.settings import NearDupSettings
-    from scrapy_neardup.stories import Rule, StoryEvent
+    from scrapy_neardup.stories.event import StoryEvent
+    from scrapy_neardup.stories.rules import Rule
 
 __version__ = "0.1.0"
 
@@ -82,9 +83,9 @@ _HOMES = {
     "NearDupSettings": "settings",
     "NearDupSpiderMiddleware": "middleware",
     "NearDuplicate": "pipeline",
-    "Rule": "stories",
+    "Rule": "stories.rules",
     "StoreSummary": "index.upkeep",
-    "StoryEvent": "stories",
+    "StoryEvent": "stories.event",
 }
 
 

@@ -77,7 +77,7 @@ def checked_settings(settings: BaseSettings) -> NearDupSettings:
     from scrapy_neardup.crawl.shared import load_item_class
     from scrapy_neardup.exceptions import SettingsError
     from scrapy_neardup.settings import NearDupSettings
-    from scrapy_neardup.stories import load_rule
+    from scrapy_neardup.stories.rules import load_rule
 
     try:
         checked = NearDupSettings.from_mapping(settings)

@@ -22,7 +22,9 @@ from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
 from scrapy_neardup.sketch.running import Knowledge, PacedSketcher, grouped
-from scrapy_neardup.stories import StoryEvent, StoryTracker, judge
+from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.stories.joining import judge
+from scrapy_neardup.stories.tracker import StoryTracker
 from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:

@@ -29,8 +29,7 @@ from scrapy_neardup.rules.policy import VectorRule, names_of
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, Sketcher, ahead_options
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import VECTOR_PARAMETERS, preset_with
-from scrapy_neardup.stories import ALLOWED_RULES
-from scrapy_neardup.stories.rules import MIN_SOURCES
+from scrapy_neardup.stories.rules import ALLOWED_RULES, MIN_SOURCES
 
 if TYPE_CHECKING:
     from scrapy_neardup.content.embedding import Embedding

@@ -21,7 +21,7 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.feed import RecordedDocument, read_feed, shown
 from scrapy_neardup.lab.replay import OutputFormat, PageReader, opened, replay
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import StoryEvent
+from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.wording import counted
 

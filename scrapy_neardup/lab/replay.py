@@ -20,7 +20,7 @@ from scrapy_neardup.document import Document, Reason, Verdict, counted_names, wi
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.lab.feed import LONGEST_LINE, RecordedDocument, take
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import StoryEvent
+from scrapy_neardup.stories.event import StoryEvent
 
 _PAGES_AHEAD = 128  # for each worker, so that they go on while documents are judged; fewer if they are long
 _PAGE_ERRORS = (OSError, ValueError, ExtractionError)

@@ -18,7 +18,7 @@ from scrapy_neardup.evidence.titles import term_codes
 from scrapy_neardup.evidence.topic import KEYS, MOST_TOPIC_TERMS, TERM_WEIGHTS, TITLE_BIT, TOPIC_TERM_BYTES, topic_score
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Sketcher
-from scrapy_neardup.stories import StoryEvent
+from scrapy_neardup.stories.event import StoryEvent
 
 START = 1_700_000_000
 NEWS = PRESETS["news"]

@@ -18,7 +18,7 @@ from receivers import Receiver, deliver
 from scrapy_neardup.document import Member, Story
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import StoryEvent
+from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.messages import message
 from scrapy_neardup.stories.outbox import Refused
 from scrapy_neardup.stories.receivers import Webhook

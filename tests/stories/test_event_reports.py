@@ -14,7 +14,7 @@ from scrapy_neardup.document import Document, Fingerprint, Member, Story
 from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
-from scrapy_neardup.stories import StoryEvent
+from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.document import Extent, Level, Member, Story
-from scrapy_neardup.stories import StoryEvent
+from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.summary import facts_of, headline_of, read_change
 

@@ -16,8 +16,16 @@ from newsdesk import HOUR, MINUTE, opened
 from scrapy_neardup.document import EventSources, Story
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import RULES, load_rule
-from scrapy_neardup.stories.rules import Threshold, breaking_threshold, count, most_within, read_owners, sources
+from scrapy_neardup.stories.rules import (
+    RULES,
+    Threshold,
+    breaking_threshold,
+    count,
+    load_rule,
+    most_within,
+    read_owners,
+    sources,
+)
 
 
 def story(first_times: Sequence[int] = (), times: Sequence[int] = ()) -> Story:

@@ -16,7 +16,7 @@ from texts import article, noisy
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import StoryEvent
+from scrapy_neardup.stories.event import StoryEvent
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from typing import Any
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Level, Story, Verdict
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import StoryEvent
+from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import sources
 
 START = 1_700_000_000
