@@ -104,7 +104,8 @@ def print_table(found: dict[str, dict[str, float]], options: argparse.Namespace)
 
 def print_workers(data: Path, count: int) -> None:
     """Extraction alone: how two processes compare with one."""
-    from scrapy_neardup.content import ExtractionProcesses, WorkerOptions
+    from scrapy_neardup.content.processes import ExtractionProcesses
+    from scrapy_neardup.content.worker import WorkerOptions
 
     chosen = pages(data, count)
     print("\n| extraction alone | one process, pages/s | two | x |")

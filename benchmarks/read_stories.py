@@ -15,7 +15,7 @@ from typing import NamedTuple
 import xxhash
 from shared import print_table
 
-from scrapy_neardup.content import source_of
+from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.lab.replay import RecordedPage
 
 LABELS = Path(__file__).parent / "labels"

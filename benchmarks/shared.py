@@ -13,7 +13,7 @@ from pathlib import Path
 
 import xxhash
 
-from scrapy_neardup.content import source_of
+from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.replay import PageReader, RecordedPage
 

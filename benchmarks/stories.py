@@ -34,8 +34,8 @@ from typing import Any, NamedTuple
 from read_stories import Link, report_large_events, report_links, report_stories, write_unread
 from shared import data_parser, print_table, read_pages, unpacked
 
-from scrapy_neardup.content import source_of
 from scrapy_neardup.content.embedding import shared_embedding
+from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.index.window import Checked

@@ -23,7 +23,7 @@ from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError, S
 
 if TYPE_CHECKING:
     from scrapy_neardup.addon import Addon
-    from scrapy_neardup.content import Extractor
+    from scrapy_neardup.content.extractors import Extractor
     from scrapy_neardup.detector import NearDupDetector
     from scrapy_neardup.index.upkeep import StoreSummary
     from scrapy_neardup.items import NearDupItem
@@ -74,7 +74,7 @@ __all__ = [
 _HOMES = {
     "Addon": "addon",
     "CapturePipeline": "pipeline",
-    "Extractor": "content",
+    "Extractor": "content.extractors",
     "Match": "rules.match",
     "NearDupDetector": "detector",
     "NearDupDownloaderMiddleware": "middleware",

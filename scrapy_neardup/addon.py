@@ -72,7 +72,8 @@ class Addon:
 
 def checked_settings(settings: BaseSettings) -> NearDupSettings:
     """Return our settings. Raise UsageError if one is wrong, or names something that cannot be imported."""
-    from scrapy_neardup.content import load_extractor, worker_processes
+    from scrapy_neardup.content.extractors import load_extractor
+    from scrapy_neardup.content.processes import worker_processes
     from scrapy_neardup.crawl.feeds import storage_class
     from scrapy_neardup.crawl.shared import load_item_class
     from scrapy_neardup.exceptions import SettingsError

@@ -11,7 +11,7 @@ from types import UnionType
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from scrapy_neardup.content import require_domain
+from scrapy_neardup.content.urls import require_domain
 from scrapy_neardup.document import TAGS
 from scrapy_neardup.evidence.minima import SET_MEASURES
 from scrapy_neardup.exceptions import SettingsError

@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from scrapy_neardup.content import is_of_domain, require_domain, require_page, source_of, url_identity
 from scrapy_neardup.content.document_maker import DocumentMaker
+from scrapy_neardup.content.urls import is_of_domain, require_domain, require_page, source_of, url_identity
 from scrapy_neardup.document import Document, Fingerprint, Story, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url

@@ -12,17 +12,9 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 
-from scrapy_neardup.content import (
-    MOST_HEAD_BYTES,
-    SHORT_PAGE,
-    CanonicalUrls,
-    ExtractionProcesses,
-    PageHead,
-    decode_html,
-    guess_encoding,
-    read_head,
-    source_of,
-)
+from scrapy_neardup.content.head import MOST_HEAD_BYTES, SHORT_PAGE, read_head
+from scrapy_neardup.content.processes import ExtractionProcesses
+from scrapy_neardup.content.urls import CanonicalUrls, source_of
 from scrapy_neardup.crawl.item_context import ItemContext, Page
 from scrapy_neardup.crawl.order import ResponseOrder, ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import declared_encoding, free_tree
@@ -149,16 +141,11 @@ class NearDupSpiderMiddleware(Component):
             # The first call loads the list of public suffixes, which would block the event loop.
             self._is_first = False
             await asyncio.get_running_loop().run_in_executor(None, source_of, response.url)
-        if self._is_too_large(response):
-            response = response.replace(body=response.body[:MOST_HEAD_BYTES])
         try:
-            is_short = len(response.body) <= SHORT_PAGE
-            is_quick = declared_encoding(response) or (is_short and guess_encoding(response.body) == "utf-8")
-            found = _decoded_head(response, SHORT_PAGE) if is_quick else None
-            if found is None or not (found[1].is_whole or is_short):
-                # Other guesses and decoding take long.
-                found = await asyncio.to_thread(_decoded_head, response, MOST_HEAD_BYTES)
-            page.encoding, head = found
+            body, page.encoding = response.body, declared_encoding(response)
+            head = read_head(body[:SHORT_PAGE], page.encoding)
+            if not head.is_whole and len(body) > SHORT_PAGE:
+                head = await asyncio.to_thread(read_head, body[:MOST_HEAD_BYTES], page.encoding)
         except Exception as error:
             self.log_fault(error, response.url)
         else:
@@ -181,22 +168,6 @@ class NearDupSpiderMiddleware(Component):
 
     def _is_too_large(self, response: Response) -> bool:
         return len(response.body) > self.settings.max_html_bytes
-
-
-def _decoded_head(response: TextResponse, most: int) -> tuple[str, PageHead]:
-    """Return the encoding of a page, and its head if that ends within ``most`` bytes."""
-    encoding = declared_encoding(response) or _guessed_encoding(response)
-    return encoding, read_head(decode_html(response.body[:most], encoding))
-
-
-def _guessed_encoding(response: TextResponse) -> str:
-    head = response.body[:SHORT_PAGE]
-    guess = guess_encoding(response.body)
-    if guess == "utf-8" or head.isascii():
-        return guess
-    if len(response.body) > SHORT_PAGE:
-        head = head[: head.rfind(b">") + 1]  # end after a tag, not in the middle of a character
-    return response.replace(body=head).encoding
 
 
 def _looks_like_html(response: TextResponse) -> bool:

@@ -14,8 +14,9 @@ from scrapy.exceptions import DropItem
 from scrapy.signals import engine_stopped, feed_exporter_closed
 
 from scrapy_neardup import signals
-from scrapy_neardup.content import LONGEST_URL, language_code
 from scrapy_neardup.content.document_maker import parse_time
+from scrapy_neardup.content.head import language_code
+from scrapy_neardup.content.urls import LONGEST_URL
 from scrapy_neardup.crawl.delivery import Delivery
 from scrapy_neardup.crawl.feeds import (
     EventSinks,
@@ -306,11 +307,8 @@ class NearDupPipeline(Component):
         )
 
     def _report_times(self) -> None:
-        """Log how long each step took, and add it to the stats. Call this after the last item left the pipelines."""
+        """Add the time that each step took to the stats. Call this after the last item left the pipelines."""
         steps = {"extract": self.shared.extraction_timings, **self.detector.timings}
-        lines = [f"\n  {line}" for step, times in steps.items() if (line := times.line(step))]
-        if lines:
-            logger.info("Time taken:%s", "".join(lines))
         if (embedding := self.detector.embedding) is not None:
             self.set_stat("embed/failures", embedding.failures)
         for step, times in steps.items():

@@ -11,17 +11,11 @@ from zoneinfo import ZoneInfo
 
 from scrapy_neardup import checks
 from scrapy_neardup.checks import setting
-from scrapy_neardup.content import (
-    BUILT_IN,
-    Extraction,
-    ExtractionProcesses,
-    ExtractionThread,
-    Sketching,
-    TimeBudget,
-    WorkerOptions,
-    platform_of,
-    worker_processes,
-)
+from scrapy_neardup.content.extractors import BUILT_IN
+from scrapy_neardup.content.processes import Extraction, ExtractionProcesses, ExtractionThread, worker_processes
+from scrapy_neardup.content.urls import platform_of
+from scrapy_neardup.content.worker import Sketching, WorkerOptions
+from scrapy_neardup.content.worker_process import TimeBudget
 from scrapy_neardup.document import TAGS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy, Scope

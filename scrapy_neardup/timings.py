@@ -39,13 +39,6 @@ class Timings:
             self.longest = max(self.longest, each)
             self._recent.extend(repeat(each, runs))
 
-    def line(self, name: str) -> str:
-        """Return text for the log, as ``extract 1,200 in 12.3 s (p50 9.8 ms, p99 40.1 ms)``, or "" if nothing ran."""
-        if not (found := self.summary()):
-            return ""
-        quantiles = f"p50 {found['ms_p50']:.2f} ms, p99 {found['ms_p99']:.2f} ms, max {found['ms_max']:.0f} ms"
-        return f"{name} {found['ms_count']:,.0f} in {found['ms_total'] / 1000:.1f} s ({quantiles})"
-
     def summary(self) -> dict[str, float]:
         """Return ``ms_count``, ``ms_total``, ``ms_p50``, ``ms_p99`` and ``ms_max``, or an empty dictionary."""
         if not self.count:

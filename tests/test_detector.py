@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 from newsdesk import MINUTE, START, made_up, opened, text
 
-from scrapy_neardup.content import source_of
+from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.settings import NearDupSettings

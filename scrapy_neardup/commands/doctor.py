@@ -23,7 +23,7 @@ from scrapy.utils.project import inside_project
 from scrapy_neardup.addon import checked_settings
 from scrapy_neardup.commands.inputs import add_json, add_store, located_settings, with_store
 from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
-from scrapy_neardup.content import ExtractionProcesses
+from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import NearDupError, SettingsError

@@ -14,7 +14,6 @@ MOST_HEAD_BYTES = 200_000
 _LONGEST_TITLE = 500  # characters
 _LONGEST_MATCH = 6000  # characters of any expression below that ends with what it looks for
 _START_TAG = re.compile(r"<(!--|/head\b|(?:html|meta|link|title|body|script|style|template|noscript)\b)", re.IGNORECASE)
-_END_OF_HEAD = re.compile(rb"</head\b|<body\b", re.IGNORECASE)
 _END_TAGS = {name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in ("script", "style", "template", "noscript")}
 _ATTRIBUTES = re.compile(r"""(?:[^<>"']|"[^"]{0,2000}"|'[^']{0,2000}'){0,2000}""")
 _ATTRIBUTE = re.compile(r"""(?<!\S)([\w:-]{1,30})\s{0,9}=\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
@@ -34,12 +33,13 @@ class PageHead(NamedTuple):
     is_whole: bool = False  # its end was found, so the rest of the page says nothing else
 
 
-def read_head(html: str | bytes) -> PageHead:
-    """Read the head of a page. Bytes are decoded by the charset that the page declares.
+def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:
+    """Read the head of a page. For ``encoding`` see ``decode_html``.
 
     This takes linear time: it runs in the event loop.
     """
-    text = html[:MOST_HEAD_BYTES] if isinstance(html, str) else decode_html(_bytes_of_head(html))
+    beginning = html[:MOST_HEAD_BYTES]
+    text = beginning if isinstance(beginning, str) else decode_html(beginning, encoding)
     title = canonical = None
     is_whole = False
     languages: list[str] = []
@@ -67,11 +67,6 @@ def read_head(html: str | bytes) -> PageHead:
         _unescaped(canonical or "").strip(),
         is_whole,
     )
-
-
-def _bytes_of_head(html: bytes) -> bytes:
-    end = _END_OF_HEAD.search(html, 0, MOST_HEAD_BYTES)
-    return html[: end.start() if end else html.rfind(b">", 0, MOST_HEAD_BYTES) + 1]  # not in the middle of a character
 
 
 def language_code(tag: str) -> str:
@@ -156,12 +151,11 @@ def _on_errors(encoding: str) -> str:
 
 
 def guess_encoding(body: bytes) -> str:
-    """Return "utf-8" if a page can be read as that, else "cp1252"."""
+    """Return "utf-8" if a page, or its beginning, can be read as that, else "cp1252"."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for at in range(0, len(body), SHORT_PAGE):
             decoder.decode(body[at : at + SHORT_PAGE])
-        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return "cp1252"
     return "utf-8"

@@ -14,7 +14,8 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from scrapy_neardup.content import PageHead, absolute_url, url_identity
+from scrapy_neardup.content.head import PageHead
+from scrapy_neardup.content.urls import absolute_url, url_identity
 from scrapy_neardup.crawl.order import ItemPlace, ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import FeedFile
 from scrapy_neardup.document import Reason, Verdict

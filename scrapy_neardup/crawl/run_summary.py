@@ -13,7 +13,7 @@ from typing import Any
 from itemadapter import ItemAdapter
 from rich.cells import cell_len, chop_cells
 
-from scrapy_neardup.content import source_of
+from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.document import LEVELS, STATUSES, Verdict, counted_names
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.wording import counted, printable

@@ -14,7 +14,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from scrapy_neardup.content import CanonicalUrls, Extracted, ExtractionProcesses, language_code, read_head
+from scrapy_neardup.content.extractors import Extracted
+from scrapy_neardup.content.head import language_code, read_head
+from scrapy_neardup.content.processes import ExtractionProcesses
+from scrapy_neardup.content.urls import CanonicalUrls
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Reason, Verdict, counted_names, with_id
 from scrapy_neardup.exceptions import ExtractionError

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from scrapy_neardup.content import decode_html, require_page
+from scrapy_neardup.content.head import decode_html
+from scrapy_neardup.content.urls import require_page
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Fingerprint, Status
 from scrapy_neardup.evidence.figures import changed_figures, unpack_figures

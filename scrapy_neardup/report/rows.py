@@ -14,8 +14,9 @@ from functools import cache
 from sys import intern
 from typing import Any
 
-from scrapy_neardup.content import language_code, source_of
 from scrapy_neardup.content.document_maker import parse_time
+from scrapy_neardup.content.head import language_code
+from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.document import KINDS, STATUSES
 from scrapy_neardup.evidence.minima import Measure
 from scrapy_neardup.lab.feed import RecordedDocument

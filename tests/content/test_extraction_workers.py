@@ -21,8 +21,9 @@ from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Crawl, Project
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.content import Extracted, ExtractionProcesses, WorkerOptions
-from scrapy_neardup.content.processes import IN_FLIGHT
+from scrapy_neardup.content.extractors import Extracted
+from scrapy_neardup.content.processes import IN_FLIGHT, ExtractionProcesses
+from scrapy_neardup.content.worker import WorkerOptions
 from scrapy_neardup.content.worker_process import TimeBudget
 from scrapy_neardup.exceptions import ExtractionError
 

@@ -11,7 +11,7 @@ from json_lines import read_lines, write_lines
 from news_site import Answer, NewsSite, article, page
 from projects import NOTING, Project
 
-from scrapy_neardup.content import read_head
+from scrapy_neardup.content.head import read_head
 from scrapy_neardup.lab.feed import read_feed
 from scrapy_neardup.lab.replay import PageReader, RecordedPage
 from scrapy_neardup.settings import NearDupSettings

@@ -138,7 +138,7 @@ def test_stories_that_became_one_are_counted_once() -> None:
     assert dict(summary.stats())["run/stories"] == 1
 
 
-def test_the_time_of_each_step_is_in_the_log_and_in_the_stats(project: Project, site: NewsSite) -> None:
+def test_the_time_of_each_step_is_in_the_stats(project: Project, site: NewsSite) -> None:
     urls = [site.publish(f"/{number}", page(article("the same"))) for number in range(20)]
     urls += [site.publish("/other", page(article("another")))]
     crawl = project.crawl(ITEM_A_PAGE, urls=urls, LOG_LEVEL="INFO")
@@ -146,12 +146,6 @@ def test_the_time_of_each_step_is_in_the_log_and_in_the_stats(project: Project, 
     stats = crawl.stats
     counts = {step: stats[f"neardup/{step}/ms_count"] for step in ("extract", "sketch", "check")}
     assert counts == {"extract": 21, "sketch": 21, "check": 21}
-    begin = next(place for place, line in enumerate(crawl.log.splitlines()) if line.endswith("INFO: Time taken:"))
-    steps = crawl.log.splitlines()[begin + 1 : begin + 4]
-    for line, step in zip(steps, ("  extract 21 in ", "  sketch 21 in ", "  check 21 in "), strict=True):
-        assert line.startswith(step)
-        assert "p99" in line
-        assert len(line) <= 80
 
 
 def test_what_is_no_page_is_never_given_to_the_extractor(project: Project, site: NewsSite) -> None:

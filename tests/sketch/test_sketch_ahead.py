@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from news_site import article
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.content import Extracted, ExtractionProcesses, Sketching, WorkerOptions
+from scrapy_neardup.content.extractors import Extracted
+from scrapy_neardup.content.processes import ExtractionProcesses
+from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.lab.replay import opened

@@ -14,16 +14,9 @@ from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Project
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.content import (
-    LONGEST_URL,
-    CanonicalUrls,
-    absolute_url,
-    article_number,
-    decode_html,
-    source_of,
-    url_identity,
-)
-from scrapy_neardup.content.head import SHORT_PAGE
+from scrapy_neardup.content.article_numbers import article_number
+from scrapy_neardup.content.head import SHORT_PAGE, decode_html
+from scrapy_neardup.content.urls import LONGEST_URL, CanonicalUrls, absolute_url, source_of, url_identity
 from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.replay import Judged, OutputFormat, RecordedPage

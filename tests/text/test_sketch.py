@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from long_form import LONG, tries
 from numpy.typing import NDArray
 
-from scrapy_neardup.content import read_head
 from scrapy_neardup.content.extractors import extract_with_trafilatura
+from scrapy_neardup.content.head import read_head
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.evidence.minima import resemblance
