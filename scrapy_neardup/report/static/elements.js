@@ -42,7 +42,7 @@ function pathOf(url) {
   }
 }
 
-const badge = (verdict, kind = '') => element('span', { class: `badge b-${verdict}` }, kind ? `${verdict}, ${kind}` : verdict);
+const badge = (verdict, kind = '') => element('span', { class: `badge v-${verdict}` }, kind ? `${verdict}, ${kind}` : verdict);
 
 // Items by verdict as one bar.
 function stackOf(counts, label) {

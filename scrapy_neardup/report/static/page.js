@@ -67,7 +67,7 @@ async function start() {
   try {
     await loadData();
   } catch (error) {
-    byId('failure').textContent = `The list of items cannot be unpacked (${error.message}). Use a browser of 2023 or later.`;
+    byId('failure').textContent = `The list of items cannot be unpacked (${error.message}). Use a browser of 2024 or later.`;
     byId('failure').hidden = false;
     return;
   }
