@@ -2,7 +2,7 @@
 
 ``warm_python.py`` connects to the socket that this process listens on, and sends a command: its arguments, folder and
 environment, with its input and outputs. A fork of this process starts the command in another fork, and watches over it.
-Two lines are the answer: the process id of the command, and its exit status. If the connection ends before, the command
+Two messages are the answer: the process id of the command, and its exit status. If the connection ends before, the command
 is killed. This process ends when its standard input does.
 """
 
@@ -17,7 +17,6 @@ import pkgutil
 import runpy
 import signal
 import socket
-import struct
 import sys
 from contextlib import suppress
 from importlib.metadata import entry_points
@@ -112,19 +111,10 @@ def become(command: dict[str, Any], files: list[int]) -> None:
     sys.path[0] = command["folder"] if is_module else os.path.dirname(os.path.abspath(sys.argv[0]))
 
 
-def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """Return a command, and its input and outputs. Raise ValueError or struct.error if it was ended before."""
-    message, files, _, _ = socket.recv_fds(connection, 1 << 16, 3)
-    (size,) = struct.unpack_from(">I", message)
-    while len(message) < 4 + size and (more := connection.recv(1 << 16)):
-        message += more
-    return json.loads(message[4:]), files
-
-
 def serve(path: str) -> bool:
     """Print "ready", and fork for each connection. Return True in the process of a command, False at the end."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the watchers
-    with socket.socket(socket.AF_UNIX) as listener:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(path)
         listener.listen(100)
         print("ready", flush=True)
@@ -143,24 +133,23 @@ def serve(path: str) -> bool:
 
 def start(connection: socket.socket) -> bool:
     """Start the command of a connection and watch over it. Return True in the process of the command."""
-    try:
-        command, files = receive(connection)
-    except (struct.error, ValueError):
+    message, files, _, _ = socket.recv_fds(connection, 1 << 20, 3)
+    if not message:  # it was ended before
         return False
     process = os.fork()
     if not process:
         connection.close()
-        become(command, files)
+        become(json.loads(message), files)
         return True
     for each in files:
         os.close(each)
     ended = os.pidfd_open(process)
     with suppress(OSError):  # nobody waits for it
-        connection.sendall(f"{process}\n".encode())
+        connection.send(str(process).encode())
         if ended not in select([connection, ended], [], [])[0]:
             os.kill(process, signal.SIGKILL)
         status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        connection.sendall(f"{status}\n".encode())
+        connection.send(str(status).encode())
     return False
 
 

@@ -12,7 +12,6 @@ import json
 import os
 import signal
 import socket
-import struct
 import sys
 
 FORWARDED = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
@@ -21,22 +20,18 @@ FORWARDED = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 def main() -> None:
     path, *arguments = sys.argv[1:]
     signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
-    server = socket.socket(socket.AF_UNIX)
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     server.connect(path)
     command = json.dumps({"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}).encode()
-    message = struct.pack(">I", len(command)) + command
-    sent = socket.send_fds(server, [message], [0, 1, 2])
-    if rest := message[sent:]:  # on a busy machine the command may have ended already, and then even b"" fails
-        server.sendall(rest)
+    socket.send_fds(server, [command], [0, 1, 2])
     nothing = os.open(os.devnull, os.O_RDWR)
     for each in (0, 1, 2):
         os.dup2(nothing, each)  # a pipe that this process held would not end with the command
-    answers = server.makefile()
-    process = int(answers.readline())
+    process = int(server.recv(100))
     for each in FORWARDED:
         signal.signal(each, lambda number, frame: os.kill(process, number))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
-    status = int(answers.readline())
+    status = int(server.recv(100))
     if status < 0:
         if -status != signal.SIGKILL:
             signal.signal(-status, signal.SIG_DFL)
