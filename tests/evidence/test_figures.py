@@ -97,7 +97,7 @@ def test_one_number_has_one_value_however_written(written: str, value: str) -> N
         "15 November 2019|15th of November|Nov. 15|Sept. 11|12 May|3 o'clock|November 15, 2019|15. November|"
         "15 de noviembre|15 ноября 2019|Oct. 28–29|2019-11-15|15/11/2019|15.11.2019|2019年11月15日|2019|1998-99|"
         "10:45|3 p.m.|10.45am|1430 GMT|14h30|14.30 Uhr|12 minutes ago|+44 20 7946 0958|(555) 123-4567|"
-        "555-123-4567|https://example.com/2/news?id=77"
+        "555-123-4567|https://example.com/2/news?id=77|www.radio.example?id=77"
     ).split("|"),
 )
 def test_dates_times_years_phone_numbers_and_addresses_are_no_figures(masked: str) -> None:
