@@ -2,8 +2,8 @@
 
 ``warm_python.py`` connects to the socket that this process listens on, and sends a command: its arguments, folder and
 environment, with its input and outputs. A fork of this process starts the command in another fork, and watches over it.
-Two messages are the answer: the process id of the command, and its exit status. If the connection ends before, the command
-is killed. This process ends when its standard input does.
+Two messages are the answer: the process id of the command, and its exit status. If the connection ends before, the
+command is killed. This process ends when its standard input does.
 """
 
 from __future__ import annotations
