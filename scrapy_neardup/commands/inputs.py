@@ -54,17 +54,9 @@ def add_workers(parser: argparse.ArgumentParser, meaning: str = "extraction proc
 
 def add_labelled_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "input",
-        metavar="INPUT",
-        type=Path,
-        help="JSON lines as for replay, with a cluster label; - is standard input",
+        "input", metavar="INPUT", type=Path, help="JSON lines as for replay, with a cluster label; - is standard input"
     )
-    parser.add_argument(
-        "--label",
-        metavar="KEY",
-        default="cluster",
-        help="key of the label (default: cluster)",
-    )
+    parser.add_argument("--label", metavar="KEY", default="cluster", help="key of the label (default: cluster)")
     parser.add_argument(
         "--background",
         metavar="FILE",

@@ -94,10 +94,7 @@ def read_feed(path: Path) -> Iterator[RecordedDocument]:
 
 def _lacking(row: Mapping[str, Any]) -> str:
     """Name the keys that a document must have and a JSON object lacks. Say nothing of a line that is no object."""
-    lacks = {
-        "'id'": row.get("id") is None,
-        "'text', 'html' or 'file'": all(row.get(name) is None for name in _CONTENT),
-    }
+    lacks = {"'id'": row.get("id") is None, "'text', 'html' or 'file'": all(row.get(name) is None for name in _CONTENT)}
     return " and no ".join(name for name, is_missing in lacks.items() if is_missing and row)
 
 

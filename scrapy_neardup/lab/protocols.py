@@ -167,7 +167,8 @@ async def evaluate(
     settings = replace(settings, store="memory://")
     orders, sizes = [], []
     for seed in seeds:
-        positions = shuffled(len(pages), seed)
+        positions = list(range(len(pages)))
+        random.Random(seed).shuffle(positions)
         timed = _timed(pages, positions, settings.window)
         async with opened(NearDupDetector(settings, run=str(seed))) as detector:
             judged = [each async for each in replay(timed, detector)]
@@ -178,13 +179,6 @@ async def evaluate(
             sizes.append(summary.bytes / summary.documents)
         orders.append(_order(positions, judged, final_stories))
     return Evaluation(tuple(orders), fmean(sizes) if sizes else None)
-
-
-def shuffled(count: int, seed: int) -> list[int]:
-    """Return the positions of ``count`` documents in the random order of a seed."""
-    positions = list(range(count))
-    random.Random(seed).shuffle(positions)
-    return positions
 
 
 def _timed(pages: Sequence[RecordedPage], positions: Sequence[int], window: float) -> list[RecordedPage]:

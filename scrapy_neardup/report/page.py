@@ -27,7 +27,7 @@ from scrapy_neardup.report.payload import (
     choose_pairs,
     index_of,
     inert_json,
-    mark_texts,
+    mark_text,
     review_data,
 )
 from scrapy_neardup.report.rows import LONGEST_NAME, UNTAGGED, Row, clean_line, web_address
@@ -81,7 +81,8 @@ def build_report(gathered: Gathered, title: str = "", most_bytes: int = MOST_BYT
     if len(payload.index) > most_index:
         payload = index_of(_largest(stories, most_index / len(payload.index)), links, preset.measure)
     wanted = _wanted_texts(stories, sample)
-    texts = mark_texts(gathered.texts(set(wanted)), settings)
+    sketcher = settings.sketcher()
+    texts = {number: mark_text(text, sketcher) for number, text in gathered.texts(set(wanted)).items()}
     with_text = add_texts(payload, wanted, texts, most_bytes - _FRAME)
     numbers, listed = numbers_of(gathered.rows, stories, links), len(payload.places)
     notes = notes_of(gathered, listed=listed, with_text=with_text, without_match=sample.without_match)

@@ -39,16 +39,11 @@ LINKED = ("duplicate", "update", "related")
 _CERTAIN = ("exact", "revisit")
 
 
-def mark_texts(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int, list[str]]:
-    """Cut texts into passages: in turn those that a fingerprint has, and the short lines that it leaves out.
+def mark_text(text: str, sketcher: Sketcher) -> list[str]:
+    """Cut a text into passages: in turn those that a fingerprint has, and the short lines that it leaves out.
 
     Short lines with only spaces between them are one passage. A whole line has its line end.
     """
-    sketcher = settings.sketcher()
-    return {number: _marked(text, sketcher) for number, text in texts.items()}
-
-
-def _marked(text: str, sketcher: Sketcher) -> list[str]:
     passages, end, done = list[str](), 0, 0
     for line, is_long in sketcher.read_texts([text])[0].body.read_lines:
         stripped = line.text.strip()

@@ -20,7 +20,7 @@ from scrapy_processes import neardup
 
 from scrapy_neardup.report import Built, build_report, gather
 from scrapy_neardup.report.news import REMEDIES, numbers_of
-from scrapy_neardup.report.payload import NEAR_THRESHOLD, choose_pairs, inert_json, mark_texts
+from scrapy_neardup.report.payload import NEAR_THRESHOLD, choose_pairs, inert_json, mark_text
 from scrapy_neardup.report.stories import Links, group_stories
 from scrapy_neardup.settings import NearDupSettings
 
@@ -218,7 +218,7 @@ def test_pairs_to_review_are_the_same_each_time_and_none_comes_twice(judged_day:
 
 def test_short_lines_are_marked_and_sentences_are_not() -> None:
     text = "Home\nNews\n" + " ".join(f"word{number}" for number in range(40)) + ".\nRead more"
-    (marked,) = mark_texts({0: text}, NearDupSettings()).values()
+    marked = mark_text(text, NearDupSettings().sketcher())
     assert marked[1::2] == ["Home\nNews\n", "Read more"]
     assert "".join(marked) == text
 

@@ -1,8 +1,7 @@
-// The items that were dropped or would be, those that lose most of their text first. Those that lose nothing are folded.
+// The items that were dropped or would be, those that lose most of their text first.
 
 const dropPages = new Pager(byId('drop-list'), byId('drop-pages'), (item) => dropCard(item));
 let openDrop = null; // the comparison
-let isDropsUnfolded = false;
 
 const heldShare = (item) => shareOf('share', item) ?? shareOf('similarity', item) ?? 1;
 const lostPercent = (item) => 100 - Math.round(heldShare(item) * 100);
@@ -11,15 +10,9 @@ function showDrops() {
   const items = [];
   data.flags.forEach((flags, item) => { if (flags & (WOULD_DROP | DROPPED) && !(flags & AGAIN) && isOfDay(data.time[item], data.time[item])) items.push(item); });
   items.sort((one, other) => heldShare(one) - heldShare(other) || one - other);
-  const losing = items.filter((item) => lostPercent(item) > 0);
-  const folded = items.length - losing.length;
-  const shown = isDropsUnfolded || !losing.length ? items : losing;
-  dropPages.show(shown);
-  byId('drops-status').textContent = items.length ? `${counted(losing.length, 'item')} with text of their own, ${folded.toLocaleString('en')} without.` : '';
-  const more = byId('drops-folded');
-  more.hidden = shown.length === items.length;
-  more.firstElementChild.textContent = `Show ${counted(folded, 'item')} of which nothing ${data.flags.some((flags) => flags & DROPPED) ? 'was' : 'would be'} lost`;
-  more.firstElementChild.onclick = () => { isDropsUnfolded = true; showDrops(); dropPages.list.querySelector('button')?.focus(); };
+  dropPages.show(items);
+  const losing = items.filter((item) => lostPercent(item) > 0).length;
+  byId('drops-status').textContent = items.length ? `${counted(losing, 'item')} with text of their own, ${(items.length - losing).toLocaleString('en')} without.` : '';
 }
 
 function dropCard(item) {

@@ -101,10 +101,7 @@ function precisionRow(name, group, judged) {
 
 function intervalCell(share, size) {
   const [low, high] = wilson(share, size);
-  const meter = drawing('svg', { class: 'meter', viewBox: '0 0 100 6', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
-    drawing('rect', { class: 'track', width: 100, height: 6 }), drawing('rect', { class: 'span', x: low * 100, width: (high - low) * 100, height: 6 }),
-    drawing('rect', { class: 'value', x: Math.min(99, share * 100), width: 1, height: 6 }));
-  return element('td', { class: 'n' }, `${percent(low)} to ${percent(high)}`, meter);
+  return element('td', { class: 'n' }, `${percent(low)} to ${percent(high)}`);
 }
 
 // Export and import
