@@ -77,32 +77,20 @@ def twins(site: NewsSite) -> list[str]:
     return [site.publish(f"/{number}", page(article("wire"))) for number in range(2)]
 
 
+BY_HAND = {
+    "ADDONS": {},
+    "SPIDER_MIDDLEWARES": {"scrapy_neardup.NearDupSpiderMiddleware": 10},
+    "ITEM_PIPELINES": {"scrapy_neardup.CapturePipeline": 1, "scrapy_neardup.NearDupPipeline": 300},
+}
+
+
 def test_wired_by_hand(project: Project, site: NewsSite) -> None:
-    crawl = project.crawl(
-        ITEM_A_PAGE,
-        urls=twins(site),
-        ADDONS={},
-        SPIDER_MIDDLEWARES={"scrapy_neardup.NearDupSpiderMiddleware": 10},
-        ITEM_PIPELINES={"scrapy_neardup.CapturePipeline": 1, "scrapy_neardup.NearDupPipeline": 300},
-    )
+    crawl = project.crawl(ITEM_A_PAGE, urls=twins(site), **BY_HAND)
     assert crawl.status == 0
     assert crawl.statuses == {"original": 1, "duplicate": 1}
 
 
-@pytest.mark.parametrize(
-    "wiring",
-    [
-        pytest.param({}, id="addon"),
-        pytest.param(
-            {
-                "ADDONS": {},
-                "SPIDER_MIDDLEWARES": {"scrapy_neardup.NearDupSpiderMiddleware": 10},
-                "ITEM_PIPELINES": {"scrapy_neardup.CapturePipeline": 1, "scrapy_neardup.NearDupPipeline": 300},
-            },
-            id="by hand",
-        ),
-    ],
-)
+@pytest.mark.parametrize("wiring", [{}, BY_HAND], ids=["addon", "by hand"])
 def test_disabled_the_crawl_is_as_it_was(project: Project, site: NewsSite, wiring: dict[str, Any]) -> None:
     urls = twins(site)
     crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_ENABLED=False, **wiring)

@@ -42,20 +42,17 @@ def test_the_block_counts_items_by_verdict_and_names_the_largest_stories(project
     assert run == {"neardup/run/kept": 3, "neardup/run/stories": 1, "neardup/run/largest_story": 3}
 
 
-def test_events_are_listed(project: Project) -> None:
-    said = block(project.crawl(FERRY, NEARDUP_STORE="memory://").log)
+def test_events_are_listed_and_the_block_is_the_last_thing_and_names_the_next_command(project: Project) -> None:
+    log = project.crawl(FERRY, "-O", "items.csv").log
+    said = block(log)
     assert "Events: 1 watch, 1 breaking\nThe newest, as counted when last signalled:\n" in said
     assert "\n  breaking      6 items, 6 sources    the ferry ran aground in fog" in said
     assert "      7 items, 7 sources    https" not in said
-
-
-def test_the_block_is_the_last_thing_on_the_screen_and_names_the_next_command(project: Project) -> None:
-    log = project.crawl(FERRY, "-O", "items.csv").log
     assert "Dumping Scrapy stats" in log
     assert BLOCK.split(log)[-1] == "", "nothing follows"
     assert log.index("Dumping Scrapy stats") < log.index("scrapy-neardup: 7 items judged")
     # The second feed has the same items: a report of both would count each page twice.
-    assert block(log).endswith("Next: scrapy neardup report items.jsonl\n      scrapy neardup events\n")
+    assert said.endswith("Next: scrapy neardup report items.jsonl\n      scrapy neardup events\n")
 
 
 def test_a_crawl_without_items_says_where_to_look(project: Project, site: NewsSite) -> None:

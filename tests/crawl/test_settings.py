@@ -194,10 +194,6 @@ def run(tmp_path: Path) -> Callable[..., Crawl]:
         ({"NEARDUP_ACTION": "delete"}, "NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop'"),
         ({"NEARDUP_WINDO": 7200}, "NEARDUP_WINDO = 7200: no such setting; is it NEARDUP_WINDOW?"),
         ({"NEARDUP_EXTRACTOR": "news.nowhere.extract"}, "NEARDUP_EXTRACTOR = 'news.nowhere.extract': No module named"),
-        (
-            {"NEARDUP_EVENTS_FEED": "foo://x"},
-            "NEARDUP_EVENTS_FEED = 'foo://x': no feed can be stored there; give a path",
-        ),
     ],
 )
 def test_a_crawl_with_a_wrong_setting_does_not_start(
