@@ -14,9 +14,9 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from itertools import repeat
 from math import inf
-from time import monotonic
 from typing import Literal, TypeAlias
 
 from scrapy_neardup.content.extractors import BUILT_IN, Extracted, checked_text, load_extractor
@@ -67,17 +67,16 @@ class ExtractionProcesses:
         load_extractor(options.extractor, for_processes=True)  # raise now, not in a worker, if the name is wrong
         self.timings = timings or Timings()
         self._options = options
-        self._workers = _cores() if workers == "auto" else workers
+        count = _cores() if workers == "auto" else workers
+        self._workers = [WorkerProcess(options, recycle_after) for _ in range(count)]
         self._budget = budget or TimeBudget(inf)
-        self._recycle_after = recycle_after
         self._has_warned = False
         self._on_problem = on_problem or self._warn
         # A SimpleQueue may wait forever instead of a timeout that has passed before it looks.
         self._jobs: queue.Queue[Job | None] = queue.Queue()
-        self._slots = asyncio.Semaphore(IN_FLIGHT * self._workers)
+        self._slots = asyncio.Semaphore(IN_FLIGHT * count)
         self._lock = threading.Lock()
         self._leaders: list[threading.Thread] = []  # each leads one worker process, and one ends those that are late
-        self._children: set[WorkerProcess] = set()
         self._closing = threading.Event()
         atexit.register(self.close)  # a crawl that was stopped by force does not close its workers
 
@@ -113,10 +112,10 @@ class ExtractionProcesses:
             self._jobs.put((request, answer))
             if not self._leaders:
                 # Use daemon threads: this process could not end before the threads of a ThreadPoolExecutor.
-                steps = [self._watch, *[self._lead] * self._workers]
-                self._leaders = [threading.Thread(target=each, name="neardup-extract", daemon=True) for each in steps]
-                for leader in self._leaders:
-                    leader.start()
+                targets: list[Callable[[], None]] = [partial(self._lead, worker) for worker in self._workers]
+                for target in [self._watch, *targets]:
+                    self._leaders.append(threading.Thread(target=target, name="neardup-extract", daemon=True))
+                    self._leaders[-1].start()
         return answer
 
     def close(self) -> None:
@@ -124,26 +123,22 @@ class ExtractionProcesses:
         atexit.unregister(self.close)
         with self._lock:
             self._closing.set()
-            for child in self._children:
-                child.kill()
+        for worker in self._workers:
+            worker.close()
         for _ in self._leaders:
             self._jobs.put(None)
         for leader in self._leaders:  # they fail the pages in the queue, because no worker can be started any more
             leader.join(GONE_SECONDS)
 
-    def _lead(self) -> None:
-        """Send pages to one worker process, and start a new one after it has ended."""
-        child: WorkerProcess | None = None
+    def _lead(self, worker: WorkerProcess) -> None:
+        """Send pages to one worker process."""
         unsketched: list[tuple[str, Future[Extracted]]] = []
         while (job := self._next_job(unsketched)) is not None:
             request, answer = job
-            if child is not None and not child.is_usable():
-                self._discard(child)
-                child = None
             if answer.set_running_or_notify_cancel():
                 try:
-                    child = child or self._start()
-                    extracted = self._extract(child, request)
+                    worker.make_ready()
+                    extracted = self._extract(worker, request)
                 except ExtractionError as error:
                     answer.set_exception(error)
                 except BaseException as error:  # keep the thread, for example if there is no memory for a process
@@ -153,8 +148,7 @@ class ExtractionProcesses:
                         unsketched.append((extracted.text, answer))
                     else:
                         answer.set_result(extracted)
-        if child is not None:
-            self._discard(child)
+        worker.end()
 
     def _next_job(self, unsketched: list[tuple[str, Future[Extracted]]]) -> Job | None:
         """Return the next page, or the texts that wait if they are enough or no page comes. Return None at the end."""
@@ -170,31 +164,31 @@ class ExtractionProcesses:
         together.add_done_callback(lambda done: _hand_out(texts, answers, done))
         return (TEXTS, *map(encode, texts)), together
 
-    def _extract(self, child: WorkerProcess, request: Sequence[bytes]) -> Extracted:
+    def _extract(self, worker: WorkerProcess, request: Sequence[bytes]) -> Extracted:
         """Return what the worker makes of a page, with the sketch of a long text, or the sketches of texts."""
         if request[0] == TEXTS:
-            return Extracted("", self._sketches(child, request))
+            return Extracted("", self._sketches(worker, request, inf))
         source, size = source_of(decode(request[1])), len(request[-1])
         limit = self._budget.limit(source, size)
         seconds, sketches = 0.0, tuple[bytes, ...]()
         try:
             try:
-                (text,) = child.ask(*request, most_seconds=limit)
+                (text,) = worker.ask(*request, most_seconds=limit)
             finally:
-                self.timings.add(1000 * child.seconds)
-                seconds = child.cpu_seconds
+                self.timings.add(1000 * worker.seconds)
+                seconds = worker.cpu_seconds
             extracted = Extracted(decode(text))
             if self._options.sketching is not None and len(extracted.text) >= _LONGEST_IN_GROUP:
-                sketches = self._sketches(child, (TEXTS, text), max(limit - seconds, _LEAST_SECONDS))
-                seconds += child.cpu_seconds
+                sketches = self._sketches(worker, (TEXTS, text), max(limit - seconds, _LEAST_SECONDS))
+                seconds += worker.cpu_seconds
             return extracted._replace(sketches=sketches)
         finally:
             self._budget.add(source, size, limit, seconds)
 
-    def _sketches(self, child: WorkerProcess, request: Sequence[bytes], most_seconds: float = inf) -> tuple[bytes, ...]:
+    def _sketches(self, worker: WorkerProcess, request: Sequence[bytes], most_seconds: float) -> tuple[bytes, ...]:
         """Return the sketches of texts, none if they fail."""
         try:
-            return tuple(child.ask(*request, most_seconds=most_seconds))
+            return tuple(worker.ask(*request, most_seconds=most_seconds))
         except ExtractionError as error:
             self._on_problem(str(error))
             return ()
@@ -204,33 +198,11 @@ class ExtractionProcesses:
             self._has_warned = True
             logger.warning("A worker process could not sketch a text; further cases are not logged: %s", problem)
 
-    def _start(self) -> WorkerProcess:
-        with self._lock:
-            if self._closing.is_set():
-                raise ExtractionError("extraction is closed")
-            child = WorkerProcess(self._options, self._recycle_after)
-            self._children.add(child)
-        try:
-            child.wait_until_ready()
-        except ExtractionError:
-            self._discard(child)
-            raise
-        return child
-
-    def _discard(self, child: WorkerProcess) -> None:
-        child.end()
-        with self._lock:
-            self._children.discard(child)
-
     def _watch(self) -> None:
-        """End every worker that is over its time limit, also one that hangs or reads nothing."""
+        """End workers that are over their time limit."""
         while not self._closing.wait(min(0.1, self._options.timeout / 5)):
-            with self._lock:
-                children = list(self._children)
-            for child in children:
-                if monotonic() > child.deadline:
-                    child.is_late = True
-                    child.kill()
+            for worker in self._workers:
+                worker.end_if_late()
 
 
 def _hand_out(texts: Sequence[str], answers: Sequence[Future[Extracted]], together: Future[Extracted]) -> None:

@@ -28,30 +28,43 @@ _ENDS_WITHOUT_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV)
 
 
 class WorkerProcess:
-    """One worker process, and its pipes. It is usable for ``most_pages``."""
+    """A worker process and its pipes. A new process takes the place of one that failed, or had ``most_requests``."""
 
-    def __init__(self, options: WorkerOptions, most_pages: int) -> None:
-        # A large buffer: most answers then take one read, and each read releases the interpreter lock.
-        # A session of its own: Ctrl-C is for the crawl, which ends its workers when it has their pages.
-        self._process = subprocess.Popen(
-            options.command(),
-            bufsize=1 << 16,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same on Windows
-        )
-        self._requests = cast("BinaryIO", self._process.stdin)
-        self._answers = cast("BinaryIO", self._process.stdout)
-        self._options = options
-        self._pages_left = most_pages
-        self.deadline = time.monotonic() + STARTUP_SECONDS
+    def __init__(self, options: WorkerOptions, most_requests: int) -> None:
+        self.deadline = inf
         self.is_late = False
         self.seconds = 0.0  # of the last request
         self.cpu_seconds = 0.0  # of the last request; seconds of the clock if the worker did not answer it
+        self._options = options
+        self._most_requests = most_requests
+        self._requests_left = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pipes: list[BinaryIO] = []  # for requests and for answers
+        self._is_closed = False
+        self._starting = threading.Lock()
 
-    def wait_until_ready(self) -> None:
-        """Wait for the worker's first answer. Raise ExtractionError if none comes in time."""
+    def make_ready(self) -> None:
+        """Start the process unless it runs. Raise ExtractionError if it does not start in time."""
+        if self._requests_left > 0 and not self.is_late and self._process and self._process.poll() is None:
+            return
+        self.end()
+        with self._starting:
+            if self._is_closed:
+                raise ExtractionError("extraction is closed")
+            # A large buffer: most answers then take one read, and each read releases the interpreter lock.
+            # A session of its own: Ctrl-C is for the crawl, which ends its workers when it has their pages.
+            self._process = subprocess.Popen(
+                self._options.command(),
+                bufsize=1 << 16,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same on Windows
+            )
+        self._pipes = [cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)]
+        self._requests_left = self._most_requests
+        self.is_late = False
+        self.deadline = time.monotonic() + STARTUP_SECONDS
         self._receive(f"its worker process did not start within {STARTUP_SECONDS:g} s")
 
     def ask(self, *request: bytes, most_seconds: float = inf) -> list[bytes]:
@@ -60,7 +73,7 @@ class WorkerProcess:
         Raise ExtractionError if the worker fails, ends or takes too long. ``most_seconds`` are CPU seconds if the
         worker forks, so that a busy machine makes no page late.
         """
-        self._pages_left -= 1
+        self._requests_left -= 1
         timeout, forks = self._options.timeout, self._options.forks
         too_slow = f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {timeout:g} s"
         if most_seconds < timeout:
@@ -69,7 +82,7 @@ class WorkerProcess:
         self.deadline = start + (timeout if forks else min(most_seconds, timeout))
         try:
             with suppress(OSError):  # a worker that is gone gives no answer
-                send(self._requests, encode(str(most_seconds if forks and most_seconds < timeout else 0)), *request)
+                send(self._pipes[0], encode(str(most_seconds if forks and most_seconds < timeout else 0)), *request)
             header, *answer = self._receive(too_slow)
         finally:
             self.seconds = self.cpu_seconds = time.monotonic() - start
@@ -84,11 +97,10 @@ class WorkerProcess:
     def _receive(self, too_slow: str) -> list[bytes]:
         """Return the next message. If the worker ends instead, raise ExtractionError with the reason."""
         try:
-            return receive(self._answers)
+            return receive(self._pipes[1])
         except (OSError, EOFError):
-            self._pages_left = 0
-            self.kill()
-            status = self.wait()
+            self._requests_left = 0
+            status = self.end()
         finally:
             self.deadline = inf
         if self.is_late:
@@ -98,12 +110,21 @@ class WorkerProcess:
         why = self._options.memory_limit if status in _ENDS_WITHOUT_MEMORY else ""
         raise ExtractionError(f"its worker process ended {ended}{why}")
 
-    def is_usable(self) -> bool:
-        return self._pages_left > 0 and not self.is_late and self._process.poll() is None
+    def end_if_late(self) -> None:
+        """End a process that is over its time limit, also one that hangs or reads nothing."""
+        if time.monotonic() > self.deadline:
+            self.is_late = True
+            self.kill()
+
+    def close(self) -> None:
+        """End the process, and start no other one."""
+        with self._starting:
+            self._is_closed = True
+            self.kill()
 
     def kill(self) -> None:
         """Kill the process and everything its extractor started: a pipe that any of them holds open would never end."""
-        if self._process.returncode is not None:
+        if self._process is None or self._process.returncode is not None:
             return
         if sys.platform == "win32":
             self._process.kill()
@@ -111,19 +132,19 @@ class WorkerProcess:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
-    def wait(self) -> int | None:
-        """Reap the process, so that no zombie is left. Return None if it hangs in a system call."""
-        with suppress(subprocess.TimeoutExpired):
-            return self._process.wait(GONE_SECONDS)
-        return None
+    def end(self) -> int | None:
+        """Kill the process, close its pipes, and return its exit status, None if it hangs in a system call.
 
-    def end(self) -> None:
-        """Kill the process and close its pipes. Only the thread that serves it may call this: it reads the pipes."""
+        Only the thread that serves it may call this: it reads the pipes.
+        """
         self.kill()
-        if self.wait() is not None:
-            for pipe in (self._requests, self._answers):
+        with suppress(subprocess.TimeoutExpired):
+            status = self._process.wait(GONE_SECONDS) if self._process is not None else None
+            for pipe in self._pipes:
                 with suppress(OSError):  # the rest of the page has no reader
                     pipe.close()
+            return status
+        return None
 
 
 _EXPECTED = 5e-8  # seconds for each byte, until pages are known: as much as trafilatura takes on a fast machine
