@@ -74,9 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "one JSON object a check")
 
 
-def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     with working("checking"):
-        findings = _find(options, settings)
+        findings = await _find(options, settings)
     if options.json:
         for each in findings:
             print_json({"check": each.check, "state": each.state, "found": each.found, "mend": each.mend})
@@ -95,7 +95,7 @@ def _print(findings: Sequence[Finding]) -> None:
             print_wrapped(f"{'':<{width + 11}}-> {finding.mend}", hanging=width + 11)
 
 
-def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Finding]:
+async def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Finding]:
     scrapy_settings = Settings(with_store(options, values))
     try:
         settings = checked_settings(scrapy_settings)
@@ -111,7 +111,7 @@ def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Finding]:
     model = f", embedder {embedding.identity}" if embedding else ""
     chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}{model}"
     first = [Finding("settings", chosen), _check_add_on(scrapy_settings, enabled=settings.enabled)]
-    return first + asyncio.run(_check_all(located_settings(options, values), send_events=not options.no_events))
+    return first + await _check_all(located_settings(options, values), send_events=not options.no_events)
 
 
 async def _check_all(settings: NearDupSettings, *, send_events: bool) -> list[Finding]:

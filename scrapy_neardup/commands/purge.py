@@ -42,46 +42,39 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         selection = select(options.source or "", options.url or "")
     except ValueError as error:
         raise InputError(str(error)) from error
-    located = locate_files(NearDupSettings.from_mapping(settings), settings)
-    if not await _purge(options, settings, selection, located):
-        return 1
-    if not selection.is_all:
-        _name_other_places(located, settings, options.source or options.url)
-    return 0
-
-
-async def _purge(
-    options: argparse.Namespace, values: dict[str, Any], selection: Selection, settings: NearDupSettings
-) -> bool:
-    """Remove the documents, and say what was removed. Return False if the user does not agree."""
-    chosen = selection.source or options.url
-    async with live_detector(options, values, reads_only=False) as detector:
+    chosen, located = selection.source or options.url, locate_files(NearDupSettings.from_mapping(settings), settings)
+    # Only the project's own window has its events in the data directory.
+    outbox = None if selection.is_all or options.store or options.namespace else in_data_dir(located, "neardup-events")
+    async with live_detector(options, settings, reads_only=False) as detector:
         count = await detector.index.purge(selection, dry_run=True)
-        events = _remove_events(settings, selection, dry_run=True)
-        if events and (options.store or options.namespace):
-            folder = in_data_dir(settings, "neardup-events")
-            again = "the same command without --store and --namespace removes them"
-            print_error(f"Not changed: {counted(events, 'waiting event')} in {folder}: {again}")
-            events = 0
+        events = _remove_events(outbox, selection, dry_run=True)
         if not count:
             await explain_emptiness(detector)
         if chosen and not count and not events:
             print(printable(f"Nothing to remove: the window has no document of {chosen}."))
-            return True
-        if not options.yes:
-            summary = await detector.summary()
-            what = await _what_goes(detector, selection, chosen, count, events)
-            # Ask on standard error, so that a script that reads standard output gets only the result.
-            question = f"Remove from namespace {summary.namespace!r} in {summary.location}: {what}?"
-            print(f"{printable(question)} [y/N] ", end="", file=sys.stderr, flush=True)
-            if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-                print("Nothing was removed.")
-                return False
-        print(f"Removed {counted(await detector.index.purge(selection), 'document')}.")
-        if events:
-            removed = _remove_events(settings, selection)
-            print(f"Removed {counted(removed, 'event')} that waited for a receiver.")
-    return True
+        elif options.yes or await _agrees(detector, selection, chosen, count, events):
+            print(f"Removed {counted(await detector.index.purge(selection), 'document')}.")
+            if events:
+                print(f"Removed {counted(_remove_events(outbox, selection), 'event')} that waited for a receiver.")
+        else:
+            print("Nothing was removed.")
+            return 1
+    if not selection.is_all:
+        _name_other_places(located, settings, options.source or options.url)
+        if outbox is None:
+            folder = in_data_dir(located, "neardup-events")
+            print_error(f"  {folder} (events that wait: leave out --store, --namespace)")
+    return 0
+
+
+async def _agrees(detector: NearDupDetector, selection: Selection, chosen: str, count: int, events: int) -> bool:
+    """Ask whether to remove all this."""
+    summary = await detector.summary()
+    what = await _what_goes(detector, selection, chosen, count, events)
+    # Ask on standard error, so that a script that reads standard output gets only the result.
+    question = f"Remove from namespace {summary.namespace!r} in {summary.location}: {what}?"
+    print(f"{printable(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 async def _what_goes(detector: NearDupDetector, selection: Selection, chosen: str, count: int, events: int) -> str:
@@ -99,13 +92,11 @@ async def _what_goes(detector: NearDupDetector, selection: Selection, chosen: st
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _remove_events(settings: NearDupSettings, selection: Selection, *, dry_run: bool = False) -> int:
-    """Remove the events that name the source or page from the outboxes of all receivers. Return their number."""
-    if selection.is_all:
-        return 0
-    outboxes = Path(in_data_dir(settings, "neardup-events")).glob("*/")
+def _remove_events(outbox: str | None, selection: Selection, *, dry_run: bool = False) -> int:
+    """Remove the events that name the source or page, for all receivers. Return their number."""
+    folders = Path(outbox).glob("*/") if outbox is not None else ()
     try:
-        return sum(OutboxFiles(folder).remove_named(selection.takes_name, dry_run=dry_run) for folder in outboxes)
+        return sum(OutboxFiles(folder).remove_named(selection.takes_name, dry_run=dry_run) for folder in folders)
     except OSError as error:
         raise InputError(f"{error.filename}: an event cannot be read or removed: {error.strerror}") from error
 

@@ -256,3 +256,15 @@ def test_purge_of_a_source_removes_its_events_from_the_outbox(project: Path) -> 
 
     assert (done.returncode, done.stdout) == (0, "Removed 2 documents.\nRemoved 5 events that waited for a receiver.\n")
     assert [path.name for path in folder.iterdir()] == [name_of(kept)]
+
+
+def test_purge_of_another_namespace_names_the_events_that_stay(project: Path) -> None:
+    folder = project / ".scrapy/neardup-events"
+    files = OutboxFiles(folder / "webhook")
+    files.open()
+    files.write(event(1, FIRST))
+
+    done = neardup(project, "purge", "--source", "wire.example", "--namespace", "others", "--yes")
+
+    assert f"{folder} (events that wait: leave out --store, --namespace)" in done.stderr
+    assert len(list((folder / "webhook").glob("*.json"))) == 1
