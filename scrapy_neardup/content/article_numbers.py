@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from scrapy_neardup.content.urls import path_and_parameters, remembered
+from scrapy_neardup.content.urls import parameters_of, remembered, url_identity
 
 _SHORTEST, _LONGEST = 5, 20  # digits; shorter numbers are counts, prices and years
 _DAY = 86_400  # seconds
@@ -22,7 +22,7 @@ _AT_END = re.compile(r"(?:^|[-_.,~=:])([A-Za-z]{0,10})([0-9]+)$")
 _AT_START = re.compile(r"([0-9]+)[-_.,~]")
 _ROUND = re.compile(r"[0-9]{3,4}00|[0-9]+000")  # 25000 jobs
 _TELEPHONE = re.compile(r"0[0-9]{9,10}|[178][0-9]{10}")
-_AREA_CODE = re.compile(r"(?:^|[-_.])(?:0[0-9]+|[0-9]{3})$|\+[0-9]+(?:[-_.][0-9]+)*$")
+_AREA_CODE = re.compile(r"(?:^|[-_.])(?:0[0-9]+|[0-9]{3})$|(?:\+|%2B)[0-9]+(?:[-_.][0-9]+)*$")
 
 # A number in the segment after one of these words belongs to a list of articles. After a word for persons, so do the
 # numbers in all later segments.
@@ -57,8 +57,9 @@ def article_number(url: str) -> str:
     The number is the same under another slug or section, and in the AMP, mobile and print forms of the page. It is
     only unique within one source. Dates, pages after the first, and numbers of lists (tags, authors) do not count.
     """
-    path, parameters = path_and_parameters(url)
-    segments = [segment for segment in path.split("/") if segment]
+    path, _, query = url_identity(url).partition("#")[0].partition("?")
+    parameters = parameters_of(query)
+    segments = [segment for segment in path.split("/")[1:] if segment]
     found = set(_in_query(parameters))
     while found and segments and segments[-1].isdecimal():
         # The query has the number of the article, so a number at the end of the path is a day or a section.

@@ -160,21 +160,6 @@ def require_page(url: str) -> str:
     return identity
 
 
-def path_and_parameters(url: str) -> tuple[str, list[tuple[str, str]]]:
-    """Return the path of a page and the parameters of its query.
-
-    AMP, mobile and print forms of a page have the same path. Both are empty if the url is no web address, or longer
-    than ``LONGEST_URL``.
-    """
-    if len(url) > LONGEST_URL or not _host(url):
-        return "", []
-    try:
-        given = _without_session_and_cache(url)
-        return _FORM_PATH.sub("", given.path), _parameters(given.query) if given.query else []
-    except ValueError:
-        return "", []
-
-
 def _without_session_and_cache(url: str) -> SplitResult:
     given = urlsplit(url)
     if "/s/" in given.path and (cached := _AMP_CACHE.fullmatch(_ascii_host(given) + given.path)):
@@ -182,14 +167,15 @@ def _without_session_and_cache(url: str) -> SplitResult:
     return given._replace(path=_SESSION.sub("", given.path)) if ";" in given.path else given
 
 
-def _parameters(query: str) -> list[tuple[str, str]]:
+def parameters_of(query: str) -> list[tuple[str, str]]:
+    """Return the names and values of a query."""
     # A word without a value may be all that names the article: /articles/?3769767
     return parse_qsl(query, keep_blank_values=True)
 
 
 def _identifying(query: str) -> list[tuple[str, str]]:
     """Return the parameters that tell one page from another, sorted."""
-    found = sorted(pair for pair in _parameters(query) if not _is_ignored(*pair))
+    found = sorted(pair for pair in parameters_of(query) if not _is_ignored(*pair))
     # ``m=1`` alone is the mobile form of a page on many blogs. Next to other parameters ``m`` may be a month.
     return [] if found in ([("m", "0")], [("m", "1")]) else found
 
