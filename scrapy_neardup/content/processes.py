@@ -13,7 +13,6 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from functools import partial
 from itertools import repeat
 from math import inf
@@ -131,38 +130,44 @@ class ExtractionProcesses:
             leader.join(GONE_SECONDS)
 
     def _lead(self, worker: WorkerProcess) -> None:
-        """Send pages to one worker process."""
+        """Send pages to one worker process. Sketch short texts together if they are enough, or if no page comes."""
         unsketched: list[tuple[str, Future[Extracted]]] = []
-        while (job := self._next_job(unsketched)) is not None:
+        while True:
+            if len(unsketched) == _MOST_TOGETHER:
+                self._sketch(worker, unsketched)
+            try:
+                job = self._jobs.get(timeout=_GROUP_SECONDS if unsketched else None)
+            except queue.Empty:
+                self._sketch(worker, unsketched)
+                continue
+            if job is None:
+                break
             request, answer = job
-            if answer.set_running_or_notify_cancel():
-                try:
-                    worker.make_ready()
-                    extracted = self._extract(worker, request)
-                except ExtractionError as error:
-                    answer.set_exception(error)
-                except BaseException as error:  # keep the thread, for example if there is no memory for a process
-                    answer.set_exception(ExtractionError(f"the worker process failed: {explain_failure(error)}"))
+            if not answer.set_running_or_notify_cancel():
+                continue
+            try:
+                worker.make_ready()
+                extracted = self._extract(worker, request)
+            except ExtractionError as error:
+                answer.set_exception(error)
+            except BaseException as error:  # keep the thread, for example if there is no memory for a process
+                answer.set_exception(ExtractionError(f"the worker process failed: {explain_failure(error)}"))
+            else:
+                if self._options.sketching is not None and 0 < len(extracted.text) < _LONGEST_IN_GROUP:
+                    unsketched.append((extracted.text, answer))
                 else:
-                    if self._options.sketching is not None and 0 < len(extracted.text) < _LONGEST_IN_GROUP:
-                        unsketched.append((extracted.text, answer))
-                    else:
-                        answer.set_result(extracted)
+                    answer.set_result(extracted)
+        self._sketch(worker, unsketched)
         worker.end()
 
-    def _next_job(self, unsketched: list[tuple[str, Future[Extracted]]]) -> Job | None:
-        """Return the next page, or the texts that wait if they are enough or no page comes. Return None at the end."""
-        if len(unsketched) < _MOST_TOGETHER:
-            with suppress(queue.Empty):
-                job = self._jobs.get(timeout=_GROUP_SECONDS if unsketched else None)
-                if job is not None or not unsketched:
-                    return job
-                self._jobs.put(None)  # for later
-        texts, answers = zip(*unsketched, strict=True)
+    def _sketch(self, worker: WorkerProcess, unsketched: list[tuple[str, Future[Extracted]]]) -> None:
+        """Answer each page with its text and its sketch, if there is one."""
+        texts = [encode(text) for text, _ in unsketched]
+        sketches = self._sketches(worker, [TEXTS, *texts], inf) if texts else ()
+        each = sketches if len(sketches) == len(texts) else repeat(b"")
+        for (text, answer), sketch in zip(unsketched, each, strict=False):
+            answer.set_result(Extracted(text, (sketch,) if sketch else ()))
         unsketched.clear()
-        together: Future[Extracted] = Future()
-        together.add_done_callback(lambda done: _hand_out(texts, answers, done))
-        return (TEXTS, *map(encode, texts)), together
 
     def _extract(self, worker: WorkerProcess, request: Sequence[bytes]) -> Extracted:
         """Return what the worker makes of a page, with the sketch of a long text, or the sketches of texts."""
@@ -179,7 +184,7 @@ class ExtractionProcesses:
                 seconds = worker.cpu_seconds
             extracted = Extracted(decode(text))
             if self._options.sketching is not None and len(extracted.text) >= _LONGEST_IN_GROUP:
-                sketches = self._sketches(worker, (TEXTS, text), max(limit - seconds, _LEAST_SECONDS))
+                sketches = self._sketches(worker, [TEXTS, text], max(limit - seconds, _LEAST_SECONDS))
                 seconds += worker.cpu_seconds
             return extracted._replace(sketches=sketches)
         finally:
@@ -188,8 +193,9 @@ class ExtractionProcesses:
     def _sketches(self, worker: WorkerProcess, request: Sequence[bytes], most_seconds: float) -> tuple[bytes, ...]:
         """Return the sketches of texts, none if they fail."""
         try:
+            worker.make_ready()
             return tuple(worker.ask(*request, most_seconds=most_seconds))
-        except ExtractionError as error:
+        except Exception as error:
             self._on_problem(str(error))
             return ()
 
@@ -203,14 +209,6 @@ class ExtractionProcesses:
         while not self._closing.wait(min(0.1, self._options.timeout / 5)):
             for worker in self._workers:
                 worker.end_if_late()
-
-
-def _hand_out(texts: Sequence[str], answers: Sequence[Future[Extracted]], together: Future[Extracted]) -> None:
-    """Answer each page with its text and its sketch, if there is one."""
-    sketches = () if together.exception() else together.result().sketches
-    each = sketches if len(sketches) == len(texts) else repeat(b"", len(texts))
-    for text, answer, sketch in zip(texts, answers, each, strict=True):
-        answer.set_result(Extracted(text, (sketch,) if sketch else ()))
 
 
 class ExtractionThread:

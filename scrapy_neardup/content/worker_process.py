@@ -177,20 +177,18 @@ class TimeBudget:
         self._refused: set[str] = set()  # sources
         self._in_time: OrderedDict[str, None] = OrderedDict()  # sources that had a page in time
         self._strangers_debt = 0.0  # seconds, of all other sources
-        self._first_source: str | None = None
-        self._has_several = False  # sources
+        self._some_sources: set[str] = set()  # at most two
         self._lock = threading.Lock()
 
     def expect(self, source: str) -> None:
         """Note the source of a page that waits for its turn."""
-        if self._first_source is None:
-            self._first_source = source
-        self._has_several = self._has_several or source != self._first_source
+        if len(self._some_sources) < 2:
+            self._some_sources.add(source)
 
     def limit(self, source: str, size: int) -> float:
         """Return how many seconds a page may take. Raise ExtractionError if the time of its source is used up."""
         with self._lock:
-            if not self._has_several:
+            if len(self._some_sources) < 2:
                 return inf
             usual = self._usual(size)
             debt = self._debts.get(source, 0.0)
