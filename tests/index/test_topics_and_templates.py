@@ -139,11 +139,11 @@ async def test_a_story_does_not_drift_from_one_topic_to_the_next(index: Index) -
 
 
 async def test_a_translation_unites_the_stories_of_both_languages(index: Index) -> None:
-    """It shares no terms with the page that it translates."""
-    page = Article("page", source="one.example", number="7", language="en", topic="ABCdefgh")
+    """It shares no terms with the page that it translates. The hash of source and number has a byte that is zero."""
+    page = Article("page", source="one.example", number="118", language="en", topic="ABCdefgh")
     report = Article("report", source="two.example", language="ru", topic="UVWXyz01", at=MINUTE)
     translation = Article(
-        "translation", source="one.example", number="7", language="ru", topic="UVWXyz02", at=2 * MINUTE
+        "translation", source="one.example", number="118", language="ru", topic="UVWXyz02", at=2 * MINUTE
     )
 
     match = await match_of(index, page, report, translation)
