@@ -8,7 +8,7 @@ import random
 
 import pytest
 from conftest import OpenIndex
-from documents import FIRST, Article, check, join, joined, overwrite_all, overwrite_records
+from documents import FIRST, Article, check, join, joined, overwrite, stored
 from redis import Redis
 
 from scrapy_neardup.document import Claim
@@ -23,6 +23,19 @@ GARBAGE = {
     "cut": None,
     "pickle": pickle.dumps({"original": "anything"}),
 }
+
+
+async def overwrite_all(index: Index, kind: str, name: str, value: bytes) -> None:
+    """Give a field of all hashes of a kind another value."""
+    for key in await stored(index, kind):
+        await overwrite(index, key, {name.encode(): value})
+
+
+async def overwrite_records(index: Index, garbage: bytes | None) -> None:
+    """Damage all records. ``None`` cuts the last byte off."""
+    for key, fields in (await stored(index, "records")).items():
+        changed = {field: value[:-1] if garbage is None else garbage for field, value in fields.items()}
+        await overwrite(index, key, changed)
 
 
 @pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE)

@@ -25,7 +25,6 @@ from receivers import (
     drip_body,
     drip_headers,
     drip_interim_answers,
-    files,
     flood,
     flood_chunks,
     report,
@@ -43,6 +42,10 @@ pytestmark = pytest.mark.versions
 
 SOON = 0.01, 0.02  # seconds between two tries
 PATIENCE = 60  # seconds that a slow machine may take
+
+
+def files(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
 
 
 @pytest.fixture

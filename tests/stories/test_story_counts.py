@@ -17,12 +17,11 @@ from documents import (
     beginning,
     changed,
     check,
-    copying,
     join,
     joined,
     joining,
     member,
-    speaking,
+    said,
 )
 
 from scrapy_neardup.detector import select
@@ -36,6 +35,15 @@ from scrapy_neardup.rules.membership import (
     MOST_SOURCES,
     MOST_VALUES,
 )
+
+
+def copying(name: str, source: str, *values: str) -> Join:
+    """A text that says so, and differs in no figure from what it is a copy of."""
+    return replace(join(name, 70, source), figures=b"".join(map(said, values)))
+
+
+def speaking(name: str, language: str) -> Join:
+    return Join(FIRST, replace(member(name, 60, f"{name}.example"), language=language))
 
 
 async def test_members_come_back_whole_and_in_the_order_they_joined(index: Index) -> None:

@@ -48,11 +48,6 @@ def digest(text: str, size: int = 8) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
 
-def estimate(equal: int) -> float:
-    """Resemblance of two signatures with so many equal lanes: what is equal by chance, one in 256, is taken off."""
-    return (equal / LANES - 1 / 256) / (1 - 1 / 256)
-
-
 def key_of(*parts: object) -> int:
     return int.from_bytes(digest(repr(parts), 4), "big")
 
@@ -207,17 +202,8 @@ def changed(name: str, source: str, *values: str, before: str = "4", also: str =
     )
 
 
-def copying(name: str, source: str, *values: str) -> Join:
-    """A text that says so, and differs in no figure from what it is a copy of."""
-    return replace(join(name, 70, source), figures=b"".join(map(said, values)))
-
-
 def said(value: str) -> bytes:
     return digest(value, 4)
-
-
-def speaking(name: str, language: str) -> Join:
-    return Join(FIRST, replace(member(name, 60, f"{name}.example"), language=language))
 
 
 def beginning(name: str, at: float = 0, source: str = "", **more: str) -> Member:
@@ -268,19 +254,6 @@ async def stored(index: Index, kind: str) -> dict[str, dict[bytes, bytes]]:
 async def overwrite(index: Index, key: str, fields: dict[bytes, bytes]) -> None:
     pairs = [each for pair in fields.items() for each in pair]
     await index.store.ask(lambda client: answers(client, [Call("HSET", key, pairs)]))
-
-
-async def overwrite_all(index: Index, kind: str, name: str, value: bytes) -> None:
-    """Give a field of all hashes of a kind another value."""
-    for key in await stored(index, kind):
-        await overwrite(index, key, {name.encode(): value})
-
-
-async def overwrite_records(index: Index, garbage: bytes | None) -> None:
-    """Damage all records. ``None`` cuts the last byte off."""
-    for key, fields in (await stored(index, "records")).items():
-        changed = {field: value[:-1] if garbage is None else garbage for field, value in fields.items()}
-        await overwrite(index, key, changed)
 
 
 async def silence(index: Index, run_number: int, seconds: float, *, beat_alone: bool = False) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -35,17 +33,6 @@ async def detector_on(store: str, clock: Clock, timeout: float = 3.0) -> NearDup
     detector.breaker = Breaker(clock)
     await detector.open()
     return detector
-
-
-async def recovered(detector: NearDupDetector, clock: Clock, text: str) -> Verdict:
-    """The first verdict after the store is back; each try is the next one the breaker allows."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        clock.now += 60
-        if (verdict := await detector.check(detector.document(text))) != LOST:
-            return verdict
-        await asyncio.sleep(0.02)
-    raise TimeoutError("the store was not found again within 20 s")
 
 
 class Network:

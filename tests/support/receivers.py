@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 from scrapy_neardup.stories.receivers import Webhook
@@ -54,10 +53,6 @@ class Receiver:
     @property
     def ids(self) -> list[str]:
         return [json.loads(body)["id"] for _, body in self.requests]
-
-
-def files(folder: Path) -> list[str]:
-    return [path.name for path in folder.iterdir()]
 
 
 async def deliver(webhook: Webhook, report: dict[str, Any]) -> None:

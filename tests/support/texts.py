@@ -8,14 +8,10 @@ from contextlib import asynccontextmanager
 from functools import lru_cache
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.document import Document
-from scrapy_neardup.evidence.minima import Likeness, likeness
 from scrapy_neardup.lab.replay import opened as running
-from scrapy_neardup.sketch import PRESETS, Sketcher
 
-DAY = 24 * 3600
 START = 1_700_000_000.0
-NAMES = sorted(PRESETS)
+
 
 _LETTERS = "eeeetttaaaooiinnsshhrrdlucmfwypvbgk"
 
@@ -41,12 +37,6 @@ def noisy(text: str, share: float, seed: int = 0) -> str:
         " ".join(rng.choice(_words((seed, "noise"), 200)) if rng.random() < share else word for word in line)
         for line in lines
     )
-
-
-def likeness_of(preset: str, one: str, other: str) -> Likeness:
-    row, sketcher = PRESETS[preset], Sketcher(PRESETS[preset], figures=False)
-    a, b = (sketcher.fingerprint(Document("00" * 8, "", "", "", text, 0.0)) for text in (one, other))
-    return likeness(row.measure, a.signature, b.signature, a.size, b.size, row.collisions)
 
 
 @asynccontextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from conftest import CONFIG, OpenIndex
 from documents import HOUR, MINUTE, START, Article, check, joined
-from faults import FAULTS, LOST, Clock, Network, detector_on, recovered
+from faults import FAULTS, LOST, Clock, Network, detector_on
 from fleet import Fleet, open_client
 from newsdesk import opened, text
 from redis import Redis
@@ -21,7 +22,7 @@ from servers import RedisServer, Sentinels, free_port
 
 from scrapy_neardup.contracts import KnownBoilerplate
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Claim, Join, Member, Story
+from scrapy_neardup.document import Claim, Join, Member, Story, Verdict
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import GENERATION
 from scrapy_neardup.settings import NearDupSettings
@@ -29,6 +30,17 @@ from scrapy_neardup.settings import NearDupSettings
 pytestmark = pytest.mark.versions
 
 TIMEOUT = 3.0  # seconds: enough for a busy machine
+
+
+async def recovered(detector: NearDupDetector, clock: Clock, text: str) -> Verdict:
+    """The first verdict after the store is back; each try is the next one the breaker allows."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        clock.now += 60
+        if (verdict := await detector.check(detector.document(text))) != LOST:
+            return verdict
+        await asyncio.sleep(0.02)
+    raise TimeoutError("the store was not found again within 20 s")
 
 
 @pytest.fixture

@@ -18,11 +18,11 @@ from long_form import tries
 from news_site import NewsSite, page
 from news_site import article as news_article
 from projects import ITEM_A_PAGE, Project
-from texts import NAMES, START, article, likeness_of, noisy, opened
+from texts import START, article, noisy, opened
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.document import Document
-from scrapy_neardup.evidence.minima import LEAD_LANES, cosine, likeness
+from scrapy_neardup.evidence.minima import LEAD_LANES, Likeness, cosine, likeness
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.signatures.reference import GRAMS, PARTS, gram_keys, load_reference, part_numbers
@@ -36,6 +36,15 @@ _TEXTS = st.one_of(
     st.integers(0, 50).map(article),
     st.tuples(st.integers(0, 3), st.floats(0, 1), st.integers(0, 9)).map(lambda v: noisy(article(v[0]), v[1], v[2])),
 )
+
+
+def likeness_of(preset: str, one: str, other: str) -> Likeness:
+    row, sketcher = PRESETS[preset], Sketcher(PRESETS[preset], figures=False)
+    a, b = (sketcher.fingerprint(Document("00" * 8, "", "", "", text, 0.0)) for text in (one, other))
+    return likeness(row.measure, a.signature, b.signature, a.size, b.size, row.collisions)
+
+
+NAMES = sorted(PRESETS)
 
 
 @pytest.mark.parametrize("preset", NAMES)
