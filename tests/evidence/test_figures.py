@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.evidence.figures import (
     CONTEXT_BYTES,
+    DIGEST,
     MAX_CHARACTERS,
     MAX_DIGESTS,
     MAX_FIGURES,
@@ -55,6 +56,15 @@ def test_a_change_is_told_once_by_a_word_that_says_something(report: str, told: 
 def test_without_a_figure_in_common_a_word_in_common_is_no_change() -> None:
     old, new = map(find_figures, ("He spent 5 years behind bars.", "The new law foresees 50 years behind bars."))
     assert changed_figures(old, new, are_copies=False) == ()
+
+
+def test_behind_the_last_figures_that_are_kept_one_by_one_nobody_knows_what_follows() -> None:
+    """Words on one side alone prove a change between two figures of both texts, or up to the end of both."""
+    shared, before, after = Figure("7", "", b"aabb"), Figure("4", "", b"ccdd"), Figure("9", "", b"ccee")
+    digest = Figure(f"{DIGEST}1", "", b"ffff")
+    assert [change.line for change in changed_figures([shared, before], [shared, after])] == ["figure: 4 -> 9"]
+    assert changed_figures([shared, before, digest], [shared, after]) == ()
+    assert changed_figures([shared, before], [shared, after, digest]) == ()
 
 
 NOTATIONS = {
