@@ -73,7 +73,6 @@ class Addon:
 def checked_settings(settings: BaseSettings) -> NearDupSettings:
     """Return our settings. Raise UsageError if one is wrong, or names something that cannot be imported."""
     from scrapy_neardup.content.extractors import load_extractor
-    from scrapy_neardup.content.processes import worker_processes
     from scrapy_neardup.crawl.feeds import storage_class
     from scrapy_neardup.crawl.shared import load_item_class
     from scrapy_neardup.exceptions import SettingsError
@@ -82,8 +81,7 @@ def checked_settings(settings: BaseSettings) -> NearDupSettings:
 
     try:
         checked = NearDupSettings.from_mapping(settings)
-        processes = worker_processes(checked.extractor, checked.extract_workers)
-        load_extractor(checked.extractor, for_processes=processes != 0)
+        load_extractor(checked.extractor, for_processes=checked.worker_processes != 0)
         load_rule(checked.event_rule)
         if checked.events_webhook_format != "plain":
             from scrapy_neardup.stories.messages import formatter

@@ -13,7 +13,7 @@ def load_callable(setting: str, path: str, allowed: str) -> Callable[..., Any]:
     """Return the callable that an import path names. If there is none, raise SettingsError and say what is allowed."""
     module, dot, attribute = path.rpartition(".")
     try:
-        found = getattr(import_module(module), attribute) if dot else None
+        found = getattr(import_module(module), attribute) if dot and not path.startswith(".") else None
     except (ImportError, AttributeError) as error:
         raise SettingsError(setting, path, f"{error}; must be {allowed}") from error
     if not callable(found):

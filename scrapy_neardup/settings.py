@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -12,7 +13,7 @@ from zoneinfo import ZoneInfo
 from scrapy_neardup import checks
 from scrapy_neardup.checks import setting
 from scrapy_neardup.content.extractors import BUILT_IN
-from scrapy_neardup.content.processes import Extraction, ExtractionProcesses, ExtractionThread, worker_processes
+from scrapy_neardup.content.processes import Extraction, ExtractionProcesses, ExtractionThread
 from scrapy_neardup.content.urls import platform_of
 from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.content.worker_process import TimeBudget
@@ -357,6 +358,19 @@ class NearDupSettings:
         most = self.max_html_bytes
         return WorkerOptions(self.extractor, self.extract_timeout, most, self.extract_memory, sketching)
 
+    @property
+    def worker_processes(self) -> int:
+        """Return the number of processes that extract, 0 if a thread of this process does.
+
+        By default a process runs a built-in extractor, so that extraction does not compete with the event loop for the
+        interpreter. A user's own extractor may share objects with the spider, so it runs in a thread.
+        """
+        if self.extract_workers == "auto":  # one for each core that this process may use
+            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if self.extract_workers is None:
+            return 1 if self.extractor in BUILT_IN else 0
+        return self.extract_workers
+
     def start_extraction(self, timings: Timings | None = None) -> Extraction:
         """Return what extracts the pages of a crawl. Its thread or processes start with the first page.
 
@@ -364,12 +378,11 @@ class NearDupSettings:
         built in: a user's own extractor may take its time with some sites. Raise SettingsError if the extractor cannot
         be used.
         """
-        workers = worker_processes(self.extractor, self.extract_workers)
         options = self.worker_options(sketches=True)
-        if workers == 0:
+        if self.worker_processes == 0:
             return ExtractionThread(options, timings)
         budget = TimeBudget(self.extract_timeout / 10) if self.extractor in BUILT_IN else None
-        return ExtractionProcesses(options, workers, timings=timings, budget=budget)
+        return ExtractionProcesses(options, self.worker_processes, timings=timings, budget=budget)
 
     def embedding(self) -> Embedding | None:
         """Return the user's language model, or None. Raise SettingsError if it does not work."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import logging
-import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
@@ -16,9 +15,9 @@ from concurrent.futures import Future
 from functools import partial
 from itertools import repeat
 from math import inf
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
-from scrapy_neardup.content.extractors import BUILT_IN, Extracted, checked_text, load_extractor
+from scrapy_neardup.content.extractors import Extracted, checked_text, load_extractor
 from scrapy_neardup.content.head import decode_html
 from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.content.worker import PAGE, TEXTS, WorkerOptions, decode, encode
@@ -56,7 +55,7 @@ class ExtractionProcesses:
     def __init__(
         self,
         options: WorkerOptions,
-        workers: int | Literal["auto"] = 1,
+        workers: int = 1,
         *,
         recycle_after: int = RECYCLE_AFTER,
         timings: Timings | None = None,
@@ -66,14 +65,13 @@ class ExtractionProcesses:
         load_extractor(options.extractor, for_processes=True)  # raise now, not in a worker, if the name is wrong
         self.timings = timings or Timings()
         self._options = options
-        count = _cores() if workers == "auto" else workers
-        self._workers = [WorkerProcess(options, recycle_after) for _ in range(count)]
+        self._workers = [WorkerProcess(options, recycle_after) for _ in range(workers)]
         self._budget = budget or TimeBudget(inf)
         self._has_warned = False
         self._on_problem = on_problem or self._warn
         # A SimpleQueue may wait forever instead of a timeout that has passed before it looks.
         self._jobs: queue.Queue[Job | None] = queue.Queue()
-        self._slots = asyncio.Semaphore(IN_FLIGHT * count)
+        self._slots = asyncio.Semaphore(IN_FLIGHT * workers)
         self._lock = threading.Lock()
         self._leaders: list[threading.Thread] = []  # each leads one worker process, and one ends those that are late
         self._closing = threading.Event()
@@ -267,21 +265,3 @@ class ExtractionThread:
 
 Extraction: TypeAlias = ExtractionThread | ExtractionProcesses
 """Extracts a bounded number of pages at a time, outside the event loop."""
-
-
-def worker_processes(extractor: str, workers: int | Literal["auto"] | None) -> int | Literal["auto"]:
-    """Return the number of processes: "auto" means one for each core, and 0 means a thread of this process.
-
-    ``None`` means one process for a built-in extractor, so that extraction does not compete with the event loop for the
-    interpreter. A user's own extractor may share objects with the spider, so for it ``None`` means a thread.
-    """
-    if workers is None:
-        return 1 if extractor in BUILT_IN else 0
-    return workers
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -14,12 +14,12 @@ from weakref import WeakKeyDictionary
 from itemadapter import ItemAdapter, is_item
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
-from scrapy.utils.misc import load_object
 
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.crawl.item_context import ItemContexts
 from scrapy_neardup.document import MOST_CHARACTERS, TAGS, Verdict
 from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.imports import load_callable
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.timings import Timings
 from scrapy_neardup.wording import one_line
@@ -156,12 +156,10 @@ _MOST_PARTS = 10_000  # of a field that is a list
 
 def load_item_class(name: str | type) -> type:
     """Return a class of ``NEARDUP_ITEM_CLASSES``, which is a class or an import path. Raise SettingsError otherwise."""
-    try:
-        loaded = load_object(name)
-    except (ImportError, NameError, ValueError, TypeError) as error:
-        raise SettingsError("NEARDUP_ITEM_CLASSES", name, f"cannot be imported: {error}") from error
+    allowed = "an item class or its import path"
+    loaded = load_callable("NEARDUP_ITEM_CLASSES", name, allowed) if isinstance(name, str) else name
     if not isinstance(loaded, type):
-        raise SettingsError("NEARDUP_ITEM_CLASSES", name, "is not a class")
+        raise SettingsError("NEARDUP_ITEM_CLASSES", name, f"must be {allowed}")
     return loaded
 
 
