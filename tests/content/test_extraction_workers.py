@@ -296,6 +296,7 @@ def test_ctrl_c_twice_ends_crawl_and_workers_at_once(project: Project, site: New
     process.send_signal(signal.SIGINT)
     crawl = finish(project, process)
     assert crawl.lines("forcing unclean shutdown")
+    assert not crawl.lines("exception calling callback")
     until(lambda: left_behind(project) == [])
 
 
