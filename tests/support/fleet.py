@@ -126,10 +126,9 @@ def documented_rights() -> list[str]:
 def open_client(url: str) -> Redis:
     """A blocking client of any kind of server, to look into it."""
     address = Address.read(url)
-    login = {"username": address.username, "password": address.password}
     if address.kind == "cluster":
         host, port = address.nodes[0]
-        return RedisCluster(host=host, port=port, **login)  # type: ignore[return-value]  # alike in what is used here
+        return RedisCluster(host=host, port=port, **address.options)  # type: ignore[return-value]  # alike in what is used here
     if address.kind == "sentinel":
-        return Sentinel(address.nodes).master_for(address.service, db=address.database, **login)  # type: ignore[no-any-return]
+        return Sentinel(address.nodes).master_for(address.service, **address.options)  # type: ignore[no-any-return]
     return Redis.from_url(url)

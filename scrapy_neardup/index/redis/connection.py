@@ -64,13 +64,9 @@ class Address:
 
     kind: Kind
     nodes: tuple[tuple[str, int], ...] = ()  # none for a unix socket
-    socket: str = ""
     service: str = ""  # the name that the Sentinels give the master
-    database: int = 0
-    tls: bool = False
-    username: str | None = None
-    password: str | None = field(default=None, repr=False)
-    options: dict[str, str] = field(default_factory=dict, repr=False)
+    options: dict[str, Any] = field(default_factory=dict, repr=False)  # as redis-py takes them, with the password
+    sentinel_options: dict[str, Any] = field(default_factory=dict, repr=False)  # to log in to the Sentinels
 
     @classmethod
     def read(cls, url: str) -> Address:
@@ -82,14 +78,14 @@ class Address:
         rest, _, query = rest.partition("?") if "@" not in rest.partition("?")[2] else _split_query(rest)
         credentials, _, rest = rest.rpartition("@")
         options = _options(kind, tls, query, unix=scheme == "unix")
-        user, _, password = credentials.partition(":")  # without a colon a user, as redis-py and redis-cli read it
-        username = unquote(user) or options.pop("username", "") or None
-        secret = unquote(password) or options.pop("password", "") or None
+        # Without a colon it is a user, as redis-py and redis-cli read it.
+        for name, quoted in zip(_CREDENTIALS, credentials.partition(":")[::2], strict=True):
+            options[name] = unquote(quoted) or options.get(name) or None
         if scheme == "unix":
             if not rest.startswith("/"):
                 raise ValueError("the path of a unix socket must be absolute, as in unix:///var/run/redis.sock?db=0")
-            database = _database(options.pop("db", "0"))
-            return cls(kind, (), unquote(rest), "", database, False, username, secret, options)
+            options.update(db=_database(options.get("db", "0")), unix_socket_path=unquote(rest))
+            return cls(kind, options=options)
         hosts, _, path = rest.partition("/")
         nodes = tuple(_node(host, _SENTINEL_PORT if kind == "sentinel" else _PORT, kind) for host in hosts.split(","))
         if kind == "server" and len(nodes) > 1:
@@ -99,10 +95,11 @@ class Address:
         service, _, path = path.partition("/") if kind == "sentinel" else ("", "", path)
         if kind == "sentinel" and not service:
             raise ValueError(f"the name the Sentinels give the master is missing: {_FORMS[kind]}")
-        database = _database(options.pop("db", "") or path)
-        if kind == "cluster" and database:
+        options["db"] = _database(options.get("db") or path)
+        if kind == "cluster" and options.pop("db"):
             raise ValueError("a cluster has only the database 0")
-        return cls(kind, nodes, "", service, database, tls, username, secret, options)
+        sentinel_options = {name: options.pop(f"sentinel_{name}", None) for name in _CREDENTIALS}
+        return cls(kind, nodes, service, options, sentinel_options if kind == "sentinel" else {})
 
     def client(self, timeout: float, connections: int = CONNECTIONS) -> Redis:
         """Return a client that connects with its first command, and waits at most ``timeout`` seconds for each answer.
@@ -117,20 +114,16 @@ class Address:
         # Retry once: the server may have closed an idle connection. A check that is sent twice counts once.
         once_more = Retry(NoBackoff(), 1, supported_errors=(LostConnection,))
         plain: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout, "protocol": 2}
-        plain.update(self._tls_options(), client_name=self.options.get("client_name"))
-        login: dict[str, Any] = {"username": self.username, "password": self.password}
+        plain.update(self.options, max_connections=connections)
         if self.kind == "cluster":
             cluster = RedisCluster(
                 startup_nodes=[ClusterNode(*node) for node in self.nodes],
-                max_connections=connections,
                 require_full_coverage=False,  # a window lives in one slot
                 retry=Retry(NoBackoff(), 0),  # ``RedisStore`` itself tries again, with the other nodes
                 **plain,
-                **login,
             )
             return cast("Redis", cluster)
-        plain.update(login, max_connections=connections, retry=once_more, db=self.database)
-        return _packing_fast(self._client(plain, timeout))
+        return _packing_fast(self._client({**plain, "retry": once_more}, timeout))
 
     def _client(self, plain: dict[str, Any], timeout: float) -> Redis:
         """Return the client of one server, or of the master that the Sentinels name."""
@@ -141,21 +134,12 @@ class Address:
             # Divide the time limit: even if all Sentinels hang, asking them takes about as long as one answer may.
             patience = timeout / (len(self.nodes) + 1)
             sentinel_options = {**plain, "socket_timeout": patience, "socket_connect_timeout": patience, "db": 0}
-            sentinel_options.update(zip(_CREDENTIALS, map(self.options.get, _SENTINEL_CREDENTIALS), strict=True))
+            sentinel_options.update(self.sentinel_options)
             sentinel = Sentinel(list(self.nodes), sentinel_kwargs=sentinel_options)  # type: ignore[no-untyped-call]
             return cast("Redis", sentinel.master_for(self.service, **plain))
-        if self.socket:
-            return Redis(unix_socket_path=self.socket, **plain)
-        ((host, port),) = self.nodes
-        return Redis(host=host, port=port, **plain)
-
-    def _tls_options(self) -> dict[str, Any]:
-        given: dict[str, Any] = {name: value for name, value in self.options.items() if name in _TLS}
-        if "ssl_check_hostname" in given:
-            given["ssl_check_hostname"] = given["ssl_check_hostname"].lower() in ("1", "true", "yes")
-        elif given.get("ssl_cert_reqs") == "none":
-            given["ssl_check_hostname"] = False
-        return {"ssl": True, **given} if self.tls else {}
+        for host, port in self.nodes:
+            plain.update(host=host, port=port)
+        return Redis(**plain)
 
 
 def _packing_fast(client: Redis) -> Redis:
@@ -212,10 +196,10 @@ def _split_query(rest: str) -> tuple[str, str, str]:
     return f"{before}@{host}", mark, query
 
 
-def _options(kind: Kind, tls: bool, query: str, *, unix: bool) -> dict[str, str]:
+def _options(kind: Kind, tls: bool, query: str, *, unix: bool) -> dict[str, Any]:
     allowed = {"db", "client_name", *_CREDENTIALS, *(_TLS if tls else ())}
     allowed |= set(_SENTINEL_CREDENTIALS) if kind == "sentinel" else set()
-    options = dict(parse_qsl(query, keep_blank_values=True))
+    options: dict[str, Any] = dict(parse_qsl(query, keep_blank_values=True))
     for name in options:
         if name in _TLS and name not in allowed:
             raise ValueError(f"{name} is an option of {'redis' if unix else 'rediss'}…:// urls with TLS: rediss://")
@@ -223,6 +207,12 @@ def _options(kind: Kind, tls: bool, query: str, *, unix: bool) -> dict[str, str]
             raise ValueError(f"{name} is not an option of this kind of url; allowed are {', '.join(sorted(allowed))}")
     if options.get("ssl_cert_reqs", "required") not in ("none", "optional", "required"):
         raise ValueError(f"ssl_cert_reqs is none, optional or required, not {options['ssl_cert_reqs']!r}")
+    if tls:
+        options["ssl"] = True
+    if "ssl_check_hostname" in options:
+        options["ssl_check_hostname"] = options["ssl_check_hostname"].lower() in ("1", "true", "yes")
+    elif options.get("ssl_cert_reqs") == "none":
+        options["ssl_check_hostname"] = False
     return options
 
 

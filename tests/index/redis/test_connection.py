@@ -24,28 +24,45 @@ if TYPE_CHECKING:
     from conftest import OpenIndex
     from servers import RedisServer
 
+LOGIN = {"username": "u", "password": "p"}
+NO_LOGIN = {"username": None, "password": None}
 ADDRESSES = {
-    "redis://host": Address("server", (("host", 6379),)),
-    "redis://host:7000/3": Address("server", (("host", 7000),), database=3),
-    "redis://[::1]:7000": Address("server", (("::1", 7000),)),
-    "redis://user:p%40ss@host/2": Address("server", (("host", 6379),), database=2, username="user", password="p@ss"),
-    "redis://:a/b?c@host/2": Address("server", (("host", 6379),), database=2, password="a/b?c"),
-    "redis://user@host": Address("server", (("host", 6379),), username="user"),
+    "redis://host": Address("server", (("host", 6379),), options={"db": 0, **NO_LOGIN}),
+    "redis://host:7000/3": Address("server", (("host", 7000),), options={"db": 3, **NO_LOGIN}),
+    "redis://[::1]:7000": Address("server", (("::1", 7000),), options={"db": 0, **NO_LOGIN}),
+    "redis://user:p%40ss@host/2": Address(
+        "server", (("host", 6379),), options={"db": 2, "username": "user", "password": "p@ss"}
+    ),
+    "redis://:a/b?c@host/2": Address(
+        "server", (("host", 6379),), options={"db": 2, "username": None, "password": "a/b?c"}
+    ),
+    "redis://user@host": Address("server", (("host", 6379),), options={"db": 0, "username": "user", "password": None}),
     "redis://host?db=4&username=u&password=p@ss": Address(
-        "server", (("host", 6379),), database=4, username="u", password="p@ss"
+        "server", (("host", 6379),), options={"db": 4, "username": "u", "password": "p@ss"}
     ),
     "rediss://host?ssl_ca_certs=/ca.pem": Address(
-        "server", (("host", 6379),), tls=True, options={"ssl_ca_certs": "/ca.pem"}
+        "server", (("host", 6379),), options={"db": 0, "ssl": True, "ssl_ca_certs": "/ca.pem", **NO_LOGIN}
     ),
-    "unix:///run/redis.sock": Address("server", socket="/run/redis.sock"),
+    "rediss://host?ssl_cert_reqs=none": Address(
+        "server",
+        (("host", 6379),),
+        options={"db": 0, "ssl": True, "ssl_cert_reqs": "none", "ssl_check_hostname": False, **NO_LOGIN},
+    ),
+    "unix:///run/redis.sock": Address("server", options={"db": 0, "unix_socket_path": "/run/redis.sock", **NO_LOGIN}),
     "unix://u:p@/run/redis.sock?db=1": Address(
-        "server", socket="/run/redis.sock", database=1, username="u", password="p"
+        "server", options={"db": 1, "unix_socket_path": "/run/redis.sock", **LOGIN}
     ),
-    "redis+sentinel://a,b:7/news": Address("sentinel", (("a", 26379), ("b", 7)), service="news"),
-    "rediss+sentinel://u:p@a/news/1": Address(
-        "sentinel", (("a", 26379),), service="news", database=1, tls=True, username="u", password="p"
+    "redis+sentinel://a,b:7/news": Address(
+        "sentinel", (("a", 26379), ("b", 7)), "news", {"db": 0, **NO_LOGIN}, NO_LOGIN
     ),
-    "redis+cluster://a:1,b:2,c": Address("cluster", (("a", 1), ("b", 2), ("c", 6379))),
+    "rediss+sentinel://u:p@a/news/1?sentinel_password=s": Address(
+        "sentinel",
+        (("a", 26379),),
+        "news",
+        {"db": 1, "ssl": True, **LOGIN},
+        {"username": None, "password": "s"},
+    ),
+    "redis+cluster://a:1,b:2,c": Address("cluster", (("a", 1), ("b", 2), ("c", 6379)), options=NO_LOGIN),
 }
 
 
