@@ -240,20 +240,21 @@ async def _check_redis(settings: NearDupSettings) -> list[Finding]:
     from scrapy_neardup.index.redis.probe import FOR_PEOPLE, probe
 
     probed = await probe(settings.store, settings.window_namespace, settings.store_timeout)
-    server = ", ".join(filter(None, (probed.facts.get("server"), probed.facts.get("mode"))))
+    facts, warnings, _ = probed.server
+    server = ", ".join(filter(None, (facts.get("server"), facts.get("mode"))))
     slow = "each check waits for an answer: bring the server nearer to the crawl" if probed.seconds > _SLOW else ""
     rights, grant = "this user may call every command that is needed", ""
     is_for_people = FOR_PEOPLE.issuperset(probed.missing_rights)
     if needed := " ".join(f"+{each}" for each in probed.missing_rights):
         lost = "status, similar and purge do not work" if is_for_people else "crawls cannot use the store"
         rights, grant = f"{needed} missing: {lost}", f"ACL SETUSER <user> {needed}, see docs/redis.md"
-    policy = f"maxmemory-policy {probed.facts.get('maxmemory-policy', 'unknown')}, {probed.facts.get('memory', '')}"
+    policy = f"maxmemory-policy {facts.get('maxmemory-policy', 'unknown')}, {facts.get('memory', '')}"
     clock = f"the server's clock is {probed.clock_ahead:+.1f} s from this machine's"
     return [
         Finding("store", f"{without_password(settings.store)}{f' ({server})' if server else ''}"),
         Finding("latency", f"{_shown(probed.seconds)} for one answer", slow, is_warning=True),
         Finding("rights", rights, grant, is_warning=is_for_people),
-        *(Finding("eviction", policy, warning, is_warning=True) for warning in probed.warnings or [""]),
+        *(Finding("eviction", policy, warning, is_warning=True) for warning in warnings or [""]),
         *[Finding("server clock", clock, "synchronise both clocks (NTP)", is_warning=True)]
         * (abs(probed.clock_ahead) > _CLOCK_OFF),
     ]

@@ -38,9 +38,9 @@ async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
         },
         "stories": summary.stories,
         "events": summary.events,
-        "bytes": summary.bytes,
-        "server": summary.server,
-        "warnings": list(summary.warnings),
+        "bytes": summary.store.bytes,
+        "server": summary.store.facts,
+        "warnings": list(summary.store.warnings),
     }
     (print_json if options.json else _print)(status)
     return 0

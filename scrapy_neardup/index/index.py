@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -17,13 +18,12 @@ from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import Layout, changes, reads
 from scrapy_neardup.index.runs import RunSteps
-from scrapy_neardup.index.store import Argument, Batcher, Call, Client, Commit, Store, answers, swap
+from scrapy_neardup.index.store import Argument, Batcher, Call, Client, Store, answers, swap
 from scrapy_neardup.index.stories import ENDED_SECONDS, Stories
 from scrapy_neardup.index.window import Checked, NewDocument, Window
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.records.feature_counts import NOTHING, add_counts
 from scrapy_neardup.records.packing import join_entries, split_entries
-from scrapy_neardup.records.stories import DamageLog
 from scrapy_neardup.rules.decision import most_similar
 from scrapy_neardup.rules.match import Judge, Match
 from scrapy_neardup.rules.policy import HOUR, Policy
@@ -78,9 +78,9 @@ class Index(RunSteps, LearnedStore):
 
     def __init__(self, store: Store, namespace: str, config: str, policy: Policy) -> None:
         layout = Layout(namespace, config, policy.window)
-        super().__init__(store, layout, policy, DamageLog(f"{store.location} {layout.prefix}"))
-        self.stories = Stories(store, layout, policy, self.damage)
-        self._window = Window(store, layout, policy, self.damage, self.stories)
+        super().__init__(store, layout, policy)
+        self.stories = Stories(store, layout, policy)
+        self._window = Window(store, layout, policy, self.stories)
         self._looked_until = 0  # stories were looked through for those that were dead at this second
         self._part: Argument | None = None  # of the stories, where that goes on
         self._checks: Batcher[NewDocument, Checked] = Batcher(self._answer_checks, _BATCH)
@@ -159,20 +159,12 @@ class Index(RunSteps, LearnedStore):
         ``dry_run`` only count the documents. This is not one atomic step: documents that are registered meanwhile may
         stay.
         """
-        count, calls = await self._to_purge(selection)
-        for first in range(0, 0 if dry_run else len(calls), _PURGED_AT_ONCE):
-            await self._send(calls[first : first + _PURGED_AT_ONCE])
-        return count
-
-    @reads
-    async def _to_purge(self, client: Client, selection: Selection) -> tuple[int, list[Call | Commit]]:
         from scrapy_neardup.index.upkeep import to_purge
 
-        return await to_purge(client, self.layout, selection)
-
-    @changes
-    async def _send(self, client: Client, calls: Sequence[Call | Commit]) -> None:
-        await answers(client, calls)
+        count, calls = await self.store.ask(lambda client: to_purge(client, self.layout, selection), reads=True)
+        for first in range(0, 0 if dry_run else len(calls), _PURGED_AT_ONCE):
+            await self.store.ask(partial(answers, calls=calls[first : first + _PURGED_AT_ONCE]))
+        return count
 
     @property
     def run_folder(self) -> Path | None:

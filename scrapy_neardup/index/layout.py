@@ -22,6 +22,7 @@ and the hash part of a document key. See ``docs/decisions/0026-redis-postings.md
 
 from __future__ import annotations
 
+import logging
 import math
 import struct
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
@@ -42,15 +43,16 @@ from scrapy_neardup.index.store import (
     pause_after,
 )
 from scrapy_neardup.records.documents import seconds_of
-from scrapy_neardup.records.stories import DamageLog
 from scrapy_neardup.rules.decision import LEAST_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS
 from scrapy_neardup.rules.policy import HOUR, Policy
+
+logger = logging.getLogger(__name__)
 
 R = TypeVar("R")
 P = ParamSpec("P")
 
 GENERATION = 1 << 16
-"""Seconds of a generation of postings: as many as 2 bytes can number."""
+"""Seconds of a generation of postings: as many as 2 bytes can number. It is doubled for a long window."""
 
 _MOST_GENERATIONS = 3  # within one window
 
@@ -71,7 +73,9 @@ class Layout:
             self.name, ("runs", "stories", "events", "ended", "grants")
         )
         self._window = window
-        self._generation = generation_seconds(window)
+        self._generation = GENERATION
+        while window > _MOST_GENERATIONS * self._generation:
+            self._generation *= 2
         self._own_spans = set[tuple[str, int, int]]()  # keys that this process has written to, with start and end
         self._latest = 0  # second of the document before
         self._horizon = 0  # seconds before this one are over, by the last two documents
@@ -183,24 +187,23 @@ class ShardBits(dict[int, int]):
         return Call("HMGET", self._layout.bands(generation.number), (b"bits", b"version", *shards))
 
     async def choose(self, client: Client, generation: Generation, second: int, keys: int) -> None:
-        """Choose the bits of a generation that has no postings yet, for documents with so many keys."""
+        """Choose the bits of a generation that has no postings yet, for documents with so many keys.
+
+        It gets as many shards as it will fill if documents keep coming at the rate of the slices in the window.
+        """
         calls = [Call("HLEN", name) for name in self._layout.slices(second)]
-        slices = generation.seconds / HOUR
-        self[generation.number] = bits_of_new_generation(cast("list[int]", await answers(client, calls)), slices * keys)
+        busy = [documents for documents in cast("list[int]", await answers(client, calls)) if documents]
+        bits = _BITS_OF_EMPTY_WINDOW
+        if busy:
+            postings = sum(busy) / len(busy) * (generation.seconds / HOUR * keys)
+            bits = math.floor(math.log2(postings / _POSTINGS_A_SHARD) + 0.5)
+        self[generation.number] = max(FEWEST_BITS, min(MOST_BITS, bits))
 
 
 def parts_of(name: str) -> tuple[str, str]:
     """Return the namespace and the configuration of a key."""
     namespace, _, config = name.partition("}")[0].removeprefix("{neardup:").rpartition(":")
     return namespace, config
-
-
-def generation_seconds(window: int) -> int:
-    """Return the length of a generation: ``GENERATION``, doubled until three of them reach over the window."""
-    seconds = GENERATION
-    while window > _MOST_GENERATIONS * seconds:
-        seconds *= 2
-    return seconds
 
 
 class Keys:
@@ -355,27 +358,26 @@ def read_bits(stored: bytes | None) -> int | None:
     return bits if FEWEST_BITS <= bits <= MOST_BITS else None
 
 
-def bits_of_new_generation(slices: Sequence[int], keys: float) -> int:
-    """Return how many bits name a shard in a new generation.
-
-    It gets as many shards as it will fill if documents keep coming at the rate of the slices in the window. ``slices``
-    has the documents of each slice, and ``keys`` is how many keys a generation gets for each document of a slice.
-    """
-    busy = [documents for documents in slices if documents]
-    if not busy:
-        return _BITS_OF_EMPTY_WINDOW
-    bits = math.floor(math.log2(sum(busy) / len(busy) * keys / _POSTINGS_A_SHARD) + 0.5)
-    return max(FEWEST_BITS, min(MOST_BITS, bits))
-
-
 class Steps:
-    """The base of what an index is made of: methods that take steps in the store of one namespace and configuration."""
+    """The base of what an index is made of: methods that take steps in the store of one namespace and configuration.
 
-    def __init__(self, store: Store, layout: Layout, policy: Policy, damage: DamageLog) -> None:
+    Damaged data cost one warning for each kind, and are left out.
+    """
+
+    def __init__(self, store: Store, layout: Layout, policy: Policy) -> None:
         self.store = store
         self.layout = layout
         self.policy = policy
-        self.damage = damage
+        self._warned: set[str] = set()
+
+    def warn_damaged(self, kind: str, effect: str) -> None:
+        """Warn that data of this kind is damaged, and name the effect. Warn only once for each kind."""
+        if kind not in self._warned:
+            self._warned.add(kind)
+            logger.warning(
+                "%s %s: %s is damaged, or not of this version: %s. Further cases are not logged.",
+                *(self.store.location, self.layout.prefix, kind, effect),
+            )
 
 
 S = TypeVar("S", bound=Steps)

@@ -74,7 +74,8 @@ class Stories(Steps, StoryStore):
         for _ in range(MOST_FOLLOWED):
             missing: dict[bytes, set[bytes]] = {}
             for join in joins:
-                key, members = _followed(stories, join)[-1], _members_asked(join)
+                key = _followed(stories, join)[-1]
+                members = {bytes.fromhex(each) for each in (join.member.id, join.earlier_of_page) if each}
                 story = stories.get(key)
                 if story is None or (isinstance(story, StoredStory) and not members <= story.asked):
                     missing.setdefault(key, set()).update(members)
@@ -95,7 +96,8 @@ class Stories(Steps, StoryStore):
         if isinstance(story, Exception):
             raise story
         writes = [call for each in moved for call in self._remember_moved(stories[each], join)]
-        counters, before, expected = story.counters, story.counters.joined, [self._expected(story)]
+        counters, before = story.counters, story.counters.joined
+        expected = [Expected(Call("HGET", self.layout.story(key), ("version",)), story.version)]
         to_keep = count_join(counters, join, {each.hex() for each in story.members}, key.hex())
         after = counters.story(key)
         if counters.joined == before:
@@ -169,9 +171,6 @@ class Stories(Steps, StoryStore):
     def _read_whole(self, key: bytes) -> Call:
         return Call("HGETALL", self.layout.story(key))
 
-    def _expected(self, story: StoredStory) -> Expected:
-        return Expected(Call("HGET", self.layout.story(story.key), ("version",)), story.version)
-
     def _writes(
         self, story: StoredStory, seconds: int = 0, members: Collection[tuple[bytes, bytes]] = ()
     ) -> list[Call]:
@@ -240,7 +239,7 @@ class Stories(Steps, StoryStore):
                     continue
                 story = await self._final(client, bytes.fromhex(claim.story))
             except StoreError:
-                self.damage.warn_once("a grant")
+                self.warn_damaged("a grant", "its event is not passed on")
                 gone.append(token)
                 continue
             if not story.counters.joined:  # it has left the window
@@ -280,7 +279,7 @@ class Stories(Steps, StoryStore):
             try:
                 found.append(read_counters(key, cast("bytes | None", packed)))
             except StoreError:  # noqa: PERF203
-                self.damage.warn_once("a story")
+                self.warn_damaged("a story", "its event is not reported")
                 found.append(None)
         return found
 
@@ -376,10 +375,6 @@ def _by_newest(ended: object) -> list[tuple[bytes, EventSources]]:
     fields = cast("dict[bytes, bytes]", ended)
     found = [(key, sources) for key, packed in fields.items() if (sources := read_sources(packed))]
     return sorted(found, key=lambda each: (each[1][-1][0], each[0]))
-
-
-def _members_asked(join: Join) -> set[bytes]:
-    return {bytes.fromhex(each) for each in (join.member.id, join.earlier_of_page) if each}
 
 
 def _followed(stories: StoredStories, join: Join) -> list[bytes]:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 from scrapy_neardup.contracts import EVERYWHERE
 from scrapy_neardup.document import Neighbour
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import Layout, parts_of
-from scrapy_neardup.index.store import Call, Client, Commit, Expected, answers, new_version
+from scrapy_neardup.index.store import Call, Client, Commit, Expected, Facts, answers, new_version
 from scrapy_neardup.index.stories import Stories, forget_stories
 from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
 from scrapy_neardup.records.packing import join_entries, split_entries
@@ -29,12 +29,10 @@ class StoreSummary:
     namespace: str
     config: str
     documents_per_hour: dict[int, int]  # hour (Unix seconds // 3600) -> documents
-    bytes: int | None = None  # None if the store cannot tell
+    store: Facts  # of the store itself
     stories: int = 0  # without those that became a part of another one
     events: int = 0  # that have not ended
     other_configs: tuple[str, ...] = ()  # other configurations in the namespace
-    server: dict[str, str] = field(default_factory=dict)  # facts of the store itself, for people
-    warnings: tuple[str, ...] = ()  # settings of the store that make it lose documents
     namespaces: tuple[str, ...] = ()  # others in this store; they are looked for only if this one has no documents
 
     @property
@@ -48,19 +46,16 @@ async def survey(client: Client, location: str, layout: Layout, stories: Stories
     names = await client.names(layout.of_namespace)
     own = [name for name in names if name.startswith(f"{layout.prefix}:")]
     hours = await _documents_per_hour(client, own)
-    facts, warnings, size = await client.facts(own or [layout.prefix])
     (events,) = await answers(client, [Call("HLEN", layout.events)])
     return StoreSummary(
         location=location,
         namespace=layout.namespace,
         config=layout.config,
         documents_per_hour=hours,
-        bytes=size,
+        store=await client.facts(own or [layout.prefix]),
         stories=await stories.count(client),
         events=cast("int", events),
         other_configs=tuple(sorted({parts_of(name)[1] for name in names} - {layout.config})),
-        server=facts,
-        warnings=warnings,
         namespaces=() if hours else await _namespaces(client, layout.namespace),
     )
 

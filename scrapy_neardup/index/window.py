@@ -32,7 +32,6 @@ from scrapy_neardup.index.store import (
 )
 from scrapy_neardup.index.stories import StoredStories, Stories
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of, with_next_key
-from scrapy_neardup.records.stories import DamageLog
 from scrapy_neardup.rules.decision import MOST_LINKS, decide, decide_again, weights_of
 from scrapy_neardup.rules.match import Judge, Match
 from scrapy_neardup.rules.policy import HOUR, Policy
@@ -135,8 +134,8 @@ class Batch:
 class Window(Steps):
     """Records and postings of one namespace and configuration."""
 
-    def __init__(self, store: Store, layout: Layout, policy: Policy, damage: DamageLog, stories: Stories) -> None:
-        super().__init__(store, layout, policy, damage)
+    def __init__(self, store: Store, layout: Layout, policy: Policy, stories: Stories) -> None:
+        super().__init__(store, layout, policy)
         self._stories = stories
         self._bits = ShardBits(layout)
 
@@ -229,7 +228,7 @@ class Window(Steps):
                     new.earlier = stored
                 else:
                     if first is None and stored is None:
-                        self.damage.warn_once("a record")
+                        self.warn_damaged("a record", "its document is not compared")
                     new.record, is_settled = with_next_key(new.record), False
 
     async def _read_candidates(self, client: Client, batch: Batch) -> None:
@@ -246,7 +245,7 @@ class Window(Steps):
                 packed = batch.packed[key]
                 batch.records[key] = record = read_record(packed) if packed is not None else None
                 if record is None and packed is not None:
-                    self.damage.warn_once("a record")
+                    self.warn_damaged("a record", "its document is not compared")
             wanted = {record.candidate for key in wanted if (record := batch.records[key]) and record.is_dropped}
 
     async def _read_packed(

@@ -175,8 +175,8 @@ async def evaluate(
             final_stories = await detector.final_stories()
             summary = await detector.summary()
         on_judged(len(judged))
-        if summary.bytes is not None and summary.documents:
-            sizes.append(summary.bytes / summary.documents)
+        if summary.store.bytes is not None and summary.documents:
+            sizes.append(summary.store.bytes / summary.documents)
         orders.append(_order(positions, judged, final_stories))
     return Evaluation(tuple(orders), fmean(sizes) if sizes else None)
 

@@ -2,8 +2,6 @@
 
 A member is kept as its number in the story, then its fields. A neighbour is another story that a document is like.
 ``rules/membership.py`` has the rules by which all this changes.
-
-Damaged data of a store cost one warning for each kind, and are left out.
 """
 
 from __future__ import annotations
@@ -346,25 +344,3 @@ def read_grant(token: bytes, packed: bytes) -> tuple[int, Claim]:
 
 
 _VALUES = attrgetter(*COUNTERS.fields)
-_EFFECTS = {
-    "a record": "its document is not compared",
-    "a story": "its event is not reported",
-    "a grant": "its event is not passed on",
-}
-
-
-class DamageLog:
-    """Warns about damaged data of one store."""
-
-    def __init__(self, location: str) -> None:
-        self._location = location  # without a password
-        self._warned: set[str] = set()
-
-    def warn_once(self, kind: str) -> None:
-        """Warn that data of this kind is damaged, and name the effect. Warn only once for each kind."""
-        if kind not in self._warned:
-            self._warned.add(kind)
-            logger.warning(
-                "%s: %s is damaged, or not of this version: %s. Further cases are not logged.",
-                *(self._location, kind, _EFFECTS.get(kind, "it is left out")),
-            )

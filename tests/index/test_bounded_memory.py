@@ -18,8 +18,8 @@ from redis import Redis
 from scrapy_neardup.contracts import EVERYWHERE
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.index import COUNTED_MINUTES, MOST_COUNTED
-from scrapy_neardup.index.store import Call
-from scrapy_neardup.index.upkeep import Selection
+from scrapy_neardup.index.store import Call, answers
+from scrapy_neardup.index.upkeep import Selection, to_purge
 from scrapy_neardup.records.packing import join_entries
 
 
@@ -102,9 +102,9 @@ async def test_a_purge_spoils_no_boilerplate_that_others_change_meanwhile(index:
     await overwrite(index, key, {b"lines": join_entries([before])})
 
     async def purge_after(call: Call) -> dict[str, dict[bytes, bytes]]:
-        _, calls = await index._to_purge(purged)
-        await index._send([call])
-        await index._send(calls)
+        _, calls = await index.store.ask(lambda client: to_purge(client, index.layout, purged))
+        await index.store.ask(lambda client: answers(client, [call]))
+        await index.store.ask(lambda client: answers(client, calls))
         return await stored(index, "learned")
 
     both = join_entries([before, added])

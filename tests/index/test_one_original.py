@@ -59,7 +59,7 @@ async def test_the_summary_counts_documents_by_the_hour(index: Index, namespace:
     hour = START // HOUR
     assert summary.documents_per_hour == {hour: 3, hour + 1: 1, hour + 5: 1}
     assert (summary.documents, summary.namespace, summary.config) == (5, namespace, CONFIG)
-    assert summary.bytes
+    assert summary.store.bytes
 
 
 async def test_closing_waits_for_the_checks_under_way(open_index: OpenIndex, store_url: str) -> None:

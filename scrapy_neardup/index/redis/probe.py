@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from redis.asyncio.cluster import RedisCluster
 from redis.exceptions import NoPermissionError, NoScriptError, ResponseError
 
 from scrapy_neardup.index.redis.connection import connect, explain_error
 from scrapy_neardup.index.redis.store import server_facts
+from scrapy_neardup.index.store import Facts
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -24,15 +24,13 @@ FOR_PEOPLE = frozenset({"scan", "memory|usage", "info"})
 """Commands that crawls do not need, only ``scrapy neardup status``, ``similar`` and ``purge``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(NamedTuple):
     """What was found. ``seconds`` is the median time for one answer."""
 
     seconds: float
     clock_ahead: float  # seconds by which the clock of the server is ahead of ours
-    missing_rights: tuple[str, ...] = ()  # as ``ACL SETUSER`` names them, without the plus sign
-    facts: dict[str, str] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    missing_rights: tuple[str, ...]  # as ``ACL SETUSER`` names them, without the plus sign
+    server: Facts
 
 
 async def probe(url: str, namespace: str, timeout: float) -> Probe:
@@ -46,12 +44,12 @@ async def probe(url: str, namespace: str, timeout: float) -> Probe:
         seconds = sorted([await _seconds_of_ping(client) for _ in range(_PINGS)])[_PINGS // 2]
         missing = await _missing_rights(client, key)
         ahead = 0.0 if "time" in missing else await _clock_ahead(client)
-        facts, warnings = await server_facts(client, key)
+        server = await server_facts(client, key)
     except Exception as error:
         raise explain_error(url, error) from error
     finally:
         await client.aclose()
-    return Probe(seconds, ahead, missing, facts, warnings)
+    return Probe(seconds, ahead, missing, server)
 
 
 def commands(key: str) -> dict[str, tuple[Any, ...]]:

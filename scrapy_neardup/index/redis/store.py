@@ -69,9 +69,9 @@ class RedisStore(Store):
         """Send a command for a key, so that a node of a cluster fails now and not at each check."""
         assert self.client is not None
         await self.client.redis.exists(key)
-        facts, warnings = await server_facts(self.client.redis, key)
-        if facts and warnings:  # a crawl needs no right to ask for facts
-            logger.warning("The store may lose data: %s", warnings[0])
+        found = await server_facts(self.client.redis, key)
+        if found.facts and found.warnings:  # a crawl needs no right to ask for facts
+            logger.warning("The store may lose data: %s", found.warnings[0])
 
     async def close(self) -> None:
         client, self.client = self.client, None
@@ -136,9 +136,9 @@ class RedisClient(Client):
         return {field: value async for field, value in self.redis.hscan_iter(key, count=_AT_ONCE)}
 
     async def facts(self, keys: Sequence[str]) -> Facts:
-        facts, warnings = await server_facts(self.redis, keys[0])
+        found = await server_facts(self.redis, keys[0])
         used = [await self.redis.memory_usage(key, samples=_SAMPLES) or 0 for key in keys]
-        return Facts(facts, warnings, sum(used))
+        return found._replace(bytes=sum(used))
 
 
 def _read(call: Call | Commit, answer: object) -> object:
@@ -188,15 +188,15 @@ def _arguments(commit: Commit) -> tuple[list[str], list[Argument]]:
     return [*keys], arguments
 
 
-async def server_facts(client: Redis, key: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return facts about the server that holds a key, and warnings about its settings."""
+async def server_facts(client: Redis, key: str) -> Facts:
+    """Return facts about the server that holds a key."""
     where: dict[str, Any] = {}
     if isinstance(client, RedisCluster):
         where["target_nodes"] = client.get_node_from_key(key)
     try:
         info = await client.info(**where)
     except ResponseError:
-        return {}, ("this user may not call INFO, so it is not known how the server evicts keys",)
+        return Facts({}, ("this user may not call INFO, so it is not known how the server evicts keys",))
     name = "Valkey" if "valkey_version" in info else "Redis"
     version = info.get("valkey_version") or info.get("redis_version", "")
     limit, policy = int(info.get("maxmemory", 0)), str(info.get("maxmemory_policy", "noeviction"))
@@ -209,9 +209,10 @@ async def server_facts(client: Redis, key: str) -> tuple[dict[str, str], tuple[s
         "append-only file": "on" if info.get("aof_enabled") else "off",
     }
     if not limit or policy == "noeviction":
-        return facts, ()
-    return facts, (
+        return Facts(facts)
+    warning = (
         f"maxmemory-policy is {policy} with a maxmemory of {info.get('maxmemory_human', limit)}: when memory runs out,"
         " the server removes parts of the window early. Then copies become originals, and events are raised again. Use "
-        "noeviction, and give the server enough memory",
+        "noeviction, and give the server enough memory"
     )
+    return Facts(facts, (warning,))
