@@ -86,7 +86,6 @@ class NearDupPipeline(Component):
         self._is_closed = False
         self._under_way = 0  # items
         self._closing: asyncio.Future[None] | None = None
-        self._summary_text = ""
 
     async def open_spider(self) -> None:
         # Open the store here: its client belongs to the running event loop. An exception would abort the crawl.
@@ -126,6 +125,7 @@ class NearDupPipeline(Component):
         if self._is_closed:
             return
         self._is_closed = True
+        self._count_run()  # once more: what no feed has stored is known now
         try:
             await self.detector.close()
         except StoreError as error:
@@ -204,12 +204,16 @@ class NearDupPipeline(Component):
         is_written = verdict.kind != "revisit" or self.settings.dropped_feed != DEFAULT_DROPPED_FEED
         row = dropped_row(adapter, self.tagger.tags(verdict))
         if self.dropped is not None and is_written and not self.dropped.put(row):
-            self.count("dropped_feed/errors")
-            self.summary.problems["dropped-feed"] += 1
+            self._count_failure("dropped-feed")
             return False
         self.count("dropped")
         self.summary.dropped += 1
         return True
+
+    def _count_failure(self, feed: str) -> None:
+        """Count a line that a feed of this package could not take."""
+        self.count(f"{feed.replace('-', '_')}/errors")
+        self.summary.problems[feed] += 1
 
     async def _prepare(self) -> None:
         """Load the modules that the first item needs. Do this in a thread, so that the event loop goes on.
@@ -280,8 +284,7 @@ class NearDupPipeline(Component):
             sketch=page.sketch if text == page.text else b"",
         )
         if self.record is not None and not self.record.put(recorded_row(document, canonical, url_is_own=url_is_own)):
-            self.count("record/errors")
-            self.summary.problems["record"] += 1
+            self._count_failure("record")
         return document
 
     async def _verdict(self, document: Document, pending: PendingDocument) -> Verdict:
@@ -316,9 +319,9 @@ class NearDupPipeline(Component):
                 self.set_stat(f"{step}/{name}", value)
 
     def _count_run(self) -> None:
-        """Add what the run did to the stats, and note the summary. Ask before Scrapy closes its feeds and its stats."""
+        """Add what the run did to the stats."""
         try:
-            self._summary_text = self.summary.text(self.delivery.report_file())
+            self.summary.problems["feed"] = self.delivery.failures
             for name, value in self.summary.stats():
                 self.set_stat(name, value)
         except Exception as error:
@@ -326,8 +329,11 @@ class NearDupPipeline(Component):
 
     def _log_run(self) -> None:
         """Log what the run did, as the last thing: after Scrapy's stats."""
-        if self._summary_text:
-            logger.info("%s", self._summary_text)
+        try:
+            if text := self.summary.text(self.delivery.report_file):
+                logger.info("%s", text)
+        except Exception as error:
+            self.log_fault(error, "The summary of the run")
 
     def _seen_at(self, adapter: ItemAdapter) -> float | None:
         name = self.settings.item_fields["time"]
@@ -355,7 +361,8 @@ class NearDupPipeline(Component):
 
         reports = [special_report(event, zone=self.settings.zone) for event in events]
         for report in reports:
-            self.sinks.put(report)
+            if not self.sinks.put(report):
+                self._count_failure("events-feed")
         await self.detector.confirm_events()
         for event, report in zip(events, reports, strict=True):
             self.count(f"events/{event.level}")

@@ -19,6 +19,8 @@ from scrapy_neardup.wording import without_password
 
 logger = logging.getLogger(__name__)
 
+_REPORTED = ("jsonlines", "jsonl", "json", "csv")
+
 
 class Delivery:
     """Follows each item from its verdict until it is delivered, and reports delivered documents to the run.
@@ -32,6 +34,8 @@ class Delivery:
         extensions = crawler.extensions.middlewares if by_feeds and crawler.extensions is not None else ()
         self._exporter = next((each for each in extensions if isinstance(each, FeedExporter)), None)
         self.has_feeds = self._exporter is not None
+        self.failures = 0  # items that a feed could not write, and documents that a feed could not store
+        self.report_file = ""  # the first stored local feed that ``scrapy neardup report`` reads; others have the same
         self._files: dict[FeedSlot, FeedFile] = {}
         self._has_warned = False
         self._documents: dict[frozenset[FeedFile], list[str]] = {}  # by the files that are not stored yet
@@ -40,15 +44,6 @@ class Delivery:
         crawler.signals.connect(self._item_lost, signals.item_dropped)
         crawler.signals.connect(self._item_lost, signals.item_error)
         crawler.signals.connect(self._slot_closed, signals.feed_slot_closed)
-
-    def report_file(self) -> str:
-        """Return the first local feed that ``scrapy neardup report`` reads, "" if there is none.
-
-        Other feeds have the same items. Ask before the feeds are stored.
-        """
-        slots = self._exporter.slots if self._exporter is not None else ()
-        storages = (slot.storage for slot in slots if slot.format in ("jsonlines", "jsonl", "json", "csv"))
-        return next((storage.path for storage in storages if isinstance(storage, FileFeedStorage)), "")
 
     def add_item(self, document: PendingDocument) -> None:
         """Follow the current item, which belongs to this document, until it is delivered or lost."""
@@ -69,6 +64,7 @@ class Delivery:
         grown = [file for file in files if file.has_grown()]
         is_missing = any(file.has_accepted and file not in grown for file in files)  # a feed failed to write it
         self._watch_files()
+        self.failures += is_missing
         if is_missing and not self._has_warned:
             self._has_warned = True
             logger.warning(
@@ -118,8 +114,11 @@ class Delivery:
             else:
                 released += documents
         if file.is_stored:
+            if slot.format in _REPORTED and isinstance(slot.storage, FileFeedStorage):
+                self.report_file = self.report_file or slot.storage.path
             self.run.deliver(released)
         elif released:
+            self.failures += len(released)
             uri = without_password(slot.uri)
             logger.warning("%s is not stored: its %d documents do not count as seen", uri, len(released))
             await self.run.withdraw(released)

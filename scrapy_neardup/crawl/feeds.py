@@ -340,13 +340,13 @@ class EventSinks:
             await outbox.open()
             self._outboxes[name] = outbox
 
-    def put(self, report: Mapping[str, Any]) -> None:
+    def put(self, report: Mapping[str, Any]) -> bool:
+        """Pass on an event. Return whether the feed has it, True if there is no feed."""
         is_quiet = report["level"] != "breaking" and self._settings.is_quiet(time.time())
         for name, outbox in self._outboxes.items():
             if not (is_quiet and name == "webhook"):
                 outbox.put(report)
-        if self._feed is not None:
-            self._feed.put(report)
+        return self._feed is None or self._feed.put(report)
 
     async def close(self) -> None:
         await asyncio.gather(*(outbox.close() for outbox in self._outboxes.values()))

@@ -55,6 +55,49 @@ def test_events_are_listed_and_the_block_is_the_last_thing_and_names_the_next_co
     assert said.endswith("Next: scrapy neardup report items.jsonl\n      scrapy neardup events\n")
 
 
+def test_a_feed_that_cannot_be_written_is_a_hint_and_no_next_command(project: Project) -> None:
+    project.write("blocked", "a file where the feed needs a folder")
+
+    crawl = project.crawl(FERRY, "-O", "blocked/items.csv", "-O", "written.csv")
+
+    assert crawl.hints == {"feed": 7}
+    said = " ".join(block(crawl.log).split())
+    assert "7 of 7 items could not be written to a feed" in said
+    assert "Next: scrapy neardup report items.jsonl " in said
+
+    alone = project.crawl(FERRY, FEEDS={(project.folder / "blocked/items.jsonl").as_uri(): {"format": "jsonlines"}})
+    assert "Next: scrapy neardup report items.jsonl\n" in block(alone.log)
+    (project.folder / "items.jsonl").unlink()
+    (project.folder / "items.jsonl").mkdir()
+    assert "Next: crawl with -O items.jsonl, then " in block(project.crawl(FERRY).log)
+
+
+def test_a_feed_that_cannot_be_stored_is_a_hint_and_no_next_command(project: Project) -> None:
+    project.write(
+        "news/storage.py",
+        """
+        from scrapy.extensions.feedexport import FileFeedStorage
+
+
+        class Unstorable(FileFeedStorage):
+            def store(self, file):
+                raise OSError("the disk is full")
+        """,
+    )
+    crawl = project.crawl(FERRY, FEED_STORAGES={"": "news.storage.Unstorable"})
+    said = " ".join(block(crawl.log).split())
+    assert "7 of 7 items could not be written to a feed" in said
+    assert "Next: crawl with -O items.jsonl, then " in said
+
+
+def test_a_feed_of_events_that_cannot_be_written_is_a_hint(project: Project) -> None:
+    project.write("blocked", "a file where the feed needs a folder")
+    crawl = project.crawl(FERRY, NEARDUP_EVENTS_FEED="blocked/events.jsonl")
+    assert crawl.neardup["events_feed/errors"] == 2
+    assert crawl.hints == {"events-feed": 2}
+    assert "2 events could not be written to NEARDUP_EVENTS_FEED" in " ".join(block(crawl.log).split())
+
+
 def test_a_crawl_without_items_says_where_to_look(project: Project, site: NewsSite) -> None:
     crawl = project.crawl(WITH_FIELDS.format(items=[]), urls=[site.publish("/", page("Nothing"))])
     assert block(crawl.log) == (
