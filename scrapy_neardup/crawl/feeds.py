@@ -296,12 +296,6 @@ def _serialized(adapter: ItemAdapter, name: str) -> Any:
         return value
 
 
-def _outbox_folder(settings: NearDupSettings, name: str, *receiver: str) -> Path:
-    """Return a folder that no crawl with another receiver shares. The receiver, which has secrets, is hashed."""
-    digits = hashlib.sha256("\0".join(receiver).encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return Path(in_data_dir(settings, "neardup-events"), f"{name}-{digits}")
-
-
 class EventSinks:
     """The sinks that the settings name. An event that cannot be passed on does not stop the crawl.
 
@@ -315,30 +309,35 @@ class EventSinks:
         self._settings = settings
         feed = settings.events_feed
         self._feed = JsonLinesFeed(crawler, "NEARDUP_EVENTS_FEED", feed, "events") if feed is not None else None
-        self._receivers: dict[str, RedisStream | Webhook] = {}
-        self._folders: dict[str, Path] = {}
+        self._receivers: list[RedisStream | Webhook] = []
+        self._outboxes: dict[str, Outbox] = {}
         if settings.events_stream and not settings.dry_run:
             from scrapy_neardup.index.redis.connection import connect
             from scrapy_neardup.stories.receivers import RedisStream, stream_of
 
             server, stream = stream_of(settings.events_stream, settings.store)
-            self._receivers["stream"] = RedisStream(server, stream, connect)
-            self._folders["stream"] = _outbox_folder(settings, "stream", server, stream)
+            self._add("stream", RedisStream(server, stream, connect), server, stream)
         if settings.events_webhook and not settings.dry_run:
             from scrapy_neardup.stories.receivers import Webhook
 
             url, secret, form = settings.events_webhook, settings.events_webhook_secret, settings.events_webhook_format
-            self._receivers["webhook"] = Webhook(url, secret, form=form)
-            self._folders["webhook"] = _outbox_folder(settings, "webhook", url, secret or "", form)
-        self._outboxes: dict[str, Outbox] = {}
+            self._add("webhook", Webhook(url, secret, form=form), url, secret or "", form)
+
+    def _add(self, name: str, receiver: RedisStream | Webhook, *address: str) -> None:
+        """Add a receiver. Its outbox is a folder that no crawl with another address shares.
+
+        The address is hashed, because it has secrets.
+        """
+        from scrapy_neardup.stories.outbox import Outbox
+
+        digits = hashlib.sha256("\0".join(address).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        folder = Path(in_data_dir(self._settings, "neardup-events"), f"{name}-{digits}")
+        self._receivers.append(receiver)
+        self._outboxes[name] = Outbox(name, folder, receiver.deliver)
 
     async def open(self) -> None:
-        for name, receiver in self._receivers.items():
-            from scrapy_neardup.stories.outbox import Outbox
-
-            outbox = Outbox(name, self._folders[name], receiver.deliver)
+        for outbox in self._outboxes.values():
             await outbox.open()
-            self._outboxes[name] = outbox
 
     def put(self, report: Mapping[str, Any]) -> bool:
         """Pass on an event. Return whether the feed has it, True if there is no feed."""
@@ -350,7 +349,7 @@ class EventSinks:
 
     async def close(self) -> None:
         await asyncio.gather(*(outbox.close() for outbox in self._outboxes.values()))
-        for receiver in self._receivers.values():
+        for receiver in self._receivers:
             await receiver.close()
         if self._feed is not None:
             await self._feed.close()
