@@ -82,13 +82,15 @@ def main() -> None:
             gold_pages = (
                 read_pages(reader, read_background([data / "gold-dev.jsonl"])) if "gold" in options.only else []
             )
+        rewritten = _corpus(data / "rewritten-dev.jsonl", others) if "rewritten" in options.only else None
+        same = _corpus(data / "same-event.jsonl") if "same" in options.only else None
         if options.embedder:
-            _embed_ahead(others)
-        if "rewritten" in options.only:
-            _rewritten(_corpus(data / "rewritten-dev.jsonl", others), options.orders, options.workers)
-        if "same" in options.only:
-            _same(_corpus(data / "same-event.jsonl"), options.orders, options.workers)
-        if "gold" in options.only:
+            _embed_ahead([*(rewritten.pages if rewritten else others), *(same.pages if same else ()), *gold_pages])
+        if rewritten:
+            _rewritten(rewritten, options.orders, options.workers)
+        if same:
+            _same(same, options.orders, options.workers)
+        if gold_pages:
             clusters = {label: read_labelled(data / "gold-dev.jsonl", label)[1] for label in ("cluster", "merged")}
             _gold(gold_pages, clusters, options.orders, options.workers)
         if "stream" in options.only:
@@ -174,7 +176,7 @@ async def _judge(
     pages: Iterable[RecordedPage], threshold: float | None, on_event: Callable[[StoryEvent], None] = lambda event: None
 ) -> list[Answer]:
     """Return one answer a page. Stories are those that are known at the end."""
-    options = {} if threshold is None else {"topic_threshold": threshold}
+    options = SETTINGS.preset_options | ({} if threshold is None else {"topic_threshold": threshold})
     detector = Listener(replace(SETTINGS, preset_options=options))
     await detector.open()
     try:

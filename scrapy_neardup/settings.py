@@ -20,10 +20,10 @@ from scrapy_neardup.content.worker_process import TimeBudget
 from scrapy_neardup.document import TAGS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy, Scope
-from scrapy_neardup.rules.policy import VectorRule, names_of
+from scrapy_neardup.rules.policy import names_of
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, Sketcher, ahead_options
 from scrapy_neardup.sketch.signatures import signer_for
-from scrapy_neardup.sketch.signatures.presets import VECTOR_PARAMETERS, preset_with
+from scrapy_neardup.sketch.signatures.presets import preset_with
 from scrapy_neardup.stories.rules import ALLOWED_RULES, MIN_SOURCES
 
 if TYPE_CHECKING:
@@ -419,5 +419,6 @@ class NearDupSettings:
             keep_sources=self.keep_sources,
             keep_updates=self.keep_updates,
             by_titles=preset.guarded,
-            vectors=VectorRule(*(getattr(preset, name) for name in VECTOR_PARAMETERS)),
+            vector_middle=preset.vector_middle,
+            vector_bar=preset.vector_bar,
         )

@@ -46,9 +46,7 @@ GRIDS = {
     "threshold": Grid(_steps(0.2, 0.9, 0.05), "online", "online"),
     "topic_threshold": Grid(_steps(0.1, 0.3, 0.02), "pairwise", "b-cubed"),
     "vector_middle": Grid(_steps(0.15, 0.5, 0.05), "pairwise", "b-cubed"),
-    "vector_weight": Grid(_steps(0.3, 0.9, 0.1), "pairwise", "b-cubed"),
     "vector_bar": Grid(_steps(0.5, 0.8, 0.05), "pairwise", "b-cubed"),
-    "vector_names": Grid(_steps(1, 4, 1), "pairwise", "b-cubed"),
 }
 """The usual grid of each parameter that can be tuned."""
 

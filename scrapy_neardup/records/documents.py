@@ -9,7 +9,7 @@ from scrapy_neardup.document import WHOLE_TEXT, Document, Evidence, Fingerprint
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 
-VERSION = 14
+VERSION = 15
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE_BYTES = 120
@@ -50,7 +50,7 @@ RECORD = PackedFields(
     },
     VERSION,
 )
-RECORD_WITH_VECTOR = PackedFields("record", {**RECORD.fields, "vector": "H*", "first_vector": "H*"}, VERSION | 0x80)
+RECORD_WITH_VECTOR = PackedFields("record", {**RECORD.fields, "vector": "H*"}, VERSION | 0x80)
 """A record with a vector. Without ``NEARDUP_EMBEDDER`` no record has one, and none is a byte longer for it."""
 
 _EVIDENCE = [each.name for each in fields(Evidence)]
@@ -84,7 +84,6 @@ class Record(Evidence):
     original_title: bytes = b""
     run: int = 0
     vector: bytes = b""
-    first_vector: bytes = b""  # of the first document of its story, empty if that is its own
     tells_title: bool = False  # whether the text says what the title says; known of a new document only, and not packed
 
     @property

@@ -15,7 +15,7 @@ from scrapy_neardup.evidence.titles import SAME_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine, topic_score
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.rules.match import CandidateState, Match
-from scrapy_neardup.rules.meaning import UNITING, first_vector, have_near_firsts, mean_cosine
+from scrapy_neardup.rules.meaning import UNITING, mean_cosine
 from scrapy_neardup.rules.policy import NEVER_DROPPED, REVISIT_SHARE, Policy
 from scrapy_neardup.rules.scoring import (
     FIRST_COSINE,
@@ -154,7 +154,7 @@ def link_record(
     # Topics of two languages share no terms, so the first document of another language begins a line of its own.
     is_first = match.related and are_two_languages(record, old)
     first_topic = b"" if is_first else old.first_topic or old.topic
-    record = replace(record, first_topic=first_topic, first_vector=first_vector(old))
+    record = replace(record, first_topic=first_topic)
     if match.related or not match.is_seen:
         return replace(record, story=old.story, candidate=match.key)
     original_url, original_title = old.of_original(match.key)
@@ -199,8 +199,7 @@ def _unites(new: Record, match: Record, other: Record, alive: Sequence[Match], p
         for each in (near, far)
     )
     cosine = topic_cosine(match.first_topic or match.topic, other.first_topic or other.topic)
-    in_words = cosine >= (FIRST_COSINE_IF_STRONG if is_strong else FIRST_COSINE)
-    are_firsts_alike = in_words or have_near_firsts(match, other)
+    are_firsts_alike = cosine >= (FIRST_COSINE_IF_STRONG if is_strong or new.vector else FIRST_COSINE)
     if are_firsts_alike and mean_cosine(pairs) >= UNITING:
         return True
     if are_two_languages(new, far):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from scrapy_neardup.evidence.minima import Measure
 
@@ -12,20 +12,6 @@ Scope = Literal["all", "same-source", "cross-source"]
 HOUR = 3600
 NEVER_DROPPED = 2.0
 REVISIT_SHARE = 0.93  # a page that comes again says nothing new if its earlier version holds this much of its text
-
-
-class VectorRule(NamedTuple):
-    """How much the vectors of a language model count, see ``rules.meaning``.
-
-    In one language the score of two topics is raised by ``weight`` for each unit by which the cosine of their vectors
-    is over ``middle``. In two languages the cosine and a share for each of at least ``names`` common names must be
-    ``bar``.
-    """
-
-    middle: float = 0.3
-    weight: float = 0.5
-    bar: float = 0.58
-    names: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +41,8 @@ class Policy:
     keep_updates: bool = True
     by_titles: bool = True
     drops: bool = False
-    vectors: VectorRule = VectorRule()
+    vector_middle: float = 0.34  # these two only with a language model, see ``rules.meaning``
+    vector_bar: float = 0.58
 
     def allows(self, *, same_source: bool) -> bool:
         """Return whether the scope allows a match of two pages of one source, or of two sources."""

@@ -21,7 +21,7 @@ from scrapy_neardup.evidence.topic import (
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.rules.match import STRONG_EVIDENCE, CandidateState, Match
-from scrapy_neardup.rules.meaning import LEAST_OF_FIRST, LEAST_TERMS, first_vector, foreign_score, with_meaning
+from scrapy_neardup.rules.meaning import LEAST_TERMS, foreign_score, with_meaning
 from scrapy_neardup.rules.policy import REVISIT_SHARE, Policy
 from scrapy_neardup.rules.trace import SILENT, Trace
 
@@ -297,13 +297,13 @@ def related_topic_score(new: Record, old: Record, policy: Policy, extra: float =
     """Return the score of two topics if a document joins the story of another one by its topic, else 0.
 
     Reports of one event name somebody or something alike; vectors tell it too. The document must resemble the first
-    document of the story a little, in words or in meaning, so that a story does not drift from one topic to the next.
-    The higher the score, the less of this is needed.
+    document of the story a little, so that a story does not drift from one topic to the next. A high score, or a score
+    with vectors, needs less of this.
     """
     same_source, cosine = is_same_source(new, old), cosine_of(new.vector, old.vector)
     score = _topic_score(new.topic, old.topic, trace, least_common_terms(new, old))
     if cosine is not None:
-        score = with_meaning(score, cosine, policy.vectors, trace)
+        score = with_meaning(score, cosine, policy, trace)
     least = policy.topic_threshold + extra + SAME_SOURCE_EXTRA * same_source
     if not trace.at_least("score of the topics", score, least, "" if same_source else "topic_threshold"):
         return 0.0
@@ -311,13 +311,12 @@ def related_topic_score(new: Record, old: Record, policy: Policy, extra: float =
         trace.note("both have names, but none in common")
         if not trace.at_least("score of the topics", score, NAMELESS_SCORE):
             return 0.0
-    least = FIRST_COSINE_IF_STRONG if cosine is None and score >= STRONG_SCORE else FIRST_COSINE
-    is_like = not old.first_topic or trace.at_least(
-        "cosine with the first document of the story", topic_cosine(new.topic, old.first_topic), least
-    )
-    if not is_like and (with_first := cosine_of(new.vector, first_vector(old))) is not None:
-        is_like = trace.at_least("cosine of the vectors with that document", with_first, LEAST_OF_FIRST)
-    return score if is_like else 0.0
+    if not old.first_topic:
+        return score
+    is_strong = cosine is not None or score >= STRONG_SCORE
+    least = FIRST_COSINE_IF_STRONG if is_strong else FIRST_COSINE
+    with_first = topic_cosine(new.topic, old.first_topic)
+    return score if trace.at_least("cosine with the first document of the story", with_first, least) else 0.0
 
 
 def _related_names_score(new: Record, old: Record, same_source: bool, policy: Policy, trace: Trace) -> float:
@@ -326,7 +325,7 @@ def _related_names_score(new: Record, old: Record, same_source: bool, policy: Po
         return 0.0
     extra = SAME_SOURCE_EXTRA * same_source
     if (cosine := cosine_of(new.vector, old.vector)) is not None:
-        return foreign_score(new, old, cosine, policy.vectors, extra, trace)
+        return foreign_score(new, old, cosine, policy, extra, trace)
     score, least = names_score(new.names, old.names), LEAST_COSINE + extra
     if trace is not SILENT:
         trace.at_least("names that both languages share", len(shared_terms(new.names, old.names)), LEAST_COMMON_NAMES)

@@ -303,7 +303,7 @@ def test_tune_chooses_how_much_vectors_count(neardup: Neardup, tmp_path: Path) -
     printed = neardup("tune", "--stories", *given, *present, env=path).stdout
 
     chosen = json.loads(printed.splitlines()[-1].removeprefix("NEARDUP_PRESET_OPTIONS = "))
-    assert list(chosen) == ["vector_middle", "vector_weight", "vector_bar", "vector_names"]
+    assert list(chosen) == ["vector_middle", "vector_bar"]
     assert printed.count("<- suggested") == 2 * len(chosen)
 
     def f1(*more: str) -> float:

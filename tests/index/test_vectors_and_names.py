@@ -9,7 +9,6 @@ from documents import MINUTE, Article, check, topic
 from scrapy_neardup.evidence.topic import topic_score
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.records.documents import RECORD
-from scrapy_neardup.rules.policy import VectorRule
 
 pytestmark = pytest.mark.in_memory
 
@@ -60,21 +59,15 @@ async def test_common_names_and_like_vectors_join_two_languages(
 
 @pytest.mark.every_store
 @pytest.mark.parametrize(
-    ("rule", "joins"),
-    [
-        (VectorRule(), "own foreign"),
-        (VectorRule(middle=0.9), "foreign"),
-        (VectorRule(weight=0.1), "foreign"),
-        (VectorRule(bar=1.3), "own"),
-        (VectorRule(names=3), "own"),
-    ],
+    ("parameters", "joins"),
+    [({}, "own foreign"), ({"vector_middle": 0.9}, "foreign"), ({"vector_bar": 1.3}, "own")],
 )
 async def test_presets_say_how_much_vectors_count(
-    open_index: OpenIndex, store_url: str, rule: VectorRule, joins: str
+    open_index: OpenIndex, store_url: str, parameters: dict[str, float], joins: str
 ) -> None:
     one, other = "ABcdefgh", "ABcdeuvw"
     least = topic_score(topic(one), topic(other)) + 0.1
-    index = await open_index(store_url, Policy(topic_threshold=least, vectors=rule))
+    index = await open_index(store_url, Policy(topic_threshold=least, **parameters))
     await check(index, Article("wire", language="en", topic=one, names="abcd", vector=NEAR))
     own = Article("own", language="en", topic=other, vector=NEAR)
     foreign = Article("foreign", language="de", topic="IJklmnop", names="abef", vector=NEAR)
@@ -92,20 +85,19 @@ async def test_two_common_terms_of_one_language_are_enough_if_vectors_are_alike(
     assert (match is not None) is joins
 
 
-# Vectors of two events, and one with a cosine of 0.7 with both.
+# Vectors of two events, and one with a cosine of 0.7 with both. Somebody writes many members that mean both.
 ONE, OTHER = (60, 60, 60, 60, -60, -60, -60, -60), (-60, 60, -60, 60, -60, 60, -60, 60)
 BETWEEN = tuple(map(sum, zip(ONE, OTHER, strict=True)))
 
 
 @pytest.mark.every_store
-@pytest.mark.parametrize(("other", "unites"), [(OTHER, False), (ONE, True)])
+@pytest.mark.parametrize(("words", "unites"), [("UVWXYZ01", False), ("UVWXYZ0A", True)])
 async def test_members_that_mean_the_same_unite_no_stories_whose_first_documents_differ(
-    open_index: OpenIndex, store_url: str, other: tuple[int, ...], unites: bool
+    open_index: OpenIndex, store_url: str, words: str, unites: bool
 ) -> None:
-    """Somebody writes many of them: each fits both stories."""
     index = await open_index(store_url, Policy(topic_threshold=0.05))
     first = Article("wire", topic="ABCDEFgh", vector=ONE)
-    second = Article("other wire", topic="UVWXYZ01", vector=other, at=MINUTE)
+    second = Article("other wire", topic=words, vector=OTHER, at=MINUTE)
     pages = [Article(f"near one {each}", topic=f"ABCDEFU{each}", vector=BETWEEN, at=2 * MINUTE) for each in "mno"]
     pages += [Article(f"near other {each}", topic=f"UVWXYZA{each}", vector=BETWEEN, at=3 * MINUTE) for each in "pqr"]
     joined = [await check(index, each) for each in (first, second, *pages)]
@@ -118,14 +110,14 @@ async def test_members_that_mean_the_same_unite_no_stories_whose_first_documents
     assert (match.story, match.neighbour.story, match.neighbour.unites) == (first.id, second.id, unites)
 
 
-@pytest.mark.parametrize(("vector", "joins"), [(OTHER, False), (ONE, True)])
+@pytest.mark.parametrize(("words", "joins"), [("UVWXYZ01", False), ("UVWXYZ0A", True)])
 async def test_a_document_must_resemble_the_first_one_of_the_story_whatever_its_members_mean(
-    open_index: OpenIndex, store_url: str, vector: tuple[int, ...], joins: bool
+    open_index: OpenIndex, store_url: str, words: str, joins: bool
 ) -> None:
     index = await open_index(store_url, Policy(topic_threshold=0.05))
     await check(index, Article("wire", topic="ABCDEFgh", vector=ONE))
     assert await check(index, Article("between", topic="ABCDEUVWXY", vector=BETWEEN)) is not None
-    assert (await check(index, Article("other wire", topic="UVWXYZ01", vector=vector)) is not None) is joins
+    assert (await check(index, Article("other wire", topic=words, vector=OTHER)) is not None) is joins
 
 
 async def test_a_copy_without_a_vector_takes_that_of_its_match(index: Index) -> None:

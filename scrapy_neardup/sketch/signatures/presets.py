@@ -15,7 +15,7 @@ from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.text.reading import NORMALISER
 
 Signature = Literal["minhash", "sketch", "simhash", "reference"]
-VECTOR_PARAMETERS = "vector_middle", "vector_weight", "vector_bar", "vector_names"
+VECTOR_PARAMETERS = "vector_middle", "vector_bar"
 
 
 class Plan(NamedTuple):
@@ -68,10 +68,8 @@ class Preset:
     reference: str = ""  # path of a reference file, "" for the one of this package
     topic_terms: int = 0  # at most this many terms of title and lead; a document may join a story by them
     topic_threshold: float = 0.28  # least score of two topics by which a document joins a story
-    vector_weight: float = 0.5  # these four only with a language model, see ``rules.policy.VectorRule``
-    vector_middle: float = 0.3
+    vector_middle: float = 0.34  # these two only with a language model, see ``rules.meaning``
     vector_bar: float = 0.58
-    vector_names: int = 1
     names: bool = False  # a document may join a story in another language by its names
     event_rule: str = "sources"
     seed: int = 1

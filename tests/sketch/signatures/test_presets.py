@@ -144,7 +144,7 @@ _VALUES = {
     "threshold": 0.95,
     "related_threshold": 0.15,
     "topic_threshold": 0.5,
-    "vector_weight": 0.4,
+    "vector_bar": 0.4,
     "min_block_words": 5,
 }
 
