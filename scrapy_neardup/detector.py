@@ -113,8 +113,6 @@ class NearDupDetector:
         await self._begin()
         await self._exchange_frequencies(all_of_them=True)
         await self._exchange_learned()
-        if self.embedding is not None:
-            await self._exchange_learned(self._knowledge.keys_of_means())
 
     async def _begin(self) -> None:
         async with self._opening:  # several checks may open the store together
@@ -215,10 +213,10 @@ class NearDupDetector:
     async def _judge_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         checks: list[asyncio.Task[Verdict]] = []
         # Ask before the lock, so that the embedder gets many texts together. It starts at once.
-        vectors = [] if self.embedding is None else list(map(self.embedding.ask, documents))
+        asked = [asyncio.ensure_future(self.embedding.ask(each)) for each in documents] if self.embedding else []
         async with self._sketch_order:
-            if vectors:
-                documents = await asyncio.gather(*vectors)
+            if asked:
+                documents = await asyncio.gather(*asked)
             if new_sources := self._knowledge.new_sources(documents):
                 await self._exchange_learned(new_sources)
             for group in grouped(documents):

@@ -88,14 +88,10 @@ class Embedding:
         self.identity = f"{path} {self._model.decode('utf-8', 'replace')}"
         threading.Thread(target=self._lead, name="neardup-embed", daemon=True).start()
 
-    def ask(self, document: Document) -> asyncio.Future[Document]:
-        """Return the document with its vector to come. Ask for many documents before you wait for one."""
-
-        async def answer() -> Document:
-            return replace(document, vector=await vector)
-
-        vector = asyncio.wrap_future(self.submit(text_to_embed(document.title, document.text)))
-        return asyncio.ensure_future(answer())
+    async def ask(self, document: Document) -> Document:
+        """Return the document with its vector. Ask for many documents before you wait for one."""
+        vector = self.submit(text_to_embed(document.title, document.text))
+        return replace(document, vector=await asyncio.wrap_future(vector))
 
     def submit(self, text: str) -> Future[bytes]:
         """Return the vector of a text to come, packed by ``pack_raw``; b"" if there is none."""

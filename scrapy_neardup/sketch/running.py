@@ -103,10 +103,6 @@ class Knowledge:
             return False
         return self._boilerplate.pending >= _SHARED_TOGETHER or self._means.is_due
 
-    def keys_of_means(self) -> list[bytes]:
-        """Return the keys of the means that a document without a language needs."""
-        return self._means.unmet([packed_language("")])
-
     def new_sources(self, documents: Iterable[Document]) -> list[bytes]:
         """Return the hashes of sources that this process has not met before, and the keys of new languages' means."""
         if self._boilerplate is None:
