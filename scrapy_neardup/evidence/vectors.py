@@ -2,8 +2,7 @@
 
 All vectors of a model point in much the same direction, and those of one language even more so. So the mean vector of
 the document's language is taken off before a vector is packed, and the cosine of two packed vectors is near 0 for
-unrelated articles. Documents of unknown language share a mean. The means are learned from the stream, and all
-processes share them.
+unrelated articles. The mean is learned from the stream, and all processes share it.
 
 Whoever prints many pages in a language moves its mean. So a source adds at most ``MOST_OF_SOURCE`` documents, and one
 more for each block of ``BLOCK`` documents of all sources. The newest ``MOST_SOURCE_DOCUMENTS`` blocks count.
@@ -28,7 +27,9 @@ BLOCK = 64  # documents of one language, at least
 MOST_OF_SOURCE = 8  # documents; see above
 FEWEST = 8  # documents of a language, before its vectors are used: until then they are unlike those of any other one
 MOST_DIMENSIONS = 4096
+_PRIOR = 20  # as many documents does the mean of all languages count for in the mean of one
 _MOST_CHARACTERS = 1000  # of title and lead together
+EVERYWHERE = b"**"  # stands for the documents of all languages; those of unknown language have a mean of their own
 _KEY = b"mean "  # before a language: the key under which a store keeps its mean, beside the hashes of sources
 
 
@@ -72,7 +73,7 @@ class _Mean:
     by_source: Counter[bytes] = field(default_factory=Counter)
 
     def sum(self, length: int) -> Vector:
-        """Return the sum of all blocks of this length. Others are damaged."""
+        """Return the sum of all blocks of this length; others are damaged."""
         fitting = [each for each in (*self.blocks, self.block) if len(each) == length]
         return np.sum(fitting, axis=0, dtype=np.float32) if fitting else np.zeros(length, np.float32)
 
@@ -104,14 +105,20 @@ class VectorMeans:
         if not raw:
             return b""
         vector = np.append(np.frombuffer(raw, np.float16), 1).astype(np.float32)
-        mean = self._means[language]
-        total = mean.sum(len(vector))
-        mean.learn(vector, source)
-        return _pack((vector - total / total[-1])[:-1]) if total[-1] >= FEWEST else b""
+        own, everywhere = self._means[language], self._means[EVERYWHERE]
+        of_language, of_all = own.sum(len(vector)), everywhere.sum(len(vector))
+        own.learn(vector, source)
+        everywhere.learn(vector, source)
+        if (of_language if any(language) else of_all)[-1] < FEWEST:
+            return b""
+        total = of_language + of_all * np.float32(_PRIOR / max(1.0, of_all[-1]))
+        return _pack((vector - total / total[-1])[:-1])
 
     def unmet(self, languages: Iterable[bytes]) -> list[bytes]:
         """Return the keys under which a store keeps the means of languages that are met for the first time."""
         new = {*languages} - self._means.keys()
+        if new:
+            new |= {EVERYWHERE} - self._means.keys()
         self._means.update({each: _Mean() for each in new})
         return [_KEY + each for each in sorted(new)]
 
