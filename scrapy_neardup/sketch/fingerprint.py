@@ -263,7 +263,8 @@ class Sketcher:
         """Return the sketches that were made ahead, and read the other texts together."""
         if not ahead:
             return self.read_texts(texts)
-        read = iter(self.read_texts([text for text, sketch in zip(texts, ahead, strict=True) if sketch is None]))
+        others = [text for text, sketch in zip(texts, ahead, strict=True) if sketch is None]
+        read = iter(self.read_texts(others) if others else ())  # to read nothing takes as long as a short text
         return [sketch or next(read) for sketch in ahead]
 
     def _sketch_again(
