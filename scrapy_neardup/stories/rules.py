@@ -10,7 +10,7 @@ import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from inspect import Parameter, signature
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -105,12 +105,10 @@ def load_rule(name: str) -> Rule:
 def _with_keywords(rule: Callable[..., Level | None]) -> Rule:
     """Return a rule as it is. If its parameters have other names, return a rule that passes them by position."""
     try:
-        parameters = signature(rule).parameters
         signature(rule).bind(story=None, time=None, breaking_over=None)
-        takes_names = all(each.kind is not Parameter.VAR_POSITIONAL for each in parameters.values())
     except (TypeError, ValueError):  # other names, or a callable without a signature
-        takes_names = False
-    return rule if takes_names else lambda *, story, time, breaking_over: rule(story, time, breaking_over)
+        return lambda *, story, time, breaking_over: rule(story, time, breaking_over)
+    return rule
 
 
 def most_within(times: Sequence[int], span: int, at: float) -> int:

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from documents import digest
@@ -161,6 +162,21 @@ def test_a_rule_is_a_row_of_the_table_or_an_import_path() -> None:
     for wrong in ("cuont", f"{__name__}.nothing", f"{__name__}.START", "no.such.module"):
         with pytest.raises(SettingsError, match="NEARDUP_EVENT_RULE"):
             load_rule(wrong)
+
+
+def passed_on(*arguments: Any, **keywords: Any) -> str | None:
+    """Take what a decorator without ``functools.wraps`` takes."""
+
+    def by_keywords(*, story: Story, time: float, breaking_over: int) -> str | None:
+        return every_third(story, time, breaking_over)
+
+    return by_keywords(*arguments, **keywords)
+
+
+@pytest.mark.parametrize("name", ["every_third", "passed_on", "says_update"])
+def test_a_rule_gets_its_arguments_by_keyword_or_in_their_order(name: str) -> None:
+    rule = load_rule(f"{__name__}.{name}")
+    assert rule(story=Story("00" * 8, 3, 3, 0, (), ()), time=0.0, breaking_over=5) in ("breaking", "update")
 
 
 # Owners
