@@ -12,7 +12,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 
-from scrapy_neardup.content.head import MOST_HEAD_BYTES, SHORT_PAGE, read_head
+from scrapy_neardup.content.head import MOST_HEAD_BYTES, SHORT_PAGE, guess_encoding, read_head
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.urls import CanonicalUrls, source_of
 from scrapy_neardup.crawl.item_context import ItemContext, Page
@@ -143,6 +143,8 @@ class NearDupSpiderMiddleware(Component):
             await asyncio.get_running_loop().run_in_executor(None, source_of, response.url)
         try:
             body, page.encoding = response.body, declared_encoding(response)
+            if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
+                page.encoding = await asyncio.to_thread(_guessed_encoding, response)
             head = read_head(body[:SHORT_PAGE], page.encoding)
             if not head.is_whole and len(body) > SHORT_PAGE:
                 head = await asyncio.to_thread(read_head, body[:MOST_HEAD_BYTES], page.encoding)
@@ -168,6 +170,13 @@ class NearDupSpiderMiddleware(Component):
 
     def _is_too_large(self, response: Response) -> bool:
         return len(response.body) > self.settings.max_html_bytes
+
+
+def _guessed_encoding(response: TextResponse) -> str:
+    """Return the encoding that Scrapy guesses from the beginning of a page, which takes milliseconds."""
+    beginning = response.body[:SHORT_PAGE]
+    whole = beginning[: beginning.rfind(b">") + 1] or beginning  # not up to the middle of a character
+    return response.replace(body=whole).encoding
 
 
 def _looks_like_html(response: TextResponse) -> bool:

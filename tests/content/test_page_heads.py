@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from json_lines import read_lines, write_lines
 from news_site import Answer, NewsSite, article, page
-from projects import NOTING, Project
+from projects import ITEM_A_PAGE, NOTING, Project
+from scrapy.http import HtmlResponse
 
 from scrapy_neardup.content.head import read_head
 from scrapy_neardup.lab.feed import read_feed
@@ -118,6 +119,21 @@ def test_a_crawl_takes_the_title_of_the_page_if_the_item_has_none(project: Proje
     titles = {member["url"].rpartition("/")[2]: member["title"] for member in report["members"]}
     assert titles.pop("5", "By the item") == "By the item"
     assert set(titles.values()) == {title}
+
+
+RUSSIAN = """Жёлтый дом на набережной сгорел в среду вечером, сообщили пожарные. Из здания вывели сорок человек, никто
+не пострадал. Причину пожара выясняют следователи, улицу перекрыли до утра. Дом построили в позапрошлом веке."""
+
+
+def test_a_page_that_declares_no_encoding_is_read_as_scrapy_reads_it(project: Project, site: NewsSite) -> None:
+    html = page(f"{RUSSIAN} " * 3, title="Жёлтый дом").replace("<meta charset='utf-8'>", "")
+    declared, undeclared = html.encode(), html.encode("windows-1251")
+    assert b"charset" not in undeclared
+    urls = [site.publish("/declared", Answer(declared, "text/html; charset=utf-8"))]
+    urls.append(site.publish("/undeclared", Answer(undeclared, "text/html")))
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, CONCURRENT_REQUESTS=1)
+    is_right = HtmlResponse(urls[1], body=undeclared).encoding == "cp1251"  # older versions of Scrapy guess less
+    assert [item["neardup_status"] for item in crawl.items] == ["original", "duplicate" if is_right else "original"]
 
 
 def test_a_recorded_page_has_its_own_title_if_its_line_has_none(tmp_path: Path) -> None:
