@@ -74,6 +74,7 @@ async def test_one_refused_event_does_not_silence_the_others(
     await outbox.open()
     for number in range(4):
         outbox.put(report(number))
+    await until(lambda: not any(name.endswith(".json") for name in files(tmp_path)))  # closing waits only for seconds
     await outbox.close()
 
     assert receiver.ids == [f"story-{number}" for number in range(4)]
