@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from news_server import pages, redis_server, site
+from news_server import redis_server, site
 
 HERE = Path(__file__).resolve()
 COSTS = ("cpu", "loop", "threads", "workers", "redis")
@@ -82,7 +82,6 @@ def main() -> None:
                 found[name].append(measured(name, folder, redis, url, options))
                 print(f"round {number + 1}: {name}: {found[name][-1]}", file=sys.stderr)
     print_table({name: median(rounds) for name, rounds in found.items()}, options)
-    print_workers(options.data, options.pages)
 
 
 def median(rounds: list[dict[str, float]]) -> dict[str, float]:
@@ -100,29 +99,6 @@ def print_table(found: dict[str, dict[str, float]], options: argparse.Namespace)
         ratios = f"{each['rate']:.0f} | {each['rate'] / by_hand:.1f} | {each['rate'] / plain:.2f}"
         costs, lags = (" | ".join(f"{each[key]:.1f}" for key in keys) for keys in (COSTS, LAGS))
         print(f"| {name} | {ratios} | {costs} | {each['memory']:.0f} | {lags} |")
-
-
-def print_workers(data: Path, count: int) -> None:
-    """Extraction alone: how two processes compare with one."""
-    from scrapy_neardup.content.processes import ExtractionProcesses
-    from scrapy_neardup.content.worker import WorkerOptions
-
-    chosen = pages(data, count)
-    print("\n| extraction alone | one process, pages/s | two | x |")
-    print("|---|---|---|---|")
-    for extractor in ("trafilatura", "resiliparse"):
-        rates: dict[int, list[float]] = {1: [], 2: []}
-        for workers in (1, 2, 2, 1):
-            extraction = ExtractionProcesses(WorkerOptions(extractor), workers)
-            for answer in [extraction.submit(b"<p>", "") for _ in range(4 * workers)]:
-                answer.result()  # they have started
-            start = time.perf_counter()
-            for answer in [extraction.submit(page, "") for page in chosen]:
-                answer.exception()
-            rates[workers].append(count / (time.perf_counter() - start))
-            extraction.close()
-        one, two = (statistics.mean(each) for each in rates.values())
-        print(f"| {extractor} | {one:.0f} | {two:.0f} | {two / one:.2f} |")
 
 
 # One crawl

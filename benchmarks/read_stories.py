@@ -92,13 +92,10 @@ def report_links(links: Sequence[Link]) -> None:
     title = f"All {len(links)} links, by the labels that there are"
     head = ("", "links", *NAMES, "precision")
     rows = []
-    groups: list[tuple[str, Callable[[Link], str]]] = [
-        ("all", lambda link: "all"),
-        ("score", lambda link: link.band),
-        ("sites", lambda link: link.sites),
-        ("language", lambda link: link.language),
+    groups: list[Callable[[Link], str]] = [
+        *(lambda link: "all", lambda link: link.band, lambda link: link.sites, lambda link: link.language)
     ]
-    for _, group_of in groups:
+    for group_of in groups:
         members: dict[str, list[Link]] = defaultdict(list)
         for link in links:
             members[group_of(link)].append(link)
@@ -132,6 +129,23 @@ def _precision(chosen: Sequence[Link], links: Sequence[Link], labels: dict[froze
             right += count * found["same"] / found.total()
             total += count
     return f"{right / total:.3f}" if total else "-"
+
+
+def report_pairs(stories: Sequence[Sequence[RecordedPage]]) -> None:
+    """Print how many of the labelled pairs are in one story, whatever links brought them there."""
+    place = {str(page.recorded.id): (number, page) for number, pages in enumerate(stories) for page in pages}
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for pair, label in read_pairs().items():
+        if pair <= place.keys():
+            (one, page), (other, match) = map(place.__getitem__, pair)
+            are_two = Link(page, match, 0.0, same_source=False).language == "two languages"
+            counts["two languages" if are_two else "one language", label, one == other] += 1
+    rows = []
+    for kind in ("one language", "two languages"):
+        right, wrong, missed = counts[kind, "same", True], counts[kind, "other", True], counts[kind, "same", False]
+        rates = (right / (right + each or 1) for each in (wrong, missed))
+        rows.append((kind, right, wrong, missed, *(f"{rate:.3f}" for rate in rates)))
+    print_table("Labelled pairs in one story", ("", "right", "wrong", "missed", "precision", "recall"), rows)
 
 
 def report_stories(stories: Sequence[Sequence[RecordedPage]]) -> None:

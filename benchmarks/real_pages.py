@@ -23,7 +23,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import unified_diff
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -358,33 +358,16 @@ def _contained(answers: Iterable[Answer]) -> dict[Key, float]:
 
 
 def _beside(run: Run, pair: Key, how: str) -> str:
-    """Both pages as text: what they share, what each adds, and a line to copy into the labels."""
+    """Both pages as text, with marks at the lines that only one of them has, and a line to copy into the labels."""
     first, second = sorted(pair, key=lambda page: run.answers[page].document.seen_at)
     stub = json.dumps({"a": first, "b": second, "label": "", "class": ""})
     lines = [f"{'=' * 100}\n{stub}", f"{run.extractor}: {how}"]
     for name, page in (("A", first), ("B", second)):
         recorded = run.answers[page].page.recorded
         lines.append(f"{name}  {recorded.title}\n   {recorded.url}")
-    words = [run.answers[page].page.text.split() for page in (first, second)]
-    for name, pieces in zip(("both", "only A", "only B"), _compared(*words), strict=True):
-        lines += [f"\n-- {name}, {sum(len(piece.split()) for piece in pieces)} words", *pieces]
+    texts = [run.answers[page].page.text.splitlines() for page in (first, second)]
+    lines += unified_diff(*texts, "A", "B", lineterm="", n=sys.maxsize)
     return "\n".join([*lines, ""])
-
-
-def _compared(one: list[str], other: list[str]) -> tuple[list[str], list[str], list[str]]:
-    """The runs that both hold, and those that only one of them holds."""
-    both: list[str] = []
-    only_one: list[str] = []
-    only_other: list[str] = []
-    end_of_one = end_of_other = 0
-    for start, start_of_other, size in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks():
-        if 0 < size < _WIDTH:  # words that any two texts share; the last block, of size 0, closes the texts
-            continue
-        only_one.append(" ".join(one[end_of_one:start]))
-        only_other.append(" ".join(other[end_of_other:start_of_other]))
-        both.append(" ".join(one[start : start + size]))
-        end_of_one, end_of_other = start + size, start_of_other + size
-    return ([*filter(None, both)], [*filter(None, only_one)], [*filter(None, only_other)])
 
 
 if __name__ == "__main__":

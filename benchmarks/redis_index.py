@@ -6,7 +6,7 @@ Everything is measured in one run on servers started for it, and printed as one 
 ratios. Documents are random signatures (256 lanes, 38 bands of 3, 12 sample keys) with topics of 48 terms, 12 of them
 keys, spread evenly over 24 hours and 500 sources. Some terms are as common as in an hour of the web. 30 % of the
 documents are near-duplicates with 5 % of their lanes changed. 10 % are reports in other words, which share half of
-their terms with an earlier document. Both join their stories. ``--without-topics`` leaves the topics out. Every second
+their terms with an earlier document. Both join their stories. Every second
 url has an article number. The learned boilerplate of each source is as large as it may become. datasketch gets one LSH
 for each hour, as people build a window with it, and all 25 are queried. It is also measured once without a window.
 Besides the elapsed time, the processor time of the server is shown, because other work on the same machine does not
@@ -87,9 +87,7 @@ def topic_of(slots: np.ndarray) -> tuple[bytes, tuple[int, ...]]:
     return topic, tuple(xxhash.xxh32_intdigest(slot.tobytes(), 77) for slot in slots[:KEYS])
 
 
-def documents(
-    count: int, seed: int = 1, end: int = NOON, *, topics: bool = True
-) -> Iterator[tuple[Fingerprint, Document]]:
+def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fingerprint, Document]]:
     generator = random.Random(seed)
     for number, (lanes, slots) in enumerate(drawn(count, seed)):
         seen_at = end - DAY + DAY * number / count
@@ -99,7 +97,7 @@ def documents(
         packed = lanes.astype(">u4").tobytes()
         # A near-duplicate keeps most of its shingles, so most of its samples: they follow the lanes.
         samples = tuple(xxhash.xxh32_intdigest(packed[8 * lane : 8 * lane + 8], 99) for lane in range(SAMPLES))
-        topic, topic_keys = topic_of(slots) if topics else (b"", ())
+        topic, topic_keys = topic_of(slots)
         key = int(seen_at).to_bytes(4, "big") + generator.randbytes(4)
         yield (
             Fingerprint(
@@ -160,13 +158,13 @@ def source(url: str) -> str:
     return url.split("/")[2].removeprefix("www.")
 
 
-async def fill(url: str, namespace: str, count: int, *, topics: bool) -> float:
+async def fill(url: str, namespace: str, count: int) -> float:
     """Register a day of documents and their stories, 64 travelling together; returns bytes a document."""
     index = Index(RedisStore(url, timeout=30), namespace, "bench", Policy())
     await index.open()
     before = used_memory(url)
     batch = []
-    for entry in documents(count, topics=topics):
+    for entry in documents(count):
         batch.append(entry)
         if len(batch) == 64:
             await asyncio.gather(*(check_and_join(index, *each) for each in batch))
@@ -177,20 +175,20 @@ async def fill(url: str, namespace: str, count: int, *, topics: bool) -> float:
     return (used_memory(url) - before) / count
 
 
-def arriving_now(count: int, seed: int, *, topics: bool) -> list[tuple[Fingerprint, Document]]:
+def arriving_now(count: int, seed: int) -> list[tuple[Fingerprint, Document]]:
     """Documents of the window's last second; made before anything is timed."""
     entries = []
-    for fingerprint, document in documents(count, seed=seed, topics=topics):
+    for fingerprint, document in documents(count, seed=seed):
         key = NOON.to_bytes(4, "big") + bytes.fromhex(document.id)[4:]
         entries.append((fingerprint, Document(key.hex(), document.url, "", document.title, "", NOON)))
     return entries
 
 
-async def latency(url: str, namespace: str, checks: int, *, topics: bool) -> tuple[list[float], float]:
+async def latency(url: str, namespace: str, checks: int) -> tuple[list[float], float]:
     """Milliseconds of single checks, one after the other, and of the server's processor a check."""
     index = Index(RedisStore(url, timeout=30), namespace, "bench", Policy())
     await index.open()
-    entries, times = arriving_now(checks, 2, topics=topics), []
+    entries, times = arriving_now(checks, 2), []
     cpu = server_seconds(url)
     for fingerprint, document in entries:
         start = time.perf_counter()
@@ -201,10 +199,10 @@ async def latency(url: str, namespace: str, checks: int, *, topics: bool) -> tup
     return times, cpu / checks * 1000
 
 
-async def _work(url: str, namespace: str, seed: int, checks: int, topics: bool) -> float:
+async def _work(url: str, namespace: str, seed: int, checks: int) -> float:
     index = Index(RedisStore(url, timeout=30), namespace, "bench", Policy())
     await index.open()
-    entries = arriving_now(checks, seed, topics=topics)
+    entries = arriving_now(checks, seed)
     start = time.perf_counter()
     for done in range(0, checks, 64):
         await asyncio.gather(*(index.check(*each, undecided) for each in entries[done : done + 64]))
@@ -213,9 +211,9 @@ async def _work(url: str, namespace: str, seed: int, checks: int, topics: bool) 
     return took
 
 
-def work(url: str, namespace: str, seed: int, checks: int, topics: bool) -> float:
+def work(url: str, namespace: str, seed: int, checks: int) -> float:
     """Seconds that so many checks took one process, 64 of them travelling together."""
-    return asyncio.run(_work(url, namespace, seed, checks, topics))
+    return asyncio.run(_work(url, namespace, seed, checks))
 
 
 def server_seconds(url: str) -> float:
@@ -256,11 +254,11 @@ def datasketch_times(url: str, count: int, checks: int, hourly: bool) -> tuple[l
     return times, size, (server_seconds(url) - cpu) / checks * 1000
 
 
-def several_processes(url: str, processes: int, checks: int, *, topics: bool) -> tuple[float, float]:
+def several_processes(url: str, processes: int, checks: int) -> tuple[float, float]:
     """Checks a second of all processes together, and those one processor of the server would serve."""
     cpu = server_seconds(url)
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        took = pool.starmap(work, [(url, "main", seed, checks, topics) for seed in range(20, 20 + processes)])
+        took = pool.starmap(work, [(url, "main", seed, checks) for seed in range(20, 20 + processes)])
     return processes * checks / max(took), processes * checks / (server_seconds(url) - cpu)
 
 
@@ -282,12 +280,12 @@ class Measured:
         return sorted(self.times)[int(len(self.times) * 0.99)]
 
 
-def measure_ours(count: int, checks: int, processes: int, *, topics: bool) -> tuple[Measured, float, float]:
+def measure_ours(count: int, checks: int, processes: int) -> tuple[Measured, float, float]:
     """Beside what is measured, checks a second of several processes (see ``several_processes``); 0 of none."""
     with redis_server() as url:
-        size = asyncio.run(fill(url, "main", count, topics=topics))
-        times, cpu = asyncio.run(latency(url, "main", checks, topics=topics))
-        rate, served = several_processes(url, processes, checks // 64 * 64, topics=topics) if processes else (0.0, 0.0)
+        size = asyncio.run(fill(url, "main", count))
+        times, cpu = asyncio.run(latency(url, "main", checks))
+        rate, served = several_processes(url, processes, checks // 64 * 64) if processes else (0.0, 0.0)
     return Measured(count, times, cpu, size), rate, served
 
 
@@ -307,7 +305,7 @@ def rows(ours: Measured, theirs: list[Measured], rates: str) -> Iterator[tuple[s
     yield "server's processor a check, ms", "", f"{ours.cpu:.3f}", *(f"{each.cpu:.3f}" for each in theirs)
     yield (
         "bytes a document",
-        "<= 2,200; <= 1,900 without topics",
+        "<= 2,200",
         f"{ours.size:,.0f}",
         *(f"{each.size:,.0f}" for each in theirs),
     )
@@ -322,9 +320,8 @@ def main() -> None:
     parser.add_argument("--baseline", type=int, default=20_000, help="documents of datasketch's LSH; 0 leaves it out")
     parser.add_argument("--checks", type=int, default=3000)
     parser.add_argument("--processes", type=int, default=4)
-    parser.add_argument("--without-topics", dest="topics", action="store_false", help="documents have no topics")
     options = parser.parse_args()
-    ours, rate, served = measure_ours(options.documents, options.checks, options.processes, topics=options.topics)
+    ours, rate, served = measure_ours(options.documents, options.checks, options.processes)
     theirs = [measure_datasketch(options.baseline, hourly) for hourly in (True, False)] if options.baseline else []
     rates = f"{rate:,.0f}; {served:,.0f}"
     names = ("", "asked", "scrapy-neardup", "datasketch, one LSH an hour", "datasketch, one LSH")

@@ -31,7 +31,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from read_stories import Link, report_large_events, report_links, report_stories, write_unread
+from read_stories import Link, report_large_events, report_links, report_pairs, report_stories, write_unread
 from shared import data_parser, print_table, read_pages, unpacked
 
 from scrapy_neardup.content.embedding import shared_embedding
@@ -326,6 +326,7 @@ def _stream(pages: Sequence[RecordedPage], unread: Path | None) -> None:
             same_source = source_of(page.recorded.url) == source_of(other.recorded.url)
             links.append(Link(page, other, answer.match.topic, same_source))
     report_links(links)
+    report_pairs([*stories.values()])
     large = [members for members in stories.values() if _sources(members) >= 4]
     report_stories(large)
     raised = {event.story.id for event in events}  # the id of a story is that of its first document
