@@ -10,7 +10,7 @@ from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import xxhash
 from shared import print_table
@@ -64,14 +64,22 @@ class Link(NamedTuple):
         return self.band, self.sites
 
 
-def read_pairs() -> dict[frozenset[str], str]:
-    rows = (json.loads(line) for line in (LABELS / "stories.jsonl").read_text(encoding="utf-8").splitlines())
-    return {frozenset((row["a"], row["b"])): row["label"] for row in rows}
+def read_labels(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (LABELS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def read_pairs(name: str = "stories") -> dict[frozenset[str], str]:
+    """Return the label of each pair, "unsure" if two readers do not agree."""
+    return {frozenset((row["a"], row["b"])): row.get("label") or _agreed(row) for row in read_labels(name)}
+
+
+def _agreed(row: dict[str, Any]) -> str:
+    same = {row["first"] == "same", row["second"] == "same"}
+    return "unsure" if len(same) == 2 else "same" if True in same else "other"
 
 
 def read_events() -> dict[str, str | None]:
-    rows = (json.loads(line) for line in (LABELS / "story-members.jsonl").read_text(encoding="utf-8").splitlines())
-    return {row["id"]: row["event"] for row in rows}
+    return {row["id"]: row["event"] for row in read_labels("story-members")}
 
 
 def draw(links: Sequence[Link]) -> list[Link]:
@@ -133,18 +141,14 @@ def _precision(chosen: Sequence[Link], links: Sequence[Link], labels: dict[froze
 
 def report_pairs(stories: Sequence[Sequence[RecordedPage]]) -> None:
     """Print how many of the labelled pairs are in one story, whatever links brought them there."""
-    place = {str(page.recorded.id): (number, page) for number, pages in enumerate(stories) for page in pages}
-    counts: Counter[tuple[str, str, bool]] = Counter()
-    for pair, label in read_pairs().items():
-        if pair <= place.keys():
-            (one, page), (other, match) = map(place.__getitem__, pair)
-            are_two = Link(page, match, 0.0, same_source=False).language == "two languages"
-            counts["two languages" if are_two else "one language", label, one == other] += 1
+    place = {str(page.recorded.id): number for number, pages in enumerate(stories) for page in pages}
     rows = []
-    for kind in ("one language", "two languages"):
-        right, wrong, missed = counts[kind, "same", True], counts[kind, "other", True], counts[kind, "same", False]
+    for name in ("stories", "two-languages", "two-languages.second"):
+        pairs = [(label, {place.get(each) for each in pair}) for pair, label in read_pairs(name).items()]
+        counts = Counter((label, len(found) == 1) for label, found in pairs if None not in found)
+        right, wrong, missed = counts["same", True], counts["other", True], counts["same", False]
         rates = (right / (right + each or 1) for each in (wrong, missed))
-        rows.append((kind, right, wrong, missed, *(f"{rate:.3f}" for rate in rates)))
+        rows.append((name, right, wrong, missed, *(f"{rate:.3f}" for rate in rates)))
     print_table("Labelled pairs in one story", ("", "right", "wrong", "missed", "precision", "recall"), rows)
 
 
