@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from documents import DAY, end_event
-from newsdesk import HOUR, MINUTE, START, Newsroom, opened, toll
+from newsdesk import BOTH, BUDGET, HOUR, MINUTE, START, Newsroom, opened, toll
 from projects import FERRY, Project
 from redis import Redis
 from scrapy_processes import neardup
@@ -206,3 +206,12 @@ def test_a_crawl_counts_backdated_pages_when_it_sees_them(project: Project) -> N
     crawl = project.crawl(BACKDATED, NEARDUP_STORE="memory://", NEARDUP_ITEM_FIELDS={"time": "published"})
 
     assert crawl.stats["neardup/events/breaking"] == 1
+
+
+async def test_a_report_in_other_words_leaves_the_first_document_its_language(newsroom: Newsroom) -> None:
+    await newsroom.publish("budget", "one", 0, text=BUDGET, language="en")
+    verdict = await newsroom.publish("own report", "other", MINUTE, text=BOTH, language="en")
+    assert verdict.status == "related"
+    assert verdict.story is not None
+    members = await newsroom.detector.index.stories.members(verdict.story)
+    assert [member.language for member in members] == ["en", "en"]
