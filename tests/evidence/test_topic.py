@@ -14,8 +14,17 @@ from texts import opened
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
-from scrapy_neardup.evidence.titles import term_codes
-from scrapy_neardup.evidence.topic import KEYS, MOST_TOPIC_TERMS, TERM_WEIGHTS, TITLE_BIT, TOPIC_TERM_BYTES, topic_score
+from scrapy_neardup.evidence.titles import term_codes, title_terms
+from scrapy_neardup.evidence.topic import (
+    KEYS,
+    MOST_TOPIC_TERMS,
+    TERM_WEIGHTS,
+    TITLE_BIT,
+    TOPIC_TERM_BYTES,
+    read_lead,
+    tells_title,
+    topic_score,
+)
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.stories.event import StoryEvent
@@ -244,3 +253,8 @@ def test_a_topic_is_bounded_and_its_keys_are_those_of_its_heaviest_terms(
 
         assert len(made.topic) == len(found) * TOPIC_TERM_BYTES <= MOST_TOPIC_TERMS * TOPIC_TERM_BYTES
         assert len(set(made.topic_keys)) == len(made.topic_keys) == min(KEYS, len(found))
+
+
+@pytest.mark.parametrize(("title", "tells"), [("Harbour council quarrels", False), ("Harbour festival quarrels", True)])
+def test_a_lead_tells_a_title_if_it_has_half_of_its_terms(title: str, tells: bool) -> None:
+    assert tells_title(read_lead(["A harbour festival opens in Skerrow"]), title_terms(title)) is tells

@@ -112,6 +112,18 @@ async def test_a_purge_spoils_no_boilerplate_that_others_change_meanwhile(index:
     assert await purge_after(Call("UNLINK", key)) == {}, "it would never expire"
 
 
+async def test_a_purge_of_a_page_keeps_what_its_source_taught(index: Index) -> None:
+    await check(index, Article("wire"))
+    ((_, record),) = await index.records()
+    key, lines = index.layout.learned(record.source_hash), {b"lines": join_entries([b"line" + record.source_hash])}
+    await overwrite(index, key, lines)
+
+    await index.purge(Selection(url_hash=record.url_hash, is_named=lambda name: False))
+
+    assert await index.records() == []
+    assert (await stored(index, "learned"))[key] == lines
+
+
 async def test_a_purge_removes_what_an_earlier_version_learned(
     open_index: OpenIndex, redis_url: str, redis_keys: Redis, namespace: str
 ) -> None:

@@ -361,3 +361,8 @@ def test_entities_are_the_characters_they_stand_for(script: str) -> None:
 def test_a_page_names_its_language(html_: str, language: str) -> None:
     assert read_head(html_).language == language
     assert read_head(html_.encode()).language == language
+
+
+def test_a_text_is_sketched_alike_alone_and_together_with_one_of_another_script() -> None:
+    sketcher = Sketcher(NEWS)
+    assert sketcher.whole(ENGLISH, JAPANESE) == [*sketcher.whole(ENGLISH), *sketcher.whole(JAPANESE)]
