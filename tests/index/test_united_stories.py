@@ -141,7 +141,7 @@ async def test_a_story_takes_in_a_bounded_number_of_others(index: Index) -> None
     for each in others:
         story = await index.stories.unite(EARLY.id, each)
 
-    assert (len(story.united), story.items) == (MOST_UNITED, MOST_UNITED + 2)
+    assert (story.id, len(story.united), story.items) == (EARLY.id, MOST_UNITED, MOST_UNITED + 2)
     assert others[-1].id not in await index.stories.final_stories([each.id for each in others])
     assert (await joined(index, joining(others[-1], "b", HOUR))).id == others[-1].id
     assert (await joined(index, joining(others[0], "b", HOUR))).id == EARLY.id

@@ -73,6 +73,8 @@ async def test_the_alarm_budget_raises_the_threshold(
         verdicts = [await room.publish("quake", f"s{n}", HOUR + n) for n in range(10)]
         assert [verdict.event for verdict in verdicts if verdict.event] == ["watch", "breaking"]
         assert verdicts[8].event == "breaking"
+        await room.pass_time(HOUR + 11 * MINUTE, 3 * HOUR)
+        assert caplog.text.count("An event is breaking only with") == 1, "it has not risen since"
 
     async with opened(store=store_url, namespace=namespace, events_per_day=2, event_rule="sources") as room:
         if store_url != "memory://":
