@@ -123,7 +123,7 @@ class Address:
                 **plain,
             )
             return cast("Redis", cluster)
-        return _packing_fast(self._client({**plain, "retry": once_more}, timeout))
+        return self._client({**plain, "retry": once_more}, timeout)
 
     def _client(self, plain: dict[str, Any], timeout: float) -> Redis:
         """Return the client of one server, or of the master that the Sentinels name."""
@@ -140,21 +140,6 @@ class Address:
         for host, port in self.nodes:
             plain.update(host=host, port=port)
         return Redis(**plain)
-
-
-def _packing_fast(client: Redis) -> Redis:
-    """Let the connections of a client pack a command in one step: ours have about 80 arguments."""
-    pool = client.connection_pool
-
-    class Connection(pool.connection_class):  # type: ignore[name-defined,misc]
-        def pack_command(self, *arguments: bytes | str | float) -> list[bytes]:
-            if " " in str(arguments[0]):  # redis-py makes two arguments of it
-                return super().pack_command(*arguments)  # type: ignore[no-any-return]
-            data = [each if isinstance(each, bytes) else str(each).encode() for each in arguments]
-            return [b"*%d\r\n%b" % (len(data), b"".join([b"$%d\r\n%b\r\n" % (len(each), each) for each in data]))]
-
-    pool.connection_class = Connection
-    return client
 
 
 def connect(url: str, timeout: float) -> Redis:
