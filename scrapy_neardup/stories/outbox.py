@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from scrapy_neardup.document import LEVELS
 from scrapy_neardup.records.private_files import is_locked, lock_file, make_private_directory, unlock_file
 
 logger = logging.getLogger(__name__)
@@ -193,8 +194,9 @@ def encode(report: Mapping[str, Any]) -> bytes:
 
 
 def name_of(report: Mapping[str, Any]) -> str:
-    """Return a file name. Names sort by time, and no two events share one."""
-    return re.sub(r"[^\w.-]", "_", f"{report['time']}-{report['id']}", flags=re.ASCII)[:_LONGEST_NAME] + ".json"
+    """Return a file name. Names sort by time, and then by level. No two events share one."""
+    rank = LEVELS.index(report["level"]) if report["level"] in LEVELS else len(LEVELS)
+    return re.sub(r"[^\w.-]", "_", f"{report['time']}-{rank}-{report['id']}", flags=re.ASCII)[:_LONGEST_NAME] + ".json"
 
 
 Deliver = Callable[[dict[str, Any]], Awaitable[None]]

@@ -85,6 +85,19 @@ async def test_one_refused_event_does_not_silence_the_others(
     assert "2 events for the webhook are set aside" in caplog.text
 
 
+async def test_events_of_one_second_that_were_left_are_sent_in_the_order_of_their_levels(
+    tmp_path: Path, hook: Webhook, receiver: Receiver
+) -> None:
+    left = OutboxFiles(tmp_path)
+    for level in ("breaking", "watch"):
+        left.write({**report(1), "id": level, "level": level})
+    outbox = Outbox("webhook", tmp_path, hook.deliver, pauses=SOON)
+    await outbox.open()
+    await until(lambda: not files(tmp_path))
+    await outbox.close()
+    assert receiver.ids == ["watch", "breaking"]
+
+
 async def test_a_busy_receiver_is_asked_again_while_the_crawl_runs(
     tmp_path: Path, hook: Webhook, receiver: Receiver
 ) -> None:
