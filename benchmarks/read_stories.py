@@ -9,6 +9,7 @@ import json
 from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,8 +75,9 @@ def read_pairs(name: str = "stories") -> dict[frozenset[str], str]:
 
 
 def _agreed(row: dict[str, Any]) -> str:
-    same = {row["first"] == "same", row["second"] == "same"}
-    return "unsure" if len(same) == 2 else "same" if True in same else "other"
+    """Return the label that two readers gave. To one of them another event may be one of the same theme."""
+    same = [row[reader] == "same" for reader in ("first", "second")]
+    return "same" if all(same) else "unsure" if any(same) else "other"
 
 
 def read_events() -> dict[str, str | None]:
@@ -100,9 +102,7 @@ def report_links(links: Sequence[Link]) -> None:
     title = f"All {len(links)} links, by the labels that there are"
     head = ("", "links", *NAMES, "precision")
     rows = []
-    groups: list[Callable[[Link], str]] = [
-        *(lambda link: "all", lambda link: link.band, lambda link: link.sites, lambda link: link.language)
-    ]
+    groups: list[Callable[[Link], str]] = [lambda link: "all", *map(attrgetter, ("band", "sites", "language"))]
     for group_of in groups:
         members: dict[str, list[Link]] = defaultdict(list)
         for link in links:
@@ -147,8 +147,8 @@ def report_pairs(stories: Sequence[Sequence[RecordedPage]]) -> None:
         pairs = [(label, {place.get(each) for each in pair}) for pair, label in read_pairs(name).items()]
         counts = Counter((label, len(found) == 1) for label, found in pairs if None not in found)
         right, wrong, missed = counts["same", True], counts["other", True], counts["same", False]
-        rates = (right / (right + each or 1) for each in (wrong, missed))
-        rows.append((name, right, wrong, missed, *(f"{rate:.3f}" for rate in rates)))
+        precision, recall = (right / max(1, right + others) for others in (wrong, missed))
+        rows.append((name, right, wrong, missed, f"{precision:.3f}", f"{recall:.3f}"))
     print_table("Labelled pairs in one story", ("", "right", "wrong", "missed", "precision", "recall"), rows)
 
 

@@ -6,11 +6,10 @@ Everything is measured in one run on servers started for it, and printed as one 
 ratios. Documents are random signatures (256 lanes, 38 bands of 3, 12 sample keys) with topics of 48 terms, 12 of them
 keys, spread evenly over 24 hours and 500 sources. Some terms are as common as in an hour of the web. 30 % of the
 documents are near-duplicates with 5 % of their lanes changed. 10 % are reports in other words, which share half of
-their terms with an earlier document. Both join their stories. Every second
-url has an article number. The learned boilerplate of each source is as large as it may become. datasketch gets one LSH
-for each hour, as people build a window with it, and all 25 are queried. It is also measured once without a window.
-Besides the elapsed time, the processor time of the server is shown, because other work on the same machine does not
-lengthen it.
+their terms with an earlier document. Both join their stories. Every second url has an article number. The learned
+boilerplate of each source is as large as it may become. datasketch gets one LSH for each hour, as people build a window
+with it, and all 25 are queried. It is also measured once without a window. Besides the elapsed time, the processor time
+of the server is shown, because other work on the same machine does not lengthen it.
 """
 
 from __future__ import annotations

@@ -85,7 +85,8 @@ def main() -> None:
         rewritten = _corpus(data / "rewritten-dev.jsonl", others) if "rewritten" in options.only else None
         same = _corpus(data / "same-event.jsonl") if "same" in options.only else None
         if options.embedder:
-            _embed_ahead([*(rewritten.pages if rewritten else others), *(same.pages if same else ()), *gold_pages])
+            labelled = [page for corpus in (rewritten, same) if corpus for page in corpus.pages]
+            _embed_ahead([*others, *gold_pages, *labelled])
         if rewritten:
             _rewritten(rewritten, options.orders, options.workers)
         if same:

@@ -212,7 +212,7 @@ class NearDupDetector:
 
     async def _judge_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         checks: list[asyncio.Task[Verdict]] = []
-        # Ask before the lock, so that the embedder gets many texts together. It starts at once.
+        # Ask before the lock, so that the embedder gets many texts together.
         asked = [asyncio.ensure_future(self.embedding.ask(each)) for each in documents] if self.embedding else []
         async with self._sketch_order:
             if asked:

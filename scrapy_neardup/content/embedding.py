@@ -89,7 +89,7 @@ class Embedding:
         threading.Thread(target=self._lead, name="neardup-embed", daemon=True).start()
 
     async def ask(self, document: Document) -> Document:
-        """Return the document with its vector. Ask for many documents before you wait for one."""
+        """Return the document with its vector. Texts of tasks that ask at the same time go to the model together."""
         vector = self.submit(text_to_embed(document.title, document.text))
         return replace(document, vector=await asyncio.wrap_future(vector))
 

@@ -380,6 +380,5 @@ def share_of_new_figures(new: bytes, old: bytes) -> float:
     return len([each for each in figures if known.isdisjoint(each)]) / len(figures)
 
 
-@lru_cache(256)  # as above
 def _single_figures(packed: bytes) -> list[tuple[bytes, str]]:
     return [(figure.context, figure.value) for figure in unpack_figures(packed) if not figure.is_digest]

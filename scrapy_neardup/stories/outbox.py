@@ -195,8 +195,8 @@ def encode(report: Mapping[str, Any]) -> bytes:
 
 def name_of(report: Mapping[str, Any]) -> str:
     """Return a file name. Names sort by time, and then by level. No two events share one."""
-    rank = LEVELS.index(report["level"]) if report["level"] in LEVELS else len(LEVELS)
-    return re.sub(r"[^\w.-]", "_", f"{report['time']}-{rank}-{report['id']}", flags=re.ASCII)[:_LONGEST_NAME] + ".json"
+    name = f"{report['time']}-{LEVELS.index(report['level'])}-{report['id']}"
+    return re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)[:_LONGEST_NAME] + ".json"
 
 
 Deliver = Callable[[dict[str, Any]], Awaitable[None]]
