@@ -40,7 +40,6 @@ EXTRAS = {
     "fast": "resiliparse",
     "hiredis": "hiredis",
     "report": "jinja2",
-    "stem": "snowballstemmer",
 }
 
 

@@ -33,7 +33,6 @@ _BOOLEANS = {
     **dict.fromkeys(("0", "false", "no", "off", ""), False),
 }
 
-ALLOWED_STREAMS = "the name of a stream in the store's Redis, or redis://host/0#name"
 _SECRET_NAME = re.compile("SECRET?S?|PASSWORD|TOKEN")  # an unknown name may be a misspelt one
 
 Check = Callable[[Any], Any]
@@ -118,7 +117,6 @@ def list_of(kinds: type | UnionType, allowed: str, made: Callable[[list[Any]], A
 
 
 item_classes = list_of(str | type, "a list of item classes or of their import paths")
-words = list_of(str, "a list of words", lambda given: tuple(sorted(set(given))))
 sources = list_of(
     str, "a list of domains such as 'example.com'", lambda domains: frozenset(map(require_domain, domains))
 )
@@ -222,25 +220,9 @@ def checked(each: Field[Any], name: str, value: Any) -> Any:
         raise SettingsError(name, shown(name, value) if shown else value, str(error)) from None
 
 
-def stream(value: str | None, store: str) -> None:
-    """Raise SettingsError if ``NEARDUP_EVENTS_STREAM`` names no stream of a Redis."""
-    if value is None:
-        return
-    from scrapy_neardup.index.redis.connection import Address
-    from scrapy_neardup.stories.receivers import stream_of
-
-    server, _ = stream_of(value, store)
-    try:
-        Address.read(server)
-    except ValueError as error:
-        allowed = f"must be {ALLOWED_STREAMS}; {without_password(server)!r} {error}"
-        raise SettingsError("NEARDUP_EVENTS_STREAM", hide_password("", value), allowed) from None
-
-
 PRESET_OPTIONS: dict[str, Check] = {
     "num_perm": number(int, 5, 512),
     "bands": number(int, 1, 256, or_auto=True),
-    "rows": number(int, 1, 64),
     "shingle_words": number(int, 1, 20),
     "shingle_characters": number(int, 1, 50),
     "threshold": number(float, 0.05, 1),
@@ -250,13 +232,6 @@ PRESET_OPTIONS: dict[str, Check] = {
     "vector_middle": number(float, -1, 1),
     "vector_bar": number(float, 0, 2),
     "measure": one_of(*SET_MEASURES),
-    "stemming": matching(r"[a-z]+", "a language of Snowball, as 'english'"),
-    "stop_words": words,
-    "heaviest_terms": number(int, 0, 1_000_000),
-    "common_share": number(float, 0, 0.5),
-    "sample": number(int, 0, 1_000_000),
-    "lead_share": number(float, 0.01, 1),
-    "collisions": number(int, 0, 511),
     "features": matching(r"\w+(\.\w+)+", "the import path of a callable"),
     "reference": matching(r".+", "the path of a reference file"),
     "min_block_words": number(int, 0, 1000),

@@ -255,7 +255,7 @@ class NearDupSettings:
         None, checks.optional(checks.matching(checks.HOURS, "hours such as '22:00-07:00', or None"))
     )
     """Hours such as ``'22:00-07:00'``, in ``NEARDUP_EVENTS_TIMEZONE``, in which the webhook gets only ``breaking``
-    events. The others of these hours are not sent later; the feed and the stream have them."""
+    events. The others of these hours are not sent later; the feed has them."""
 
     source_owners: dict[str, str] = setting({}, checks.owners)
     """Sources of one owner count once for events. Map owners to sources, ``{"Press Ltd": ["a.example", "b.example"]}``,
@@ -270,12 +270,6 @@ class NearDupSettings:
     """A feed of events as JSON lines: a path, or a uri of any storage that Scrapy knows, such as ``s3://``, ``ftp://``
     or ``stdout:``. ``%(name)s`` and ``%(time)s`` stand for spider and time. A file is appended to. S3 and the like
     are written when the spider closes."""
-
-    events_stream: str | None = setting(
-        None, checks.optional(checks.matching(r".+", checks.ALLOWED_STREAMS)), checks.hide_password
-    )
-    """A Redis stream that gets each event: the name of a stream in the Redis of ``NEARDUP_STORE``, or
-    ``redis://host:6379/0#name``. It keeps about the newest 10,000 entries."""
 
     events_webhook: str | None = setting(
         None,
@@ -321,7 +315,6 @@ class NearDupSettings:
             checked["event_rule"] = PRESETS[checked["preset"]].event_rule
         settings = cls(**checked)
         signer_for(settings.resolved_preset())  # raises if the stemmer or the reference file is missing
-        checks.stream(settings.events_stream, settings.store)
         return settings
 
     @property

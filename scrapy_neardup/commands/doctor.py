@@ -28,9 +28,8 @@ from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import NearDupError, SettingsError
 from scrapy_neardup.index import is_redis
-from scrapy_neardup.index.redis.connection import connect
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.receivers import RedisStream, Webhook, stream_of
+from scrapy_neardup.stories.receivers import Webhook
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.wording import counted, without_password
 
@@ -70,7 +69,7 @@ class Finding(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
-    parser.add_argument("--no-events", action="store_true", help="send no test event to the webhook and the stream")
+    parser.add_argument("--no-events", action="store_true", help="send no test event to the webhook")
     add_json(parser, "one JSON object a check")
 
 
@@ -101,7 +100,7 @@ async def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Fin
         settings = checked_settings(scrapy_settings)
         embedding = settings.embedding()
     except (UsageError, SettingsError) as error:
-        what = "data directory, store, extractor, events and their receivers were not checked"
+        what = "data directory, store, extractor, events and webhook were not checked"
         again = "correct the setting that failed, and run this command again"
         return [
             Finding("settings", str(error), "change this setting"),
@@ -125,11 +124,7 @@ async def _check_all(settings: NearDupSettings, *, send_events: bool) -> list[Fi
         form = settings.events_webhook_format
         webhook = Webhook(url, settings.events_webhook_secret, deadline=_PATIENCE - 1, form=form)
         mend = f"check NEARDUP_EVENTS_WEBHOOK, NEARDUP_EVENTS_WEBHOOK_FORMAT = {form!r}, and the receiver's log"
-        checks["webhook"] = _check_receiver("webhook", webhook, mend)
-    if send_events and (name := settings.events_stream):
-        stream = RedisStream(*stream_of(name, settings.store), connect)
-        mend = "check NEARDUP_EVENTS_STREAM, and the rights of its user (+xadd)"
-        checks["stream"] = _check_receiver("stream", stream, mend)
+        checks["webhook"] = _check_webhook(webhook, mend)
     found = await asyncio.gather(*(_finish(name, check) for name, check in checks.items()))
     return [finding for findings in found for finding in findings]
 
@@ -285,16 +280,16 @@ async def _check_waiting_events(settings: NearDupSettings) -> list[Finding]:
     return [Finding("events", f"waiting for a receiver: {counted(len(names), 'event')}" if names else "no event waits")]
 
 
-async def _check_receiver(name: str, receiver: Webhook | RedisStream, mend: str) -> list[Finding]:
+async def _check_webhook(webhook: Webhook, mend: str) -> list[Finding]:
     report = await _make_test_report()
     start = time.perf_counter()
     try:
-        await receiver.deliver(report)
-    except Exception as error:  # of aiohttp, redis, or the system
-        return [Finding(name, f"the test event was not taken: {error}", mend)]
+        await webhook.deliver(report)
+    except Exception as error:  # of aiohttp or the system
+        return [Finding("webhook", f"the test event was not taken: {error}", mend)]
     finally:
-        await receiver.close()
-    return [Finding(name, f"took the test event {report['id']} in {_shown(time.perf_counter() - start)}")]
+        await webhook.close()
+    return [Finding("webhook", f"took the test event {report['id']} in {_shown(time.perf_counter() - start)}")]
 
 
 async def _make_test_report() -> dict[str, Any]:

@@ -108,8 +108,6 @@ def _name_other_places(settings: NearDupSettings, values: dict[str, Any], chosen
     for name, uri in settings.feeds().items():
         uri = in_data_dir(settings, uri) if uri == DEFAULT_DROPPED_FEED else uri
         places += [(file, name) for file in _files_of(uri)]
-    if settings.events_stream:
-        places.append((without_password(settings.events_stream), "NEARDUP_EVENTS_STREAM"))
     for place, name in places:
         print_error(f"  {place} ({name})")
     print_error("  feeds that were given to a crawl with -o or -O")

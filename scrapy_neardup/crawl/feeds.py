@@ -1,4 +1,4 @@
-"""Write what a crawl finds: JSON lines in any storage of Scrapy, events to receivers, counts to the store."""
+"""Write what a crawl finds: JSON lines in any storage of Scrapy, events to a webhook, counts to the store."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from scrapy_neardup.wording import without_password
 
 if TYPE_CHECKING:  # most crawls have no receiver
     from scrapy_neardup.stories.outbox import Outbox
-    from scrapy_neardup.stories.receivers import RedisStream, Webhook
+    from scrapy_neardup.stories.receivers import Webhook
 
 logger = logging.getLogger(__name__)
 
@@ -307,50 +307,37 @@ class EventSinks:
 
     def __init__(self, crawler: Crawler, settings: NearDupSettings) -> None:
         self._settings = settings
-        feed = settings.events_feed
+        feed, url = settings.events_feed, settings.events_webhook
         self._feed = JsonLinesFeed(crawler, "NEARDUP_EVENTS_FEED", feed, "events") if feed is not None else None
-        self._receivers: list[RedisStream | Webhook] = []
-        self._outboxes: dict[str, Outbox] = {}
-        if settings.events_stream and not settings.dry_run:
-            from scrapy_neardup.index.redis.connection import connect
-            from scrapy_neardup.stories.receivers import RedisStream, stream_of
-
-            server, stream = stream_of(settings.events_stream, settings.store)
-            self._add("stream", RedisStream(server, stream, connect), server, stream)
-        if settings.events_webhook and not settings.dry_run:
+        self._webhook: Webhook | None = None
+        self._outbox: Outbox | None = None
+        if url and not settings.dry_run:
+            from scrapy_neardup.stories.outbox import Outbox
             from scrapy_neardup.stories.receivers import Webhook
 
-            url, secret, form = settings.events_webhook, settings.events_webhook_secret, settings.events_webhook_format
-            self._add("webhook", Webhook(url, secret, form=form), url, secret or "", form)
-
-    def _add(self, name: str, receiver: RedisStream | Webhook, *address: str) -> None:
-        """Add a receiver. Its outbox is a folder that no crawl with another address shares.
-
-        The address is hashed, because it has secrets.
-        """
-        from scrapy_neardup.stories.outbox import Outbox
-
-        digits = hashlib.sha256("\0".join(address).encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        folder = Path(in_data_dir(self._settings, "neardup-events"), f"{name}-{digits}")
-        self._receivers.append(receiver)
-        self._outboxes[name] = Outbox(name, folder, receiver.deliver)
+            secret, form = settings.events_webhook_secret, settings.events_webhook_format
+            # A folder that no crawl with another address shares. The address is hashed, because it has secrets.
+            address = "\0".join((url, secret or "", form)).encode("utf-8", "surrogatepass")
+            name = f"neardup-events/webhook-{hashlib.sha256(address).hexdigest()[:8]}"
+            self._webhook = Webhook(url, secret, form=form)
+            self._outbox = Outbox("webhook", Path(in_data_dir(settings, name)), self._webhook.deliver)
 
     async def open(self) -> None:
-        for outbox in self._outboxes.values():
-            await outbox.open()
+        if self._outbox is not None:
+            await self._outbox.open()
 
     def put(self, report: Mapping[str, Any]) -> bool:
         """Pass on an event. Return whether the feed has it, True if there is no feed."""
         is_quiet = report["level"] != "breaking" and self._settings.is_quiet(time.time())
-        for name, outbox in self._outboxes.items():
-            if not (is_quiet and name == "webhook"):
-                outbox.put(report)
+        if self._outbox is not None and not is_quiet:
+            self._outbox.put(report)
         return self._feed is None or self._feed.put(report)
 
     async def close(self) -> None:
-        await asyncio.gather(*(outbox.close() for outbox in self._outboxes.values()))
-        for receiver in self._receivers:
-            await receiver.close()
+        if self._outbox is not None:
+            await self._outbox.close()
+        if self._webhook is not None:
+            await self._webhook.close()
         if self._feed is not None:
             await self._feed.close()
 

@@ -14,8 +14,8 @@ Measure = Literal["containment", "resemblance", "larger", "overlap", "hamming", 
 SET_MEASURES: tuple[Measure, ...] = ("containment", "resemblance", "larger")
 """The measures of two shingle sets, from MinHash signatures. Each of them can be computed from the same signature."""
 
-LEAD_LANES = 128
-"""How many lanes at the end of an ``overlap`` signature are made of the first part of the text only."""
+CONFIRMING_LANES = 128
+"""How many lanes at the end of an ``overlap`` signature confirm what the others propose."""
 
 BY_CHANCE = 1 / 256  # how often two lanes of one byte are equal though their minima differ
 LEAST_RESEMBLANCE = 0.045  # below this too few lanes are equal to estimate containment
@@ -98,13 +98,13 @@ def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, col
     Two sets of very different sizes have few equal lanes, even if one set contains the other. Unrelated sets of such
     sizes have nearly as many equal lanes by chance. So below ``LEAST_RESEMBLANCE`` the score by ``containment`` is 0.
 
-    The score of ``overlap`` is the resemblance of the first parts of two texts, if more than ``collisions`` of the
-    other lanes are equal. ``hamming`` and ``cosine`` have no containment: they return the similarity in its place.
+    The score of ``overlap`` is the resemblance by the lanes that confirm, if more than ``collisions`` of the others
+    are equal. ``hamming`` and ``cosine`` have no containment: they return the similarity in its place.
     """
     if measure == "hamming" or measure == "cosine":
         score = equal_bytes(a, b) if measure == "hamming" else cosine(a, b)
         return Likeness(score, score, score)
-    lanes = len(a) - LEAD_LANES if measure == "overlap" else len(a)
+    lanes = len(a) - CONFIRMING_LANES if measure == "overlap" else len(a)
     share = equal_bytes(a[:lanes], b[:lanes])
     similarity = _beyond_chance(share)
     contained = containment(similarity, size_a, size_b)

@@ -25,9 +25,7 @@ _DOCUMENTS_BYTES = 4
 PACKED_BYTES = _DOCUMENTS_BYTES + 2 * SLOTS
 NOTHING = bytes(PACKED_BYTES)
 _SHIFT = np.uint32(16)
-_FEWEST_DOCUMENTS = 100  # with fewer documents nobody can tell which features are common
 _PRIOR_DOCUMENTS = 1000  # before anything is learned all features weigh alike
-_CUT_FOR = 32  # documents after which the cut between rare and commonest features is computed again
 
 
 def pack_counts(documents: int, counts: NDArray[np.uint32]) -> bytes:
@@ -61,8 +59,6 @@ class Frequencies:
         self.pending = 0  # documents no store knows
         self._counts = np.zeros(SLOTS, np.uint32)
         self._pending_counts = np.zeros(SLOTS, np.uint32)
-        # Number of documents when the cut was computed; the highest count of a rare feature.
-        self._cut: tuple[int, int] | None = None
 
     def learn(self, features: NDArray[np.uint32]) -> None:
         """Count the distinct features of one document."""
@@ -95,18 +91,6 @@ class Frequencies:
         found = self._counts[features >> _SHIFT].astype(np.float64)
         return cast("NDArray[np.float64]", np.log((self.documents + _PRIOR_DOCUMENTS) / (found + 1)))
 
-    def among_commonest(self, features: NDArray[np.uint32], share: float) -> NDArray[np.bool_]:
-        """Return which features are among the commonest ``share`` of all; none if few documents were counted."""
-        if self.documents < _FEWEST_DOCUMENTS or not share:
-            return np.zeros(len(features), np.bool_)
-        cut = self._cut
-        if cut is None or self.documents // _CUT_FOR != cut[0] // _CUT_FOR:
-            counted = self._counts[self._counts > 0]
-            place = min(len(counted) - 1, int(len(counted) * (1 - share)))
-            # A feature that occurs in only one document is not common, whatever the share.
-            cut = self._cut = self.documents, max(1, int(np.partition(counted, place)[place]) - 1)
-        return cast("NDArray[np.bool_]", self._counts[features >> _SHIFT] > cut[1])
-
     def take_pending(self) -> bytes:
         """Return the counts that no store knows yet, packed. Call ``give_back`` with them if the store fails."""
         taken = pack_counts(self.pending, self._pending_counts)
@@ -122,4 +106,4 @@ class Frequencies:
     def replace(self, total: bytes) -> None:
         """Replace the counts by a store's sum and the counts it does not know yet. Raise ValueError if it is no sum."""
         documents, counts = unpack_counts(total)
-        self.documents, self._counts, self._cut = documents + self.pending, counts + self._pending_counts, None
+        self.documents, self._counts = documents + self.pending, counts + self._pending_counts

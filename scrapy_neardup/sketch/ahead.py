@@ -39,8 +39,7 @@ def ahead_options(preset: Preset, *, min_words: int, figures: bool) -> str:
 def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
     """Return a function that sketches texts and packs the sketches."""
     row = json.loads(options)
-    preset = Preset(**{**row["preset"], "stop_words": tuple(row["preset"]["stop_words"])})
-    sketcher = Sketcher(preset, min_words=row["min_words"], figures=row["figures"])
+    sketcher = Sketcher(Preset(**row["preset"]), min_words=row["min_words"], figures=row["figures"])
     sketcher.prepare()
 
     def sketch(texts: Sequence[str]) -> list[bytes]:

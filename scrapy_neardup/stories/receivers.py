@@ -1,4 +1,4 @@
-"""Receivers of events: a webhook gets a JSON POST for each event, and a Redis stream of bounded length an entry."""
+"""The receiver of events: a webhook, which gets a JSON POST for each event."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import hmac
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,6 @@ from scrapy_neardup.stories.outbox import Refused, encode
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
-    from redis.asyncio import Redis
 
 SIGNATURE = "X-Neardup-Signature"
 """``sha256=`` and the hexadecimal HMAC-SHA256 of the body under NEARDUP_EVENTS_WEBHOOK_SECRET."""
@@ -133,44 +131,3 @@ def _reason_of(error: Exception) -> str:
     """Describe an error without the url: by the system's own words if there are any, else by its type."""
     number, words = (error.errno, error.strerror) if isinstance(error, OSError) else (None, None)
     return os.strerror(number) if number and number > 0 else words or type(error).__name__
-
-
-MOST_ENTRIES = 10_000
-DEFAULT_STREAM = "neardup:events"
-_TIMEOUT = 5.0  # seconds for each answer of the server
-_DEADLINE = 10.0  # seconds for all answers about one event
-
-
-class RedisStream:
-    """Adds one entry for each event: ``id``, ``level``, ``story``, ``headline`` and ``report`` (JSON)."""
-
-    def __init__(self, url: str, stream: str, connect: Callable[[str, float], Redis]) -> None:
-        """``connect`` makes the client of a url, with a limit in seconds for each answer."""
-        self._url = url
-        self._connect = connect
-        self._stream = stream
-        self._client: Redis | None = None
-
-    async def deliver(self, report: dict[str, Any]) -> None:
-        """Raise redis.RedisError or OSError if the server does not take the event."""
-        if self._client is None:
-            self._client = self._connect(self._url, _TIMEOUT)
-        fields = {name: str(report[name]) for name in ("id", "level", "story", "headline")}
-        entry: dict[Any, Any] = {**fields, "report": encode(report)}
-        added = self._client.xadd(self._stream, entry, maxlen=MOST_ENTRIES, approximate=True)
-        try:
-            await asyncio.wait_for(added, _DEADLINE)
-        except asyncio.TimeoutError:
-            raise TimeoutError(f"the server did not answer within {_DEADLINE:g} s") from None
-
-    async def close(self) -> None:
-        if self._client is not None:
-            await self._client.aclose()
-
-
-def stream_of(value: str, store: str) -> tuple[str, str]:
-    """Return server and stream of ``NEARDUP_EVENTS_STREAM``, a name in the store's server or ``redis://…#name``."""
-    if "://" not in value:
-        return store, value
-    url, _, name = value.partition("#")
-    return url, name or DEFAULT_STREAM

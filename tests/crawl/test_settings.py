@@ -64,19 +64,12 @@ WRONG: dict[str, list[object]] = {
 WRONG_OPTIONS: dict[str, list[object]] = {
     "num_perm": [0, 4, 513, "many", 64.5],
     "bands": [0, 257, "optimal", 100],
-    "rows": [0, 65],
     "shingle_words": [0, 21],
     "shingle_characters": [0, 51],
     "threshold": [0, 1.1, "50 %", float("inf")],
     "related_threshold": [0, 1.1, 0.6],
     "measure": ["jaccard"],
-    "common_share": [-0.1, 0.6, "few"],
-    "sample": [-1, 1.5, 1600],
-    "lead_share": [0, 1.1, 0.5],
-    "collisions": [-1, 512, 2],
     "features": ["", "words", 5, "collections.Counter"],
-    "stemming": ["", "Klingon", 5, "english"],
-    "stop_words": [5, [1]],
     "reference": ["", 5, "reference.json"],
     "min_block_words": [-1, 1001],
 }
@@ -102,7 +95,6 @@ HOLD_SECRETS = (
     "NEARDUP_DROPPED_FEED",
     "NEARDUP_RECORD",
     "NEARDUP_EVENTS_FEED",
-    "NEARDUP_EVENTS_STREAM",
     "NEARDUP_EVENTS_WEBHOOK",
     "NEARDUP_EVENTS_WEBHOOK_SECRET",
 )
@@ -165,12 +157,12 @@ def test_the_command_line_gives_text(name: str, text: str, value: object) -> Non
     assert getattr(NearDupSettings.from_mapping({name: text}), FIELDS[name]) == value
 
 
-@given(st.dictionaries(st.sampled_from(["num_perm", "bands", "rows"]), st.integers(-1, 600), max_size=3))
+@given(st.dictionaries(st.sampled_from(["num_perm", "bands"]), st.integers(-1, 600), max_size=3))
 def test_bands_fit_into_the_signature_or_are_refused(options: dict[str, int]) -> None:
     try:
         preset = NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": options}).resolved_preset()
     except SettingsError as error:
-        assert error.name in set(map(option_name, ("num_perm", "bands", "rows")))  # noqa: PT017
+        assert error.name in set(map(option_name, ("num_perm", "bands")))  # noqa: PT017
     else:
         assert 0 < preset.bands * preset.rows <= preset.num_perm
 
@@ -228,8 +220,6 @@ def test_a_wrong_setting_of_a_spider_stops_it(run: Callable[..., Crawl]) -> None
         ("NEARDUP_EVENTS_WEBHOOK_SECRET", "two\nlines: sEcReT"),
         ("NEARDUP_EVENTS_WEBHOOK_SECRET", ["sEcReT"]),
         ("NEARDUP_EVENT_WEBHOOK_SECRET", "sEcReT"),
-        ("NEARDUP_EVENTS_STREAM", b"redis://:sEcReT@host/0#news"),
-        ("NEARDUP_EVENTS_STREAM", "redis://:sEcReT@host/x#news"),
         ("NEARDUP_STORE", "redis:/:sEcReT@host/0"),
         ("NEARDUP_STORE", "redis://:sEcReT@host/x"),
         ("NEARDUP_STORE", ["redis://:sEcReT@host/0"]),
@@ -247,7 +237,6 @@ def test_settings_show_no_secret() -> None:
         store="redis://:sEcReT@host/0",
         dropped_feed="ftp://anna:sEcReT@host/dropped.jsonl",
         events_feed="ftp://anna:sEcReT@host/events.jsonl",
-        events_stream="redis://:sEcReT@host/0#news",
         events_webhook="https://hooks.example/sEcReT",
         events_webhook_secret="sEcReT",
     )
@@ -285,7 +274,6 @@ def test_a_crawl_that_logs_everything_logs_no_secret(tmp_path: Path, project: Pr
             FERRY,
             LOG_LEVEL="DEBUG",
             NEARDUP_STORE=store,
-            NEARDUP_EVENTS_STREAM=f"redis://:wrong-{SECRET}@127.0.0.1:{server.port}/0#told",
             NEARDUP_EVENTS_WEBHOOK=f"http://anna:{SECRET}@127.0.0.1:9/{SECRET}?token={SECRET}",
             NEARDUP_EVENTS_WEBHOOK_SECRET=SECRET,
             NEARDUP_EVENTS_FEED=f"ftp://anna:{SECRET}@127.0.0.1:9/events.jsonl",
@@ -298,11 +286,7 @@ def test_a_crawl_that_logs_everything_logs_no_secret(tmp_path: Path, project: Pr
     assert len(crawl.items) == 7
     if password == SECRET:
         assert crawl.neardup["events/breaking"] == 1
-        for told in (
-            "The webhook takes no events",
-            "The stream takes no events",
-            "NEARDUP_EVENTS_FEED cannot be stored",
-        ):
+        for told in ("The webhook takes no events", "NEARDUP_EVENTS_FEED cannot be stored"):
             assert crawl.lines(told)
         assert json.loads(status.stdout)["documents"] == 7
     else:

@@ -24,7 +24,6 @@ from news_site import NewsSite, article, page
 from newsdesk import MINUTE, START, opened
 from newsdesk import text as words_of
 from projects import FERRY, Project
-from redis import Redis
 from scrapy_processes import run_python
 
 from scrapy_neardup import NearDupSettings
@@ -173,29 +172,6 @@ def test_handlers_hear_of_changed_figures_and_events(project: Project) -> None:
 def test_an_update_is_kept_by_the_settings_for_public_health(project: Project) -> None:
     spider = FERRY.replace('"text": words}', '"text": words + (" and 12 dead" if number == 6 else " and 4 dead")}')
     assert project.crawl(spider, **settings_of("public-health.md")).statuses == {"original": 1, "update": 1}
-
-
-def test_a_consumer_gets_the_events_of_a_stream(
-    project: Project, redis_url: str, redis_keys: Redis, namespace: str
-) -> None:
-    consumer = load("alerts.md", "consumer.py")
-    consumer.STREAM = f"neardup:{namespace}"
-    handled: list[dict[str, Any]] = []
-
-    def fail_once(event: dict[str, Any]) -> None:
-        consumer.handle = handled.append
-        raise ConnectionError
-
-    consumer.handle = fail_once
-    stream = {"NEARDUP_EVENTS_STREAM": consumer.STREAM, "NEARDUP_NAMESPACE": namespace}
-    done = project.crawl(FERRY, NEARDUP_STORE=redis_url, **stream)
-    assert redis_keys.xlen(consumer.STREAM) == 2, done.log  # else the consumer would wait for ever
-    with pytest.raises(ConnectionError):
-        consumer.consume(redis_url)
-    consumer.consume(redis_url, most=2)
-    assert [event["level"] for event in handled] == ["watch", "breaking"]
-    assert redis_keys.xpending(consumer.STREAM, "desk")["pending"] == 0
-    redis_keys.delete(consumer.STREAM)
 
 
 PAPERS = (

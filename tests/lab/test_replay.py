@@ -217,19 +217,20 @@ def test_odd_characters_lose_no_line(replay: Replay) -> None:
 
 
 def test_a_replay_alarms_nobody(replay: Replay) -> None:
-    assert replay([{"id": 1, "text": text(1)}], "-s", "NEARDUP_EVENTS_STREAM=news")[0]["status"] == "original"
+    (row,) = replay([{"id": 1, "text": text(1)}], "-s", "NEARDUP_EVENTS_WEBHOOK=http://127.0.0.1:1/")
+    assert row["status"] == "original"
 
 
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (["-s", "NEARDUP_PRESET=news"], 0, '"documents": 1'),
-        (["-s", "NEARDUP_PRESET=nrc", "-s", 'NEARDUP_PRESET_OPTIONS={"sample": 20}'], 0, '"documents": 1'),
+        (["-s", "NEARDUP_PRESET=multiref"], 0, '"documents": 1'),
+        (["-s", "NEARDUP_PRESET=multiref", "-s", 'NEARDUP_PRESET_OPTIONS={"threshold": 0.9}'], 0, '"documents": 1'),
         (["--store", "sqlite:///window.sqlite"], 0, '"documents": 1'),
         (
-            ["-s", "NEARDUP_PRESET=news", "-s", 'NEARDUP_PRESET_OPTIONS={"sample": 20}'],
+            ["-s", "NEARDUP_PRESET=multiref", "-s", 'NEARDUP_PRESET_OPTIONS={"num_perm": 20}'],
             2,
-            "NEARDUP_PRESET = 'news' has no such parameter",
+            "NEARDUP_PRESET = 'multiref' has no such parameter",
         ),
     ],
 )
@@ -237,7 +238,7 @@ def test_another_preset_or_store_leaves_the_project_s_parameters_behind(
     project: Project, options: list[str], code: int, said: str
 ) -> None:
     settings = {"NEARDUP_STORE": "redis://localhost/0", "NEARDUP_PRESET": "nrc"}
-    project.prepare(ITEM_A_PAGE, {**settings, "NEARDUP_PRESET_OPTIONS": {"sample": 10}})
+    project.prepare(ITEM_A_PAGE, {**settings, "NEARDUP_PRESET_OPTIONS": {"num_perm": 10}})
     project.write("input.jsonl", json.dumps({"id": 1, "text": text(1)}))
 
     process = project.start("neardup", "replay", "input.jsonl", "--json", *options)

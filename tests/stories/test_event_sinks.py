@@ -16,13 +16,12 @@ from json_lines import read_lines
 from news_site import NewsSite, article, page
 from projects import HAS_REACTORLESS, Project
 from receivers import Receiver, deliver, report
-from redis import Redis
 from scrapy_processes import neardup
 
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.outbox import OutboxFiles
-from scrapy_neardup.stories.receivers import SIGNATURE, Webhook, stream_of
+from scrapy_neardup.stories.receivers import SIGNATURE, Webhook
 
 pytestmark = pytest.mark.versions
 
@@ -65,18 +64,9 @@ async def test_a_password_comes_from_the_url_and_never_from_a_netrc(
     assert headers["Host"] == ("hooks.example" if by_proxy else receiver.url.split("/")[2])
 
 
-# The stream
-
-
-def test_a_stream_is_named_in_the_stores_server_or_in_another() -> None:
-    assert stream_of("news", "redis://store/0") == ("redis://store/0", "news")
-    assert stream_of("redis://other/1#news", "sqlite:///x") == ("redis://other/1", "news")
-    assert stream_of("redis://other/1", "memory://") == ("redis://other/1", "neardup:events")
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("STREAM", "news"), ("STREAM", "http://x"), ("STREAM", ""), ("WEBHOOK", "ftp://x"), ("WEBHOOK", 7), ("FEED", 7)],
+    [("WEBHOOK", "ftp://x"), ("WEBHOOK", 7), ("FEED", 7)],
 )
 def test_wrong_sinks_stop_the_start(name: str, value: object) -> None:
     with pytest.raises(SettingsError, match=f"NEARDUP_EVENTS_{name}"):
@@ -110,14 +100,13 @@ class News(Pages):
 
 @pytest.mark.parametrize("reactorless", [False, True] if HAS_REACTORLESS else [False])
 def test_a_crawl_tags_signals_counts_and_sends_an_event(
-    tmp_path: Path, site: NewsSite, receiver: Receiver, redis_url: str, namespace: str, reactorless: bool
+    tmp_path: Path, site: NewsSite, receiver: Receiver, reactorless: bool
 ) -> None:
     url = site.publish("/fire", page(article("fire")))
     crawl = Project(tmp_path).crawl(
         COVERAGE,
         urls=[url],
         NEARDUP_EVENTS_FEED="events-%(name)s.jsonl",
-        NEARDUP_EVENTS_STREAM=f"{redis_url}#{namespace}",
         NEARDUP_EVENTS_WEBHOOK=receiver.url,
         **({"TWISTED_REACTOR_ENABLED": False} if reactorless else {}),
     )
@@ -131,12 +120,8 @@ def test_a_crawl_tags_signals_counts_and_sends_an_event(
     assert len(crawl.lines("EVENT breaking 6 True")) == 1
     _, written = read_lines(tmp_path / "events-news.jsonl")
     bodies = [json.loads(body) for _, body in receiver.requests]
-    with Redis.from_url(redis_url, decode_responses=True) as client:
-        entries = [json.loads(entry["report"]) for _, entry in client.xrange(namespace)]
-        client.unlink(namespace)
-    assert len(bodies) == len(entries) == 2
+    assert len(bodies) == 2
     assert written in bodies
-    assert written in entries
     assert len(written["members"]) == 6
     assert stat.S_IMODE((tmp_path / "events-news.jsonl").stat().st_mode) == 0o600
     assert written["languages"] == [{"language": "fr", "items": 3}]

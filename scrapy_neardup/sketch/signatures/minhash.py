@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
@@ -11,7 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.evidence.minima import LEAD_LANES
+from scrapy_neardup.evidence.minima import CONFIRMING_LANES
 from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.signatures import SignedText
 from scrapy_neardup.sketch.signatures.presets import Preset
@@ -22,57 +21,41 @@ _AT_ONCE = 1 << 16  # products of shingles and lanes: 256 kB stay in the process
 _SAMPLE_MASK = np.uint32(31)
 _POWERS = Powers(0xC4CE_B9FE_1A85_EC53)
 _SAMPLE_SEED = np.uint32(0x5A3D_17E9)  # apart from the keys of bands
-_SHORT_TEXT = 100  # words; the first part of a shorter text is too little to compare
 
 
 class MinHashSigner:
-    """MinHash of a set of shingles, without the commonest ones if the preset leaves them out.
+    """MinHash of a set of shingles.
 
-    The signatures of a sketch have two parts: a few lanes propose candidates, lanes of the text's beginning confirm
-    them.
+    The signatures of a sketch have two parts: a few lanes propose candidates, and many of the whole text confirm them.
     """
+
+    frequencies: Frequencies | None = None
 
     def __init__(self, preset: Preset) -> None:
         self._preset = preset
-        self.frequencies = Frequencies() if preset.learns else None
 
     def sign(self, bodies: Sequence[Body]) -> list[SignedText]:
-        preset, learned = self._preset, self.frequencies
-        features = hashes = [distinct_features(body, preset) for body in bodies]
-        if learned is not None:
-            rare = [each[~learned.among_commonest(each, preset.common_share)] for each in features]
-            hashes = [few if len(few) else each for few, each in zip(rare, features, strict=True)]
+        preset, hashes = self._preset, [distinct_features(body, self._preset) for body in bodies]
         lowest = minima([each[: preset.sample or None] for each in hashes], preset.num_perm, preset.seed)
         keys = band_keys(lowest, preset.bands, preset.rows)
         if preset.signature == "sketch":
-            # All of a short text confirms candidates (Rodier and Carter 2020, 2.2.3).
-            shares = (1.0 if body.words < _SHORT_TEXT else preset.lead_share for body in bodies)
-            firsts = [distinct_features(body, preset, share) for body, share in zip(bodies, shares, strict=True)]
-            lowest = np.hstack((lowest, minima(firsts, LEAD_LANES, preset.seed)))
+            lowest = np.hstack((lowest, minima(hashes, CONFIRMING_LANES, preset.seed)))
         return [
             SignedText(
-                signature(row),
-                len(each),
-                of_bands,
-                sample_keys(each, preset.samples) + body.lead_keys(preset.leads),
-                None if learned is None else of_body,
+                signature(row), len(each), of_bands, sample_keys(each, preset.samples) + body.lead_keys(preset.leads)
             )
-            for row, of_bands, each, body, of_body in zip(lowest, keys, hashes, bodies, features, strict=True)
+            for row, of_bands, each, body in zip(lowest, keys, hashes, bodies, strict=True)
         ]
 
 
-def distinct_features(body: Body, preset: Preset, share: float = 1.0) -> NDArray[np.uint32]:
-    """Return the distinct hashes of a body's shingles, sorted. Shingles are of words or of letters.
-
-    With a ``share``, only this first part of the tokens is used.
-    """
+def distinct_features(body: Body, preset: Preset) -> NDArray[np.uint32]:
+    """Return the distinct hashes of a body's shingles, sorted. Shingles are of words or of letters."""
     if preset.features == "letters":
         return distinct(window_hashes(code_points("".join(body.tokens)).astype(np.uint64), preset.shingle_characters))
-    if share == 1.0 and not body.unspaced:
+    if not body.unspaced:
         return distinct(body.windows(preset.shingle_words))
-    first = math.ceil(len(body.hashes) * share)
-    are_unspaced = body.reading.are_unspaced.take(body.kept.places[:first])
-    return shingle_hashes(body.hashes[:first], preset.shingle_words, preset.shingle_characters, are_unspaced)
+    are_unspaced = body.reading.are_unspaced.take(body.kept.places)
+    return shingle_hashes(body.hashes, preset.shingle_words, preset.shingle_characters, are_unspaced)
 
 
 def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> list[tuple[int, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import xxhash
 
@@ -16,21 +16,6 @@ from scrapy_neardup.text.reading import NORMALISER
 
 Signature = Literal["minhash", "sketch", "simhash", "reference"]
 VECTOR_PARAMETERS = "vector_middle", "vector_bar"
-
-
-class Plan(NamedTuple):
-    """How a SimHash is cut into blocks, and how many of them two signatures must have in common."""
-
-    block_bits: int  # the last one may be shorter
-    in_common: int = 1
-
-
-PLANS = {8: Plan(8), 4: Plan(16), 5: Plan(13), 10: Plan(13, in_common=2)}
-"""Plans 1, 2 and 3 of Hu and You (2017), and one of our own, by the number of keys that a signature has."""
-
-_ALLOWED_PLANS = (
-    "must, for a SimHash, be 8, 4 or 5 (one common block of 8, 16 or 13 bits), or 10 (two common blocks of 13 bits)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +42,8 @@ class Preset:
     leads: int = 0  # at most this many first sentences are keys of their own
     with_title: bool = False  # the title is a line of the text
     guarded: bool = False  # boilerplate lines leave the text, and reports of one template are told apart
-    common_share: float = 0.0  # this share of the features, the commonest ones, is dropped
     sample: int = 0  # features of the lowest hashes that a sketch is made of; 0 is all
-    # Share of the text, from its beginning, by which "overlap" confirms a candidate; short texts are used whole.
-    lead_share: float = 0.0
     collisions: int = 0  # equal lanes that are not yet enough for "overlap"
-    stemming: str = ""  # language of the Snowball stemmer that terms go through, "" for none
-    stop_words: tuple[str, ...] = ()  # terms that are left out
-    heaviest_terms: int = 0  # terms of the highest weights that a SimHash is made of; 0 is all
     reference: str = ""  # path of a reference file, "" for the one of this package
     topic_terms: int = 0  # at most this many terms of title and lead; a document may join a story by them
     topic_threshold: float = 0.28  # least score of two topics by which a document joins a story
@@ -91,14 +70,12 @@ class Preset:
     @property
     def learns(self) -> bool:
         """Return whether the preset needs to know in how many documents a feature occurs."""
-        return self.common_share > 0 or self.features == "terms"
+        return self.features == "terms"
 
     @property
     def is_of_text_alone(self) -> bool:
         """Return whether a sketch depends on nothing but the text and which of its lines are boilerplate."""
-        return (
-            self.signature == "minhash" and self.features in ("words", "letters") and not self.learns | self.with_title
-        )
+        return self.signature == "minhash" and not self.with_title
 
     @property
     def takes(self) -> frozenset[str]:
@@ -115,9 +92,9 @@ _ALWAYS = {"threshold", "related_threshold", "min_block_words"}
 _SHINGLES = {"shingle_words", "shingle_characters"}
 
 _TAKES: dict[Signature, set[str]] = {
-    "minhash": _ALWAYS | _SHINGLES | {"num_perm", "bands", "rows", "measure", "common_share"},
-    "sketch": _ALWAYS | _SHINGLES | {"num_perm", "sample", "lead_share", "collisions"},
-    "simhash": _ALWAYS | {"bands", "features", "stemming", "stop_words", "heaviest_terms"},
+    "minhash": _ALWAYS | _SHINGLES | {"num_perm", "bands", "measure"},
+    "sketch": _ALWAYS | _SHINGLES | {"num_perm"},
+    "simhash": _ALWAYS | {"features"},
     "reference": _ALWAYS | {"reference"},
 }
 
@@ -154,7 +131,6 @@ PRESETS: dict[str, Preset] = {
             bands=20,
             rows=1,
             collisions=2,
-            lead_share=1.0,
             measure="overlap",
             threshold=0.2,
             related_threshold=0.2,
@@ -229,16 +205,8 @@ def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
     row = {**asdict(base), **given}
     if base.signature == "minhash":
         row["bands"], row["rows"] = _bands_and_rows(base, row, given)
-    elif base.signature == "simhash" and "bands" in given:
-        if given["bands"] not in PLANS:
-            raise _error(given, "bands", _ALLOWED_PLANS)
-        plan = PLANS[given["bands"]]
-        row["rows"] = plan.block_bits * plan.in_common
     elif base.signature == "sketch":
         row["bands"] = row["num_perm"]
-        if row["collisions"] >= row["num_perm"]:
-            allowed = f"must be under num_perm = {row['num_perm']}, or nothing is ever a candidate"
-            raise _error(row, "collisions", allowed)
     if row["topic_threshold"] >= 1:
         row["topic_terms"] = 0
     if row["related_threshold"] > row["threshold"]:
@@ -249,25 +217,16 @@ def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
 
 
 def _bands_and_rows(base: Preset, row: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[int, int]:
-    num_perm, bands, rows = row["num_perm"], given.get("bands"), row["rows"]
+    num_perm, bands, most = row["num_perm"], given.get("bands"), row["num_perm"] // base.rows
     if bands == "auto":
         try:
             return optimal_bands(row["threshold"], num_perm)
         except ValueError as error:
-            allowed = (
-                f"must be a number, not 'auto', with threshold = {row['threshold']:g}: datasketch finds no"
-                f" number of bands ({error})"
-            )
-            raise _error(given, "bands", allowed) from error
-    most = num_perm // rows
-    if bands is not None and bands * rows > num_perm:
-        allowed = f"with {rows} rows a band and num_perm = {num_perm} there are at most {most} bands"
-        raise _error(given, "bands", allowed)
-    if not most:
-        raise _error(row, "rows", f"must be at most num_perm = {num_perm}")
-    if bands is None:
-        bands = most if "rows" in given else min(most, base.bands)
-    return bands, rows
+            allowed = f"must be a number, not 'auto', with threshold = {row['threshold']:g}: datasketch finds none"
+            raise _error(given, "bands", f"{allowed} ({error})") from error
+    if bands is not None and bands > most:
+        raise _error(given, "bands", f"with num_perm = {num_perm} there are at most {most} bands")
+    return bands or min(most, base.bands), base.rows
 
 
 @lru_cache(maxsize=8)

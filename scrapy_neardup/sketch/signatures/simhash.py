@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xxhash
@@ -18,10 +17,10 @@ from numpy.typing import NDArray
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.imports import load_callable
 from scrapy_neardup.records.feature_counts import Frequencies
+from scrapy_neardup.records.packing import split
 from scrapy_neardup.sketch.signatures import UNSIGNED, SignedText
-from scrapy_neardup.sketch.signatures.presets import PLANS, Preset
+from scrapy_neardup.sketch.signatures.presets import Preset
 from scrapy_neardup.text.body import Body
-from scrapy_neardup.text.reading import normalise
 
 BITS = 64
 
@@ -34,10 +33,8 @@ class SimHashSigner:
     """Signatures of 64 lanes of one byte, 0 or 1."""
 
     def __init__(self, preset: Preset) -> None:
-        """Raise SettingsError if the callable or stemmer of the preset is missing."""
+        """Raise SettingsError if the callable of the preset is missing."""
         self._preset = preset
-        self._stop_words = frozenset(map(normalise, preset.stop_words))
-        self._stem = _stemmer(preset.stemming) if preset.stemming else list[str]
         self.frequencies = Frequencies() if preset.learns else None
         self._own = None if preset.learns else load_callable(_FEATURES, preset.features, ALLOWED_VECTORS)
 
@@ -54,15 +51,12 @@ class SimHashSigner:
         if self.frequencies is not None:
             features = (hashes >> _HIGH).astype(np.uint32)
             weights = weights * self.frequencies.weights(features)
-        if 0 < self._preset.heaviest_terms < len(terms):
-            chosen = np.lexsort((hashes, -weights))[: self._preset.heaviest_terms]
-            hashes, weights = hashes[chosen], weights[chosen]
         signature = simhash(hashes, weights)
-        return SignedText(signature, len(terms), block_keys(signature, self._preset.bands), (), features)
+        return SignedText(signature, len(terms), block_keys(signature, self._preset.rows), (), features)
 
     def _terms(self, body: Body) -> Mapping[str, float]:
         if self._own is None:
-            return Counter(self._stem([token for token in body.tokens if token not in self._stop_words]))
+            return Counter(body.tokens)
         found = self._own(body.text)
         if not isinstance(found, Mapping) or not all(
             isinstance(name, str) and isinstance(weight, int | float) and math.isfinite(weight)
@@ -70,19 +64,6 @@ class SimHashSigner:
         ):
             raise SettingsError(_FEATURES, self._preset.features, f"gave {found!r:.80}; must be {ALLOWED_VECTORS}")
         return found
-
-
-def _stemmer(language: str) -> Callable[[list[str]], list[str]]:
-    setting = 'NEARDUP_PRESET_OPTIONS["stemming"]'
-    try:
-        import snowballstemmer
-    except ImportError as error:
-        raise SettingsError(setting, language, f"{error}; pip install snowballstemmer") from error
-    languages = [name for name in snowballstemmer.algorithms() if name != "porter"]
-    if language not in languages:
-        raise SettingsError(setting, language, f"must be one of {', '.join(sorted(languages))}")
-    stem: Callable[[list[str]], list[str]] = snowballstemmer.stemmer(language).stemWords
-    return stem
 
 
 def simhash(hashes: NDArray[np.uint64], weights: NDArray[np.float64]) -> bytes:
@@ -93,12 +74,9 @@ def simhash(hashes: NDArray[np.uint64], weights: NDArray[np.float64]) -> bytes:
     return bytes((2 * (whole @ bits.astype(np.int64)) > whole.sum()).astype(np.uint8).tobytes())
 
 
-def block_keys(signature: bytes, keys: int) -> tuple[int, ...]:
-    """Return the 32-bit keys of a signature, by the plan that gives this number of keys."""
-    width, in_common = PLANS[keys]
-    blocks = [signature[start : start + width] for start in range(0, BITS, width)]
-    chosen = combinations(blocks, in_common)
-    return tuple(xxhash.xxh32_intdigest(b"".join(each), number) for number, each in enumerate(chosen))
+def block_keys(signature: bytes, bits: int) -> tuple[int, ...]:
+    """Return the 32-bit keys of a signature: one for each of its blocks of so many bits."""
+    return tuple(xxhash.xxh32_intdigest(block, number) for number, block in enumerate(split(signature, bits)))
 
 
 def _hash(term: str) -> int:

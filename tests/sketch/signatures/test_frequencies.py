@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import numpy as np
 from conftest import OpenIndex
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from long_form import tries
 from texts import START, article, opened
 
-from scrapy_neardup.document import Document
 from scrapy_neardup.index import Index
 from scrapy_neardup.records.feature_counts import (
     MOST_DOCUMENTS,
@@ -22,7 +20,6 @@ from scrapy_neardup.records.feature_counts import (
     pack_counts,
     unpack_counts,
 )
-from scrapy_neardup.sketch import PRESETS, Sketcher
 
 
 def features(*slots: int) -> np.ndarray:
@@ -113,35 +110,7 @@ def test_rare_features_weigh_more() -> None:
     assert common < rare < unseen
 
 
-def test_the_commonest_share_stands_out_once_enough_is_known() -> None:
-    frequencies = Frequencies()
-    for number in range(99):
-        frequencies.learn(features(1, *range(1000 + 10 * number, 1010 + 10 * number)))
-    assert not frequencies.among_commonest(features(1, 1000), 0.05).any()
-
-    frequencies.learn(features(1))
-    assert frequencies.among_commonest(features(1, 1000), 0.05).tolist() == [True, False]
-
-
 # In a preset.
-
-
-def test_cedar_may_drop_the_commonest_shingles() -> None:
-    sketcher = Sketcher(replace(PRESETS["cedar"], common_share=0.05))
-    common = "this is what every single report of the agency begins with on all of its many pages of each day"
-
-    def size(text: str) -> int:
-        document = Document("00" * 8, "", "", "", f"{common}\n{text}", 0.0)
-        made = sketcher.fingerprint(document)
-        sketcher.learn(made)
-        return made.size
-
-    before = size(article("first"))
-    for number in range(120):
-        size(article(number, 60))
-    after = size(article("last"))
-
-    assert len(common.split()) - 2 <= before - after < before / 2
 
 
 async def test_processes_learn_from_each_other(shared_url: str, namespace: str) -> None:
