@@ -21,11 +21,6 @@ ITEMS_AT_ONCE = 8
 """``CONCURRENT_ITEMS``, unless the user sets it. Scrapy starts so many tasks for each response, most of which get no
 item. A hundred of them, Scrapy's default, take more time than all that the plugin does for the response."""
 
-EXPORTERS = {
-    "csv": "scrapy_neardup.crawl.exporters.CsvExporter",
-    "xml": "scrapy_neardup.crawl.exporters.XmlExporter",
-}
-
 
 class WrongSetting(UsageError, SystemExit):
     """A wrong setting. If nobody catches it, Python prints its message instead of a traceback, and exits."""
@@ -66,8 +61,6 @@ class Addon:
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", NearDupDownloaderMiddleware, 1)
         settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
-        exporters = {**EXPORTERS, **settings.getdict("FEED_EXPORTERS")}
-        settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)
 
 
 def checked_settings(settings: BaseSettings) -> NearDupSettings:

@@ -12,7 +12,7 @@ from projects import ITEM_A_PAGE, Crawl, Project
 from scrapy.settings import BaseSettings, Settings
 
 from scrapy_neardup import Addon, CapturePipeline, NearDupFields, NearDupItem, NearDupPipeline, NearDupSpiderMiddleware
-from scrapy_neardup.addon import EXPORTERS, ITEMS_AT_ONCE
+from scrapy_neardup.addon import ITEMS_AT_ONCE
 from scrapy_neardup.document import TAGS
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware
 
@@ -26,7 +26,6 @@ OURS = {
     "DOWNLOADER_MIDDLEWARES": {NearDupDownloaderMiddleware: 1},
     "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: 10},
     "ITEM_PIPELINES": {CapturePipeline: 1, NearDupPipeline: 300},
-    "FEED_EXPORTERS": EXPORTERS,
 }
 
 
@@ -54,7 +53,6 @@ def test_a_place_given_by_class_stays(order: int | None) -> None:
         "DOWNLOADER_MIDDLEWARES": {NearDupDownloaderMiddleware: order},
         "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: order},
         "ITEM_PIPELINES": {NearDupPipeline: order, CapturePipeline: order},
-        "FEED_EXPORTERS": {"xml": "news.OwnExporter", "csv": None},
     }
     before, after = written(given)
     assert after == {**before, "CONCURRENT_ITEMS": ITEMS_AT_ONCE}
