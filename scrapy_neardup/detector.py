@@ -55,9 +55,7 @@ class NearDupDetector:
     ``run`` is part of every document id. If the same document is checked again in one run, it keeps its status; the
     match may be another version of its page. In another run the same page is a revisit. Without ``run`` a random one is
     drawn. With ``delivers_later`` a document counts as seen for good only after ``delivery.deliver`` was called with a
-    list that has its id. If the process dies before that, the document does not count. Use ``reads_only`` to look at a
-    window without changing it: then opening and closing write nothing, opening raises StoreError if a SQLite file does
-    not exist, and you must not call methods that check or remove documents.
+    list that has its id. If the process dies before that, the document does not count.
 
     ``sketcher`` is for this package itself: it replaces the one that the settings describe.
     """
@@ -70,7 +68,6 @@ class NearDupDetector:
         run: str | None = None,
         sketcher: Sketcher | None = None,
         delivers_later: bool = False,
-        reads_only: bool = False,
     ) -> None:
         self.settings = settings or NearDupSettings()
         self.preset = self.settings.resolved_preset()
@@ -83,7 +80,6 @@ class NearDupDetector:
             config=self.preset.config(by_source=self.sketcher.by_source, records=RECORD_VERSIONS, embedder=embedder),
             policy=self.settings.policy(),
             timeout=self.settings.store_timeout,
-            reads_only=reads_only,
         )
         self.stories = StoryTracker(
             self.index.stories,

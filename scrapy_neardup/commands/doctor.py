@@ -223,7 +223,7 @@ async def _check_file(settings: NearDupSettings) -> list[Finding]:
     with tempfile.TemporaryDirectory(dir=_place_for_files(path.parent)) as folder:
         tried = settings if size else replace(settings, store=f"sqlite:///{folder}/probe.sqlite")
         start = time.perf_counter()
-        index = NearDupDetector(tried, reads_only=size > 0).index
+        index = NearDupDetector(tried).index
         await index.open()
         await index.close()
         seconds = _shown(time.perf_counter() - start)

@@ -81,7 +81,7 @@ async def _mute(story: str, options: argparse.Namespace, settings: dict[str, Any
         raise InputError(
             f"{story} is no id of a story: it has 16 hexadecimal digits. `scrapy neardup events` lists them"
         )
-    async with live_detector(options, settings, reads_only=False) as detector:
+    async with live_detector(options, settings) as detector:
         changed = await detector.index.stories.mute(story, muted=bool(options.mute))
     if changed is None:
         raise InputError(f"{story}: the window has no such story. `scrapy neardup events` lists the running ones")

@@ -162,22 +162,21 @@ def located_settings(options: argparse.Namespace, values: dict[str, Any]) -> Nea
 
 
 @asynccontextmanager
-async def live_detector(
-    options: argparse.Namespace, values: dict[str, Any], *, reads_only: bool = True
-) -> AsyncIterator[NearDupDetector]:
+async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> AsyncIterator[NearDupDetector]:
     """Open a detector on the window of the options, or else of the settings. Raise NoWindowError if there is none.
 
     Nothing that the detector learns from documents of the command goes to the store.
     """
     settings = located_settings(options, values)
     scheme, _, path = settings.store.partition(":///")
-    if scheme == "sqlite" and not os.path.exists(path):  # opening it would make an empty one  # noqa: ASYNC240
-        raise NoWindowError(f"{path}: there is no such file; {_why_there(options, values)}")
+    if scheme == "sqlite" and not (os.path.exists(path) and os.path.getsize(path)):  # noqa: ASYNC240
+        # Opening it would make an empty window.
+        raise NoWindowError(f"{path}: no crawl has kept a window there; {_why_there(options, values)}")
     if settings.store == "memory://":
         raise NoWindowError(
             "memory://: such a window ends with its process, so there is nothing to see; name another one"
         )
-    async with opened(NearDupDetector(settings, reads_only=reads_only)) as detector:
+    async with opened(NearDupDetector(settings)) as detector:
         try:
             yield detector
         finally:

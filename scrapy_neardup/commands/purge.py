@@ -45,7 +45,7 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     chosen, located = selection.source or options.url, locate_files(NearDupSettings.from_mapping(settings), settings)
     # Only the project's own window has its events in the data directory.
     outbox = None if selection.is_all or options.store or options.namespace else in_data_dir(located, "neardup-events")
-    async with live_detector(options, settings, reads_only=False) as detector:
+    async with live_detector(options, settings) as detector:
         count = await detector.index.purge(selection, dry_run=True)
         events = _remove_events(outbox, selection, dry_run=True)
         if not count:

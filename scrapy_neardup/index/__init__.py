@@ -61,12 +61,8 @@ def index_from_url(
     config: str,
     policy: Policy,
     timeout: float = 2.0,
-    reads_only: bool = False,
 ) -> Index:
-    """Return the store that a url names, not opened yet. Raise SettingsError if the url names none.
-
-    With ``reads_only`` a SQLite file is not even made into a store when it is opened.
-    """
+    """Return the store that a url names, not opened yet. Raise SettingsError if the url names none."""
     try:
         check_url(url)
     except ValueError as error:
@@ -81,7 +77,7 @@ def index_from_url(
         from scrapy_neardup.index.sqlite import SQLiteStore
 
         # ``sqlite:///relative/file`` and ``sqlite:////absolute/file``, as SQLAlchemy reads them.
-        store = SQLiteStore(rest[1:], timeout, reads_only=reads_only)
+        store = SQLiteStore(rest[1:], timeout)
     else:
         from scrapy_neardup.index.redis.store import RedisStore
 

@@ -7,7 +7,6 @@ separate thread.
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -16,7 +15,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
-from urllib.parse import quote
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.store import (
@@ -56,17 +54,11 @@ TABLES = (
 
 
 class SQLiteFile:
-    """One connection to a file. All methods are called in one thread.
+    """One connection to a file. All methods are called in one thread."""
 
-    If the file or its folder may not be written, the file is opened read-only. With ``reads_only`` nothing is written
-    even if it may be.
-    """
-
-    def __init__(self, path: str, timeout: float, *, reads_only: bool = False) -> None:
+    def __init__(self, path: str, timeout: float) -> None:
         self.path = path
         self.timeout = timeout
-        self.reads_only = reads_only
-        self.is_read_only = False
         self._connection: sqlite3.Connection | None = None
         self._version = 0  # changes with every commit of another connection
 
@@ -79,29 +71,18 @@ class SQLiteFile:
             raise
 
     def _connect(self) -> None:
-        if not self.reads_only:
-            try:
-                make_private_directory(Path(self.path).absolute().parent)
-            except OSError as error:
-                raise StoreError(f"{self.path}: the folder cannot be made ({error})") from error
-            file = Path(self.path)
-            # Look for the file before its permissions: another process may make it in between.
-            self.is_read_only = file.is_file() and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
-            if not self.is_read_only:
-                # If this fails, SQLite explains it better; the files -wal and -shm get the mode of this file.
-                with suppress(OSError):
-                    make_private_file(file)
+        try:
+            make_private_directory(Path(self.path).absolute().parent)
+        except OSError as error:
+            raise StoreError(f"{self.path}: the folder cannot be made ({error})") from error
+        # If this fails, SQLite explains it better; the files -wal and -shm get the mode of this file.
+        with suppress(OSError):
+            make_private_file(Path(self.path))
         # Do not let SQLite wait for locks: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
-        location, is_uri = self._location()
-        self._connection = sqlite3.connect(location, timeout=0, isolation_level=None, uri=is_uri)
-        self._connection.text_factory = partial(bytes.decode, errors="replace")  # damaged bytes may count as text
+        self._connection = sql = sqlite3.connect(self.path, timeout=0, isolation_level=None)
+        sql.text_factory = partial(bytes.decode, errors="replace")  # damaged bytes may count as text
         # Check this before anything is written, so that a file of another program stays as it is.
         self._when_free(self._check_version)
-        if self.is_read_only or self.reads_only:
-            # Set this only now: a connection that may write leaves no log behind.
-            self.is_read_only = True
-            return
-        sql = self._connection
         self._when_free(lambda: sql.execute("PRAGMA journal_mode = WAL"))
         # Safe against a crash of the process; a power cut may lose the last checks, not the file.
         sql.execute("PRAGMA synchronous = NORMAL")
@@ -115,12 +96,9 @@ class SQLiteFile:
                 sql.execute(f"PRAGMA user_version = {VERSION}")
 
     def _check_version(self) -> None:
-        with self.transaction(
-            writes=False
-        ) as sql:  # read in one transaction, because another process may be making the tables now
-            is_ours = has_tables(sql, self.path)
-        if not is_ours and (self.is_read_only or self.reads_only):
-            raise StoreError(f"{self.path}: the file is empty: no crawl has kept its window there")
+        # Read in one transaction, because another process may be making the tables now.
+        with self.transaction(writes=False) as sql:
+            has_tables(sql, self.path)
 
     def disconnect(self) -> None:
         if self._connection is not None:
@@ -139,8 +117,6 @@ class SQLiteFile:
 
         One that only reads sees one state of the file, however long it takes, and blocks nobody.
         """
-        if writes and self.is_read_only:
-            raise StoreError(f"{self.path}: this user may not write the file or its folder: change their permissions")
         sql = self.connection
         self._when_free(lambda: sql.execute("BEGIN IMMEDIATE" if writes else "BEGIN"))
         with sql:  # commits, or rolls back after an exception
@@ -162,26 +138,6 @@ class SQLiteFile:
         return StoreError(
             f"{self.path}: {text}; it is damaged or not a SQLite file: move it away and a new one is made"
         )
-
-    def _location(self) -> tuple[str, bool]:
-        """Return what to open, and whether it is a uri. Raise StoreError if a file to read does not exist.
-
-        If the file has no log and its folder may not be written, nobody writes it. SQLite need not look for a log.
-        """
-        if not (self.is_read_only or self.reads_only):
-            return self.path, False
-        try:
-            os.stat(self.path)
-        except FileNotFoundError as error:
-            raise StoreError(f"{self.path}: there is no such file") from error
-        except OSError:
-            pass  # SQLite explains it better
-        mode = "rw"  # makes no file if another process removes it now
-        if self.is_read_only:
-            has_log = Path(f"{self.path}-wal").exists()
-            is_still = not has_log and not os.access(Path(self.path).parent, os.W_OK)
-            mode = f"ro{'&immutable=1' if is_still else ''}"
-        return f"file:{quote(str(Path(self.path).absolute()))}?mode={mode}", True
 
     def _when_free(self, step: Callable[[], R]) -> R:
         """Try again every millisecond while another connection holds the file."""
@@ -215,14 +171,11 @@ _MOST_FREED = 20_000  # entries of dead keys in a transaction, which takes some 
 
 
 class SQLiteStore(Store):
-    """A missing file is made with its folder.
+    """A missing file is made with its folder."""
 
-    With ``reads_only`` nothing is written, not even the tables of a new file.
-    """
-
-    def __init__(self, path: str | Path, timeout: float = 2.0, *, reads_only: bool = False) -> None:
+    def __init__(self, path: str | Path, timeout: float = 2.0) -> None:
         self.location = str(path)
-        self._file = SQLiteFile(self.location, timeout, reads_only=reads_only)
+        self._file = SQLiteFile(self.location, timeout)
         self._opening = asyncio.Lock()
         self._thread: ThreadPoolExecutor | None = None
 

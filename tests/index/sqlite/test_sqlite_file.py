@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import sqlite3
 from collections.abc import Awaitable, Iterator
@@ -13,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import CONFIG, OpenIndex
-from documents import FIRST, HOUR, MINUTE, START, Article, check, digest, join, joined
+from documents import FIRST, HOUR, MINUTE, Article, check, digest, join, joined
 from newsdesk import opened
 
 from scrapy_neardup.contracts import Judged, KnownBoilerplate
@@ -151,33 +150,6 @@ async def test_who_looks_waits_for_no_writer(open_index: OpenIndex, file: Path, 
     sql.execute("ROLLBACK")
 
     assert (len(found), summary.documents, stories, len(members), would_go) == (2, 2, [], 2, 2)
-
-
-# Files that may only be read
-
-
-async def test_a_file_that_may_only_be_read_can_be_looked_into(
-    open_index: OpenIndex, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index, original, copy = await _used(open_index, file)
-    await index.close()
-    may = os.access
-    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK and may(path, mode))
-    before = _content(file)
-
-    index = await open_index(f"sqlite:///{file}")
-    other = await open_index(f"sqlite:///{file}", namespace="-other")
-
-    assert (await index.summary()).documents_per_hour == {START // HOUR: 2}
-    found = await index.similar(copy.fingerprint, copy.document, 5)
-    assert [each.candidate for each in found] == [original.id, copy.id]
-    assert await index.exchange_boilerplate({SOURCE: KnownBoilerplate()}) == {SOURCE: KnownBoilerplate()}
-    assert len(await index.stories.members(original.id)) == 2
-    assert ((await other.summary()).documents, await other.stories.open_events()) == (0, [])
-    with pytest.raises(StoreError, match=r"window\.sqlite.*may not write"):
-        await check(index, Article())
-    assert _content(file) == before
-    assert [each.name for each in file.parent.iterdir()] == [file.name]
 
 
 # Damage on the disk: every error names the file and the remedy, and stops no more than it must
