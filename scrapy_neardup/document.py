@@ -138,17 +138,6 @@ LONG_TEXT = 8_000
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
-    """Another story that a document resembles, though less than the story it joins."""
-
-    story: str  # document id of its first document
-    url: str  # url of the original of that story
-    title: str
-    unites: bool = False  # whether the document fits this story so well that it is one with the story it joins
-    language: str = ""  # of the document it resembles, ISO 639-1; "" if it is unknown
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """The answer for one document. ``id``, ``original``, ``match`` and ``story`` are document ids.
 
@@ -241,7 +230,6 @@ class Join:
     figures_before: bytes = b""
     figures_after: bytes = b""
     figures: bytes = b""  # the values of all figures of the document
-    neighbour: Neighbour | None = None
     also: Member | None = None  # the first document of another story that turned out to be the same one
     earlier_of_page: str = ""  # id of an earlier document of the page; if it is a member, this one is not counted
     counted_at: int | None = None  # when the document counts, in Unix seconds; None if that is the member's own time
@@ -294,7 +282,6 @@ class Story:
     changes: tuple[tuple[str, int], ...] = ()  # confirmed changes: document id, and index into its changes
     languages: tuple[tuple[str, int], ...] = ()  # language and number of items, the commonest first
     signalled: Extent = Extent()  # the extent at the last signal
-    neighbours: tuple[Neighbour, ...] = ()  # other stories that its documents resemble, in the order they were met
     united: tuple[str, ...] = ()  # ids of the stories that became a part of this one
     is_muted: bool = False  # nothing but its end is noted, and nobody is told
 

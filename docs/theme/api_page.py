@@ -16,7 +16,7 @@ GROUPS = {
     ),
     "Judging documents in any program": "NearDupDetector NearDupSettings StoreSummary",
     "Documents and verdicts": "Document Fingerprint Match Verdict Status Kind Reason",
-    "Stories and events": "StoryEvent Story Member Neighbour Extent Level",
+    "Stories and events": "StoryEvent Story Member Extent Level",
     "What you may write yourself": "Rule Extractor",
     "Errors": "NearDupError SettingsError StoreError StoreUnavailable",
 }

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import cast
 
 from scrapy_neardup.contracts import EVERYWHERE
-from scrapy_neardup.document import Neighbour
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import Layout, parts_of
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Facts, answers, new_version
 from scrapy_neardup.index.stories import Stories, forget_stories
 from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
 from scrapy_neardup.records.packing import join_entries, split_entries
-from scrapy_neardup.records.stories import pack_neighbour, read_counters, read_grant, unpack_member, unpack_neighbours
+from scrapy_neardup.records.stories import read_grant, unpack_member
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,32 +144,14 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
 def _forget_members(
     story: str, fields: Mapping[bytes, bytes], selection: Selection, gone: Collection[bytes]
 ) -> list[Call | Commit]:
-    """Return the calls that forget members of a story, and neighbours: these are other stories.
-
-    If its first document and all known members go, so does the story.
-    """
+    """Return the calls that forget members of a story. If its first document and all known members go, it goes too."""
     members = {key: packed for key, packed in fields.items() if len(key) == KEY_BYTES}
     going = [key for key, packed in members.items() if key in gone or selection.takes_member(key, packed)]
     prefix, _, name = story.rpartition(":story:")
     first = bytes.fromhex(name)
     if first in gone and len(going) == len(members):
         return [*forget_stories(prefix, [first])]
-    calls: list[Call | Commit] = [Call("HDEL", story, going)] if going else []
-
-    def remains(neighbour: Neighbour) -> bool:
-        return bytes.fromhex(neighbour.story) not in gone and not selection.takes_name(neighbour.url)
-
-    packed = fields.get(b"counts")
-    try:
-        counters = read_counters(first, packed)
-    except StoreError:
-        return [*forget_stories(prefix, [first])]
-    neighbours = unpack_neighbours(counters.neighbours)
-    if not all(map(remains, neighbours)):
-        expected = Expected(Call("HGET", story, ("counts",)), packed or b"")
-        counters.neighbours = b"".join(map(pack_neighbour, filter(remains, neighbours)))
-        calls.append(Commit([expected], [Call("HSET", story, ("counts", counters.pack(), "version", new_version()))]))
-    return calls
+    return [Call("HDEL", story, going)] if going else []
 
 
 def _forget_grants(key: str, grants: Mapping[bytes, bytes], gone: Collection[bytes]) -> list[Call]:

@@ -1,7 +1,6 @@
-"""Pack the data that a store keeps of a story: its members, its neighbours, its counters, and grants of its events.
+"""Pack the data that a store keeps of a story: its members, its counters, and grants of its events.
 
-A member is kept as its number in the story, then its fields. A neighbour is another story that a document is like.
-``rules/membership.py`` has the rules by which all this changes.
+A member is kept as its number in the story, then its fields. ``rules/membership.py`` says how all this changes.
 """
 
 from __future__ import annotations
@@ -25,16 +24,15 @@ from scrapy_neardup.document import (
     Extent,
     Level,
     Member,
-    Neighbour,
     Story,
 )
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.records.documents import KEY_BYTES, MAX_TITLE_BYTES, MAX_URL_BYTES, seconds_of
+from scrapy_neardup.records.documents import KEY_BYTES, MAX_URL_BYTES, seconds_of
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes, split
 
 logger = logging.getLogger(__name__)
 
-VERSION = 7
+VERSION = 8
 """Of members, of the counters of stories, and of grants."""
 
 MEMBER = PackedFields(
@@ -53,7 +51,6 @@ MEMBER = PackedFields(
     },
     VERSION,
 )
-NEIGHBOUR = PackedFields("neighbour", {"story": "8s", "url": "H*", "title": "B*"})
 NO_OWNER = bytes(4)
 _NUMBER_BYTES = 4
 _MAX_NAME_BYTES = 255
@@ -126,24 +123,6 @@ def read_members(rows: Iterable[tuple[bytes, bytes]]) -> tuple[Member, ...]:
     return tuple(sorted(members, key=lambda member: member.number))
 
 
-def pack_neighbour(neighbour: Neighbour | None) -> bytes:
-    """Return the packed neighbour, or nothing for None."""
-    if neighbour is None:
-        return b""
-    url, title = cut_to_bytes(neighbour.url, MAX_URL_BYTES), cut_to_bytes(neighbour.title, MAX_TITLE_BYTES)
-    return NEIGHBOUR.pack(bytes.fromhex(neighbour.story), url, title)
-
-
-def unpack_neighbours(packed: bytes) -> tuple[Neighbour, ...]:
-    """Read neighbours that were packed one after the other. Raise StoreError if one of them is not whole."""
-    found, at = [], 0
-    while at < len(packed):
-        values, at = NEIGHBOUR.unpack(packed, at)
-        story, url, title = (value for value in values if isinstance(value, bytes))
-        found.append(Neighbour(story.hex(), url.decode("utf-8", "replace"), title.decode("utf-8", "replace")))
-    return tuple(found)
-
-
 WATCH, BREAKING, ENDED = 1, 2, 4
 MUTED = 8
 """A bit beside those of the levels: somebody has muted the story."""
@@ -179,7 +158,6 @@ COUNTERS = PackedFields(
         "changes": "H*",
         "signalled": "12s",
         "languages": "H*",
-        "neighbours": "H*",
         "united": "H*",
         "moved": "B*",
     },
@@ -224,7 +202,6 @@ class StoryCounters:
     changes: bytes = b""  # see document.Story
     signalled: bytes = bytes(12)  # the extent of the story at its last signal, see ``pack_extent``
     languages: bytes = b""  # each with its items: "en 5 de 1"
-    neighbours: bytes = b""  # packed one behind the other
     united: bytes = b""  # keys of the stories that became a part of this one
     moved: bytes = b""  # key of the story that this one became a part of, empty if it did not
 
@@ -257,7 +234,6 @@ class StoryCounters:
             changes=tuple((each[:8].hex(), each[8]) for each in split(self.changes, CHANGE_BYTES)),
             languages=tuple(sorted(self.items_by_language.items(), key=lambda row: (-row[1], row[0]))),
             signalled=read_extent(self.signalled),
-            neighbours=unpack_neighbours(self.neighbours),
             is_muted=bool(self.levels & MUTED),
             united=tuple(key.hex() for key in split(self.united, KEY_BYTES)),
         )
@@ -269,7 +245,6 @@ def read_counters(key: bytes, packed: bytes | None) -> StoryCounters:
         return StoryCounters()
     try:
         counters = StoryCounters(*COUNTERS.unpack_whole(packed))  # type: ignore[arg-type]  # in the order of the fields
-        unpack_neighbours(counters.neighbours)
     except StoreError as error:
         raise StoreError(f"story {key.hex()}: {error}") from error
     entries = [

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint, Kind, Neighbour, Reason, Status, Verdict
+from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint, Kind, Reason, Status, Verdict
 from scrapy_neardup.evidence.figures import have_changed_figures
 from scrapy_neardup.evidence.names import LEAST_COSINE, names_score
 from scrapy_neardup.evidence.titles import SAME_TITLES, title_overlap
@@ -85,7 +85,7 @@ def decide(
         is_page_changed=compared.is_page_changed,
         figures=compared.figures,
         earlier_of_page=earlier.candidate if earlier else "",
-        neighbour=_neighbour(new, match, alive, policy),
+        also=_in_united_story(new, match, alive, policy),
     )
     is_update = match.is_page_changed or have_changed_figures(new.figures, match.figures)
     record = link_record(new, match, policy, least_dropped_share, is_update=is_update)
@@ -115,13 +115,10 @@ def _versions_of_page(new: Record, match: Match, scored: Sequence[Match]) -> tup
     return best(each for each in scored if each.same_page), changed
 
 
-def _neighbour(new: Record, match: Match, alive: Sequence[Match], policy: Policy) -> Neighbour | None:
-    """Return the story of the best match that is in another story."""
+def _in_united_story(new: Record, match: Match, alive: Sequence[Match], policy: Policy) -> Match | None:
+    """Return the best match that is in another story, if that is one with the story of the match."""
     other = best(each for each in alive if each.record.story != match.record.story)
-    if other is None:
-        return None
-    unites = _unites(new, match.record, other.record, alive, policy)
-    return Neighbour(other.story, other.url, other.title, unites, other.language)
+    return other if other and _unites(new, match.record, other.record, alive, policy) else None
 
 
 def decide_again(key: bytes, known: Record, old: Record, policy: Policy, state: CandidateState) -> Match | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from scrapy_neardup.contracts import Judged
-from scrapy_neardup.document import WHOLE_TEXT, Document, Neighbour
+from scrapy_neardup.document import WHOLE_TEXT, Document
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 
 CandidateState = Literal["seen", "late", "lost"]
@@ -55,7 +55,7 @@ class Match:
     figures: bytes  # packed
     # Id of an earlier document of the same page, which need not be the match. A page counts once in its story.
     earlier_of_page: str = ""
-    neighbour: Neighbour | None = None  # the best match in another story; None if the document was checked before
+    also: Match | None = None  # the best match in another story, if both stories are one
 
     @property
     def original(self) -> str:

@@ -24,9 +24,7 @@ from scrapy_neardup.records.stories import (
     owner_hash,
     pack_extent,
     pack_member,
-    pack_neighbour,
     read_extent,
-    unpack_neighbours,
 )
 
 MOST_ITEM_TIMES = 512
@@ -45,9 +43,6 @@ A story with more is a table, and its changes are not news.
 """
 
 MOST_LANGUAGES = 16
-
-MOST_NEIGHBOURS = 16
-"""How many neighbours a story keeps: the first ones."""
 
 MOST_UNITED = 64
 """How many stories may become a part of one story."""
@@ -101,7 +96,6 @@ def count_join(
     is_news = join.is_coverage and not is_again and _count_item(counters, member, join.time)
     is_news |= _note_figures(counters, key, owner, join)
     _support_values(counters, owner, split(join.figures, VALUE_BYTES))
-    _add_neighbour(counters, bytes.fromhex(story), pack_neighbour(join.neighbour))
     if counters.joined <= MOST_MEMBERS_KEPT or is_news:
         to_keep.append((key, number_member(counters.joined, pack_member(member))))
     return to_keep
@@ -156,10 +150,6 @@ def unite(
     for language, count in moves.items_by_language.items():
         _count_language(stays, language, count)
     stays.united += key_moves + moves.united
-    neighbours = unpack_neighbours(stays.neighbours) + unpack_neighbours(moves.neighbours)
-    stays.neighbours = b""
-    for neighbour in neighbours:
-        _add_neighbour(stays, key_stays, pack_neighbour(neighbour))
     moves.moved = key_stays
     return [
         (bytes.fromhex(member.id), number_member(before + member.number, pack_member(member)))
@@ -241,14 +231,6 @@ def _note_value(counters: StoryCounters, value: bytes, printed_by: bytes) -> Non
     is_full = len(counters.printed) >= MOST_VALUES * PRINTED_BYTES
     if value != NO_VALUE and not is_full and _find_entry(counters.printed, value, PRINTED_BYTES) < 0:
         counters.printed += value + printed_by
-
-
-def _add_neighbour(counters: StoryCounters, story: bytes, neighbour: bytes) -> None:
-    """Keep a packed neighbour, unless it is the story itself, a part of it, or is kept already."""
-    known = [bytes.fromhex(each.story) for each in unpack_neighbours(counters.neighbours)]
-    own = story, *split(counters.united, KEY_BYTES)
-    if neighbour and neighbour[:KEY_BYTES] not in (*own, *known) and len(known) < MOST_NEIGHBOURS:
-        counters.neighbours += neighbour
 
 
 def grant(counters: StoryCounters, claim: Claim) -> bool:

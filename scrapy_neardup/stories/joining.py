@@ -50,7 +50,7 @@ def judge(
     # When a story begins, the candidate is its first document, whose language is known. A copy of the first
     # document has the same language.
     language = match.language if match.candidate == match.story or not match.related else ""
-    other = match.neighbour
+    other = match.also
     join = Join(
         first(match.story, url, title, language),
         Member(
@@ -72,9 +72,8 @@ def judge(
         figures_before=b"".join(change.before for change in changes),
         figures_after=b"".join(change.after for change in changes),
         figures=value_hashes(unpack_figures(fingerprint.figures)),
-        neighbour=other if other and not other.unites else None,
         lead=_lead(document.text),
-        also=first(other.story, other.url, other.title, other.language) if other and other.unites else None,
+        also=first(other.story, other.url, other.title, other.language) if other else None,
     )
     return Judged(verdict, join)
 

@@ -71,7 +71,6 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "figures": changes,
         "disagreements": _disagreements(changes),
         "united": list(map(name, story.united)),
-        "related": [{"story": name(each.story), "url": each.url, "title": each.title} for each in story.neighbours],
     }
 
 

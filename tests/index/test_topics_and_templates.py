@@ -149,8 +149,8 @@ async def test_a_translation_unites_the_stories_of_both_languages(index: Index) 
     match = await match_of(index, page, report, translation)
 
     assert match is not None
-    assert match.neighbour is not None
-    assert (match.story, match.neighbour.story, match.neighbour.unites) == (page.id, report.id, True)
+    assert match.also is not None
+    assert (match.story, match.also.story) == (page.id, report.id)
 
 
 @pytest.mark.parametrize(("names", "unites"), [("PQABRST", True), ("PQABCDx", False)])
@@ -165,7 +165,7 @@ async def test_a_report_unites_its_story_with_one_in_another_language_if_names_a
 
     assert match is not None
     assert match.story == report.id
-    assert (match.neighbour is not None and match.neighbour.unites) is unites
+    assert (match.also is not None) is unites
 
 
 @pytest.mark.parametrize(("one", "other", "joins"), [("PQ", "QR", True), ("PQ", "RS", False), ("PQ", "", True)])
@@ -248,9 +248,7 @@ async def test_stories_are_one_if_a_document_fits_two_members_that_are_alike(
     match = await check(index, Article("report", topic="ABCDefUVWXy", at=2 * MINUTE))
 
     assert match is not None
-    assert (match.story, match.neighbour and match.neighbour.story) == (first.id, second.id)
-    assert match.neighbour is not None
-    assert match.neighbour.unites is unites
+    assert (match.story, match.also and match.also.story) == (first.id, second.id if unites else None)
 
 
 async def test_members_that_fit_both_do_not_unite_stories_whose_first_documents_have_nothing_in_common(
@@ -267,8 +265,7 @@ async def test_members_that_fit_both_do_not_unite_stories_whose_first_documents_
     match = await check(index, Article("one more", topic="ABCDEUVWXYs", at=4 * MINUTE))
 
     assert match is not None
-    assert match.neighbour is not None
-    assert (match.story, match.neighbour.story, match.neighbour.unites) == (first.id, second.id, False)
+    assert (match.story, match.also) == (first.id, None)
 
 
 @pytest.mark.parametrize(

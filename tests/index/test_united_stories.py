@@ -8,7 +8,7 @@ import pytest
 from documents import HOUR, MINUTE, START, beginning, changed, joined, joining, member, said
 
 from scrapy_neardup.detector import select
-from scrapy_neardup.document import Claim, Extent, Member, Neighbour, Story
+from scrapy_neardup.document import Claim, Extent, Member, Story
 from scrapy_neardup.index import Index
 from scrapy_neardup.rules.membership import MOST_UNITED
 
@@ -149,16 +149,15 @@ async def test_a_story_takes_in_a_bounded_number_of_others(index: Index) -> None
 
 async def test_a_purge_after_a_union_removes_the_members_of_both(index: Index) -> None:
     await begin_both(index)
-    flood = Neighbour(member("flood").id, "https://flood.example/", "Flood")
-    await joined(index, replace(joining(LATE, "e", HOUR), neighbour=flood))
+    await joined(index, joining(LATE, "e", HOUR))
     await index.stories.unite(EARLY.id, LATE)
 
-    for source in ("a.example", "late.example", "flood.example"):
+    for source in ("a.example", "late.example"):
         await index.purge(select(source))
 
     assert [each.title for each in await index.stories.members(EARLY.id)] == ["early", "b", "c", "e"]
     story = await joined(index, joining(LATE, "f", 2 * HOUR))
-    assert (story.id, story.items, story.neighbours) == (EARLY.id, 8, ())
+    assert (story.id, story.items) == (EARLY.id, 8)
 
 
 async def test_changes_of_both_stories_count_once(index: Index) -> None:

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
-from documents import DAY, HOUR, MINUTE, START, WIRE, Article, band_keys, check, lanes, undecided
+from documents import DAY, HOUR, MINUTE, START, WIRE, Article, check, undecided
 from newsdesk import opened
 
-from scrapy_neardup.document import Document, Neighbour
+from scrapy_neardup.document import Document
 from scrapy_neardup.index import Index, Policy
 
 
@@ -99,26 +99,6 @@ async def test_a_link_outlives_the_original(index: Index) -> None:
     assert match is not None
     assert (match.original, match.url, match.title, match.story) == (original.id, WIRE, "First", original.id)
     assert match.candidate == copy.id
-
-
-async def test_the_best_of_another_story_is_named_beside_the_match(index: Index) -> None:
-    fire = Article("fire", url="https://a.example/fire", title="A fire")
-    copy = fire.copy(url="https://b.example/fire", title="Our fire", at=MINUTE)
-    wire = Article("wire", url="https://a.example/wire", title="A wire", at=2 * MINUTE)
-    for each in (fire, copy, wire):
-        await check(index, each)
-    both = Article("of both", at=3 * MINUTE)
-    signature = lanes("wire")[:70] + lanes("fire")[70:]
-    fingerprint = replace(both.fingerprint, signature=signature, band_keys=band_keys(signature))
-
-    match = (await index.check(fingerprint, both.document, undecided)).match
-    alone = await check(index, wire.copy(at=4 * MINUTE))
-
-    assert match is not None
-    assert match.original == wire.id
-    assert match.neighbour == Neighbour(fire.id, "https://a.example/fire", "A fire")
-    assert alone is not None
-    assert alone.neighbour is None
 
 
 async def test_related_documents_share_the_story_and_are_originals_of_their_own_kind(index: Index) -> None:

@@ -17,7 +17,7 @@ import pytest
 from documents import Article, topic
 from long_form import tries
 
-from scrapy_neardup.document import Join, Member, Neighbour
+from scrapy_neardup.document import Join, Member
 from scrapy_neardup.evidence.figures import changed_figures, unpack_figures
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
@@ -26,10 +26,8 @@ from scrapy_neardup.records.documents import new_record, read_record
 from scrapy_neardup.records.stories import (
     StoryCounters,
     pack_member,
-    pack_neighbour,
     read_counters,
     read_members,
-    unpack_neighbours,
 )
 from scrapy_neardup.rules.decision import decide
 from scrapy_neardup.rules.membership import begin_story, count_join, unite
@@ -88,10 +86,6 @@ def _members(draw: random.Random, folder: Path) -> None:
     read_members([(bytes(8), damaged(draw, b"\0\0\0\1" + pack_member(member)))])
 
 
-def _neighbours(draw: random.Random, folder: Path) -> None:
-    unpack_neighbours(damaged(draw, 2 * pack_neighbour(Neighbour("ab" * 8, "https://a.example", "Ferry"))))
-
-
 def _story(draw: random.Random, folder: Path) -> None:
     counters = StoryCounters()
     count_join(counters, Join(MEMBERS[0], MEMBERS[1], figures_after=b"abcd", figures=b"abcd"), ())
@@ -127,7 +121,6 @@ def _line(draw: random.Random, folder: Path) -> None:
 TARGETS: dict[str, Callable[[random.Random, Path], None]] = {
     "records": _record,
     "members": _members,
-    "neighbours": _neighbours,
     "stories": _story,
     "outbox files": _outbox,
     "lines of a feed": _line,

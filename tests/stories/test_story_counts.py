@@ -24,14 +24,12 @@ from documents import (
     said,
 )
 
-from scrapy_neardup.detector import select
-from scrapy_neardup.document import Claim, Extent, Join, Member, Neighbour
+from scrapy_neardup.document import Claim, Extent, Join, Member
 from scrapy_neardup.index import Index
 from scrapy_neardup.records.stories import owner_hash
 from scrapy_neardup.rules.membership import (
     MOST_ITEM_TIMES,
     MOST_MEMBERS_KEPT,
-    MOST_NEIGHBOURS,
     MOST_SOURCES,
     MOST_VALUES,
 )
@@ -136,31 +134,6 @@ async def test_items_are_counted_by_language(index: Index) -> None:
         "en",
         "de",
     ]
-
-
-async def test_other_stories_are_noted_once_each_and_never_the_story_itself(index: Index) -> None:
-    fire = Neighbour(member("fire").id, "https://a.example/Straße", "Feuer")
-    others = [Neighbour(member(f"other {number}").id, "", "") for number in range(MOST_NEIGHBOURS)]
-    itself = Neighbour(FIRST.id, "https://wire.example/first", "first")
-
-    for number, each in enumerate([fire, itself, fire, *others, others[0]]):
-        story = await joined(index, replace(join(f"copy {number}", 60, "copy.example"), neighbour=each))
-
-    assert story.neighbours == (fire, *others[:-1])
-    assert (await joined(index, join("last", 60, "copy.example"))).neighbours == story.neighbours
-
-
-async def test_a_purged_source_or_page_is_no_neighbour(index: Index) -> None:
-    urls = ("https://www.fire.example/a", "https://notfire.example/a", "https://flood.example/b", "http://[cut")
-    for url in urls:
-        each = Neighbour(member(url).id, url, "")
-        await joined(index, replace(join(f"of {url}", 60, "copy.example"), neighbour=each))
-
-    await index.purge(select("fire.example"))
-    await index.purge(select(url=urls[2]))
-
-    story = await joined(index, join("last", 60, "copy.example"))
-    assert [each.url for each in story.neighbours] == [urls[1], urls[3]]
 
 
 async def test_a_document_counts_at_the_time_that_its_join_gives(index: Index) -> None:
