@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "document",
         metavar="URL",
-        help="a url or document id of the window, another http(s) url, a file, -, or INPUT#id of JSON lines",
+        help="a url or document id of the window, INPUT#id of JSON lines, or a file (HTML or text)",
     )
     add_store(parser)
     parser.add_argument("--most", metavar="N", type=number(int, 1), default=20, help="documents listed (default: 20)")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,12 +49,6 @@ def share_of_larger(resemblance: float, a: int, b: int) -> float:
 def share_of(resemblance: float, own: int, other: int) -> float:
     """Return the share of the first of two sets that lies in the second, from their resemblance and sizes."""
     return min(1.0, resemblance * (own + other) / ((1 + resemblance) * own)) if own else 0.0
-
-
-def exact_shares(a: AbstractSet[int], b: AbstractSet[int]) -> tuple[float, float]:
-    """Return resemblance and containment of two sets, counted and not estimated."""
-    common = len(a & b)
-    return (common / len(a | b), common / min(len(a), len(b))) if common else (0.0, 0.0)
 
 
 def equal_bytes(a: bytes, b: bytes) -> float:

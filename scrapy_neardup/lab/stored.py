@@ -1,4 +1,4 @@
-"""The documents that arguments of commands name: in a window, in a file, or on the web.
+"""The documents that arguments of commands name: in a window, or in a file.
 
 A store keeps fingerprints, titles and urls of documents, and no texts.
 """
@@ -6,22 +6,20 @@ A store keeps fingerprints, titles and urls of documents, and no texts.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from scrapy_neardup.content.head import decode_html
-from scrapy_neardup.content.urls import require_page
+from scrapy_neardup.content.urls import url_identity
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Fingerprint, Status
 from scrapy_neardup.evidence.figures import changed_figures, unpack_figures
 from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.upkeep import Selection
-from scrapy_neardup.lab.feed import STDIN, RecordedDocument, read_feed, shown
+from scrapy_neardup.lab.feed import RecordedDocument, read_feed
 from scrapy_neardup.lab.replay import PageReader, RecordedPage, document_of
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
 from scrapy_neardup.rules.decision import most_similar, status_of
@@ -31,14 +29,6 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import page_hash
 
 _DOCUMENT_ID = re.compile("[0-9a-f]{16}")
-_TIMEOUT = 20.0  # seconds
-_USER_AGENT = "scrapy-neardup (+https://scrapy.org)"
-_HTML = re.compile(r"<(?:!doctype|html|head|body|article|div|p)\b", re.IGNORECASE)
-_HTML_NAME = re.compile(r"\.(?:x?html|htm)$", re.IGNORECASE)
-_HEAD = 4096  # bytes or characters
-_PACKED = (b"%PDF-", b"PK\x03\x04", b"\x1f\x8b", b"\xfd7zXZ")
-"""Beginnings of files that people take for articles: PDF, zip (.docx, .epub), gzip, xz."""
-
 _JSON_LINES_NAME = re.compile(r"\.(?:jsonl|jl|ndjson)(?:\.gz|\.xz)*$", re.IGNORECASE)
 
 
@@ -72,34 +62,23 @@ def is_document_id(name: str) -> bool:
     return _DOCUMENT_ID.fullmatch(name) is not None
 
 
-def named_document(
-    detector: NearDupDetector, records: Sequence[tuple[bytes, Record]], name: str, *, fetch: bool = False
-) -> StoredDocument:
-    """Return the document of the window with this id, or the newest one of this page, or else the page, file or line.
+def named_document(detector: NearDupDetector, records: Sequence[tuple[bytes, Record]], name: str) -> StoredDocument:
+    """Return the document of the window with this id, or the newest one of this page, or else the file or line.
 
-    With ``fetch`` no page is looked up in the window. A document that is read is not registered. Raise InputError if
-    there is no such document.
+    A document that is read is not registered. Raise InputError if there is no such document.
     """
-    is_address, found = name.startswith(("http://", "https://")), list[StoredDocument]()
-    if is_document_id(name):
-        found = [StoredDocument(key, record) for key, record in records if key.hex() == name]
-        if not found:
-            raise InputError(f"{name}: the window has no document with this id")
-    elif is_address and not fetch:
-        with suppress(ValueError):  # it is no address of a page
-            page = page_hash(require_page(name))
-            found = [StoredDocument(key, record) for key, record in records if record.url_hash == page]
-    if found:
-        return max(found, key=lambda each: each.key)
-    try:
+    is_id, page = is_document_id(name), page_hash(url_identity(name))
+    if not is_id and not any(page):
         return as_stored(detector, read_single(name, detector.settings))
-    except InputError as error:
-        if fetch or not is_address:
-            raise
-        raise InputError(
-            f"{name}: the window does not have this page (scrapy neardup status shows where it is, and what it holds)."
-            f" So the page itself was tried: {str(error).removeprefix(f'{name}: ')}"
-        ) from error
+    found = [
+        StoredDocument(key, record)
+        for key, record in records
+        if (key.hex() == name if is_id else record.url_hash == page)
+    ]
+    if not found:
+        has = "has no document with this id" if is_id else "does not have this page"
+        raise InputError(f"{name}: the window {has}; scrapy neardup status shows what it holds")
+    return max(found, key=lambda each: each.key)
 
 
 def as_stored(detector: NearDupDetector, page: RecordedPage) -> StoredDocument:
@@ -148,10 +127,6 @@ def read_single(name: str, settings: NearDupSettings) -> RecordedPage:
 
 
 def _find(name: str, settings: NearDupSettings) -> RecordedDocument:
-    if name == str(STDIN):
-        return _recorded(shown(STDIN), sys.stdin.buffer.read(settings.max_html_bytes + 1))
-    if name.startswith(("http://", "https://")):
-        return _recorded(name, *_fetch(name, settings.max_html_bytes), url=name)
     before, _, wanted = name.partition("#")
     for path in filter(Path.is_file, map(Path, (name, before))):
         if wanted and path == Path(before):
@@ -160,38 +135,14 @@ def _find(name: str, settings: NearDupSettings) -> RecordedDocument:
             first = next((f"; name one, as {path}#{each.id}" for each in read_feed(path) if each.error is None), "")
             raise InputError(f"{name}: a file of JSON lines holds many documents{first}")
         try:
-            return _recorded(name, path.read_bytes())
+            content = decode_html(path.read_bytes())
         except OSError as error:
             raise InputError(f"{name}: cannot be read: {error.strerror}") from error
+        text, html = (None, content) if content.lstrip().startswith("<") else (content, None)
+        return RecordedDocument(1, name, name, text=text, html=html)
     raise InputError(
-        f"{name}: there is no such file; a document is a file, -, an http(s) url, or INPUT#id of JSON lines"
+        f"{name}: there is no such file; a document is a url or id of the window, INPUT#id of JSON lines, or a file"
     )
-
-
-def _fetch(url: str, most: int) -> tuple[bytes, str | None]:
-    """Return body and content type."""
-    from http.client import HTTPException
-    from urllib.request import Request, urlopen
-
-    try:
-        request = Request(url, headers={"User-Agent": _USER_AGENT, "Accept-Encoding": "identity"})
-        with urlopen(request, timeout=_TIMEOUT) as response:
-            body, encoding = response.read(most + 1), response.headers.get_content_charset()
-    except (OSError, HTTPException, ValueError) as error:
-        raise InputError(f"{url}: cannot be fetched: {error}") from error
-    if len(body) > most:
-        raise InputError(f"{url}: over NEARDUP_MAX_HTML_BYTES = {most}")
-    return body, encoding
-
-
-def _recorded(name: str, body: bytes, encoding: str | None = None, url: str = "") -> RecordedDocument:
-    is_utf_16 = body.startswith((b"\xff\xfe", b"\xfe\xff"))
-    if body.startswith(_PACKED) or (b"\0" in body[:_HEAD] and not is_utf_16):
-        raise InputError(f"{name}: is neither HTML nor text; convert it to text first")
-    content = decode_html(body, encoding)
-    is_html = _HTML_NAME.search(name) or _HTML.search(content[:_HEAD])
-    text, html = (None, content) if is_html else (content, None)
-    return RecordedDocument(1, name, name, url, text=text, html=html)
 
 
 def _line(path: Path, wanted: str) -> RecordedDocument:
