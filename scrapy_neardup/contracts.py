@@ -17,24 +17,15 @@ from scrapy_neardup.document import (
 
 MOST_SOURCE_DOCUMENTS = 24
 MOST_LINES = 256
-MOST_LINES_EVERYWHERE = 1024
-
-EVERYWHERE = bytes(4)
-"""Used in place of a source hash, for boilerplate that several sources print."""
 
 
 class KnownBoilerplate(NamedTuple):
     """Known boilerplate of a source, packed by ``evidence.source_boilerplate``, the newest last."""
 
-    lines: tuple[bytes, ...] = ()  # lines that are boilerplate, see ``most_lines_of``
+    lines: tuple[bytes, ...] = ()  # lines that are boilerplate; at most MOST_LINES
     documents: tuple[
         bytes, ...
     ] = ()  # earlier documents, with which new ones are compared; at most MOST_SOURCE_DOCUMENTS
-
-
-def most_lines_of(source: bytes) -> int:
-    """Return how many boilerplate lines are remembered of a source, or of ``EVERYWHERE``."""
-    return MOST_LINES_EVERYWHERE if source == EVERYWHERE else MOST_LINES
 
 
 @dataclass(frozen=True, slots=True)

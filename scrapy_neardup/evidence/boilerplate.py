@@ -100,20 +100,13 @@ class BoilerplateGuard:
     def __len__(self) -> int:
         return len(self._stories)
 
-    def learn(
-        self,
-        trace: LineSample,
-        least: int,
-        known: frozenset[int] = frozenset(),
-        everywhere: frozenset[int] = frozenset(),
-    ) -> frozenset[int]:
+    def learn(self, trace: LineSample, least: int, known: frozenset[int] = frozenset()) -> frozenset[int]:
         """Note a document's lines. Return the keys of its boilerplate lines, except the lines in ``known``.
 
-        The lines in ``everywhere`` are boilerplate too. The returned lines have at most half of the words outside
-        ``known``, and leave at least ``least`` of them. Nothing is returned if those in ``everywhere`` have more.
+        The returned lines have at most half of the words outside ``known``, and leave at least ``least`` of them.
         """
         if len(trace.lines) > _LONGEST:
-            return self._among(trace.lines, trace, least, known, everywhere)
+            return self._among(trace.lines, trace, least, known)
         different: dict[int, bool] = {}  # whether this document and another one tell different stories
         seen: list[int] = []
         remembered = 0
@@ -132,7 +125,7 @@ class BoilerplateGuard:
             self._lines_of[id(trace)] += remembered
         while len(self._stories) > self._most_lines or len(self._lines_of) > self._most_documents:
             self._forget_oldest()
-        return self._among(seen, trace, least, known, everywhere)
+        return self._among(seen, trace, least, known)
 
     def _forget_oldest(self) -> None:
         """Forget the line that was met least recently, and the documents that were remembered only for this line."""
@@ -142,22 +135,11 @@ class BoilerplateGuard:
             if not self._lines_of[id(trace)]:
                 del self._lines_of[id(trace)]
 
-    def _among(
-        self,
-        keys: Iterable[int],
-        trace: LineSample,
-        least: int,
-        known: frozenset[int] = frozenset(),
-        everywhere: frozenset[int] = frozenset(),
-    ) -> frozenset[int]:
-        words = trace.words_without(known)
-        room = min(words // 2, words - least) - sum(trace.lines[key] for key in everywhere)
-        if room < 0:
-            return frozenset()
-        found = set(everywhere)
+    def _among(self, keys: Iterable[int], trace: LineSample, least: int, known: frozenset[int]) -> frozenset[int]:
+        words, found = trace.words_without(known), set[int]()
+        room = min(words // 2, words - least)
         for key in keys:
-            is_new = key not in known and key not in found
-            if is_new and trace.lines[key] <= room and _is_boilerplate(self._stories.get(key)):
+            if key not in known and trace.lines[key] <= room and _is_boilerplate(self._stories.get(key)):
                 found.add(key)
                 room -= trace.lines[key]
         return frozenset(found)

@@ -21,10 +21,6 @@ If titles are missing or all alike, urls replace them, and more of them are need
 its own, ``PAGES_OF_ONE_TEXT`` if all texts are the same. The latter are pages that a script fills, but also true
 copies.
 
-A line is boilerplate everywhere if several sources, whose documents share nothing else, have printed it over some days.
-A story does not last that long, so its sentences never count, whoever prints them under unlike titles. What is known
-everywhere was learned from strangers: the caller leaves out no more than half of a text because of it.
-
 All workers share what they learn through the store, and it outlives the run: see ``contracts.KnownBoilerplate``.
 """
 
@@ -37,9 +33,9 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from scrapy_neardup.contracts import EVERYWHERE, MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate, most_lines_of
+from scrapy_neardup.contracts import MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate
 from scrapy_neardup.evidence.titles import SAME_TITLES
 
 logger = logging.getLogger(__name__)
@@ -53,12 +49,6 @@ PAGES = 6
 PAGES_OF_ONE_TEXT = 24
 """Pages of the same text that make it boilerplate if no title tells them apart."""
 
-SOURCES = 3
-"""A line that is boilerplate of this many sources is boilerplate everywhere."""
-
-DAYS = 2
-"""A source counts for a line that is boilerplate everywhere when it has printed the line on days so far apart."""
-
 LEAST_WORDS = 5
 """Shorter lines are not looked at: "by" and "Mrs." are in any article."""
 
@@ -68,13 +58,8 @@ _OWN_REST = 0.5  # share of them in the page without the lines of the rubric
 _MENTIONED = 0.5  # lines that mention this share of a title's terms are about it
 _MOST_SOURCES = 1024  # in the memory of this process; the store has all of them
 _MOST_NUMBERS = 128  # article numbers of a source whose titles are remembered
-_MOST_SHARED = 4096  # lines that are boilerplate of some source
-_MOST_WITNESSES = 8  # sources remembered for such a line
-_SAMPLES = 4
 _FEWEST_TITLES = 4  # with fewer titles no term is usual
 _USUAL = 0.5  # a term in more than this share of a source's titles is usual
-# Line, source, first and last day since 1970 on which the source printed it, other lines of a document that has it.
-_SHARED_LINE = struct.Struct(f">I4s2H{_SAMPLES}I")
 _LINE = struct.Struct(">I")
 
 K = TypeVar("K")
@@ -151,25 +136,11 @@ class _Source:
             self.usual = frozenset([term for term, count in counts.items() if count > most])
 
 
-class _Witness(NamedTuple):
-    """A source that prints a line as boilerplate: on which days since 1970, and other lines of one of its documents."""
-
-    first: int
-    last: int
-    others: frozenset[int]
-
-    @property
-    def counts(self) -> bool:
-        return self.last - self.first >= DAYS
-
-
 class SourceBoilerplate:
     """Learns the boilerplate of each source. Not safe for threads: it is given one document after the other."""
 
     def __init__(self) -> None:
         self._sources: _Newest[bytes, _Source] = _Newest(_MOST_SOURCES)
-        # For each line: the sources in which it is boilerplate. No two of them share other lines.
-        self._shared: _Newest[int, dict[bytes, _Witness]] = _Newest(_MOST_SHARED)
         self._pending: dict[bytes, tuple[deque[bytes], deque[bytes]]] = {}
         self.pending = 0  # documents that no store knows
         self._is_damage_told = False
@@ -183,21 +154,17 @@ class SourceBoilerplate:
         lines: Mapping[int, int],
         mentioned: TermsInLines,
         site_terms: frozenset[int] = frozenset(),
-        day: int = 0,
     ) -> frozenset[int]:
         """Note a document's lines; return the keys of those that are boilerplate of its source, or of its rubric.
 
         ``lines`` has the words of each line, by its key. ``site_terms`` are the terms of the title that
-        may be the name of the site. ``day`` counts from 1970.
+        may be the name of the site.
         """
         known = self._known(source)
         words_of = {line: words for line, words in lines.items() if words >= LEAST_WORDS}
         found = words_of.keys() & known.lines.keys()
         for line in sorted(found):
             known.lines[line] = None
-            witness = self._shared.get(line, {}).get(source)
-            if witness and not witness.counts and day - witness.first >= DAYS:
-                self._note_witness(line, source, witness._replace(last=day))
         kept = array("I", sorted(words_of.keys() - found)[:_MOST_LINES_OF_ONE])
         document = SourceDocument(page, article, terms, kept)
         if page not in known.documents:
@@ -212,23 +179,13 @@ class SourceBoilerplate:
         ]
         if len(others) < TITLES - 1:
             return frozenset(found)
-        by_titles, by_pages = self._proved(known, document, others, mentioned, site_terms)
-        proved = by_titles | by_pages
+        proved = _proved(known, document, others, mentioned, site_terms)
         rest = {line: words for line, words in words_of.items() if line in own - proved}
         rubric = _of_rubric(document.terms - known.usual, rest, others, known.usual)
         for line in sorted(proved):
             known.lines[line] = None
             self._pending_of(source)[0].append(_LINE.pack(line))
-        samples = frozenset(sorted(own - proved)[:_SAMPLES])
-        if samples:  # else it does not show whether sources share anything else
-            for line in sorted(by_titles):
-                self._note_witness(line, source, _Witness(day, day, samples))
         return frozenset(found | proved | rubric)
-
-    def everywhere(self, lines: Iterable[int]) -> frozenset[int]:
-        """Return those of the lines that are boilerplate everywhere."""
-        sources = ((line, self._shared.get(line, {}).values()) for line in lines)
-        return frozenset(line for line, known in sources if sum(each.counts for each in known) >= SOURCES)
 
     def usual_terms(self, source: bytes) -> frozenset[int]:
         """Return the terms that most titles of a source have."""
@@ -244,49 +201,6 @@ class SourceBoilerplate:
     def _known(self, source: bytes) -> _Source:
         known = self._sources[source] = self._sources.get(source) or _Source()
         return known
-
-    def _proved(
-        self,
-        known: _Source,
-        document: SourceDocument,
-        others: Sequence[SourceDocument],
-        mentioned: TermsInLines,
-        site_terms: frozenset[int],
-    ) -> tuple[set[int], set[int]]:
-        """Return the lines that this document proves to be boilerplate: those by its title, and those by its url."""
-        own = document.lines
-        ours = document.terms - known.usual
-        unlike: list[tuple[frozenset[int], frozenset[int]]] = []  # terms and shared lines
-        about: list[tuple[frozenset[int], frozenset[int]]] = []
-        untold: list[SourceDocument] = []
-        for other in others:
-            theirs, shared = other.terms - known.usual, other.lines & own
-            if not ours or not theirs:
-                untold.append(other)
-            elif ours.isdisjoint(theirs):
-                mentioned_terms = mentioned(shared)
-                # Both titles and the shared lines have a term that most titles of the source have. If it is not the
-                # name of the site, it is the topic of a story.
-                is_topic = bool(document.terms & other.terms & mentioned_terms - site_terms)
-                told = is_topic or _is_about(mentioned_terms, ours, theirs)
-                (about if told else unlike).append((theirs, shared))
-        by_titles = _of_unlike_titles(unlike, TITLES - 1) | _of_unlike_titles(unlike + about, TITLES)
-        return by_titles, _of_pages(document, untold) - by_titles
-
-    def _note_witness(self, line: int, source: bytes, witness: _Witness) -> None:
-        samples = *sorted(witness.others), *[0] * (_SAMPLES - len(witness.others))
-        self._pending_of(EVERYWHERE)[0].append(_SHARED_LINE.pack(line, source, *witness[:2], *samples))
-        self._add_witness(line, source, witness)
-
-    def _add_witness(self, line: int, source: bytes, witness: _Witness) -> None:
-        """Note that a line is boilerplate of a source, unless it shares other lines with a source noted before."""
-        sources = self._shared[line] = self._shared.get(line, {})
-        if known := sources.get(source):
-            sources[source] = _Witness(min(known.first, witness.first), max(known.last, witness.last), known.others)
-        elif len(sources) < _MOST_WITNESSES and all(
-            witness.others.isdisjoint(each.others) for each in sources.values()
-        ):
-            sources[source] = witness
 
     # Exchange with other processes
 
@@ -316,10 +230,6 @@ class SourceBoilerplate:
         Leave out entries that cannot be read, and log the first of them.
         """
         for source, learned in told.items():
-            if source == EVERYWHERE:
-                for line, other, first, last, *samples in self._read(learned.lines, _SHARED_LINE.unpack):
-                    self._add_witness(line, other, _Witness(first, last, frozenset(filter(None, samples))))
-                continue
             known = self._known(source)
             for (line,) in self._read(learned.lines, _LINE.unpack):
                 known.lines[line] = None
@@ -341,8 +251,36 @@ class SourceBoilerplate:
     def _pending_of(self, source: bytes) -> tuple[deque[bytes], deque[bytes]]:
         """Return the lines and documents of a source that no store knows: the newest, as many as a store keeps."""
         if source not in self._pending:
-            self._pending[source] = deque(maxlen=most_lines_of(source)), deque(maxlen=MOST_SOURCE_DOCUMENTS)
+            self._pending[source] = deque(maxlen=MOST_LINES), deque(maxlen=MOST_SOURCE_DOCUMENTS)
         return self._pending[source]
+
+
+def _proved(
+    known: _Source,
+    document: SourceDocument,
+    others: Sequence[SourceDocument],
+    mentioned: TermsInLines,
+    site_terms: frozenset[int],
+) -> set[int]:
+    """Return the lines that a document proves to be boilerplate, by its title or by its url."""
+    own = document.lines
+    ours = document.terms - known.usual
+    unlike: list[tuple[frozenset[int], frozenset[int]]] = []  # terms and shared lines
+    about: list[tuple[frozenset[int], frozenset[int]]] = []
+    untold: list[SourceDocument] = []
+    for other in others:
+        theirs, shared = other.terms - known.usual, other.lines & own
+        if not ours or not theirs:
+            untold.append(other)
+        elif ours.isdisjoint(theirs):
+            mentioned_terms = mentioned(shared)
+            # Both titles and the shared lines have a term that most titles of the source have. If it is not the
+            # name of the site, it is the topic of a story.
+            is_topic = bool(document.terms & other.terms & mentioned_terms - site_terms)
+            told = is_topic or _is_about(mentioned_terms, ours, theirs)
+            (about if told else unlike).append((theirs, shared))
+    by_titles = _of_unlike_titles(unlike, TITLES - 1) | _of_unlike_titles(unlike + about, TITLES)
+    return by_titles | _of_pages(document, untold)
 
 
 def _is_about(mentioned: frozenset[int], *titles: frozenset[int]) -> bool:

@@ -8,12 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from scrapy_neardup.contracts import (
-    MOST_SOURCE_DOCUMENTS,
-    KnownBoilerplate,
-    LearnedStore,
-    most_lines_of,
-)
+from scrapy_neardup.contracts import MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate, LearnedStore
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import Layout, changes, reads
@@ -204,7 +199,7 @@ class Index(RunSteps, LearnedStore):
         known, writes, versions = dict[bytes, KnownBoilerplate](), list[Call](), dict[str, bytes]()
         for source, (version, (lines, documents)) in (await self._read_learned(client, learned)).items():
             key, new = self.layout.learned(source), learned[source]
-            lines = (lines + new.lines)[-most_lines_of(source) :]
+            lines = (lines + new.lines)[-MOST_LINES:]
             documents = (documents + new.documents)[-MOST_SOURCE_DOCUMENTS:]
             known[source] = KnownBoilerplate(lines, documents)
             if any(new):

@@ -10,13 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
-from scrapy_neardup.contracts import EVERYWHERE
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import Layout, parts_of
-from scrapy_neardup.index.store import Call, Client, Commit, Expected, Facts, answers, new_version
+from scrapy_neardup.index.store import Call, Client, Commit, Facts, answers
 from scrapy_neardup.index.stories import Stories, forget_stories
 from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
-from scrapy_neardup.records.packing import join_entries, split_entries
 from scrapy_neardup.records.stories import read_grant, unpack_member
 
 
@@ -95,7 +93,7 @@ class Selection:
         """Return whether a document is of the source, also if this is the platform of several, or of the page."""
         if self.is_all or self.source_hash == record.source_hash or self.url_hash == record.url_hash:
             return True
-        has_source = bool(self.source) and record.source_hash != EVERYWHERE
+        has_source = bool(self.source) and any(record.source_hash)
         return has_source and self.takes_name(record.url.decode("utf-8", "replace"))
 
     def takes_member(self, key: bytes, packed: bytes) -> bool:
@@ -129,15 +127,14 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
                 sources.add(record.source_hash)
     removed = [(name, key) for name, key, original in rows if key in selected or original in selected]
     calls: list[Call | Commit] = [Call("HDEL", name, (key,)) for name, key in removed]
-    gone = {key for _, key in removed}
+    gone, learned = {key for _, key in removed}, {source.hex() for source in sources}
     for name in names:
         if name.endswith("}:grants"):
             calls += _forget_grants(name, await client.fields(name), gone)
         elif "}:story:" in name:
             calls += _forget_members(name, await client.fields(name), selection, gone)
-        elif "}:learned:" in name and selection.source:
-            is_list = ":" in name.partition("}:learned:")[2]  # of an earlier version
-            calls += [Call("UNLINK", name)] if is_list else _forget_learned(name, await client.fields(name), sources)
+        elif "}:learned:" in name and selection.source and name.rpartition(":")[2] in learned:
+            calls.append(Call("UNLINK", name))
     return len(removed), calls
 
 
@@ -167,15 +164,3 @@ def _forget_grants(key: str, grants: Mapping[bytes, bytes], gone: Collection[byt
             if not ids.isdisjoint((claim.story, claim.item)):
                 going.append(token)
     return [Call("HDEL", key, going)] if going else []
-
-
-def _forget_learned(key: str, learned: Mapping[bytes, bytes], sources: Collection[bytes]) -> Sequence[Call | Commit]:
-    """Return the calls that forget the boilerplate of sources, also their entries in the boilerplate of all sources."""
-    if key.endswith(tuple(f":{source.hex()}" for source in sources)):
-        return [Call("UNLINK", key)]
-    entries = split_entries(lines := learned.get(b"lines", b""))
-    kept = [entry for entry in entries if entry[4:8] not in sources]
-    if not key.endswith(f":{EVERYWHERE.hex()}") or len(kept) == len(entries):
-        return []
-    expected = Expected(Call("HGET", key, ("lines",)), lines)
-    return [Commit([expected], [Call("HSET", key, ("lines", join_entries(kept), "version", new_version()))])]

@@ -95,11 +95,6 @@ class Record(Evidence):
         """Return whether the document was like another one. ``key`` is its own key."""
         return self.candidate != key
 
-    @property
-    def is_mostly_boilerplate(self) -> bool:
-        """Return whether most of the text is boilerplate of other sources too. This is known of a new document only."""
-        return not self.own_parts
-
     def of_original(self, key: bytes) -> tuple[bytes, bytes]:
         """Return url and title of this document's original, which may be the document itself.
 

@@ -31,7 +31,6 @@ FIRST_COSINE = 0.15  # of a document and the first document of the story that it
 STRONG_SCORE = 0.36  # of two topics: then a story may have moved on from its first document
 FIRST_COSINE_IF_STRONG = 0.05
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
-LIKE_TOPICS = 0.22  # cosine of the topics of two texts that are mostly the boilerplate of other sources
 SAME_SOURCE_SCORE = 0.7  # least score of two copies by one source
 # If the titles differ, and each text has at least this share of names or figures that the other one lacks, these are
 # two articles with a common introduction, notice, quotation or background.
@@ -71,7 +70,7 @@ def score_candidate(
         share = share_of(share, new.size, old.size)
     # Figures and kind are best compared with the most similar version, so the similarity counts for the rank too.
     ranking_score = topic or ((likeness.similarity + share) / 2 if policy.by_titles else likeness.similarity)
-    covered = 1.0 if new.is_mostly_boilerplate or same_text else new.own_parts / WHOLE_TEXT
+    covered = 1.0 if same_text else new.own_parts / WHOLE_TEXT
     share *= covered  # nobody knows whether the candidate holds the lines that are left out
     is_page_changed = same_page and not same_text and share < REVISIT_SHARE
     is_wall = same_text and same_source and not same_page and not overlap and policy.by_titles and not new.tells_title
@@ -115,8 +114,6 @@ def relation_of(new: Record, old: Record, likeness: Likeness, policy: Policy, tr
         trace.note(
             f"NEARDUP_SCOPE = {policy.scope} allows no match of {'one source' if same_source else 'two sources'}"
         )
-        return None
-    if new.is_mostly_boilerplate and not same_source and not same_text and not _tell_one_story(new, old, trace):
         return None
     if same_page and same_text and new.signature != old.signature and old.kept_share_parts < WHOLE_TEXT:
         return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
@@ -166,17 +163,6 @@ def _is_new_version(new: Record, old: Record, trace: Trace) -> bool:
     template, one of the two is different.
     """
     return _tell_both_titles(new, old, trace) and not have_changed_figures(new.figures, old.figures)
-
-
-def _tell_one_story(new: Record, old: Record, trace: Trace) -> bool:
-    """Decide whether two documents of two sources tell one story, if most of the new text is boilerplate everywhere.
-
-    Their titles must be alike, or their topics, in which the boilerplate has no part.
-    """
-    trace.note("most of the text is boilerplate of other sources too")
-    return trace.at_least("common share of the titles", title_overlap(new.titles, old.titles), LIKE_TITLES) or (
-        trace.at_least("cosine of the topics", topic_cosine(new.topic, old.topic), LIKE_TOPICS)
-    )
 
 
 def _supports(new: Record, old: Record, same_source: bool, policy: Policy, trace: Trace) -> bool:

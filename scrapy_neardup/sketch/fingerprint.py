@@ -38,7 +38,6 @@ from scrapy_neardup.timings import Timings
 _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
 _ARTICLE_KEY_SEED = 0xA271
-_DAY = 24 * 3600  # seconds
 _NOTHING = bytes(4)  # instead of the hash of a source or article
 _LEAD_CHARACTERS = 2000  # in which a text says what it is about
 
@@ -52,7 +51,6 @@ class Place(NamedTuple):
     terms: frozenset[int]  # of the title
     site_terms: frozenset[int]  # terms of the title that may be the name of the site
     page: int  # 32-bit hash of the url, or of the text if there is no url
-    day: int  # since 1970
 
     @property
     def article(self) -> int:
@@ -68,7 +66,6 @@ class Place(NamedTuple):
             title_terms(title_without_site(document.title, source)),
             site_terms(document.title),
             xxhash.xxh32_intdigest(_encoded(document.url_identity or document.text)),
-            document.counted_second // _DAY,
         )
 
 
@@ -76,13 +73,11 @@ class LeftOut(NamedTuple):
     """The lines of a text that do not enter its fingerprint.
 
     ``own_parts`` is the share of the words that enter it, in parts of ``WHOLE_TEXT``, without the boilerplate of the
-    text's own source. It is 0 if most of the words are boilerplate everywhere. Then these lines are left out of the
-    lead only.
+    text's own source.
     """
 
     lines: frozenset[int] = frozenset()  # keys
     own_parts: int = WHOLE_TEXT
-    of_lead: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,12 +306,8 @@ class Sketcher:
                 trace.lines,
                 mentioned=partial(self._terms_in_lines, text, known, {}),
                 site_terms=place.site_terms,
-                day=place.day,
             )
-        everywhere = self._sources.everywhere(trace.lines.keys() - own)
-        others = self._boilerplate.learn(trace, self.min_words, own, everywhere)
-        if everywhere - others:  # the guard has refused: they are more than half of the text
-            return LeftOut(own, 0, own | everywhere)
+        others = self._boilerplate.learn(trace, self.min_words, own)
         own_parts = WHOLE_TEXT * trace.words_without(own | others) // trace.words_without(own) if others else WHOLE_TEXT
         return LeftOut(own | others, own_parts)
 
@@ -349,7 +340,7 @@ class Sketcher:
         return [self._text_sketch(each, *made.get(number, (UNSIGNED, b""))) for number, each in enumerate(texts)]
 
     def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
-        whole, body = read.whole, read.body.without(read.left_out.of_lead or read.left_out.lines)
+        whole, body = read.whole, read.body
         figures, lead, names = (whole.figures, whole.lead, whole.names) if whole else (b"", b"", b"")
         if whole is None and self.figures:
             figures = pack_figures(find_figures(read.text))

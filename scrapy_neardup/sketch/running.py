@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from scrapy_neardup.contracts import EVERYWHERE, KnownBoilerplate, LearnedStore
+from scrapy_neardup.contracts import KnownBoilerplate, LearnedStore
 from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint
 from scrapy_neardup.evidence.vectors import BLOCK
 from scrapy_neardup.records.feature_counts import Frequencies
@@ -146,16 +146,16 @@ class Knowledge:
     async def exchange_boilerplate(self, new_sources: Iterable[bytes] = (), *, is_last: bool = False) -> None:
         """Add the boilerplate and the mean vectors found here to the store, and take over what other processes found.
 
-        With ``new_sources`` take over the boilerplate and the means under these keys. Without them, take over the lines
-        that are boilerplate everywhere. If this exchange is the last, also add means of few documents.
+        Also take over the boilerplate and the means under the keys ``new_sources``. If this exchange is the last, also
+        add means of few documents.
         """
         if self._boilerplate is None:
             return
         with self._lock:
             pending, means = self._boilerplate.take_pending(), self._means.take_pending(1 if is_last else BLOCK)
-        asked = {source: KnownBoilerplate() for source in new_sources or [EVERYWHERE]}
+        exchanged = {source: KnownBoilerplate() for source in new_sources} | pending | means
         try:
-            found = await self._store.exchange_boilerplate(asked | pending | means)
+            found = await self._store.exchange_boilerplate(exchanged) if exchanged else {}
         except BaseException:
             with self._lock:
                 self._boilerplate.give_back(pending)

@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager
 import pytest
 from newsdesk import made_up
 
-from scrapy_neardup.contracts import EVERYWHERE, KnownBoilerplate
+from scrapy_neardup.contracts import KnownBoilerplate
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
-from scrapy_neardup.evidence.source_boilerplate import DAYS, SourceBoilerplate
+from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.lab.replay import opened as running
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import source_hash
@@ -129,23 +129,6 @@ def on_site(site: str, *pages: Page) -> list[Page]:
     return list(pages)
 
 
-async def print_for_days(store: str, namespace: str, *, sites: int) -> None:
-    """Print the wall on several sites, five pages on each of two days."""
-    for day in (0, DAYS):
-        numbers = [(site, 1000 * (day + 1) + 10 * site + page) for site in range(sites) for page in range(5)]
-        pages = [page for site, number in numbers for page in on_site(f"site{site}", Page(number))]
-        await crawl(store, namespace, pages, at=day * DAY)
-
-
-async def test_a_wall_that_three_sites_print_for_days_is_known_everywhere(sqlite_url: str, namespace: str) -> None:
-    await print_for_days(sqlite_url, namespace, sites=3)
-    others = [page for site in range(47) for page in on_site(f"other{site}", Page(100 + site))]
-
-    verdicts = await crawl(sqlite_url, namespace, others, at=DAYS * DAY + 3600)
-
-    assert {verdict.status for verdict in verdicts} == {"original"}
-
-
 async def test_a_story_of_one_day_is_no_wall_whoever_prints_its_sentences(sqlite_url: str, namespace: str) -> None:
     """Three sites print its sentences under unlike titles, ten pages each. Papers with titles of their own follow."""
     story = [page for number in range(20) for page in on_site(f"paper{number}", Page(200 + number))]
@@ -158,23 +141,6 @@ async def test_a_story_of_one_day_is_no_wall_whoever_prints_its_sentences(sqlite
     assert [verdict.status for verdict in verdicts[len(attack) + 1 :]] == ["duplicate"] * 19
 
 
-async def test_lines_that_others_print_take_no_story_away(sqlite_url: str, namespace: str) -> None:
-    """Even if they knew its sentences days before: no page is unchecked, none is dropped as a copy of another text."""
-    headline = "Ferry aground near Skerrow"
-    await print_for_days(sqlite_url, namespace, sites=10)
-    papers = [Page(200 + number, title=f"{headline} {number}", sentences=1) for number in range(10)]
-    wire = Page(300, title="Storm closes the harbour", sentences=0, wall=prose("wire", 4))
-    longer = Page(301, title="Council meets", sentences=0, wall=f"{WALL} {prose('wire', 4)}")
-
-    async with opened(sqlite_url, namespace) as detector:
-        for number, page in enumerate([*papers, wire, longer]):
-            on_site(f"paper{number}", page)
-        verdicts = [await judge(detector, page, at=DAYS * DAY + 3600) for page in [*papers, wire, longer]]
-
-    assert [verdict.status for verdict in verdicts[:10]] == ["original"] + ["duplicate"] * 9
-    assert not verdicts[11].would_drop
-
-
 @pytest.mark.every_store
 async def test_purging_a_source_purges_what_was_learned_of_it(shared_url: str, namespace: str) -> None:
     await crawl(shared_url, namespace, [Page(number) for number in range(4)])
@@ -184,11 +150,9 @@ async def test_purging_a_source_purges_what_was_learned_of_it(shared_url: str, n
 
     async with opened(shared_url, namespace) as detector:
         after = await judge(detector, Page(10, sentences=0))
-        told = await detector.index.exchange_boilerplate({EVERYWHERE: KnownBoilerplate()})
 
     assert before.reason == "boilerplate"
     assert after.status == "original"
-    assert told[EVERYWHERE].lines == ()
 
 
 async def test_of_a_source_the_newest_entries_are_kept(store_url: str, namespace: str) -> None:
@@ -213,7 +177,7 @@ async def test_bytes_that_are_not_ours_cost_one_warning(
         first = await judge(detector, Page(0))
         source = next(iter(detector.sketcher.boilerplate._sources))  # type: ignore[union-attr]
         foreign = KnownBoilerplate((b"\x80\x04.", b""), (b"\xff" * 50, b"cos\nsystem"))
-        await detector.index.exchange_boilerplate({source: foreign, EVERYWHERE: foreign})
+        await detector.index.exchange_boilerplate({source: foreign})
     caplog.clear()
 
     verdicts = await crawl(sqlite_url, namespace, [Page(number) for number in range(1, 6)])

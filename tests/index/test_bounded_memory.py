@@ -15,11 +15,9 @@ from conftest import OpenIndex
 from documents import DAY, HOUR, MINUTE, START, Article, check, join, joined, overwrite, stored
 from redis import Redis
 
-from scrapy_neardup.contracts import EVERYWHERE
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.index import COUNTED_MINUTES, MOST_COUNTED
-from scrapy_neardup.index.store import Call, answers
-from scrapy_neardup.index.upkeep import Selection, to_purge
+from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.packing import join_entries
 
 
@@ -95,23 +93,6 @@ async def test_dead_stories_are_forgotten_some_at_a_time(index: Index) -> None:
     assert left[-1] == 0
 
 
-@pytest.mark.every_store
-async def test_a_purge_spoils_no_boilerplate_that_others_change_meanwhile(index: Index) -> None:
-    key, before, added = index.layout.learned(EVERYWHERE), b"line" + b"from", b"more" + b"seen"
-    purged = Selection("wire.example", b"from", is_named=lambda name: False)
-    await overwrite(index, key, {b"lines": join_entries([before])})
-
-    async def purge_after(call: Call) -> dict[str, dict[bytes, bytes]]:
-        _, calls = await index.store.ask(lambda client: to_purge(client, index.layout, purged))
-        await index.store.ask(lambda client: answers(client, [call]))
-        await index.store.ask(lambda client: answers(client, calls))
-        return await stored(index, "learned")
-
-    both = join_entries([before, added])
-    assert (await purge_after(Call("HSET", key, ("lines", both))))[key] == {b"lines": both}
-    assert await purge_after(Call("UNLINK", key)) == {}, "it would never expire"
-
-
 async def test_a_purge_of_a_page_keeps_what_its_source_taught(index: Index) -> None:
     await check(index, Article("wire"))
     ((_, record),) = await index.records()
@@ -122,17 +103,6 @@ async def test_a_purge_of_a_page_keeps_what_its_source_taught(index: Index) -> N
 
     assert await index.records() == []
     assert (await stored(index, "learned"))[key] == lines
-
-
-async def test_a_purge_removes_what_an_earlier_version_learned(
-    open_index: OpenIndex, redis_url: str, redis_keys: Redis, namespace: str
-) -> None:
-    index = await open_index(redis_url)
-    redis_keys.rpush(f"{{neardup:{namespace}:earlier}}:learned:lines:66726f6d", b"line")
-
-    await index.purge(Selection("wire.example", b"from", is_named=lambda name: False))
-
-    assert [*redis_keys.scan_iter(f"{{neardup:{namespace}:*")] == []
 
 
 async def test_an_idle_sqlite_namespace_vanishes(
