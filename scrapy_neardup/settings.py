@@ -123,7 +123,7 @@ class NearDupSettings:
 
     - ``sqlite:///path`` is a file for all processes of a machine. A relative path is in ``NEARDUP_DATA_DIR``. An
       absolute one has four slashes: ``sqlite:////var/lib/neardup.sqlite``.
-    - ``redis://``, ``rediss://``, ``unix://``, ``redis+sentinel://`` and ``redis+cluster://`` name a Redis that any
+    - ``redis://``, ``rediss://``, ``unix://`` and ``redis+cluster://`` name a Redis that any
       number of machines share. See docs/redis.md.
     - ``memory://`` is forgotten when the process ends.
     """

@@ -30,14 +30,14 @@ A store does not read windows of other versions.
 """
 
 ALLOWED_STORES = (
-    "a store is memory://, sqlite:///path, redis://host:port/db, rediss://host:port/db, unix:///path, "
-    "redis+sentinel://host:port,host:port/service/db or redis+cluster://host:port,host:port"
+    "a store is memory://, sqlite:///path, redis://host:port/db, rediss://host:port/db, unix:///path or "
+    "redis+cluster://host:port,host:port"
 )
 ALLOWED_FILES = "a file is sqlite:///relative/file or sqlite:////absolute/file"
 
 
 def is_redis(url: str) -> bool:
-    """Return whether a url names a Redis: one server, Sentinels or a cluster."""
+    """Return whether a url names a Redis: one server or a cluster."""
     return url.startswith(("redis://", "rediss://", "redis+", "rediss+", "unix://"))
 
 

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from redis import Redis, RedisCluster, Sentinel
-from servers import Cluster, RedisServer, Sentinels, TLSServer, bundled_binary
+from redis import Redis, RedisCluster
+from servers import Cluster, RedisServer, TLSServer, bundled_binary
 
 from scrapy_neardup.index.redis.connection import Address
 
@@ -88,11 +88,6 @@ class Fleet:
                 raise FileNotFoundError("redis-server on PATH is built without TLS; that of Debian has it") from error
             raise
 
-    def sentinel(self) -> str:
-        sentinels = Sentinels(self.folder("sentinel"))
-        self._running.callback(sentinels.stop)
-        return sentinels.start().url
-
     def cluster(self) -> str:
         cluster = Cluster(self.folder("cluster"))
         self._running.callback(cluster.stop)
@@ -110,7 +105,6 @@ KINDS: dict[str, Callable[[Fleet], str]] = {
     "database": Fleet.database,
     "acl": Fleet.acl,
     "tls": Fleet.tls,
-    "sentinel": Fleet.sentinel,
     "cluster": Fleet.cluster,
 }
 """Every way a Redis is run."""
@@ -126,9 +120,7 @@ def documented_rights() -> list[str]:
 def open_client(url: str) -> Redis:
     """A blocking client of any kind of server, to look into it."""
     address = Address.read(url)
-    if address.kind == "cluster":
+    if address.is_cluster:
         host, port = address.nodes[0]
         return RedisCluster(host=host, port=port, **address.options)  # type: ignore[return-value]  # alike in what is used here
-    if address.kind == "sentinel":
-        return Sentinel(address.nodes).master_for(address.service, **address.options)  # type: ignore[no-any-return]
     return Redis.from_url(url)

@@ -25,7 +25,7 @@ from typing import Any
 
 LIBRARIES = """
 courlan dateutil.parser encodings.utf_32_le filelock htmldate lxml.html numpy.ma numpy.random
-redis.asyncio redis.asyncio.cluster redis.asyncio.sentinel requests
+redis.asyncio redis.asyncio.cluster requests
 resiliparse.extract.html2text rich.console rich.table sqlite3 tldextract trafilatura xxhash
 scrapy.cmdline scrapy.core.downloader.contextfactory scrapy.core.downloader.handlers.http11
 scrapy.core.engine scrapy.core.scheduler scrapy.crawler scrapy.exporters scrapy.extensions.feedexport scrapy.http

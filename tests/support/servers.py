@@ -10,7 +10,6 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from redis import Redis
@@ -150,80 +149,10 @@ class RedisServer:
         self._process.send_signal(number)
 
 
-# Several real servers that are one store: a master with replicas and Sentinels, a Cluster; and one with TLS
+# Several real servers that are one store: a Cluster; and one with TLS
 
 
-SERVICE = "news"
 _SLOTS = 16384
-_REPLICA = ("--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0")
-
-
-class Sentinels:
-    """A master, two replicas, and three Sentinels that agree within a second that a master is gone."""
-
-    def __init__(self, folder: Path) -> None:
-        self.master = RedisServer(folder / "master", *_REPLICA)
-        follow = ("--replicaof", "127.0.0.1", str(self.master.port))
-        self.replicas = [RedisServer(folder / f"replica-{number}", *_REPLICA, *follow) for number in range(2)]
-        self.sentinels = [self._sentinel(folder / f"sentinel-{number}") for number in range(3)]
-
-    def _sentinel(self, folder: Path) -> RedisServer:
-        folder.mkdir(parents=True)
-        port = free_port()
-        (folder / "sentinel.conf").write_text(
-            f"sentinel monitor {SERVICE} 127.0.0.1 {self.master.port} 2\n"
-            f"sentinel down-after-milliseconds {SERVICE} 60000\n"
-            f"sentinel failover-timeout {SERVICE} 3000\n"
-        )
-        return _Sentinel(folder, port)
-
-    @property
-    def url(self) -> str:
-        hosts = ",".join(f"127.0.0.1:{sentinel.port}" for sentinel in self.sentinels)
-        return f"redis+sentinel://{hosts}/{SERVICE}/0"
-
-    @property
-    def servers(self) -> list[RedisServer]:
-        return [self.master, *self.replicas, *self.sentinels]
-
-    def start(self) -> Sentinels:
-        for server in self.servers:
-            server.start()
-        # On a slow machine the master may answer late at first. Only then is half a second without an answer enough.
-        wait_until("every Sentinel knows all others", lambda: all(map(self._is_ready, self.sentinels)), seconds=120)
-        for sentinel in self.sentinels:
-            with sentinel.client() as client:
-                client.execute_command("SENTINEL", "SET", SERVICE, "down-after-milliseconds", 500)
-        return self
-
-    def _is_ready(self, sentinel: RedisServer) -> bool:
-        with sentinel.client() as client:
-            known = client.sentinel_master(SERVICE)
-        replicas = int(known["num-slaves"]) == 2 and int(known["num-other-sentinels"]) == 2
-        return replicas and all(map(_is_in_sync, self.replicas))
-
-    def fail_over(self) -> None:
-        """Kill the master, and wait until the Sentinels name another."""
-        self.master.stop()
-        wait_until("another master", lambda: self._master_port() != self.master.port)
-        wait_until("it is one", lambda: _role(self._master_port()) == "master")
-
-    def _master_port(self) -> int:
-        with self.sentinels[0].client() as client:
-            address = client.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE)
-        return int(address[1])
-
-    def stop(self) -> None:
-        for server in self.servers:
-            server.stop()
-
-
-class _Sentinel(RedisServer):
-    def __init__(self, folder: Path, port: int) -> None:
-        super().__init__(folder, port=port)
-        binary = self._command[0]
-        options = ("--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder))
-        self._command = [binary, str(folder / "sentinel.conf"), "--sentinel", *options]
 
 
 class Cluster:
@@ -275,14 +204,3 @@ class TLSServer(RedisServer):
     @property
     def url(self) -> str:
         return f"rediss://127.0.0.1:{self.tls_port}/0?ssl_ca_certs={self.authority}"
-
-
-def _is_in_sync(replica: RedisServer) -> bool:
-    with replica.client() as client:
-        return bool(client.info("replication").get("master_link_status") == "up")
-
-
-def _role(port: int) -> str:
-    with suppress(OSError), Redis(port=port, socket_timeout=1) as client:
-        return str(client.info("replication")["role"])
-    return ""

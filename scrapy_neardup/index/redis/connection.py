@@ -1,4 +1,4 @@
-"""Make the client of a url: for one server, for the master that Sentinels name, or for a cluster.
+"""Make the client of a url: for one server, or for a cluster.
 
 Also explain errors of redis-py so that a user can fix their cause.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qsl, unquote
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
@@ -16,31 +16,16 @@ from scrapy_neardup.wording import without_password
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-Kind = Literal["server", "sentinel", "cluster"]
-
-_KINDS: dict[str, Kind] = {
-    "redis": "server",
-    "rediss": "server",
-    "unix": "server",
-    "redis+sentinel": "sentinel",
-    "rediss+sentinel": "sentinel",
-    "redis+cluster": "cluster",
-    "rediss+cluster": "cluster",
-}
+_SCHEMES = "redis", "rediss", "unix", "redis+cluster", "rediss+cluster"
 
 CONNECTIONS = 3
 """Connections of a process: one for checks, one for stories, one for everything else."""
 
 _PORT = 6379
-_SENTINEL_PORT = 26379
 _CREDENTIALS = ("username", "password")
-_SENTINEL_CREDENTIALS = ("sentinel_username", "sentinel_password")
 _TLS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname")
-_FORMS = {
-    "server": "redis://user:password@host:6379/0, rediss://… with TLS, or unix:///path?db=0",
-    "sentinel": "redis+sentinel://user:password@host:26379,host:26379/service/0",
-    "cluster": "redis+cluster://user:password@host:6379,host:6379",
-}
+_SERVER = "redis://user:password@host:6379/0, rediss://… with TLS, or unix:///path?db=0"
+_CLUSTER = "redis+cluster://user:password@host:6379,host:6379"
 _TLS_MENDS = (
     "the server's certificate is not trusted: add ?ssl_ca_certs=/path/ca.pem to NEARDUP_STORE, or check its name"
 )
@@ -62,22 +47,20 @@ _DAMAGE = ("attempt to", "bad argument", "data string too short", "not an intege
 class Address:
     """The parts of a store's url."""
 
-    kind: Kind
+    is_cluster: bool
     nodes: tuple[tuple[str, int], ...] = ()  # none for a unix socket
-    service: str = ""  # the name that the Sentinels give the master
     options: dict[str, Any] = field(default_factory=dict, repr=False)  # as redis-py takes them, with the password
-    sentinel_options: dict[str, Any] = field(default_factory=dict, repr=False)  # to log in to the Sentinels
 
     @classmethod
     def read(cls, url: str) -> Address:
         """Read a url. Raise ValueError if it is wrong. The message says what is allowed, and has no password."""
         scheme, _, rest = url.partition("://")
-        if scheme not in _KINDS:
-            raise ValueError(f"must begin with one of {', '.join(f'{each}://' for each in _KINDS)}")
-        kind, tls = _KINDS[scheme], scheme.startswith("rediss")
+        if scheme not in _SCHEMES:
+            raise ValueError(f"must begin with one of {', '.join(f'{each}://' for each in _SCHEMES)}")
+        is_cluster, tls = scheme.endswith("+cluster"), scheme.startswith("rediss")
         rest, _, query = rest.partition("?") if "@" not in rest.partition("?")[2] else _split_query(rest)
         credentials, _, rest = rest.rpartition("@")
-        options = _options(kind, tls, query, unix=scheme == "unix")
+        options = _options(query, tls=tls, unix=scheme == "unix")
         # Without a colon it is a user, as redis-py and redis-cli read it.
         for name, quoted in zip(_CREDENTIALS, credentials.partition(":")[::2], strict=True):
             options[name] = unquote(quoted) or options.get(name) or None
@@ -85,27 +68,22 @@ class Address:
             if not rest.startswith("/"):
                 raise ValueError("the path of a unix socket must be absolute, as in unix:///var/run/redis.sock?db=0")
             options.update(db=_database(options.get("db", "0")), unix_socket_path=unquote(rest))
-            return cls(kind, options=options)
+            return cls(is_cluster, options=options)
         hosts, _, path = rest.partition("/")
-        nodes = tuple(_node(host, _SENTINEL_PORT if kind == "sentinel" else _PORT, kind) for host in hosts.split(","))
-        if kind == "server" and len(nodes) > 1:
-            raise ValueError(
-                f"several hosts must be Sentinels or nodes of a cluster: {_FORMS['sentinel']}, or {_FORMS['cluster']}"
-            )
-        service, _, path = path.partition("/") if kind == "sentinel" else ("", "", path)
-        if kind == "sentinel" and not service:
-            raise ValueError(f"the name the Sentinels give the master is missing: {_FORMS[kind]}")
+        nodes = tuple(_node(host, _CLUSTER if is_cluster else _SERVER) for host in hosts.split(","))
+        if len(nodes) > 1 and not is_cluster:
+            raise ValueError(f"several hosts must be nodes of a cluster: {_CLUSTER}")
         options["db"] = _database(options.get("db") or path)
-        if kind == "cluster" and options.pop("db"):
+        if is_cluster and options.pop("db"):
             raise ValueError("a cluster has only the database 0")
-        sentinel_options = {name: options.pop(f"sentinel_{name}", None) for name in _CREDENTIALS}
-        return cls(kind, nodes, service, options, sentinel_options if kind == "sentinel" else {})
+        return cls(is_cluster, nodes, options)
 
     def client(self, timeout: float, connections: int = CONNECTIONS) -> Redis:
         """Return a client that connects with its first command, and waits at most ``timeout`` seconds for each answer.
 
         Use it in one event loop, with at most ``connections`` commands or pipelines under way.
         """
+        from redis.asyncio import Redis
         from redis.asyncio.cluster import ClusterNode, RedisCluster
         from redis.asyncio.retry import Retry
         from redis.backoff import NoBackoff
@@ -115,7 +93,7 @@ class Address:
         once_more = Retry(NoBackoff(), 1, supported_errors=(LostConnection,))
         plain: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout, "protocol": 2}
         plain.update(self.options, max_connections=connections)
-        if self.kind == "cluster":
+        if self.is_cluster:
             cluster = RedisCluster(
                 startup_nodes=[ClusterNode(*node) for node in self.nodes],
                 require_full_coverage=False,  # a window lives in one slot
@@ -123,23 +101,9 @@ class Address:
                 **plain,
             )
             return cast("Redis", cluster)
-        return self._client({**plain, "retry": once_more}, timeout)
-
-    def _client(self, plain: dict[str, Any], timeout: float) -> Redis:
-        """Return the client of one server, or of the master that the Sentinels name."""
-        from redis.asyncio import Redis
-        from redis.asyncio.sentinel import Sentinel
-
-        if self.kind == "sentinel":
-            # Divide the time limit: even if all Sentinels hang, asking them takes about as long as one answer may.
-            patience = timeout / (len(self.nodes) + 1)
-            sentinel_options = {**plain, "socket_timeout": patience, "socket_connect_timeout": patience, "db": 0}
-            sentinel_options.update(self.sentinel_options)
-            sentinel = Sentinel(list(self.nodes), sentinel_kwargs=sentinel_options)  # type: ignore[no-untyped-call]
-            return cast("Redis", sentinel.master_for(self.service, **plain))
         for host, port in self.nodes:
             plain.update(host=host, port=port)
-        return Redis(**plain)
+        return Redis(**plain, retry=once_more)
 
 
 def connect(url: str, timeout: float) -> Redis:
@@ -181,9 +145,8 @@ def _split_query(rest: str) -> tuple[str, str, str]:
     return f"{before}@{host}", mark, query
 
 
-def _options(kind: Kind, tls: bool, query: str, *, unix: bool) -> dict[str, Any]:
+def _options(query: str, *, tls: bool, unix: bool) -> dict[str, Any]:
     allowed = {"db", "client_name", *_CREDENTIALS, *(_TLS if tls else ())}
-    allowed |= set(_SENTINEL_CREDENTIALS) if kind == "sentinel" else set()
     options: dict[str, Any] = dict(parse_qsl(query, keep_blank_values=True))
     for name in options:
         if name in _TLS and name not in allowed:
@@ -201,11 +164,11 @@ def _options(kind: Kind, tls: bool, query: str, *, unix: bool) -> dict[str, Any]
     return options
 
 
-def _node(text: str, port: int, kind: Kind) -> tuple[str, int]:
+def _node(text: str, form: str) -> tuple[str, int]:
     found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:/@\s\[\]]+)(?::(\d{1,5}))?", text)
-    if not found or not 0 < int(found[2] or port) < 1 << 16:
-        raise ValueError(f"{text!r} is not a host with a port, as in {_FORMS[kind]}")
-    return found[1].strip("[]"), int(found[2] or port)
+    if not found or not 0 < int(found[2] or _PORT) < 1 << 16:
+        raise ValueError(f"{text!r} is not a host with a port, as in {form}")
+    return found[1].strip("[]"), int(found[2] or _PORT)
 
 
 def _database(text: str) -> int:

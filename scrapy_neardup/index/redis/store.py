@@ -83,7 +83,7 @@ class RedisStore(Store):
             raise StoreUnavailable(f"{self.location}: the store is closed")
         try:
             async with self._free:
-                if self._address.kind != "cluster":
+                if not self._address.is_cluster:
                     return await steps(self.client)
                 return await self._ask_cluster(self.client, steps)
         except Exception as error:

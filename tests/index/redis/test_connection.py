@@ -27,42 +27,32 @@ if TYPE_CHECKING:
 LOGIN = {"username": "u", "password": "p"}
 NO_LOGIN = {"username": None, "password": None}
 ADDRESSES = {
-    "redis://host": Address("server", (("host", 6379),), options={"db": 0, **NO_LOGIN}),
-    "redis://host:7000/3": Address("server", (("host", 7000),), options={"db": 3, **NO_LOGIN}),
-    "redis://[::1]:7000": Address("server", (("::1", 7000),), options={"db": 0, **NO_LOGIN}),
+    "redis://host": Address(False, (("host", 6379),), options={"db": 0, **NO_LOGIN}),
+    "redis://host:7000/3": Address(False, (("host", 7000),), options={"db": 3, **NO_LOGIN}),
+    "redis://[::1]:7000": Address(False, (("::1", 7000),), options={"db": 0, **NO_LOGIN}),
     "redis://user:p%40ss@host/2": Address(
-        "server", (("host", 6379),), options={"db": 2, "username": "user", "password": "p@ss"}
+        False, (("host", 6379),), options={"db": 2, "username": "user", "password": "p@ss"}
     ),
     "redis://:a/b?c@host/2": Address(
-        "server", (("host", 6379),), options={"db": 2, "username": None, "password": "a/b?c"}
+        False, (("host", 6379),), options={"db": 2, "username": None, "password": "a/b?c"}
     ),
-    "redis://user@host": Address("server", (("host", 6379),), options={"db": 0, "username": "user", "password": None}),
+    "redis://user@host": Address(False, (("host", 6379),), options={"db": 0, "username": "user", "password": None}),
     "redis://host?db=4&username=u&password=p@ss": Address(
-        "server", (("host", 6379),), options={"db": 4, "username": "u", "password": "p@ss"}
+        False, (("host", 6379),), options={"db": 4, "username": "u", "password": "p@ss"}
     ),
     "rediss://host?ssl_ca_certs=/ca.pem": Address(
-        "server", (("host", 6379),), options={"db": 0, "ssl": True, "ssl_ca_certs": "/ca.pem", **NO_LOGIN}
+        False, (("host", 6379),), options={"db": 0, "ssl": True, "ssl_ca_certs": "/ca.pem", **NO_LOGIN}
     ),
     "rediss://host?ssl_cert_reqs=none": Address(
-        "server",
+        False,
         (("host", 6379),),
         options={"db": 0, "ssl": True, "ssl_cert_reqs": "none", "ssl_check_hostname": False, **NO_LOGIN},
     ),
-    "unix:///run/redis.sock": Address("server", options={"db": 0, "unix_socket_path": "/run/redis.sock", **NO_LOGIN}),
+    "unix:///run/redis.sock": Address(False, options={"db": 0, "unix_socket_path": "/run/redis.sock", **NO_LOGIN}),
     "unix://u:p@/run/redis.sock?db=1": Address(
-        "server", options={"db": 1, "unix_socket_path": "/run/redis.sock", **LOGIN}
+        False, options={"db": 1, "unix_socket_path": "/run/redis.sock", **LOGIN}
     ),
-    "redis+sentinel://a,b:7/news": Address(
-        "sentinel", (("a", 26379), ("b", 7)), "news", {"db": 0, **NO_LOGIN}, NO_LOGIN
-    ),
-    "rediss+sentinel://u:p@a/news/1?sentinel_password=s": Address(
-        "sentinel",
-        (("a", 26379),),
-        "news",
-        {"db": 1, "ssl": True, **LOGIN},
-        {"username": None, "password": "s"},
-    ),
-    "redis+cluster://a:1,b:2,c": Address("cluster", (("a", 1), ("b", 2), ("c", 6379)), options=NO_LOGIN),
+    "redis+cluster://a:1,b:2,c": Address(True, (("a", 1), ("b", 2), ("c", 6379)), options=NO_LOGIN),
 }
 
 
@@ -80,7 +70,7 @@ def test_a_url_is_read(url: str) -> None:
         ("redis://host:port", "'host:port' is not a host with a port"),
         ("redis://host:70000", "is not a host with a port"),
         ("redis://host/news", "'news' is not the number of a database"),
-        ("redis://a:1,b:2/0", r"redis\+sentinel://.*or redis\+cluster://"),
+        ("redis://a:1,b:2/0", r"nodes of a cluster: redis\+cluster://"),
         ("redis://host?ssl_ca_certs=/ca.pem", "rediss://"),
         (
             "redis://host?sockettimeout=3",
@@ -88,7 +78,6 @@ def test_a_url_is_read(url: str) -> None:
         ),
         ("rediss://host?ssl_cert_reqs=never", "ssl_cert_reqs is none, optional or required, not 'never'"),
         ("unix://redis.sock", "must be absolute"),
-        ("redis+sentinel://host:26379", "name the Sentinels give the master is missing"),
         ("redis+cluster://host/1", "only the database 0"),
         ("sqlite://file", "sqlite:///relative/file"),
     ],
@@ -105,7 +94,7 @@ def test_a_wrong_url_is_told_the_right_one(url: str, mend: str) -> None:
         "redis://user:s3cret@ho st",
         "redis://host?password=s3cret&ssl_keyfile=x",
         "redis://host?password=s3c@s3cret&wrong=1",
-        "redis+sentinel://host/?sentinel_password=s3cret",
+        "redis+cluster://host/1?password=s3cret",
         "nonsense://:s3cret@host",
     ],
 )
@@ -150,12 +139,6 @@ async def test_a_node_of_a_cluster_is_no_single_server(open_index: OpenIndex, fl
 
     with pytest.raises(StoreError, match=r"use redis\+cluster://"):
         await use_each()
-
-
-@pytest.mark.slow
-async def test_a_service_the_sentinels_do_not_know_is_named(open_index: OpenIndex, fleet: Fleet) -> None:
-    with pytest.raises(StoreUnavailable, match="No master found for 'olds'"):
-        await open_index(fleet.url("sentinel").replace("/news/", "/olds/"))
 
 
 # Rights

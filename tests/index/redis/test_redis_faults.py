@@ -18,7 +18,7 @@ from faults import FAULTS, LOST, Clock, Network, detector_on
 from fleet import Fleet, open_client
 from newsdesk import opened, text
 from redis import Redis
-from servers import RedisServer, Sentinels, free_port
+from servers import RedisServer, free_port
 
 from scrapy_neardup.contracts import KnownBoilerplate
 from scrapy_neardup.detector import NearDupDetector
@@ -117,35 +117,10 @@ async def test_a_store_that_hangs_before_a_claim_is_waited_for_once(redis_server
 # Failover
 
 
-@pytest.mark.slow
-async def test_sentinels_name_another_master(tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING, logger="scrapy_neardup")
-    sentinels = Sentinels(tmp_path).start()
-    try:
-        detector = await detector_on(sentinels.url, clock)
-        await detector.check(detector.document(text("before")))
-        with sentinels.master.client() as client:
-            client.wait(2, 5000)
-
-        sentinels.master.stop()
-        verdicts = await asyncio.gather(*(detector.check(detector.document(text(n))) for n in range(50)))
-        assert set(verdicts) == {LOST}
-        sentinels.fail_over()
-
-        assert (await recovered(detector, clock, text("before"))).status == "duplicate"
-        assert await _status(detector, text("after")) == "original"
-        assert [record.message.split(";")[0] for record in caplog.records[:1]] == ["The store is lost"]
-        assert len(caplog.records) == 2
-        await detector.close()
-    finally:
-        sentinels.stop()
-
-
 async def test_a_store_that_never_was_there_is_unavailable(open_index: OpenIndex) -> None:
     hosts = ",".join(f"127.0.0.1:{free_port()}" for _ in range(2))
-    for url in (f"redis+cluster://{hosts}", f"redis+sentinel://{hosts}/news"):
-        with pytest.raises(StoreUnavailable):
-            await open_index(url, timeout=0.5)
+    with pytest.raises(StoreUnavailable):
+        await open_index(f"redis+cluster://{hosts}", timeout=0.5)
 
 
 @pytest.mark.parametrize(("right", "warnings"), [("+info", 1), ("-info", 0)])
