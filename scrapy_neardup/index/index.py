@@ -166,59 +166,39 @@ class Index(RunSteps, LearnedStore):
         """Return the folder where runs of this machine leave their locks; None if nobody shares the store."""
         return self.store.run_folder(f"{self.layout.namespace}-{self.layout.config}")
 
-    async def add_frequencies(self, kind: str, counted: bytes) -> bytes:
-        # Who adds nothing only reads: an idle namespace stays empty, and expires.
-        return await (self._frequencies(kind) if counted == NOTHING else self._add_frequencies(kind, counted))
-
-    @reads
-    async def _frequencies(self, client: Client, kind: str) -> bytes:
-        (total,) = await answers(client, [Call("HGET", self.layout.name(f"frequencies:{kind}"), ("total",))])
-        return add_counts(cast("bytes | None", total) or b"", NOTHING)
-
     @changes
-    async def _add_frequencies(self, client: Client, kind: str, counted: bytes) -> bytes:
+    async def add_frequencies(self, client: Client, kind: str, counted: bytes) -> bytes:
         key = self.layout.name(f"frequencies:{kind}")
         (answer,) = await answers(client, [Call("HMGET", key, ("version", "total"))])
         version, before = (each or b"" for each in cast("list[bytes | None]", answer))
         total = add_counts(before, counted)
-        writes = [Call("HSET", key, ("total", total)), Call("EXPIRE", key, (self.policy.window + HOUR,))]
-        await swap(client, {key: version}, writes)
+        if counted != NOTHING:  # who adds nothing only reads: an idle namespace stays empty, and expires
+            writes = [Call("HSET", key, ("total", total)), Call("EXPIRE", key, (self.policy.window + HOUR,))]
+            await swap(client, {key: version}, writes)
         return total
 
-    async def exchange_boilerplate(self, learned: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:
-        return await (self._add_learned(learned) if any(map(any, learned.values())) else self._learned(learned))
-
-    @reads
-    async def _learned(self, client: Client, sources: Iterable[bytes]) -> dict[bytes, KnownBoilerplate]:
-        return {source: known for source, (_, known) in (await self._read_learned(client, sources)).items()}
-
     @changes
-    async def _add_learned(
+    async def exchange_boilerplate(
         self, client: Client, learned: Mapping[bytes, KnownBoilerplate]
     ) -> dict[bytes, KnownBoilerplate]:
         known, writes, versions = dict[bytes, KnownBoilerplate](), list[Call](), dict[str, bytes]()
-        for source, (version, (lines, documents)) in (await self._read_learned(client, learned)).items():
-            key, new = self.layout.learned(source), learned[source]
-            lines = (lines + new.lines)[-MOST_LINES:]
-            documents = (documents + new.documents)[-MOST_SOURCE_DOCUMENTS:]
-            known[source] = KnownBoilerplate(lines, documents)
-            if any(new):
-                versions[key] = version
-                writes.append(Call("HSET", key, ("lines", join_entries(lines), "printed", join_entries(documents))))
-                writes.append(Call("EXPIRE", key, (LEARNED_SECONDS,)))
-        await swap(client, versions, writes)
-        return known
-
-    async def _read_learned(
-        self, client: Client, sources: Iterable[bytes]
-    ) -> dict[bytes, tuple[bytes, KnownBoilerplate]]:
-        """Return the boilerplate of each source, and before it the version of its hash."""
-        sources, found = [*sources], dict[bytes, tuple[bytes, KnownBoilerplate]]()
-        calls = [Call("HMGET", self.layout.learned(source), ("version", "lines", "printed")) for source in sources]
-        for source, answer in zip(sources, await answers(client, calls), strict=True):
+        calls = [Call("HMGET", self.layout.learned(source), ("version", "lines", "printed")) for source in learned]
+        for (source, new), answer in zip(learned.items(), await answers(client, calls), strict=True):
             version, lines, documents = (each or b"" for each in cast("list[bytes | None]", answer))
-            found[source] = version, KnownBoilerplate(split_entries(lines), split_entries(documents))
-        return found
+            known[source] = kept = KnownBoilerplate(
+                (split_entries(lines) + new.lines)[-MOST_LINES:],
+                (split_entries(documents) + new.documents)[-MOST_SOURCE_DOCUMENTS:],
+            )
+            if any(new):
+                key = self.layout.learned(source)
+                versions[key] = version
+                writes.append(
+                    Call("HSET", key, ("lines", join_entries(kept.lines), "printed", join_entries(kept.documents)))
+                )
+                writes.append(Call("EXPIRE", key, (LEARNED_SECONDS,)))
+        if writes:
+            await swap(client, versions, writes)
+        return known
 
     @changes
     async def count_verdicts(self, client: Client, minute: int, counts: Mapping[str, int]) -> None:
