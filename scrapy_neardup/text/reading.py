@@ -237,11 +237,6 @@ def has_words(text: str) -> bool:
     return _WORD.search(text, 0, MOST_CHARACTERS) is not None
 
 
-def has_unspaced(text: str) -> bool:
-    """Return whether any of a text is in a script written without spaces."""
-    return bool(_characters(text)[2] & UNSPACED)
-
-
 def normalise(text: str) -> str:
     """Return a text NFKC-normalised and case-folded: variants of width, ligature and case are one text."""
     return unicodedata.normalize("NFKC", text).casefold()

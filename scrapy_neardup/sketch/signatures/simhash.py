@@ -22,8 +22,6 @@ from scrapy_neardup.sketch.signatures import UNSIGNED, SignedText
 from scrapy_neardup.sketch.signatures.presets import Preset
 from scrapy_neardup.text.body import Body
 
-BITS = 64
-
 _FEATURES = 'NEARDUP_PRESET_OPTIONS["features"]'
 ALLOWED_VECTORS = "the import path of a callable (text: str) -> mapping of features to weights"
 _HIGH = np.uint64(32)

@@ -17,10 +17,11 @@ from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.sketch import PRESETS
-from scrapy_neardup.sketch.signatures.simhash import BITS, block_keys, simhash
+from scrapy_neardup.sketch.signatures.simhash import block_keys, simhash
 
 pytestmark = pytest.mark.in_memory
 
+BITS = 64
 _SIGNATURES = st.lists(st.integers(0, 1), min_size=BITS, max_size=BITS).map(bytes)
 
 
