@@ -80,8 +80,6 @@ def kills(options: argparse.Namespace) -> Iterator[Row]:
         stores = {"SQLite": "sqlite:///window.sqlite", "Redis": server.url}
         for name in [name for name in stores if options.store in ("", name)]:
             for way in WAYS:
-                if way == "another machine" and name == "SQLite":
-                    continue
                 yield _kill_often(Path(folder), site, stores[name], name, way, options.times)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import errno
-import glob
 import os
 import shutil
 import tempfile
@@ -29,6 +28,7 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import NearDupError, SettingsError
 from scrapy_neardup.index import is_redis
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories.outbox import count_events
 from scrapy_neardup.stories.receivers import Webhook
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.wording import counted, without_password
@@ -272,12 +272,13 @@ async def _check_extractor(settings: NearDupSettings) -> list[Finding]:
 
 
 async def _check_waiting_events(settings: NearDupSettings) -> list[Finding]:
-    folder = in_data_dir(settings, "neardup-events")
-    names = [name for name in glob.glob("*/*.json*", root_dir=folder) if not name.endswith(".lock")]
-    if aside := sum(name.endswith((".refused", ".unreadable")) for name in names):
-        mend = "look at these files: the receiver refused them for good; delete them when the cause is fixed"
-        return [Finding("events", f"{counted(aside, 'event')} set aside in {folder}", mend, is_warning=True)]
-    return [Finding("events", f"waiting for a receiver: {counted(len(names), 'event')}" if names else "no event waits")]
+    folder = Path(in_data_dir(settings, "neardup-events"))
+    counts = [count_events(path) for path in folder.glob("*.sqlite")]  # noqa: ASYNC240  nothing else runs here
+    waiting, refused = (sum(each) for each in zip((0, 0), *counts, strict=True))
+    found = f"waiting for a receiver: {counted(waiting, 'event')}" if waiting else "no event waits"
+    found += f"; refused for good: {refused:,}" if refused else ""
+    mend = 'docs/events.md, "The outbox", shows how to send or delete refused events' if refused else ""
+    return [Finding("events", found, mend, is_warning=True)]
 
 
 async def _check_webhook(webhook: Webhook, mend: str) -> list[Finding]:

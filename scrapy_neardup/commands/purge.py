@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import glob
 import re
+import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.lab.stored import copies_elsewhere
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
-from scrapy_neardup.stories.outbox import OutboxFiles
+from scrapy_neardup.stories.outbox import remove_events
 from scrapy_neardup.wording import counted, printable, without_password
 
 _MOST_FILES = 10  # of one feed that are named, the newest
@@ -94,11 +95,13 @@ async def _what_goes(detector: NearDupDetector, selection: Selection, chosen: st
 
 def _remove_events(outbox: str | None, selection: Selection, *, dry_run: bool = False) -> int:
     """Remove the events that name the source or page, for all receivers. Return their number."""
-    folders = Path(outbox).glob("*/") if outbox is not None else ()
-    try:
-        return sum(OutboxFiles(folder).remove_named(selection.takes_name, dry_run=dry_run) for folder in folders)
-    except OSError as error:
-        raise InputError(f"{error.filename}: an event cannot be read or removed: {error.strerror}") from error
+    removed = 0
+    for path in Path(outbox).glob("*.sqlite") if outbox is not None else ():
+        try:
+            removed += remove_events(path, selection.takes_name, dry_run=dry_run)
+        except (OSError, sqlite3.Error) as error:  # noqa: PERF203
+            raise InputError(f"{path}: the events cannot be read or removed: {error}") from error
+    return removed
 
 
 def _name_other_places(settings: NearDupSettings, values: dict[str, Any], chosen: str) -> None:

@@ -316,9 +316,9 @@ class EventSinks:
             from scrapy_neardup.stories.receivers import Webhook
 
             secret, form = settings.events_webhook_secret, settings.events_webhook_format
-            # A folder that no crawl with another address shares. The address is hashed, because it has secrets.
+            # A file that no crawl with another address shares. The address is hashed, because it has secrets.
             address = "\0".join((url, secret or "", form)).encode("utf-8", "surrogatepass")
-            name = f"neardup-events/webhook-{hashlib.sha256(address).hexdigest()[:8]}"
+            name = f"neardup-events/webhook-{hashlib.sha256(address).hexdigest()[:8]}.sqlite"
             self._webhook = Webhook(url, secret, form=form)
             self._outbox = Outbox("webhook", Path(in_data_dir(settings, name)), self._webhook.deliver)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from scrapy_neardup.contracts import MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate, LearnedStore
@@ -160,11 +159,6 @@ class Index(RunSteps, LearnedStore):
         for first in range(0, 0 if dry_run else len(calls), _PURGED_AT_ONCE):
             await self.store.ask(partial(answers, calls=calls[first : first + _PURGED_AT_ONCE]))
         return count
-
-    @property
-    def run_folder(self) -> Path | None:
-        """Return the folder where runs of this machine leave their locks; None if nobody shares the store."""
-        return self.store.run_folder(f"{self.layout.namespace}-{self.layout.config}")
 
     @changes
     async def add_frequencies(self, client: Client, kind: str, counted: bytes) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from math import inf
-from pathlib import Path
 from typing import TypeVar
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
@@ -29,9 +28,6 @@ class MemoryStore(Store):
 
     def __init__(self) -> None:
         self._client: MemoryClient | None = None
-
-    def run_folder(self, window: str) -> Path | None:
-        return None
 
     async def open(self, key: str) -> None:
         self._client = self._client or MemoryClient()

@@ -1,7 +1,7 @@
 """Runs: crawls that register documents first and deliver them later.
 
-A run shows that it is alive by a heartbeat in the store, and by a locked file on its own machine. Documents that a run
-registered and did not deliver before it died do not count.
+A run shows that it is alive by a heartbeat in the store. Documents that a run registered and did not deliver before it
+died do not count.
 
 The hash ``…:runs`` has for each run "<first heartbeat> <last heartbeat>", milliseconds by the clock of the store.
 """
@@ -9,35 +9,30 @@ The hash ``…:runs`` has for each run "<first heartbeat> <last heartbeat>", mil
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
-import os
 import re
 import secrets
-import stat
-import tempfile
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from scrapy_neardup.index.layout import Steps, changes
-from scrapy_neardup.index.store import Argument, Breaker, Call, Client, Commit, ConflictError, Expected, answers
+from scrapy_neardup.index.layout import Steps, changes, reads
+from scrapy_neardup.index.store import Breaker, Call, Client, Commit, ConflictError, Expected, answers
 from scrapy_neardup.records.documents import IS_DROPPED, Record, read_record
-from scrapy_neardup.records.private_files import is_locked, lock_file, make_private_directory, unlock_file
 from scrapy_neardup.rules.decision import MOST_LINKS
 from scrapy_neardup.rules.match import CANDIDATE_STATES, CandidateState, Match
 
 if TYPE_CHECKING:
-    from filelock import FileLock
-
     from scrapy_neardup.index.index import Index
 
 logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = 2.0
+PATIENCE_SECONDS = 2.5
+"""How long a run that begins waits for the next heartbeats of those that began before it."""
+
 LATE_SECONDS = 6.0
 """If the last heartbeat of a run is older than this, copies of its documents are no longer dropped."""
 
@@ -59,11 +54,11 @@ def state_of_run(beat: float | None, now: float, started: float | None) -> Candi
     """Return the state of a run's documents, from the last heartbeat of the run.
 
     ``started`` is the first heartbeat of the run that asks. An earlier heartbeat may be the last one of a crawl that
-    was killed and then started again.
+    was killed and then started again: runs that live have sent the next one while the run that asks began.
     """
-    if beat is None or abs(now - beat) > DEAD_SECONDS:
+    if beat is None or abs(now - beat) > DEAD_SECONDS or (started is not None and beat < started):
         return "lost"
-    return "late" if now - beat > LATE_SECONDS or (started is not None and beat < started) else "seen"
+    return "late" if now - beat > LATE_SECONDS else "seen"
 
 
 @dataclass(slots=True)
@@ -113,32 +108,41 @@ class RunSteps(Steps):
     """Number of the run that registers documents, up to ``LARGEST_RUN``; 0 registers them as delivered."""
 
     @changes
-    async def beat(self, client: Client, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
-        """Tell the store that ``run`` is alive, and which other runs are known to be alive or dead."""
-        await self._beat(client, self.run, alive, dead)
+    async def beat(self, client: Client) -> None:
+        """Tell the store that ``run`` is alive."""
+        await self._beat(client, self.run)
+
+    @reads
+    async def waits_for_others(self, client: Client) -> bool:
+        """Return whether another run may live that has sent no heartbeat since the first one of ``run``."""
+        (answer,) = await answers(client, [Call("RUNS", self.layout.runs)])
+        found = Heartbeats(self.run)
+        found.note(answer)
+        started, _ = found.of_run.get(self.run, (0.0, 0.0))
+        return any(beat < started and found.now - beat < LATE_SECONDS for _, beat in found.of_run.values())
 
     @changes
     async def end_run(self, client: Client) -> None:
         """Tell the store that ``run`` is over: documents that it has not delivered no longer count."""
-        await self._beat(client, 0, (), [self.run])
+        await self._beat(client, self.run, is_over=True)
 
-    async def _beat(self, client: Client, own: int, alive: Collection[int], dead: Collection[int]) -> None:
-        """Note which runs live or are dead, and forget the old ones; ``own`` is 0 if only others live."""
+    async def _beat(self, client: Client, own: int, *, is_over: bool = False) -> None:
+        """Note that a run lives or is over, and forget those that were silent for long."""
         name = self.layout.runs
         (answer,) = await answers(client, [Call("RUNS", name)])
         now, kept = cast("tuple[int, dict[bytes, bytes]]", answer)
         beats = heartbeats(kept)
-        lives = {number for number in map(_field, (own, *alive)) if number in beats}
+        run = str(own).encode()
         old = {number for number, (_, last) in beats.items() if now - last > 1000 * FORGOTTEN_SECONDS}
-        gone = [*(kept.keys() - beats.keys() | old) - lives]
+        gone = [*(kept.keys() - beats.keys() | old) - {run}]
         # Many runs beat at the same time: only those conflict that write or remove the heartbeat of the same run.
-        expected = [Expected(Call("HGET", name, (number,)), kept[number]) for number in (*lives, *gone)]
-        gone += map(_field, dead)
-        changed: dict[bytes, Argument] = {number: b"%d %d" % (beats[number][0], now) for number in lives}
-        if own:
-            changed.setdefault(_field(own), f"{now} {now}")
-        writes = [Call("HDEL", name, gone)] if gone else []
-        writes += [Call("HSET", name, [part for each in changed.items() for part in each])] if changed else []
+        expected = [Expected(Call("HGET", name, (number,)), kept[number]) for number in (run, *gone) if number in kept]
+        if is_over:
+            writes = [Call("HDEL", name, [*gone, run])]
+        else:
+            first, _ = beats.get(run, (now, now))
+            writes = [Call("HDEL", name, gone)] if gone else []
+            writes.append(Call("HSET", name, (run, f"{first} {now}")))
         writes.append(Call("EXPIRE", name, (2 * self.policy.window,)))
         if await answers(client, [Commit(expected, writes)]) != [1]:
             raise ConflictError
@@ -166,83 +170,6 @@ class RunSteps(Steps):
         return [Call("HGET", self.layout.records(key), (key,)) for key in keys]
 
 
-def _field(number: int) -> bytes:
-    """Return the field of a run in the hash of all runs."""
-    return str(number).encode()
-
-
-class RunLocks:
-    """Knows at once which runs on this machine are alive.
-
-    Each run locks a file in the folder that all runs of one store share. The system unlocks the file when the process
-    ends. If the folder cannot be used, or the file system has no locks, only heartbeats show which runs are alive.
-    """
-
-    def __init__(self, find_folder: Callable[[], Path | None]) -> None:
-        self._find_folder = find_folder
-        self._folder: Path | None = None  # once it is known to be usable
-        self._own: FileLock | None = None
-
-    def hold(self, run: int) -> None:
-        """Hold the lock of this run until ``release`` or the end of the process."""
-        try:
-            if (folder := self._find_folder()) is not None:
-                self._hold_in(folder, run)
-        except (OSError, NotImplementedError) as error:  # such as no temporary folder, or a file system without locks
-            logger.debug(
-                "The lock file cannot be made: other runs see only by heartbeats that this one is alive: %s", error
-            )
-
-    def _hold_in(self, folder: Path, run: int) -> None:
-        path = folder / f"{run}{_SUFFIX}"
-        for _ in range(10):
-            with suppress(FileNotFoundError):  # a run that ended has just removed the empty folder
-                make_private_directory(folder)
-                if not _is_own(folder):
-                    raise PermissionError(f"{folder} belongs to another user")
-                self._folder = folder
-                lock = lock_file(path, timeout=1)
-                # Another run may have looked at the file just before it was locked, and removed it.
-                if lock is None or path.exists():
-                    self._own = lock
-                    return
-                lock.release()
-
-    def other_runs(self) -> tuple[list[int], list[int]]:
-        """Return the other runs that hold their lock, and those that died. Remove the files of the dead."""
-        own = self._own and Path(self._own.lock_file)
-        try:
-            if self._folder is None or not _is_own(self._folder):
-                return [], []
-            paths = [path for path in self._folder.glob(f"*{_SUFFIX}") if path != own and path.stem.isdecimal()]
-        except OSError:
-            return [], []
-        locked = {int(path.stem): is_locked(path) for path in paths}
-        dead = [run for run, lives in locked.items() if lives is False]
-        return [run for run, lives in locked.items() if lives], dead
-
-    def release(self) -> None:
-        """Unlock and remove the file of this run, and the folder if no other run uses it."""
-        own, self._own = self._own, None
-        if own is not None:
-            unlock_file(Path(own.lock_file), own)
-        if self._folder is not None:
-            with suppress(OSError):  # other runs have files there
-                self._folder.rmdir()
-                self._folder.parent.rmdir()
-
-
-def shared_folder(store: str) -> Path:
-    """Return the folder for the lock files of this user's runs on this machine that share a store."""
-    user = str(os.getuid()) if hasattr(os, "getuid") else "user"
-    name = hashlib.sha256(store.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"scrapy-neardup-{user}" / name
-
-
-def _is_own(folder: Path) -> bool:
-    return not hasattr(os, "getuid") or (stat.S_ISDIR(folder.lstat().st_mode) and folder.stat().st_uid == os.getuid())
-
-
 class Run:
     """One crawl: its heartbeat, and the documents it has delivered.
 
@@ -252,7 +179,6 @@ class Run:
     def __init__(self, index: Index, breaker: Breaker) -> None:
         self._index = index
         self._breaker = breaker
-        self._locks = RunLocks(lambda: index.run_folder)
         self._queue: list[str] = []
         self._withdrawn: list[str] = []
         # Maps a match to the copies that were dropped because of it: in the current window, and in the window before.
@@ -263,11 +189,14 @@ class Run:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def begin(self) -> None:
-        """Register documents as those of this run from now on, and show that it lives."""
+        """Register documents as those of this run from now on, and find out which other runs live."""
         self._index.run = secrets.randbelow(LARGEST_RUN) + 1
-        self._locks.hold(self._index.run)
         await self._beat()
         self._tasks = [asyncio.create_task(self._beat_on())]
+        for _ in range(round(PATIENCE_SECONDS / _PAUSE)):
+            if not await self._breaker.ask(self._index.waits_for_others()):
+                break
+            await asyncio.sleep(_PAUSE)
 
     async def _beat_on(self) -> None:
         window = time.monotonic()
@@ -285,7 +214,7 @@ class Run:
                 self._older_copies, self._copies = self._copies, {}
 
     async def _beat(self) -> None:
-        await self._tell(self._index.beat(*self._locks.other_runs()))
+        await self._tell(self._index.beat())
 
     async def _tell(self, call: Awaitable[None]) -> bool:
         """Return whether the store answers."""
@@ -346,4 +275,3 @@ class Run:
             message = "The store was not told that %d documents are delivered: the next crawl takes their pages as new"
             logger.warning(message, len(self._queue))
         await self._tell(self._index.end_run())
-        self._locks.release()

@@ -179,9 +179,6 @@ class SQLiteStore(Store):
         self._opening = asyncio.Lock()
         self._thread: ThreadPoolExecutor | None = None
 
-    def run_folder(self, window: str) -> Path:
-        return Path(f"{self.location}-runs", window)
-
     async def open(self, key: str) -> None:
         async with self._opening:
             if self._thread is not None:

@@ -17,7 +17,6 @@ import time
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar, cast
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
@@ -121,12 +120,6 @@ class Store(Protocol):
     """Keeps the data. Opening or closing twice does no harm."""
 
     location: str  # without a password
-
-    def run_folder(self, window: str) -> Path | None:
-        """Return the folder where the runs of this machine that share a window leave their locks.
-
-        Return None if nobody shares the store.
-        """
 
     async def open(self, key: str) -> None:
         """Connect, inside the running loop. Raise StoreError if a key such as this cannot be kept."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import json
 import os
 from contextlib import suppress
 from importlib import import_module
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from scrapy_neardup.stories.messages import message
-from scrapy_neardup.stories.outbox import Refused, encode
+from scrapy_neardup.stories.outbox import Refused
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -52,7 +53,8 @@ class Webhook:
         """Raise Refused if the receiver will never take the event, and DeliveryFailed if it may later."""
         try:
             told = message(report, self._form)
-            body = None if told is None else encode(told)
+            # A lone surrogate, which UTF-8 cannot hold, is written as its escape.
+            body = None if told is None else json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace")
         except Exception as error:
             raise Refused(f"NEARDUP_EVENTS_WEBHOOK_FORMAT failed: {type(error).__name__}: {error}") from error
         if body is None:

@@ -16,7 +16,7 @@ from scrapy_processes import neardup
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.outbox import OutboxFiles, name_of
+from scrapy_neardup.stories.outbox import count_events, open_events
 from scrapy_neardup.wording import counted
 
 ONE = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
@@ -239,32 +239,29 @@ def event(number: int, *urls: str) -> dict[str, Any]:
     }
 
 
+def put(path: Path, *events: dict[str, Any]) -> None:
+    with closing(open_events(path)) as sql:
+        rows = [(each["id"], json.dumps(each)) for each in events]
+        sql.executemany("INSERT INTO events (name, report) VALUES (?, ?)", rows)
+
+
 def test_purge_of_a_source_removes_its_events_from_the_outbox(project: Path) -> None:
-    folder = project / ".scrapy/neardup-events/webhook"
-    files = OutboxFiles(folder)
-    files.open()
-    files.write(event(1, OTHER, "https://www.wire.example/x"))
-    files.write(event(2, FIRST))
-    kept = event(3, OTHER, "https://othewire.example/y")
-    files.write(kept)
-    (folder / "4.json.refused").write_text(json.dumps(event(4, FIRST)), encoding="utf-8")
-    (folder / "5.json.unreadable").write_text('{"half of": "https://wire.example/z', encoding="utf-8")
-    related = event(7, OTHER) | {"related": [{"story": "cd" * 8, "url": FIRST, "title": "News"}]}
-    files.write(related)
+    path = project / ".scrapy/neardup-events/webhook-1.sqlite"
+    put(path, event(1, OTHER, "https://www.wire.example/x"), event(2, FIRST), event(4, FIRST))
+    put(path, event(3, OTHER, "https://othewire.example/y"))
 
     done = neardup(project, "purge", "--source", "wire.example", "--yes")
 
-    assert (done.returncode, done.stdout) == (0, "Removed 2 documents.\nRemoved 5 events that waited for a receiver.\n")
-    assert [path.name for path in folder.iterdir()] == [name_of(kept)]
+    assert (done.returncode, done.stdout) == (0, "Removed 2 documents.\nRemoved 3 events that waited for a receiver.\n")
+    with closing(open_events(path)) as sql:
+        assert sql.execute("SELECT name FROM events").fetchall() == [("event-3",)]
 
 
 def test_purge_of_another_namespace_names_the_events_that_stay(project: Path) -> None:
     folder = project / ".scrapy/neardup-events"
-    files = OutboxFiles(folder / "webhook")
-    files.open()
-    files.write(event(1, FIRST))
+    put(folder / "webhook.sqlite", event(1, FIRST))
 
     done = neardup(project, "purge", "--source", "wire.example", "--namespace", "others", "--yes")
 
     assert f"{folder} (events that wait: leave out --store, --namespace)" in done.stderr
-    assert len(list((folder / "webhook").glob("*.json"))) == 1
+    assert count_events(folder / "webhook.sqlite") == (1, 0)

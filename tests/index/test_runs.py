@@ -79,14 +79,21 @@ async def test_the_age_of_the_last_heartbeat_decides(
     assert (match.is_seen, match.kept_share) == (seen, kept_share)
 
 
-async def test_a_heartbeat_that_another_run_vouches_for_is_as_good(index: Index, store_url: str) -> None:
-    await begin(index, FIRST, SECOND, THIRD)
+async def test_a_crawl_that_begins_again_counts_what_others_left_once_they_beat(
+    open_index: OpenIndex, store_url: str
+) -> None:
+    """The crawl may be the one that was killed a moment ago."""
+    index = await open_index(store_url, DROPPING)
+    await begin(index, FIRST)
     await check_as(index, FIRST, PAGE)
-    await silence(index, FIRST, DEAD_SECONDS + 300)
+    await silence(index, FIRST, 1)
     index.run = SECOND
-    await index.beat(alive=[FIRST, THIRD])
+    await index.beat()
+    assert not is_seen(await check(index, COPY.copy()))
 
-    match = await check(index, COPY.copy())
+    index.run = FIRST
+    await index.beat()
+    match = await check_as(index, SECOND, COPY.copy(url="https://third.example/c", source="third.example"))
 
     assert match is not None
     assert (match.is_seen, match.kept_share) == (True, 1.0)
@@ -202,9 +209,20 @@ async def test_what_is_dropped_is_delivered_with_its_match_or_at_once(tmp_path: 
     assert [(verdict.kind, verdict.match) for verdict in again] == [("revisit", copy.id) for copy in copies]
 
 
-def test_a_link_in_place_of_the_folder_of_locks_is_not_followed(tmp_path: Path) -> None:
-    (elsewhere := tmp_path / "elsewhere").mkdir()
-    link = tmp_path / "locks"
-    link.symlink_to(elsewhere)
-    rules.RunLocks(lambda: link).hold(FIRST)
-    assert not list(elsewhere.iterdir())
+@pytest.mark.parametrize("lives", [True, False])
+async def test_a_crawl_that_begins_finds_out_which_others_live(tmp_path: Path, lives: bool) -> None:
+    """Workers that start together know each other, and what a killed crawl left does not count."""
+    store = f"sqlite:///{tmp_path}/window.sqlite"
+    first, second = _detector(store, "together"), _detector(store, "together")
+    await first.open()
+    assert (await first.check(first.document(text("a"), url="https://a.example/a"))).status == "original"
+    assert first.delivery is not None
+    if not lives:
+        first.delivery._over.set()  # it sends no heartbeat any more
+    await second.open()
+
+    verdict = await second.check(second.document(text("a"), url="https://b.example/b"))
+
+    assert verdict.status == ("duplicate" if lives else "original")
+    await first.close()
+    await second.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import uuid
 from collections.abc import Iterator
@@ -45,12 +46,12 @@ class Model:
 
     records: dict[bytes, Record] = field(default_factory=dict)
     beats: dict[int, CandidateState] = field(default_factory=dict)
-    begun: dict[int, int] = field(default_factory=dict)  # in which order runs began
-    beaten: dict[int, int] = field(default_factory=dict)
-    now: int = 0
+    begun: dict[int, float] = field(default_factory=dict)  # the first heartbeats in seconds, and below the last ones
+    beaten: dict[int, float] = field(default_factory=dict)
+    now: float = 0.0
 
     def beat(self, run: int) -> None:
-        self.now += 1
+        self.now += 0.01
         self.begun.setdefault(run, self.now)
         self.beaten[run] = self.now
         self.beats[run] = "seen"
@@ -64,8 +65,8 @@ class Model:
         if not record.run:
             return "seen"
         state: CandidateState = "seen" if run == own else self.beats.get(run, "lost")
-        if state == "seen" and run != own and self.beaten[run] < self.begun.get(own, 0):
-            state = "late"
+        if state != "lost" and run != own and self.beaten[run] < self.begun.get(own, -math.inf):
+            state = "lost"
         if state == "lost" or run == record.run:
             return state
         match = self.records.get(record.candidate) if links else None
@@ -134,6 +135,10 @@ class Stage:
         try:
             for run in RUNS:
                 await self._beat(run)
+                await silence(self.index, run, 2 * DEAD)
+                self.model.begun[run] -= 2 * DEAD
+            for run in RUNS:
+                await self._beat(run)
             for number, (name, *values) in enumerate(steps):
                 await getattr(self, f"_{name}")(*values, told=f"step {number}: {name} {values}")
         finally:
@@ -165,6 +170,7 @@ class Stage:
         if self.model.beats.get(run) == "seen":
             await silence(self.index, run, seconds, beat_alone=True)
             self.model.beats[run] = state
+            self.model.beaten[run] -= seconds
 
     async def _late(self, run: int, told: str = "") -> None:
         await self._silent(run, "late", SILENCES["late"])

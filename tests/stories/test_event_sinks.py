@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import json
 import stat
-import sys
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -20,7 +19,6 @@ from scrapy_processes import neardup
 
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.outbox import OutboxFiles
 from scrapy_neardup.stories.receivers import SIGNATURE, Webhook
 
 pytestmark = pytest.mark.versions
@@ -176,14 +174,3 @@ def test_an_event_waits_for_its_own_receiver(tmp_path: Path, site: NewsSite, rec
         project.crawl(COVERAGE, urls=[], NEARDUP_EVENTS_WEBHOOK=away.url)
         assert set(away.ids) == sent
     assert not [path for path in tmp_path.rglob("*") if "key" in path.name]
-
-
-def is_named(text: str) -> bool:
-    return "wire.example" in text
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="needs a file of Linux that even root cannot read")
-def test_an_event_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "1.json").symlink_to("/proc/self/mem")
-    with pytest.raises(OSError, match="Input/output error"):
-        OutboxFiles(tmp_path).remove_named(is_named)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from news_site import NewsSite, article, page
 from projects import Item, Project
@@ -84,9 +81,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "JOBDIR": {},
     INTERRUPTED: {"KILL_WITH": (_SIGINT, _SIGINT)},
     "two crawls": {},
-    "another machine": {},
 }
-"""Ways to crawl, with their settings. On another machine the second crawl does not find the locks of the first."""
+"""Ways to crawl, with their settings."""
 
 Moment = tuple[str, int]
 """When a crawl is killed: the n-th time that this signal of Scrapy or of this package is sent."""
@@ -231,9 +227,7 @@ def kill_and_rerun(
     else:  # somebody reads all pages again
         world.age()
         site.pages.update(world.pages)
-    (folder / "tmp").mkdir()
-    with patch.dict(os.environ, TMPDIR=str(folder / "tmp")) if way == "another machine" else nullcontext():
-        crawls.complete(crawls.start(urls, "rerun"))
+    crawls.complete(crawls.start(urls, "rerun"))
 
     names = ("killed", "resumed", "beside", "rerun")
     kept = [item for name in names for item in crawls.stored(name)]

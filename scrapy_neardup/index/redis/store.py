@@ -8,7 +8,6 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from redis.asyncio.client import Pipeline
@@ -19,7 +18,6 @@ from redis.exceptions import TimeoutError as TookTooLong
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.redis.connection import CONNECTIONS, Address, explain_error
-from scrapy_neardup.index.runs import shared_folder
 from scrapy_neardup.index.store import Argument, Call, Client, Commit, Facts, Store
 from scrapy_neardup.wording import without_password
 
@@ -50,9 +48,6 @@ class RedisStore(Store):
         self._opening = asyncio.Lock()
         self._free = asyncio.Semaphore(CONNECTIONS)
         self.client: RedisClient | None = None
-
-    def run_folder(self, window: str) -> Path | None:
-        return shared_folder(f"{self.location} {window}")
 
     async def open(self, key: str) -> None:
         async with self._opening:
