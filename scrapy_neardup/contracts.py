@@ -6,14 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from scrapy_neardup.document import (
-    Claim,
-    EventSources,
-    Join,
-    Member,
-    Story,
-    Verdict,
-)
+from scrapy_neardup.document import Claim, EventSources, Join, Member, Story, Verdict
 
 MOST_SOURCE_DOCUMENTS = 24
 MOST_LINES = 256

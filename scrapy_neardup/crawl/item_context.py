@@ -32,12 +32,7 @@ class Page:
     """
 
     def __init__(
-        self,
-        url: str = "",
-        urls: Iterable[str] = (),
-        *,
-        place: ResponsePlace | None = None,
-        is_list: bool = False,
+        self, url: str = "", urls: Iterable[str] = (), *, place: ResponsePlace | None = None, is_list: bool = False
     ) -> None:
         self.url = url
         self.place = place

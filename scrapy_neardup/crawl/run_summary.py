@@ -75,10 +75,7 @@ HINTS = {
         0,
         "{share} had no text and came without a page, as items of start() and of `scrapy parse` do: {remedy}",
     ),
-    "other-page": (
-        0,
-        "{share} had no text, because their url is not the page that they were found on: {remedy}",
-    ),
+    "other-page": (0, "{share} had no text, because their url is not the page that they were found on: {remedy}"),
     "no-text": (0, "{share} had no text, and none was found on their page: {remedy}"),
     "too-short": (
         _MANY,
@@ -96,10 +93,7 @@ HINTS = {
         " NEARDUP_EXTRACT_MEMORY or NEARDUP_MAX_HTML_BYTES",
     ),
     "store-unavailable": (0, "the store was away for {share}: check NEARDUP_STORE with `scrapy neardup doctor`"),
-    "time": (
-        0,
-        "the time of {share} cannot be read, so they count as seen now: check time in NEARDUP_ITEM_FIELDS",
-    ),
+    "time": (0, "the time of {share} cannot be read, so they count as seen now: check time in NEARDUP_ITEM_FIELDS"),
     "feed": (0, "{share} could not be written to a feed, so they do not count as seen: the errors above say why"),
     "events-feed": (0, "{events} could not be written to NEARDUP_EVENTS_FEED: the error above says why"),
     "dropped-feed": (0, "{share} were kept, because they could not be written to NEARDUP_DROPPED_FEED"),

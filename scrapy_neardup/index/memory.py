@@ -8,15 +8,7 @@ from math import inf
 from typing import TypeVar
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.store import (
-    Argument,
-    Client,
-    Facts,
-    LocalClient,
-    Store,
-    as_bytes,
-    finished,
-)
+from scrapy_neardup.index.store import Argument, Client, Facts, LocalClient, Store, as_bytes, finished
 
 R = TypeVar("R")
 

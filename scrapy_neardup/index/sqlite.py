@@ -17,15 +17,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.store import (
-    Argument,
-    Client,
-    Facts,
-    LocalClient,
-    Store,
-    as_bytes,
-    finished,
-)
+from scrapy_neardup.index.store import Argument, Client, Facts, LocalClient, Store, as_bytes, finished
 from scrapy_neardup.records.private_files import make_private_directory, make_private_file
 from scrapy_neardup.wording import printable
 

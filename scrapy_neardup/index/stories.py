@@ -45,15 +45,7 @@ from scrapy_neardup.records.stories import (
     read_members,
     read_sources,
 )
-from scrapy_neardup.rules.membership import (
-    MOST_FOLLOWED,
-    MOST_GRANTS,
-    begin_story,
-    count_join,
-    grant,
-    may_unite,
-    unite,
-)
+from scrapy_neardup.rules.membership import MOST_FOLLOWED, MOST_GRANTS, begin_story, count_join, grant, may_unite, unite
 from scrapy_neardup.rules.policy import HOUR
 
 ENDED_SECONDS = 8 * 24 * HOUR

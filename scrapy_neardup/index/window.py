@@ -20,16 +20,7 @@ from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Story, wit
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import Generation, Keys, Layout, PostedTogether, ShardBits, Steps, find_candidates
 from scrapy_neardup.index.runs import Heartbeats
-from scrapy_neardup.index.store import (
-    Call,
-    Client,
-    Commit,
-    Expected,
-    Store,
-    answers,
-    is_version,
-    pause_after,
-)
+from scrapy_neardup.index.store import Call, Client, Commit, Expected, Store, answers, is_version, pause_after
 from scrapy_neardup.index.stories import StoredStories, Stories
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of, with_next_key
 from scrapy_neardup.rules.decision import MOST_LINKS, decide, decide_again, weights_of

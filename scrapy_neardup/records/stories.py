@@ -15,17 +15,7 @@ from typing import Any, cast
 
 import xxhash
 
-from scrapy_neardup.document import (
-    KINDS,
-    LEVELS,
-    STATUSES,
-    Claim,
-    EventSources,
-    Extent,
-    Level,
-    Member,
-    Story,
-)
+from scrapy_neardup.document import KINDS, LEVELS, STATUSES, Claim, EventSources, Extent, Level, Member, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES, MAX_URL_BYTES, seconds_of
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes, split

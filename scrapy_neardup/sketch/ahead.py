@@ -26,8 +26,7 @@ _MOST_CHARACTERS = 65_536  # that are sketched together
 _STRINGS = "signature", "figures", "specifics", "lead", "names"
 _ARRAYS = "lines", "band_keys", "sample_keys", "words", "samples", "owners"
 _SKETCH = PackedFields(
-    "packed sketch",
-    {"milliseconds": "d", "size": "I", "text_hash": "8s", **dict.fromkeys((*_STRINGS, *_ARRAYS), "I*")},
+    "packed sketch", {"milliseconds": "d", "size": "I", "text_hash": "8s", **dict.fromkeys((*_STRINGS, *_ARRAYS), "I*")}
 )
 
 

@@ -19,14 +19,7 @@ from scrapy_neardup.evidence.names import LEAD_WORDS as NAMED_WORDS
 from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.templates import find_specifics
-from scrapy_neardup.evidence.titles import (
-    edition_of,
-    pack_terms,
-    site_terms,
-    terms_of,
-    title_terms,
-    title_without_site,
-)
+from scrapy_neardup.evidence.titles import edition_of, pack_terms, site_terms, terms_of, title_terms, title_without_site
 from scrapy_neardup.evidence.topic import LEAD_WORDS, TopicWeights, read_lead, tells_title
 from scrapy_neardup.evidence.vectors import VectorMeans
 from scrapy_neardup.records.feature_counts import Frequencies
@@ -113,14 +106,7 @@ class Sketcher:
     The same documents in the same order give the same fingerprints everywhere.
     """
 
-    def __init__(
-        self,
-        preset: Preset,
-        *,
-        min_words: int = 20,
-        figures: bool = True,
-        by_source: bool = False,
-    ) -> None:
+    def __init__(self, preset: Preset, *, min_words: int = 20, figures: bool = True, by_source: bool = False) -> None:
         """With ``by_source`` the keys of two sources differ, so copies in other sources do not crowd out candidates."""
         self.preset = preset
         self.by_source = by_source

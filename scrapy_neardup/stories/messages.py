@@ -237,10 +237,5 @@ def _escaped(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", text)
 
 
-_FORMS: dict[str, Formatter] = {
-    "plain": lambda report: report,
-    "slack": _slack,
-    "discord": _discord,
-    "teams": _teams,
-}
+_FORMS: dict[str, Formatter] = {"plain": lambda report: report, "slack": _slack, "discord": _discord, "teams": _teams}
 ALLOWED_FORMATS = f"{', '.join(map(repr, _FORMS))}, a text with {{fields}}, or the import path of a callable (report)"

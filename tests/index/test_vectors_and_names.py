@@ -59,8 +59,7 @@ async def test_common_names_and_like_vectors_join_two_languages(
 
 @pytest.mark.every_store
 @pytest.mark.parametrize(
-    ("parameters", "joins"),
-    [({}, "own foreign"), ({"vector_middle": 0.9}, "foreign"), ({"vector_bar": 1.3}, "own")],
+    ("parameters", "joins"), [({}, "own foreign"), ({"vector_middle": 0.9}, "foreign"), ({"vector_bar": 1.3}, "own")]
 )
 async def test_presets_say_how_much_vectors_count(
     open_index: OpenIndex, store_url: str, parameters: dict[str, float], joins: str

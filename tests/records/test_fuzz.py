@@ -23,12 +23,7 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.lab.feed import _document, objects_of
 from scrapy_neardup.records.documents import new_record, read_record
-from scrapy_neardup.records.stories import (
-    StoryCounters,
-    pack_member,
-    read_counters,
-    read_members,
-)
+from scrapy_neardup.records.stories import StoryCounters, pack_member, read_counters, read_members
 from scrapy_neardup.rules.decision import decide
 from scrapy_neardup.rules.membership import begin_story, count_join, unite
 

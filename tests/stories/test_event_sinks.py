@@ -62,10 +62,7 @@ async def test_a_password_comes_from_the_url_and_never_from_a_netrc(
     assert headers["Host"] == ("hooks.example" if by_proxy else receiver.url.split("/")[2])
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("WEBHOOK", "ftp://x"), ("WEBHOOK", 7), ("FEED", 7)],
-)
+@pytest.mark.parametrize(("name", "value"), [("WEBHOOK", "ftp://x"), ("WEBHOOK", 7), ("FEED", 7)])
 def test_wrong_sinks_stop_the_start(name: str, value: object) -> None:
     with pytest.raises(SettingsError, match=f"NEARDUP_EVENTS_{name}"):
         NearDupSettings.from_mapping({f"NEARDUP_EVENTS_{name}": value})

@@ -27,12 +27,7 @@ from documents import (
 from scrapy_neardup.document import Claim, Extent, Join, Member
 from scrapy_neardup.index import Index
 from scrapy_neardup.records.stories import owner_hash
-from scrapy_neardup.rules.membership import (
-    MOST_ITEM_TIMES,
-    MOST_MEMBERS_KEPT,
-    MOST_SOURCES,
-    MOST_VALUES,
-)
+from scrapy_neardup.rules.membership import MOST_ITEM_TIMES, MOST_MEMBERS_KEPT, MOST_SOURCES, MOST_VALUES
 
 
 def copying(name: str, source: str, *values: str) -> Join:
@@ -124,16 +119,7 @@ async def test_items_are_counted_by_language(index: Index) -> None:
 
     assert story.languages == (("en", 3), ("de", 1), ("eng", 1))
     languages = [each.language for each in await index.stories.members(FIRST.id)]
-    assert languages == [
-        "",
-        "de",
-        "en",
-        "",
-        "en",
-        "eng",
-        "en",
-        "de",
-    ]
+    assert languages == ["", "de", "en", "", "en", "eng", "en", "de"]
 
 
 async def test_a_document_counts_at_the_time_that_its_join_gives(index: Index) -> None:

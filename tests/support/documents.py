@@ -11,18 +11,7 @@ from functools import lru_cache
 from typing import cast
 
 from scrapy_neardup.contracts import Judged
-from scrapy_neardup.document import (
-    Claim,
-    Document,
-    Fingerprint,
-    Join,
-    Kind,
-    Member,
-    Status,
-    Story,
-    Verdict,
-    unchecked,
-)
+from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Kind, Member, Status, Story, Verdict, unchecked
 from scrapy_neardup.evidence.figures import Figure, pack_figures
 from scrapy_neardup.evidence.topic import KEYS, TITLE_BIT
 from scrapy_neardup.exceptions import StoreError
