@@ -189,31 +189,6 @@ def names(seed: object, count: int) -> str:
     return " ".join(word.capitalize() for word in made_up(seed, count))
 
 
-def test_stories_are_scored_among_the_background(neardup: Neardup, tmp_path: Path) -> None:
-    """Reports of three events are labelled, and three more of the second event are in the background."""
-    rows = []
-    for event, count in (("en", 4), ("de-AT", 3), ("", 2)):
-        for number in range(count):
-            row = {"id": f"{event}{number}", "text": report(names(event, 6), (event, number))}
-            rows.append({**row, "cluster": event or "other", "all": "one"})
-    write_lines(tmp_path / "gold.jsonl", rows)
-    rows = [{"id": n, "text": report(names("de-AT", 6), n)} for n in range(3)]
-    write_lines(tmp_path / "background.jsonl", [*rows, *({"id": 9 + n, "text": text(("other", n))} for n in range(9))])
-
-    def rates(label: str, *more: str) -> dict[str, Any]:
-        printed = neardup("eval", "gold.jsonl", "--label", label, "--seeds", "2", "--json", *more).stdout
-        found: dict[str, Any] = json.loads(printed)["protocols"]
-        return found
-
-    alone, among = rates("cluster"), rates("cluster", "--background", "background.jsonl")
-    assert (alone["pairwise"]["precision"], alone["pairwise"]["recall"]) == (1, 1)
-    # All reports are one cluster of the label "all": 10 of its 36 pairs are in stories.
-    assert rates("all")["pairwise"]["recall"] == round(10 / 36, 4)
-    # Of the 15 pairs of the second event, 3 are right and 3 are of background documents.
-    assert among["pairwise"]["precision"] == round(10 / 19, 4)
-    assert among["b-cubed"]["precision"] == round((4 + 2 + 3 / 2) / 9, 4)
-
-
 def test_the_final_stories_count(neardup: Neardup, tmp_path: Path) -> None:
     """Two reports begin two stories, and long after that a third shows that they are one."""
     rows = []

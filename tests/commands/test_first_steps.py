@@ -43,36 +43,19 @@ def test_a_window_that_is_not_there_is_named_with_the_settings_that_name_it(proj
 # Commands that only read
 
 
-async def learned(store: str) -> tuple[int, int]:
-    """Return from how many documents a window knows terms, and how many documents of a source."""
-    detector = NearDupDetector(NearDupSettings(store=store))
-    await detector.open()
-    (count,) = [each.documents for each in detector.sketcher.all_frequencies.values()]
-    source = detector.document("", url="https://a.example/1").source
-    known = await detector.index.exchange_boilerplate({})
-    await detector.close()
-    return count, len(known.get(source.encode(), ()))
-
-
-def test_similar_and_explain_leave_what_the_window_has_learned_as_it_is(tmp_path: Path) -> None:
-    record(tmp_path, *map(text, range(3)))
-    assert neardup(tmp_path, "replay", "in.jsonl", "--store", STORE).returncode == 0
-    before = asyncio.run(learned(f"sqlite:///{tmp_path}/window.sqlite"))
-    assert before[0] == 3
-    (tmp_path / "other.txt").write_text(text("other"), encoding="utf-8")
-    found = neardup(tmp_path, "similar", "in.jsonl#d1", "--store", STORE, "--json")
-    (key,) = [json.loads(line)["id"] for line in found.stdout.splitlines()]
-    for command in (("similar", "other.txt"), ("explain", key, "other.txt"), ("explain", "in.jsonl#d1", "other.txt")):
-        assert neardup(tmp_path, *command, "--store", STORE).returncode == 0
-    assert asyncio.run(learned(f"sqlite:///{tmp_path}/window.sqlite")) == before
-
-
 def test_commands_that_only_read_leave_the_file_of_the_window_as_it_is(tmp_path: Path) -> None:
     record(tmp_path, *map(text, range(3)))
     assert neardup(tmp_path, "replay", "in.jsonl", "--store", STORE).returncode == 0
     window = tmp_path / "window.sqlite"
-    before = window.read_bytes()
-    for command in (("status",), ("watch", "--once"), ("events",), ("similar", "in.jsonl#d1"), ("doctor",)):
+    before, one, other = window.read_bytes(), "in.jsonl#d1", "in.jsonl#d2"
+    for command in (
+        ("status",),
+        ("watch", "--once"),
+        ("events",),
+        ("similar", one),
+        ("explain", one, other),
+        ("doctor",),
+    ):
         done = neardup(tmp_path, *command, "--store", STORE, "--namespace", "mistyped")
         assert done.returncode == 0, done.stderr
         assert window.read_bytes() == before, command

@@ -11,12 +11,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from news_site import NewsSite, article, page
-from projects import ITEM_A_PAGE, Project
+from news_site import article
 from scrapy import Request, Spider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
-from scrapy_processes import FRESH
 
 from scrapy_neardup.crawl.shared import MOST_WAITING
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
@@ -152,33 +150,3 @@ asyncio.run(main())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
-
-
-SPIDER = (
-    "import gc\n"
-    + ITEM_A_PAGE
-    + """
-    @classmethod
-    def from_crawler(cls, crawler, *args, **kwargs):
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        crawler.signals.connect(spider.scraped, scrapy.signals.item_scraped)
-        crawler.signals.connect(spider.over, scrapy.signals.engine_stopped)
-        return spider
-
-    def scraped(self):
-        self.crawler.stats.set_value("frozen/during", gc.get_freeze_count())
-
-    def over(self):
-        self.crawler.stats.set_value("frozen/after", gc.get_freeze_count())
-"""
-)
-
-
-@pytest.mark.slow
-def test_modules_are_out_of_the_collector_s_way_during_the_crawl_and_no_longer(
-    project: Project, site: NewsSite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(FRESH, "1")  # forks keep theirs out of the collector's way from the start
-    crawl = project.crawl(SPIDER, urls=[site.publish("/1", page(article("wire")))])
-    assert crawl.stats["frozen/during"] > 50_000
-    assert crawl.stats["frozen/after"] == 0

@@ -140,37 +140,6 @@ def test_the_entries_of_a_feed_are_documents_of_their_own(project: Project, site
     assert later.statuses == {"original": 1}
 
 
-LISTING = """
-class News(Pages):
-    def parse(self, response):
-        if "/listing-" not in response.url:
-            yield {"url": response.url}
-        for link in response.css("h2 a"):
-            yield {"url": link.attrib["href"], "title": link.css("::text").get()}
-"""
-
-
-@pytest.mark.slow
-def test_listing_pages_cost_no_article(project: Project, site: NewsSite) -> None:
-    """120 of them, with teasers in common words; neither the teasers nor the articles they name are dropped."""
-    listings, articles = [], []
-    intro = article("what this site is")
-    for number in range(120):
-        path = f"/articles/{number}"
-        articles.append(site.publish(path, page(article(number))))
-        links = f"<h2><a href='{path}'>{number}</a></h2><h2><a href='{site.url}/other/{number}'>and more</a></h2>"
-        listings.append(site.publish(f"/listing-{number}", page(intro).replace("<h1>", f"{links}<h1>")))
-    settings = {"NEARDUP_ACTION": "drop", **NOTING}
-
-    teasers = project.crawl(LISTING, urls=listings, **settings)
-    assert len(teasers.items) == 240
-    assert teasers.neardup == {"checked": 240, "unchecked": 240, "unchecked/no-text": 240}
-    assert extracted(project) == {}
-
-    found = project.crawl(LISTING, urls=articles, **settings)
-    assert found.statuses == {"original": 120}
-
-
 ADDRESSES = """
 class News(Pages):
     def request(self, url):
@@ -216,21 +185,7 @@ def test_no_page_is_extracted_for_requests_alone(project: Project, site: NewsSit
 
 
 PIPELINES = """
-import asyncio
-import random
-
 from scrapy.exceptions import DropItem
-
-
-class Replace:
-    async def process_item(self, item):
-        await asyncio.sleep(random.random() / 20)
-        return {"page": item["page"], "replaced": True}
-
-
-class Rename:
-    def process_item(self, item):
-        return {**item, "renamed": True}
 
 
 class Sieve:

@@ -285,14 +285,6 @@ async def test_the_first_place_is_passed_over_when_patience_ends(opens: bool) ->
     assert not order.places
 
 
-async def test_a_lost_item_does_not_hold_up_those_of_the_only_response() -> None:
-    only = ResponseOrder(0).take_place()
-    only.add_item()
-    kept = only.add_item()
-    only.close()
-    await asyncio.wait_for(kept.wait_for_turn(), 60)
-
-
 async def test_a_place_that_is_held_is_not_passed_over() -> None:
     order, seen = ResponseOrder(0), list[tuple[int, int]]()
     first, second = order.take_place(), order.take_place()

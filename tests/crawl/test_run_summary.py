@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from news_site import Answer, NewsSite, article, page
-from projects import FERRY, ITEM_A_PAGE, NOTING, Project, extracted
+from news_site import NewsSite, article, page
+from projects import FERRY, ITEM_A_PAGE, Project
 
 from scrapy_neardup import NearDupSettings, Verdict
 from scrapy_neardup.crawl.run_summary import RunSummary
@@ -186,18 +186,3 @@ def test_the_time_of_each_step_is_in_the_stats(project: Project, site: NewsSite)
     stats = crawl.stats
     counts = {step: stats[f"neardup/{step}/ms_count"] for step in ("extract", "sketch", "check")}
     assert counts == {"extract": 21, "sketch": 21, "check": 21}
-
-
-def test_what_is_no_page_is_never_given_to_the_extractor(project: Project, site: NewsSite) -> None:
-    answers = {
-        "image": Answer(b"\x89PNG\r\n\x1a\n" * 100, "image/png"),
-        "feed": Answer(b"<?xml version='1.0'?><rss><item>text</item></rss>", "application/rss+xml"),
-        "json": Answer(b'{"html": "<p>text</p>"}'.rjust(2000), "application/json"),
-        "large": Answer(page(article("large")).encode() * 200),
-        "xhtml": Answer(b"<?xml version='1.0'?>" + page(article("xhtml")).encode(), "text/xml"),
-    }
-    urls = [site.publish(f"/{name}", answer) for name, answer in answers.items()]
-    crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_MAX_HTML_BYTES=100_000, **NOTING)
-    assert extracted(project) == {"xhtml": 1}
-    assert crawl.neardup["unchecked/no-text"] == 3
-    assert crawl.neardup["unchecked/extraction-failed"] == 1

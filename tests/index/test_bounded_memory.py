@@ -194,13 +194,3 @@ async def test_redis_forgets_them_by_itself(open_index: OpenIndex, redis_url: st
     await index.count_verdicts(COUNTED, {"original": 1})
     (name,) = redis_keys.scan_iter(f"{index.layout.prefix}:verdicts:*")
     assert 0 < redis_keys.ttl(name) <= 60 * (COUNTED_MINUTES + 10)
-
-
-async def test_sqlite_forgets_them_by_the_clock(
-    open_index: OpenIndex, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = await open_index(sqlite_url)
-    await index.count_verdicts(COUNTED, {"original": 1})
-    now = time.time
-    monkeypatch.setattr("time.time", lambda: now() + 60 * (COUNTED_MINUTES + 11))
-    assert await index.verdict_counts(COUNTED, COUNTED) == {}

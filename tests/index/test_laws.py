@@ -1,16 +1,14 @@
-"""Laws that hold for every sequence of documents. That stores agree is told by floods, and by test_window_model.py."""
+"""Laws that hold for every sequence of documents. That stores agree is told by test_window_model.py."""
 
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-import pytest
 from conftest import CONFIG
-from documents import DAY, HOUR, LANES, MINUTE, Article, check, specifics
+from documents import DAY, HOUR, LANES, Article, check, specifics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_form import tries
@@ -99,47 +97,6 @@ async def _opened(url: str, namespace: str, policy: Policy) -> AsyncIterator[Ind
 async def _answers(url: str, namespace: str, policy: Policy, articles: list[Article]) -> list[Match | None]:
     async with _opened(url, namespace, policy) as index:
         return [await check(index, article) for article in articles]
-
-
-def _flood(count: int, window: int) -> Iterator[Article]:
-    """Yield edits of a few texts: many more than 16 share a key, many more than 32 are candidates.
-
-    One in five is late, by seconds or by windows. Now and then some are windows ahead, alone or in a row.
-    """
-    chance = random.Random(5)
-    clock, early = 3.0 * DAY, 0
-    for serial in range(count):
-        clock += chance.choice((0, 1, 5, MINUTE, MINUTE, 10 * MINUTE))
-        at = clock - (chance.random() < 0.2) * chance.choice((MINUTE, HOUR, chance.uniform(0, 3 * window)))
-        if not early and chance.random() < 0.003:
-            early = chance.choice((1, 1, 3))
-        at, early = at + 3 * window * bool(early), max(0, early - 1)
-        base, equal = f"text {chance.randrange(3)}", chance.choice((LANES, LANES, 127, 120, 100, 60, 43, 30, 20))
-        page = chance.choice(("", "", "", "https://one.example/1", "https://two.example/2"))
-        yield Article(
-            *(base if equal == LANES else f"{base}, edit {serial}", max(0.0, at), page, page[8:11] or "wir"),
-            like=base,
-            equal=equal,
-            specifics=chance.choice((b"", specifics("AB", "123"), specifics("CD", "456"))),
-            topic=chance.choice(("", "ABCdefgh", "ABCdefxy", "ABwxyz")),
-            headline=chance.choice(("", "", "abcde", "axyz")),
-            figures=chance.choice(("", "4 12 300 7 8 9", "5 12 300 7 8 9")),
-            number=chance.choice(("", "", "1")),
-            serial=serial,
-        )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("window", [2 * HOUR, 7 * DAY], ids=["2 hours", "a week"])
-async def test_floods_and_late_documents_are_judged_alike(
-    redis_url: str, sqlite_url: str, namespace: str, window: int
-) -> None:
-    articles, policy = list(_flood(400, window)), Policy(window=window)
-    urls = ("memory://", sqlite_url, redis_url)
-    by_memory, by_sqlite, by_redis = [await _answers(url, namespace, policy, articles) for url in urls]
-
-    assert sum(match is not None for match in by_memory) > 300
-    assert by_memory == by_sqlite == by_redis
 
 
 @settings(max_examples=tries(100))

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 from conftest import OpenIndex
-from documents import LANES, MINUTE, WIRE, Article, check
+from documents import LANES, MINUTE, Article, check
 
 from scrapy_neardup.evidence.minima import containment
 from scrapy_neardup.index import Index, Policy, Scope
@@ -61,17 +61,6 @@ async def test_scope_says_which_sources_are_compared(
         match = await check(index, Article(source=source))
 
         assert (match is not None) is matches
-
-
-@pytest.mark.parametrize("scope", ["all", "same-source", "cross-source"])
-async def test_scope_never_hides_the_page_itself(open_index: OpenIndex, store_url: str, scope: Scope) -> None:
-    index = await open_index(store_url, Policy(scope=scope))
-    await check(index, Article(url=WIRE, source="wire.example"))
-
-    match = await check(index, Article(url=WIRE, source="wire.example"))
-
-    assert match is not None
-    assert match.same_page
 
 
 PAGE = "https://page.example/p"

@@ -62,16 +62,6 @@ async def test_the_summary_counts_documents_by_the_hour(index: Index, namespace:
     assert summary.store.bytes
 
 
-async def test_closing_waits_for_the_checks_under_way(open_index: OpenIndex, store_url: str) -> None:
-    index = await open_index(store_url)
-    checks = [asyncio.create_task(check(index, Article())) for _ in range(100)]
-    await asyncio.sleep(0)
-
-    await index.close()
-
-    assert (await asyncio.gather(*checks)).count(None) == 1
-
-
 NEXT = tuple(version + 1 for version in RECORD_VERSIONS)
 FIRE = article("fire")
 

@@ -55,21 +55,6 @@ def test_two_texts_stand_side_by_side_with_changed_figures_marked(browser: Brows
         assert texts(compare.locator(".role")) == ["MATCH", "THIS ITEM"]
 
 
-def test_what_one_text_lacks_is_marked_in_the_other(browser: Browser, write_report: WriteReport) -> None:
-    before = "The ferry ran aground off Skerrow on Tuesday.\nIts steering had failed in heavy seas.\nNobody was hurt."
-    after = "The ferry ran aground off Brackwater on Tuesday.\nNobody was hurt.\nTwo tugs brought it to the harbour."
-    page = write_report([item(text=before), item(1, "duplicate", text=after)])
-    with open_page(browser, page, "#story/0") as watched:
-        press(watched.page, "j", "j")
-        compare = watched.page.locator("#story .compare .sides")
-        compare.locator("ins").first.wait_for()
-        assert texts(compare.locator("del")) == ["Skerrow", "Its steering had failed in heavy seas."]
-        assert texts(compare.locator("ins")) == ["Brackwater", "Two tugs brought it to the harbour."]
-        keys = watched.page.locator("#story .compare .keys").inner_text()
-        assert "only in the match: missing in this item" in keys
-        assert "only in this item: missing in the match" in keys
-
-
 def test_both_texts_are_shown_whole(browser: Browser, day_report: Path, judged_day: JudgedSite) -> None:
     recorded = read_lines(judged_day.documents)
     by_title = {row["title"]: row["text"].split() for row in recorded}

@@ -196,12 +196,6 @@ def test_stories_that_a_crawl_united_are_one_story(tmp_path: Path) -> None:
     assert sorted(stories[0].keys) == ["a" * 16, "b" * 16]
 
 
-def test_a_page_that_came_again_is_no_further_item_of_its_story(tmp_path: Path) -> None:
-    again = item(1, "duplicate", url=item()["url"], neardup_kind="revisit")
-    assert built([item(), again], tmp_path).numbers["stories"] == 0
-    assert built([item(), again, item(2, "duplicate")], tmp_path).numbers["stories"] == 1
-
-
 def test_pairs_to_review_are_the_same_each_time_and_none_comes_twice(judged_day: JudgedSite) -> None:
     gathered = gather([judged_day.verdicts], NearDupSettings(), [judged_day.documents])
     links = Links(gathered.rows)

@@ -6,7 +6,6 @@ import struct
 from dataclasses import replace
 
 import pytest
-from conftest import OpenIndex
 from documents import WIRE, Article, check
 from newsdesk import START, Newsroom, opened, text, toll
 
@@ -27,16 +26,6 @@ async def match(index: Index) -> Match:
     found = await check(index, ARTICLE.copy(text="edited", like="wire", equal=110))
     assert found is not None
     return found
-
-
-@pytest.mark.parametrize(("equal", "status"), [(40, "update"), (100, "duplicate")])
-async def test_a_page_whose_text_reaches_the_threshold_is_a_copy(
-    open_index: OpenIndex, store_url: str, equal: int, status: str
-) -> None:
-    index = await open_index(store_url, Policy(keep_updates=False))
-    await check(index, ARTICLE)
-    found = await check(index, ARTICLE.copy(text="edited", like="wire", equal=equal))
-    assert verdict_of(ARTICLE.document, ARTICLE.fingerprint, found, (), index.policy).status == status
 
 
 async def test_a_page_with_a_few_other_words_is_a_revisit(newsroom: Newsroom) -> None:
