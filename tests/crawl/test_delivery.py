@@ -79,14 +79,6 @@ class EverySecond:
         return self.count % 2 == 1
 
 
-class Picky:
-    def __init__(self, options):
-        pass
-
-    def accepts(self, item):
-        return 1 / (item["kind"] != "broken") > 0
-
-
 class Nothing:
     def __init__(self, options):
         pass

@@ -264,14 +264,6 @@ def test_titles_that_share_a_term_prove_nothing(titles: tuple[str, ...]) -> None
     assert not any(learn(guard, terms, "W", page=n) for n, terms in enumerate(titles))
 
 
-def test_the_introduction_of_a_column_is_left_out_from_its_third_page_on() -> None:
-    guard = SourceBoilerplate()
-
-    found = [learn(guard, f"n{own}", f"W{own}{own.upper()}", page=n) for n, own in enumerate("abc")]
-
-    assert found == [set(), set(), keys("W")]
-
-
 def test_lines_that_say_what_a_title_says_belong_to_its_story() -> None:
     """A wall of many words may do so by accident: a fourth title without a term in common proves it."""
     guard = SourceBoilerplate()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import tracemalloc
 import unicodedata
@@ -13,7 +12,6 @@ import pytest
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Project
 
-from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.article_numbers import article_number
 from scrapy_neardup.content.head import SHORT_PAGE, decode_html
 from scrapy_neardup.content.urls import LONGEST_URL, CanonicalUrls, absolute_url, source_of, url_identity
@@ -127,24 +125,6 @@ def test_so_many_ids_of_a_replay_are_kept() -> None:
     for number in range(1, 500):
         assert line(number, first)["original"] == "given-0"
     assert line(500, f"{1:016x}")["original"] == f"{1:016x}"
-
-
-def test_a_clock_goes_on_while_hostile_texts_are_judged() -> None:
-    """Counted, not timed: if marks took steps by the square of their number, next to no tick would pass."""
-
-    async def ticks() -> int:
-        detector = NearDupDetector(NearDupSettings(store="memory://"))
-        await detector.open()
-        await detector.prepare()
-        judging = asyncio.create_task(detector.check(detector.document("a" + "\u0316\u0301" * 200_000)))
-        passed = 0
-        while not judging.done():
-            await asyncio.sleep(0.001)
-            passed += 1
-        await detector.close()
-        return passed
-
-    assert asyncio.run(ticks()) >= 5
 
 
 GREEDY = """

@@ -18,7 +18,7 @@ from faults import FAULTS, LOST, Clock, Network, detector_on
 from fleet import Fleet, open_client
 from newsdesk import opened, text
 from redis import Redis
-from servers import RedisServer, free_port
+from servers import RedisServer
 
 from scrapy_neardup.contracts import KnownBoilerplate
 from scrapy_neardup.detector import NearDupDetector
@@ -112,15 +112,6 @@ async def test_a_store_that_hangs_before_a_claim_is_waited_for_once(redis_server
 
     assert [verdict.status for verdict in verdicts] == ["original"] + ["duplicate"] * 15
     await detector.close()
-
-
-# Failover
-
-
-async def test_a_store_that_never_was_there_is_unavailable(open_index: OpenIndex) -> None:
-    hosts = ",".join(f"127.0.0.1:{free_port()}" for _ in range(2))
-    with pytest.raises(StoreUnavailable):
-        await open_index(f"redis+cluster://{hosts}", timeout=0.5)
 
 
 @pytest.mark.parametrize(("right", "warnings"), [("+info", 1), ("-info", 0)])
