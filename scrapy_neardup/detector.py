@@ -18,7 +18,6 @@ from scrapy_neardup.document import Document, Fingerprint, Story, Verdict, unche
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
 from scrapy_neardup.index.runs import Run
-from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
 from scrapy_neardup.sketch.running import Knowledge, PacedSketcher, grouped
@@ -147,16 +146,6 @@ class NearDupDetector:
         ``source`` is not a domain or ``url`` is not a web address.
         """
         return await self.index.purge(select(source, url), dry_run=dry_run)
-
-    async def similar(self, document: Document, most: int = 20) -> list[Match]:
-        """Return the stored documents that are copies of this one or related to it, best first.
-
-        The document is not registered. This reads the whole store. Raise StoreError if the store does not answer.
-        """
-        if self.embedding is not None:
-            document = await self.embedding.ask(document)
-        (fingerprint,) = await self._paced_sketcher.fingerprints([document])
-        return await self.index.similar(fingerprint, document, most)
 
     def document(
         self,

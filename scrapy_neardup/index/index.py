@@ -15,11 +15,10 @@ from scrapy_neardup.index.runs import RunSteps
 from scrapy_neardup.index.store import Argument, Batcher, Call, Client, Store, answers, swap
 from scrapy_neardup.index.stories import ENDED_SECONDS, Stories
 from scrapy_neardup.index.window import Checked, NewDocument, Window
-from scrapy_neardup.records.documents import Record, new_record
+from scrapy_neardup.records.documents import Record
 from scrapy_neardup.records.feature_counts import NOTHING, add_counts
 from scrapy_neardup.records.packing import join_entries, split_entries
-from scrapy_neardup.rules.decision import most_similar
-from scrapy_neardup.rules.match import Judge, Match
+from scrapy_neardup.rules.match import Judge
 from scrapy_neardup.rules.policy import HOUR, Policy
 
 if TYPE_CHECKING:
@@ -127,13 +126,9 @@ class Index(RunSteps, LearnedStore):
         except StoreError as error:  # the checks are done, and the keys expire anyway
             logger.warning("Expired keys are not deleted now: %s", error)
 
-    async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
-        """Return all documents that match, best first; register nothing. This reads every record: it is for people."""
-        return most_similar(await self.records(), new_record(fingerprint, document), self.policy, most)
-
     @reads
     async def records(self, client: Client) -> list[tuple[bytes, Record]]:
-        """Return the keys and records of all documents. Like ``similar``, this is for people."""
+        """Return the keys and records of all documents. This reads the whole window: it is for people."""
         from scrapy_neardup.index.upkeep import records_of  # no crawl needs it
 
         return await records_of(client, self.layout)

@@ -19,6 +19,7 @@ from scrapy_neardup.evidence.figures import (
     pack_figures,
     share_of_new_figures,
     unpack_figures,
+    value_hashes,
 )
 
 STORY = (
@@ -238,6 +239,12 @@ def test_packed_figures_come_back_alike_without_labels(some: list[Figure]) -> No
     assert [figure.context for figure in back] == [figure.context for figure in some]
     assert all(figure.label == "" for figure in back)
     assert changed_figures(back, some) == ()
+
+
+def test_a_digest_of_several_figures_has_no_value_of_its_own() -> None:
+    hashes = value_hashes([Figure(f"{DIGEST}1", "", b"aabb"), Figure("7", "", b"aabb")])
+    assert hashes[:4] == bytes(4)
+    assert len(hashes) == 8
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300))

@@ -81,6 +81,17 @@ async def test_the_share_from_which_on_is_dropped_is_a_setting() -> None:
         assert (await verdicts(texts, drop_share=drop_share))[1].would_drop is would_drop
 
 
+async def test_the_very_share_of_the_setting_is_dropped_and_registered_as_dropped() -> None:
+    async with opened(store="memory://", action="drop", drop_share=1.0, delivers_later=True) as room:
+        for source in ("wire", "paper"):
+            copy = room.article("fire", source, 0, text=WIRE)
+            verdict = await room.detector.check(copy)
+        records = dict(await room.detector.index.records())
+
+    assert verdict.would_drop
+    assert records[bytes.fromhex(copy.id)].is_dropped
+
+
 async def test_nothing_of_a_kept_source_is_dropped() -> None:
     texts = [("wire.example", WIRE), ("www.bbc.co.uk", WIRE), ("paper.example", WIRE)]
 

@@ -194,7 +194,7 @@ def test_the_first_document_s_title_is_the_headline(title: str) -> None:
         "  ",
         *(
             "Text Size|Print this page|Share this article|Advertisement|Skip to main content|By John Smith|"
-            "By JOHN SMITH and Jane Doe, Reuters|Von Max Müller|Por María José García|Photo: Jane Doe|"
+            "By JOHN SMITH and Jane Doe, Reuters|by Jane Doe|Von Max Müller|Por María José García|Photo: Jane Doe|"
             "15.11.2019 10:15|Nov 15, 2019|15 November 2019|2019-11-15T10:15:00|Northwire|northwire.example|"
             "Northwire News|Weather|Live updates|央视新闻"
         ).split("|"),

@@ -54,6 +54,11 @@ def test_two_thirds_of_the_sources_that_break_are_a_watch() -> None:
     assert sources(story(minutes(0, 10, 20, 61)), 61 * MINUTE, 5) is None
 
 
+def test_one_source_is_no_watch_however_few_may_break() -> None:
+    assert sources(story([0]), 0, 1) is None
+    assert sources(story([0, 60]), 60, 1) == "breaking"
+
+
 def test_the_threshold_is_never_lower_than_the_setting_allows() -> None:
     assert breaking_threshold([], 0, 17, min_sources=3) == 2
     assert breaking_threshold([], 0, 17, min_sources=10) == 9

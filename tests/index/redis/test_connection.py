@@ -210,7 +210,7 @@ async def test_no_command_is_refused(restricted: RedisServer, preset: str) -> No
         await detector.current_events()
         await detector.index.count_verdicts(1, {"original": 1})
         await detector.index.verdict_counts(0, 2)
-        await detector.similar(detector.document(NOTICE))
+        await detector.index.records()
         await detector.summary()
         await detector.purge(source=f"{paper}.example")
         await detector.finish(all_over=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import CONFIG, OpenIndex
-from documents import FIRST, HOUR, MINUTE, Article, check, digest, join, joined
+from documents import FIRST, MINUTE, Article, check, digest, join, joined
 from newsdesk import opened
 
 from scrapy_neardup.contracts import Judged, KnownBoilerplate
@@ -121,7 +121,7 @@ async def test_damage_of_any_entry_stops_nothing(
         await index.stories.take_over(0)
         await index.exchange_boilerplate({SOURCE: KnownBoilerplate()})
         assert len(await index.add_frequencies("terms", NOTHING)) > 4
-        await index.similar(other.fingerprint, other.document, 3)
+        await index.records()
         await index.purge(Selection(source="nowhere.example", source_hash=b"none"))
         texts = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
         assert len(texts) == len(set(texts)) or all(
@@ -137,15 +137,14 @@ def _repeated(texts: list[str]) -> list[str]:
 
 
 async def test_who_looks_waits_for_no_writer(open_index: OpenIndex, file: Path, sql: sqlite3.Connection) -> None:
-    await _used(open_index, file)
+    _, original, _ = await _used(open_index, file)
     index = await open_index(f"sqlite:///{file}", timeout=0.1)
-    article = Article(at=HOUR)
 
     sql.execute("BEGIN IMMEDIATE")
-    found = await index.similar(article.fingerprint, article.document, 5)
+    found = await index.records()
     summary = await index.summary()
     stories = await index.stories.open_events()
-    members = await index.stories.members(found[0].story)
+    members = await index.stories.members(original.id)
     would_go = await index.purge(Selection(source="wire.example", source_hash=SOURCE), dry_run=True)
     sql.execute("ROLLBACK")
 
