@@ -92,6 +92,11 @@ def test_what_is_glued_to_the_last_paragraph_is_boilerplate_too() -> None:
     assert found == [[], [], *[[f"{offer} Use the code below."]] * 2]
 
 
+@pytest.mark.parametrize(("words", "lines"), [(1, 1), (10, 1), (11, 2), (30, 3), (99, 3)])
+def test_the_lead_has_the_first_lines_up_to_so_many_words(words: int, lines: int) -> None:
+    assert body_of(made := paragraphs("lead", 3, 10)).lead(words) == made[:lines]
+
+
 @pytest.mark.parametrize(
     ("block", "sentences"),
     [

@@ -71,6 +71,7 @@ def test_behind_the_last_figures_that_are_kept_one_by_one_nobody_knows_what_foll
 NOTATIONS = {
     "1200": "1,200|1.200|1 200|1\u202f200|1'200|1’200|1200|1.2 thousand|twelve hundred|١٬٢٠٠",
     "1.5": "1,5|1.50",
+    "999000": "neunhundertneunundneunzigtausend",
     "1234567.89": "1.234.567,89|1,234,567.89",
     "100000": "1,00,000|1 lakh",
     "120000": "120,000|120.000|120 000",

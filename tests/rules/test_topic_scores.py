@@ -133,6 +133,22 @@ def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
     assert f"score of the terms {plain:.3f}, and +0.250 for vectors with a cosine of 1.00" in trace.lines
 
 
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (0.41, "0.41 < 0.45"),
+        (0.448, "0.448 < 0.45"),
+        (0.44996, "0.44996 < 0.45"),
+        (0.45, "0.45 >= 0.45"),
+        (1, "1 >= 0.45"),
+    ],
+)
+def test_the_trace_shows_as_many_digits_as_tell_a_value_from_its_bound(value: float, told: str) -> None:
+    trace = Trace()
+    trace.at_least("score", value, 0.45)
+    assert trace.lines == [f"score {told}"]
+
+
 @pytest.mark.parametrize(("first", "joins"), [("ijklmnopqh", True), ("IJklmnop", False)])
 def test_a_score_with_vectors_needs_less_of_the_first_document(first: str, joins: bool) -> None:
     one, other = record(topic="abcdefgh"), record(topic="uvwyzabcde")

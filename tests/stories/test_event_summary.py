@@ -48,6 +48,11 @@ def summary(*members: Member, confirmed: Sequence[Member] | None = None) -> str:
     return str(special_report(StoryEvent("breaking", NOON + 60 * MINUTE, "sources", story, members))["summary"])
 
 
+def test_the_share_of_copies_has_four_digits() -> None:
+    story = Story("00" * 8, 3, 3, 1, (), (), ("breaking",))
+    assert special_report(StoryEvent("breaking", NOON, "sources", story, ()))["share_of_copies"] == 0.3333
+
+
 def test_two_sources_that_changed_their_figure_are_named() -> None:
     found = summary(
         member(1, "wire.example"),
