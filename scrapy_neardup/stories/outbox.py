@@ -120,11 +120,14 @@ class Outbox:
 
     async def open(self) -> None:
         """Begin to send the events that wait, also those that others left."""
+        self._open_file()
+        self._task = asyncio.create_task(self._run())
+
+    def _open_file(self) -> None:
         try:
             self._sql = open_events(self._path)
         except (OSError, sqlite3.Error) as error:
             self._keep_in_memory(error)
-        self._task = asyncio.create_task(self._run())
 
     def _keep_in_memory(self, error: Exception) -> None:
         self._log_once(
@@ -137,7 +140,9 @@ class Outbox:
         self._sql = open_events(":memory:")
 
     def put(self, report: Mapping[str, Any]) -> None:
-        """Take an event; return at once."""
+        """Take an event; return at once. After ``close`` it waits for the next process."""
+        if self._sql is None:
+            self._open_file()
         name = f"{report['time']}-{LEVELS.index(report['level'])}-{report['id']}"  # sorts by time, and then by level
         row = name, json.dumps(report)
         try:
@@ -186,6 +191,7 @@ class Outbox:
         with closing(self._sql), suppress(sqlite3.Error):
             if waiting := len(self._waiting()):
                 logger.warning("Events that wait for the %s: %d, in %s", self._name, waiting, self._path)
+        self._sql = None
 
     async def _run(self) -> None:
         while True:

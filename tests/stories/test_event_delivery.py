@@ -205,6 +205,17 @@ async def test_events_wait_in_memory_where_no_file_can_be_written(
     assert caplog.text.count("they wait in memory and are lost if this process ends") == 1
 
 
+async def test_an_event_that_comes_after_the_end_waits_for_the_next_process(
+    path: Path, hook: Webhook, receiver: Receiver
+) -> None:
+    outbox = Outbox("webhook", path, hook.deliver, pauses=SOON)
+    await outbox.open()
+    await outbox.close()
+    outbox.put(report(1))
+
+    assert (receiver.ids, count_events(path)) == ([], (1, 0))
+
+
 async def test_a_lone_surrogate_is_delivered(path: Path, hook: Webhook, receiver: Receiver) -> None:
     outbox = Outbox("webhook", path, hook.deliver)
     await outbox.open()
