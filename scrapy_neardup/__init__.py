@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy_neardup.items import NearDupItem
     from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
     from scrapy_neardup.pipeline import CapturePipeline, NearDuplicate, NearDupPipeline
-    from scrapy_neardup.rules.match import Match
     from scrapy_neardup.settings import NearDupSettings
     from scrapy_neardup.stories.event import StoryEvent
     from scrapy_neardup.stories.rules import Rule
@@ -44,7 +43,6 @@ __all__ = [
     "Fingerprint",
     "Kind",
     "Level",
-    "Match",
     "Member",
     "NearDupDetector",
     "NearDupDownloaderMiddleware",
@@ -73,7 +71,6 @@ _HOMES = {
     "Addon": "addon",
     "CapturePipeline": "pipeline",
     "Extractor": "content.extractors",
-    "Match": "rules.match",
     "NearDupDetector": "detector",
     "NearDupDownloaderMiddleware": "middleware",
     "NearDupItem": "items",

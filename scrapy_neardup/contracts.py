@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from scrapy_neardup.document import Claim, EventSources, Join, Member, Story, Verdict
+from scrapy_neardup.document import Claim, EventSources, Member, Story
 
 MOST_SOURCE_DOCUMENTS = 24
 MOST_LINES = 256
@@ -28,13 +28,6 @@ class Granted:
     claim: Claim  # with the extent that was signalled before
     story: Story  # as it is now
     members: tuple[Member, ...]  # in the order they joined
-
-
-class Judged(NamedTuple):
-    """What the rules say of a document and its match: the verdict, and how the document joins a story, if it does."""
-
-    verdict: Verdict
-    join: Join | None = None
 
 
 class StoryStore(Protocol):

@@ -9,11 +9,10 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.content.document_maker import DocumentMaker
-from scrapy_neardup.content.urls import is_of_domain, require_domain, require_page, source_of, url_identity
+from scrapy_neardup.content.urls import is_of_domain, require_domain, require_page, url_identity
 from scrapy_neardup.document import Document, Fingerprint, Story, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
@@ -22,7 +21,6 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
 from scrapy_neardup.sketch.running import Knowledge, PacedSketcher, grouped
 from scrapy_neardup.stories.event import StoryEvent
-from scrapy_neardup.stories.joining import judge
 from scrapy_neardup.stories.tracker import StoryTracker
 from scrapy_neardup.timings import Timings
 
@@ -77,7 +75,7 @@ class NearDupDetector:
             self.settings.store,
             namespace=self.settings.window_namespace,
             config=self.preset.config(by_source=self.sketcher.by_source, records=RECORD_VERSIONS, embedder=embedder),
-            policy=self.settings.policy(),
+            judge=self.settings.judge(),
             timeout=self.settings.store_timeout,
         )
         self.stories = StoryTracker(
@@ -271,8 +269,7 @@ class NearDupDetector:
                 await self.index.open()
                 await self._begin()
             with self.timings["check"].measure():
-                judging = partial(judge, self.settings.owner_of, source_of, fingerprint, self.index.policy)
-                document_id, match, (verdict, join), story = await self.index.check(fingerprint, document, judging)
+                document_id, decision, story = await self.index.check(fingerprint, document)
         except StoreError as error:
             if isinstance(error, StoreUnavailable) or not self._is_open:
                 self.breaker.failed(error)
@@ -281,6 +278,7 @@ class NearDupDetector:
                 self.breaker.warn_once(f"A document passes unchecked: {error}")
             return unchecked("store-unavailable")
         self.breaker.succeeded()
+        verdict, match, join = decision.verdict, decision.match, decision.join
         if match is None:
             self.sketcher.learn(fingerprint)  # only originals: a story counts once, however many papers print it
         elif verdict.would_drop and self.index.policy.drops and self.delivery is not None:

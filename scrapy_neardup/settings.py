@@ -14,13 +14,16 @@ from scrapy_neardup import checks
 from scrapy_neardup.checks import setting
 from scrapy_neardup.content.extractors import BUILT_IN
 from scrapy_neardup.content.processes import Extraction, ExtractionProcesses, ExtractionThread
-from scrapy_neardup.content.urls import platform_of
+from scrapy_neardup.content.urls import platform_of, source_of
 from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.content.worker_process import TimeBudget
 from scrapy_neardup.document import TAGS
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.index import Policy, Scope
+from scrapy_neardup.index import Judge, Policy, Scope
 from scrapy_neardup.rules.policy import names_of
+from scrapy_neardup.rules.systems import System
+from scrapy_neardup.rules.systems.news import News
+from scrapy_neardup.rules.systems.published import Published
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, Sketcher, ahead_options
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import preset_with
@@ -400,18 +403,22 @@ class NearDupSettings:
     def policy(self) -> Policy:
         """Return the policy by which an index finds and judges candidates."""
         preset = self.resolved_preset()
-        thresholds = preset.threshold, preset.related_threshold, preset.topic_threshold
         return Policy(
             self.window,
-            preset.measure,
-            *thresholds,
+            preset.threshold,
+            preset.related_threshold,
+            preset.topic_threshold,
             scope=self.scope,
-            collisions=preset.collisions,
             drop_share=self.drop_share,
             drops=self.action == "drop" and not self.dry_run,
             keep_sources=self.keep_sources,
             keep_updates=self.keep_updates,
-            by_titles=preset.guarded,
             vector_middle=preset.vector_middle,
             vector_bar=preset.vector_bar,
         )
+
+    def judge(self) -> Judge:
+        """Return the judge of an index."""
+        preset = self.resolved_preset()
+        system: System = News(preset.measure) if preset.guarded else Published(preset.measure, preset.collisions)
+        return Judge(self.policy(), system, self.owner_of, source_of)

@@ -9,10 +9,11 @@ from scrapy_neardup.index.index import Index
 from scrapy_neardup.index.store import Breaker, Store
 from scrapy_neardup.records.documents import VERSION as DOCUMENT_VERSION
 from scrapy_neardup.records.stories import VERSION as MEMBER_VERSION
+from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import Policy, Scope
 from scrapy_neardup.wording import without_password
 
-__all__ = ["RECORD_VERSIONS", "Breaker", "Index", "Policy", "Scope", "check_url", "index_from_url", "is_redis"]
+__all__ = ["RECORD_VERSIONS", "Breaker", "Index", "Judge", "Policy", "Scope", "check_url", "index_from_url", "is_redis"]
 
 RECORD_VERSIONS = DOCUMENT_VERSION, MEMBER_VERSION
 """Increase one of these versions with every change to the data that a store keeps.
@@ -45,7 +46,7 @@ def check_url(url: str) -> None:
         Address.read(url)
 
 
-def index_from_url(url: str, *, namespace: str, config: str, policy: Policy, timeout: float = 2.0) -> Index:
+def index_from_url(url: str, *, namespace: str, config: str, judge: Judge, timeout: float = 2.0) -> Index:
     """Return the store that a url names, not opened yet. Raise SettingsError if the url names none."""
     try:
         check_url(url)
@@ -66,4 +67,4 @@ def index_from_url(url: str, *, namespace: str, config: str, policy: Policy, tim
         from scrapy_neardup.index.redis.store import RedisStore
 
         store = RedisStore(url, timeout)
-    return Index(store, namespace, config, policy)
+    return Index(store, namespace, config, judge)

@@ -18,8 +18,8 @@ from scrapy_neardup.index.window import Checked, NewDocument, Window
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.records.feature_counts import NOTHING, add_counts
 from scrapy_neardup.records.packing import join_entries, split_entries
-from scrapy_neardup.rules.match import Judge
-from scrapy_neardup.rules.policy import HOUR, Policy
+from scrapy_neardup.rules.decision import Judge
+from scrapy_neardup.rules.policy import HOUR
 
 if TYPE_CHECKING:
     from scrapy_neardup.index.upkeep import Selection, StoreSummary
@@ -69,11 +69,12 @@ class Index(RunSteps, LearnedStore):
     Checks that wait together go to the store together.
     """
 
-    def __init__(self, store: Store, namespace: str, config: str, policy: Policy) -> None:
-        layout = Layout(namespace, config, policy.window)
-        super().__init__(store, layout, policy)
-        self.stories = Stories(store, layout, policy)
-        self._window = Window(store, layout, policy, self.stories)
+    def __init__(self, store: Store, namespace: str, config: str, judge: Judge) -> None:
+        layout = Layout(namespace, config, judge.policy.window)
+        super().__init__(store, layout, judge.policy)
+        self.judge = judge
+        self.stories = Stories(store, layout, judge.policy)
+        self._window = Window(store, layout, judge, self.stories)
         self._looked_until = 0  # stories were looked through for those that were dead at this second
         self._part: Argument | None = None  # of the stories, where that goes on
         self._checks: Batcher[NewDocument, Checked] = Batcher(self._answer_checks, _BATCH)
@@ -90,15 +91,12 @@ class Index(RunSteps, LearnedStore):
         await self._checks.join()
         await self.store.close()
 
-    async def check(self, fingerprint: Fingerprint, document: Document, judge: Judge) -> Checked:
-        """Return the id of the document, and the best match within the window: None for the first of its kind.
-
-        ``judge`` says how the document joins a story. If ``is_seen`` of the match is False, the document is the first
-        of its kind that counts.
+    async def check(self, fingerprint: Fingerprint, document: Document) -> Checked:
+        """Decide what a document is, and register it.
 
         Raise StoreUnavailable if the store does not answer in time; the document may then be registered or not.
         """
-        return await self._checks.submit(NewDocument(fingerprint, document, judge, self.policy, self.run))
+        return await self._checks.submit(NewDocument(fingerprint, document, self.run))
 
     async def _answer_checks(self, batch: Sequence[NewDocument]) -> Sequence[Checked | StoreError]:
         """Check documents together. If data is damaged, check each alone: only those that need this data fail."""

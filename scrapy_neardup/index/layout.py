@@ -31,6 +31,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index.keys import LEAST_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS, TAG_BYTES, Keys
 from scrapy_neardup.index.store import (
     MOST_ATTEMPTS,
     Call,
@@ -43,7 +44,6 @@ from scrapy_neardup.index.store import (
     pause_after,
 )
 from scrapy_neardup.records.documents import seconds_of
-from scrapy_neardup.rules.decision import LEAST_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS
 from scrapy_neardup.rules.policy import HOUR, Policy
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ GENERATION = 1 << 16
 
 _MOST_GENERATIONS = 3  # within one window
 
-TAG_BYTES, HASH_BYTES = 2, 4
+HASH_BYTES = 4
 FEWEST_BITS, MOST_BITS = 16, 24
 _BITS_OF_EMPTY_WINDOW = 18  # with 100,000 documents a day a shard has 16 postings
 _POSTINGS_A_SHARD = 16  # fewer make many fields, more make each check read and write much
@@ -204,29 +204,6 @@ def parts_of(name: str) -> tuple[str, str]:
     """Return the namespace and the configuration of a key."""
     namespace, _, config = name.partition("}")[0].removeprefix("{neardup:").rpartition(":")
     return namespace, config
-
-
-class Keys:
-    """The look-up keys of one document, each with its weight."""
-
-    __slots__ = ("_shards", "numbers", "packed", "packed_weights", "tags", "weights")
-
-    def __init__(self, keys: Sequence[int], weights: Sequence[int]) -> None:
-        by_key = dict(zip(reversed(keys), reversed(weights), strict=True))  # of equal keys the first one counts
-        self.numbers = {key: number for number, key in enumerate(by_key)}
-        self.weights = [*by_key.values()]
-        self.packed_weights = bytes([min(each, 0xFF) for each in self.weights])
-        self.packed = struct.pack(f">{len(by_key)}I", *by_key)
-        self.tags = [self.packed[at : at + TAG_BYTES] for at in range(2, len(self.packed), 4)]
-        self._shards: dict[int, list[bytes]] = {}
-
-    def shards(self, bits: int) -> list[bytes]:
-        """Return the name of the shard of each key if ``bits`` bits name a shard."""
-        if bits not in self._shards:
-            mask = -1 << 32 - bits
-            names = struct.pack(f">{len(self.numbers)}I", *(key & mask for key in self.numbers))
-            self._shards[bits] = [names[at : at + 3] for at in range(0, len(names), 4)]
-        return self._shards[bits]
 
 
 @dataclass(slots=True)

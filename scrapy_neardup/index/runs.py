@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, cast
 from scrapy_neardup.index.layout import Steps, changes, reads
 from scrapy_neardup.index.store import Breaker, Call, Client, Commit, ConflictError, Expected, answers
 from scrapy_neardup.records.documents import IS_DROPPED, Record, read_record
-from scrapy_neardup.rules.decision import MOST_LINKS
-from scrapy_neardup.rules.match import CANDIDATE_STATES, CandidateState, Match
+from scrapy_neardup.rules.match import Match
+from scrapy_neardup.rules.pair import CANDIDATE_STATES, CandidateState
 
 if TYPE_CHECKING:
     from scrapy_neardup.index.index import Index
@@ -41,6 +41,9 @@ DEAD_SECONDS = 15.0
 
 FORGOTTEN_SECONDS = 3600.0
 """If the last heartbeat of a run is older than this, the store forgets the run."""
+
+MOST_LINKS = 8
+"""How many matches are followed from a document that is dropped to one that is kept."""
 
 LARGEST_RUN = (1 << 31) - 1
 _REPORTED_TOGETHER = 64

@@ -9,23 +9,23 @@ A *look-up key* is a hash that similar documents share, and a *posting* lists a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from typing import NamedTuple, cast
 
-from scrapy_neardup.contracts import Judged
 from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Story, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.layout import Generation, Keys, Layout, PostedTogether, ShardBits, Steps, find_candidates
-from scrapy_neardup.index.runs import Heartbeats
+from scrapy_neardup.index.keys import Keys, weights_of
+from scrapy_neardup.index.layout import Generation, Layout, PostedTogether, ShardBits, Steps, find_candidates
+from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Store, answers, is_version, pause_after
 from scrapy_neardup.index.stories import StoredStories, Stories
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of, with_next_key
-from scrapy_neardup.rules.decision import MOST_LINKS, decide, decide_again, weights_of
-from scrapy_neardup.rules.match import Judge, Match
-from scrapy_neardup.rules.policy import HOUR, Policy
+from scrapy_neardup.rules.decision import Candidate, Decision, Judge
+from scrapy_neardup.rules.policy import HOUR
 
 _ATTEMPTS = 1000  # to register a document while others register documents with the same keys
 _COMMITTED = 1  # the answer of a store; also of a document without a commit, of which nothing is new
@@ -41,48 +41,49 @@ class Checked(NamedTuple):
     """
 
     id: str
-    match: Match | None
-    judged: Judged
+    decision: Decision
     story: Story | StoreError | None
 
 
 class NewDocument:
-    """A document that is checked."""
+    """A document that is checked: its text, its record as the first of its kind, and its look-up keys."""
 
-    def __init__(
-        self, fingerprint: Fingerprint, document: Document, judge: Judge, policy: Policy, own_run: int
-    ) -> None:
-        self.document = document
-        self.judge = judge
+    def __init__(self, fingerprint: Fingerprint, document: Document, own_run: int) -> None:
+        self._document = document
         self.record = new_record(fingerprint, document, own_run)
         self.keys = Keys(fingerprint.identity_keys + fingerprint.text_keys, weights_of(fingerprint))
-        self.least_dropped = policy.least_dropped_share(document.source)
 
     @property
     def key(self) -> bytes:
         return self.record.original
 
-    def look_at(self, generations: list[Generation]) -> None:
-        """Begin an attempt, with the generations in the window, the newest first."""
-        second = seconds_of(self.key)
-        self.generations = generations
-        # The generation in which it is posted, and the version that this generation then gets.
-        self.own = next(each for each in generations if 0 <= second - each.start < each.seconds)
-        self.version = b""
-        # If it was checked before: its record, or the same document in this batch.
-        self.earlier: Record | NewDocument | None = None
-        self.candidates: list[bytes] = []
-        self.packed = b""  # the record to register, nothing if the document was checked before
-        self.match: Match | None = None
-        self.judged: Judged
-        self.story: Story | StoreError | None = None
-
     @property
-    def answer(self) -> Checked:
-        return Checked(self.key.hex(), self.match, self.judged, self.story)
+    def document(self) -> Document:
+        """Return the document with the id under which it will be registered."""
+        return with_id(self._document, self.key.hex())
 
     def is_the_same(self, other: Record) -> bool:
         return (self.record.text_hash, self.record.url_hash) == (other.text_hash, other.url_hash)
+
+
+@dataclass(slots=True, eq=False)
+class Attempt:
+    """One attempt to register a document: what was read for it, and what was decided."""
+
+    new: NewDocument
+    generations: list[Generation]  # those in the window, the newest first
+    own: Generation  # the one in which the document is posted
+    version: bytes = b""  # that its own generation then gets
+    earlier: Record | Attempt | None = None  # its record, or the same document in this batch, if it was checked before
+    candidates: list[bytes] = field(default_factory=list)
+    decision: Decision | None = None
+    packed: bytes = b""  # the record to register, nothing if the document was checked before
+    story: Story | StoreError | None = None
+
+    @property
+    def answer(self) -> Checked:
+        assert self.decision is not None
+        return Checked(self.new.key.hex(), self.decision, self.story)
 
 
 class Batch:
@@ -91,42 +92,60 @@ class Batch:
     Also what was decided so far.
     """
 
-    def __init__(self, documents: Sequence[NewDocument], policy: Policy, own_run: int) -> None:
-        self.documents = documents
-        self._policy = policy
+    def __init__(self, documents: Sequence[NewDocument], layout: Layout, own_run: int) -> None:
+        self.attempts: list[Attempt] = []
+        for new in documents:
+            second, generations = seconds_of(new.key), layout.generations(seconds_of(new.key))
+            own = next(each for each in generations if 0 <= second - each.start < each.seconds)
+            self.attempts.append(Attempt(new, generations, own))
         self.heartbeats = Heartbeats(own_run)
-        self._state = self.heartbeats.state
         self.packed: dict[bytes, bytes | None] = {}  # stored records, None where there is none
         self.records: dict[bytes, Record | None] = {}  # those of candidates, also those of this batch
         self.decided: dict[bytes, Record] = {}
         self.stories: StoredStories = {}
         self._posted = PostedTogether([new.keys for new in documents])
 
-    def vote(self, new: NewDocument) -> None:
-        """Find the candidates of a document, and post it for those that come after it."""
-        self._posted.add_to(new.keys, new.generations)
-        new.candidates = find_candidates(new.keys, new.generations, new.key, self._policy.window)
-        new.version = self._posted.post(new.keys, new.own, new.key)
+    @property
+    def keys(self) -> set[bytes]:
+        return {each.new.key for each in self.attempts}
 
-    def decide(self, new: NewDocument) -> None:
-        """Find the match of a document, and the record to register unless the document was checked before."""
-        if new.earlier is not None:
-            known = new.earlier if isinstance(new.earlier, Record) else self.decided[new.key]
-            old = self.records.get(known.candidate)
-            new.match = (
-                decide_again(new.key, known, old, self._policy, self._state(old, self.records.get)) if old else None
-            )
-            return
-        found = [(key, old, self._state(old, self.records.get)) for key in new.candidates if (old := self.records[key])]
-        record, new.match = decide(new.record, found, self._policy, new.least_dropped)
-        self.records[new.key] = self.decided[new.key] = record
+    def vote(self, attempt: Attempt, window: int) -> None:
+        """Find the candidates of a document, and post it for those that come after it."""
+        keys, key = attempt.new.keys, attempt.new.key
+        self._posted.add_to(keys, attempt.generations)
+        attempt.candidates = find_candidates(keys, attempt.generations, key, window)
+        attempt.version = self._posted.post(keys, attempt.own, key)
+
+    def case(self, attempt: Attempt) -> tuple[Record, list[Candidate]]:
+        """Return the record of a document and its candidates.
+
+        The only candidate of a document that was checked before is the one that its own record links to.
+        """
+        key, new = attempt.new.key, attempt.new.record
+        if attempt.earlier is None:
+            return new, self._found(attempt.candidates)
+        known = attempt.earlier if isinstance(attempt.earlier, Record) else self.decided[key]
+        # ``tells_title`` is not stored, but a document whose match was a wall has kept its own story.
+        again = replace(known, tells_title=known.story != key, is_boilerplate=new.is_boilerplate)
+        return again, self._found([known.candidate] if known.has_match(key) else [])
+
+    def _found(self, keys: Iterable[bytes]) -> list[Candidate]:
+        state = self.heartbeats.state
+        return [(key, old, state(old, self.records.get)) for key in keys if (old := self.records[key])]
+
+    def note(self, attempt: Attempt, decision: Decision) -> None:
+        """Note a decision. The documents behind it are decided as if it was registered."""
+        attempt.decision = decision
+        if attempt.earlier is None:
+            self.records[attempt.new.key] = self.decided[attempt.new.key] = decision.record
 
 
 class Window(Steps):
     """Records and postings of one namespace and configuration."""
 
-    def __init__(self, store: Store, layout: Layout, policy: Policy, stories: Stories) -> None:
-        super().__init__(store, layout, policy)
+    def __init__(self, store: Store, layout: Layout, judge: Judge, stories: Stories) -> None:
+        super().__init__(store, layout, judge.policy)
+        self._judge = judge
         self._stories = stories
         self._bits = ShardBits(layout)
 
@@ -137,95 +156,95 @@ class Window(Steps):
         for attempt in range(_ATTEMPTS):
             if failed:
                 await pause_after(failed)
-            batch = Batch([new for new in documents if new not in done][:size], self.policy, own_run)
-            found = await self.store.ask(partial(self._try, batch, attempt > 0))
+            left = [new for new in documents if new not in done][:size]
+            found = await self.store.ask(partial(self._try, left, own_run, attempt > 0))
             done |= found
             if len(done) == len(documents):
                 break
             # The fewer documents, the less time others have to interfere.
-            size = max(1, len(batch.documents) // 2) if len(found) < len(batch.documents) else 2 * size
+            size = max(1, len(left) // 2) if len(found) < len(left) else 2 * size
             failed = 0 if found else failed + 1
         late = StoreUnavailable("others change the window all the time")
         return [done.get(new, late) for new in documents]
 
-    async def _try(self, batch: Batch, again: bool, client: Client) -> dict[NewDocument, Checked | StoreError]:
+    async def _try(
+        self, documents: Sequence[NewDocument], own_run: int, again: bool, client: Client
+    ) -> Mapping[NewDocument, Checked | StoreError]:
         """Return the answers of the documents that need no further attempt."""
+        batch = Batch(documents, self.layout, own_run)
         await self._read_postings(client, batch, again=again)
         await self._settle_keys(client, batch)
-        for new in batch.documents:
-            if new.earlier is None:
-                batch.vote(new)
+        for attempt in batch.attempts:
+            if attempt.earlier is None:
+                batch.vote(attempt, self.policy.window)
         await self._read_candidates(client, batch)
-        for new in batch.documents:
-            batch.decide(new)
-            document = with_id(new.document, new.key.hex())
-            is_slow = new.match is not None and len(document.text) >= LONG_TEXT
-            judged = client.run_aside(new.judge, document, new.match) if is_slow else None
-            new.judged = await judged if judged else new.judge(document, new.match)
-        results, left = dict[NewDocument, object](), list(batch.documents)
-        for _ in range(_STORY_ATTEMPTS):
-            joins = [each.judged.join for each in left if each.judged.join]
-            await self._stories.read(client, batch.stories, joins)
-            calls = {new: call for new in left if (call := self._commit(batch, new)) is not None}
-            results.update(zip(calls, await client.send(list(calls.values())), strict=True))
-            if not (left := [new for new in calls if is_version(results[new])]):
-                break
-            batch.stories.clear()  # others changed them, but no candidate: match and verdict are still right
-        done = dict[NewDocument, Checked | StoreError]()
-        for new in batch.documents:
-            result = results.get(new, _COMMITTED)
-            first = done.get(new.earlier) if isinstance(new.earlier, NewDocument) else new.answer
-            if isinstance(result, Exception):
-                done[new] = self.store.explained(result)
-            # An earlier attempt may have written this very record, and its answer was lost on its way.
-            elif first is not None and (result == _COMMITTED or (new.packed and result == new.packed)):
-                done[new] = first if isinstance(first, StoreError) else new.answer
-        return done
+        for attempt in batch.attempts:
+            await self._decide(client, batch, attempt)
+        return _answers(batch, await self._commit_all(client, batch))
+
+    async def _decide(self, client: Client, batch: Batch, attempt: Attempt) -> None:
+        """Decide what a document is. If its text is long, reading its figures would hold up the event loop."""
+        document = attempt.new.document
+        record, candidates = batch.case(attempt)
+        if candidates and len(document.text) >= LONG_TEXT:
+            decision = await client.run_aside(self._judge.decide, document, record, candidates)
+        else:
+            decision = self._judge.decide(document, record, candidates)
+        batch.note(attempt, decision)
 
     async def _read_postings(self, client: Client, batch: Batch, *, again: bool) -> None:
         """Read what is stored under the documents' own keys, and the postings of their look-up keys.
 
         In the first attempt a generation of which nothing is known counts as empty: if it is not, the commit fails.
         """
-        for new in batch.documents:
-            new.look_at(self.layout.generations(seconds_of(new.key)))
-        if again or any(new.own.number not in self._bits for new in batch.documents):
-            await self._bits.read(client, [each for new in batch.documents for each in new.generations])
-        asked = [(new, each) for new in batch.documents for each in new.generations if each.number in self._bits]
-        calls = [self._bits.call(new.keys, generation) for new, generation in asked]
-        found = await self._read_packed(client, batch, {new.key for new in batch.documents}, calls)
-        for (new, generation), answer in zip(asked, found, strict=True):
-            generation.read(new.keys, cast("list[bytes | None]", answer))
-        for new in batch.documents:
-            if new.own.number not in self._bits:
-                await self._bits.choose(client, new.own, seconds_of(new.key), len(new.keys.weights))
-            new.own.bits = self._bits[new.own.number]
+        if again or any(each.own.number not in self._bits for each in batch.attempts):
+            await self._bits.read(client, [one for each in batch.attempts for one in each.generations])
+        asked = [
+            (each.new.keys, one) for each in batch.attempts for one in each.generations if one.number in self._bits
+        ]
+        calls = [self._bits.call(keys, generation) for keys, generation in asked]
+        found = await self._read_packed(client, batch, batch.keys, calls)
+        for (keys, generation), answer in zip(asked, found, strict=True):
+            generation.read(keys, cast("list[bytes | None]", answer))
+        for each in batch.attempts:
+            if each.own.number not in self._bits:
+                await self._bits.choose(client, each.own, seconds_of(each.new.key), len(each.new.keys.weights))
+            each.own.bits = self._bits[each.own.number]
 
     async def _settle_keys(self, client: Client, batch: Batch) -> None:
         """Find the documents that were checked before. If another document has a key, take the next key."""
         is_settled = False
         while not is_settled:
-            is_settled = True
-            await self._read_packed(client, batch, {new.key for new in batch.documents})
-            taken: dict[bytes, NewDocument] = {}
-            for new in batch.documents:
-                packed, first = batch.packed[new.key], taken.get(new.key)
-                stored = read_record(packed) if packed is not None else None
-                if packed is None and first is None:
-                    taken[new.key] = new
-                elif first and new.is_the_same(first.record):
-                    new.earlier = first
-                elif stored and new.is_the_same(stored):
-                    new.earlier = stored
-                else:
-                    if first is None and stored is None:
-                        self.warn_damaged("a record", "its document is not compared")
-                    new.record, is_settled = with_next_key(new.record), False
+            await self._read_packed(client, batch, batch.keys)
+            taken: dict[bytes, Attempt] = {}
+            settled = [self._settle_key(batch, attempt, taken) for attempt in batch.attempts]
+            is_settled = all(settled)
+
+    def _settle_key(self, batch: Batch, attempt: Attempt, taken: dict[bytes, Attempt]) -> bool:
+        """Return whether a document has its key, as the first or because it was checked before.
+
+        ``taken`` are the documents of the batch that have their keys.
+        """
+        new = attempt.new
+        packed, first = batch.packed[new.key], taken.get(new.key)
+        stored = read_record(packed) if packed is not None else None
+        if packed is None and first is None:
+            taken[new.key] = attempt
+        elif first and new.is_the_same(first.new.record):
+            attempt.earlier = first
+        elif stored and new.is_the_same(stored):
+            attempt.earlier = stored
+        else:
+            if first is None and stored is None:
+                self.warn_damaged("a record", "its document is not compared")
+            new.record = with_next_key(new.record)
+            return False
+        return True
 
     async def _read_candidates(self, client: Client, batch: Batch) -> None:
         """Read the heartbeats, the records of all candidates, and those that dropped documents among them link to."""
-        wanted = {key for new in batch.documents for key in new.candidates}
-        wanted |= {new.earlier.candidate for new in batch.documents if isinstance(new.earlier, Record)}
+        wanted = {key for each in batch.attempts for key in each.candidates}
+        wanted |= {each.earlier.candidate for each in batch.attempts if isinstance(each.earlier, Record)}
         heartbeats = [Call("RUNS", self.layout.runs)]
         for links in range(MOST_LINKS + 1):
             if not (wanted := wanted - batch.records.keys()):
@@ -251,7 +270,26 @@ class Window(Steps):
             batch.packed.update(zip(hour, packed, strict=True))
         return found[: len(more)]
 
-    def _commit(self, batch: Batch, new: NewDocument) -> Commit | None:
+    async def _commit_all(self, client: Client, batch: Batch) -> dict[Attempt, object]:
+        """Send the commits. Return the answers of the store.
+
+        If others have changed a story, but no candidate, match and verdict are still right: join the story again.
+        """
+        results, left = dict[Attempt, object](), batch.attempts
+        for _ in range(_STORY_ATTEMPTS):
+            joins = [each.decision.join for each in left if each.decision and each.decision.join]
+            await self._stories.read(client, batch.stories, joins)
+            calls = {each: call for each in left if (call := self._commit(batch, each)) is not None}
+            results.update(zip(calls, await client.send(list(calls.values())), strict=True))
+            if not (left := [each for each in calls if is_version(results[each])]):
+                break
+            batch.stories.clear()
+        return {
+            each: self.store.explained(result) if isinstance(result, Exception) else result
+            for each, result in results.items()
+        }
+
+    def _commit(self, batch: Batch, attempt: Attempt) -> Commit | None:
         """Return the commit that registers a document and writes the story that it joins, None if nothing is new.
 
         The store refuses it if the document's key is taken, if its match is gone, if the story has changed, or if
@@ -259,26 +297,41 @@ class Window(Steps):
         exactly one is the original.
         """
         expected, writes, posting = list[Expected](), list[Call](), None
-        if new.judged.join:
+        if attempt.decision is not None and attempt.decision.join:
             try:
-                new.story, expected, writes = self._stories.join(batch.stories, new.judged.join)
+                attempt.story, expected, writes = self._stories.join(batch.stories, attempt.decision.join)
             except Exception as error:
-                new.story = self.store.explained(error)
-                if isinstance(new.story, StoreUnavailable):
-                    raise new.story from error
-        if (record := batch.decided.get(new.key)) is not None and new.earlier is None:
-            new.packed = record.pack()
-            own = self.layout.records(new.key)
-            second, window = seconds_of(new.key), self.policy.window
-            if record.has_match(new.key):
+                attempt.story = self.store.explained(error)
+                if isinstance(attempt.story, StoreUnavailable):
+                    raise attempt.story from error
+        key = attempt.new.key
+        if (record := batch.decided.get(key)) is not None and attempt.earlier is None:
+            attempt.packed = record.pack()
+            own, bands = self.layout.records(key), self.layout.bands(attempt.own.number)
+            second, window = seconds_of(key), self.policy.window
+            if record.has_match(key):
                 match = Call("HEXISTS", self.layout.records(record.candidate), (record.candidate,))
                 expected = [Expected(match, b"1"), *expected]
-            expected = [Expected(Call("HGET", own, (new.key,))), *expected]
-            posting = self.layout.posting(new.keys, new.generations, new.own, new.key, new.version)
+            expected = [Expected(Call("HGET", own, (key,))), *expected]
+            posting = self.layout.posting(attempt.new.keys, attempt.generations, attempt.own, key, attempt.version)
             writes = [
-                Call("EXPIRE", self.layout.bands(new.own.number), (new.own.start + new.own.seconds - second + window,)),
+                Call("EXPIRE", bands, (attempt.own.start + attempt.own.seconds - second + window,)),
                 *writes,
-                Call("HSET", own, (new.key, new.packed)),
+                Call("HSET", own, (key, attempt.packed)),
                 Call("EXPIRE", own, (HOUR - second % HOUR + window,)),
             ]
         return Commit(expected, writes, posting) if writes else None
+
+
+def _answers(batch: Batch, results: Mapping[Attempt, object]) -> dict[NewDocument, Checked | StoreError]:
+    """Return the answers of the documents that are registered, from the answers of the store to their commits."""
+    done = dict[NewDocument, Checked | StoreError]()
+    for each in batch.attempts:
+        result = results.get(each, _COMMITTED)
+        first = done.get(each.earlier.new) if isinstance(each.earlier, Attempt) else each.answer
+        if isinstance(result, StoreError):
+            done[each.new] = result
+        # An earlier attempt may have written this very record, and its answer was lost on its way.
+        elif first is not None and (result == _COMMITTED or (each.packed and result == each.packed)):
+            done[each.new] = first if isinstance(first, StoreError) else each.answer
+    return done

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Fingerprint, Kind, Status
-from scrapy_neardup.evidence.figures import changed_figures, find_figures, unpack_figures
-from scrapy_neardup.evidence.minima import likeness_of
+from scrapy_neardup.document import Kind, Status
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
-from scrapy_neardup.lab.stored import StoredDocument, changes_of
-from scrapy_neardup.rules.decision import LEAST_WEIGHT, status_of, weights_of
-from scrapy_neardup.rules.scoring import least_common_terms, score_candidate
-from scrapy_neardup.rules.trace import Trace
+from scrapy_neardup.index.keys import LEAST_WEIGHT, weights_of
+from scrapy_neardup.lab.stored import StoredDocument
+from scrapy_neardup.rules.findings import Measured
+from scrapy_neardup.rules.pair import Pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,58 +40,46 @@ def compare(
 
     ``told`` are the changes that its verdict told when it was registered with the first one as its match.
     """
-    policy, trace = detector.index.policy, Trace()
+    notes, is_found = [], True
     for name, each in (("A", first), ("B", second)):
-        if each.fingerprint is not None and each.fingerprint.is_boilerplate:
-            trace.note(f"all of {name} is boilerplate: only the same page matches")
+        if each.record.is_boilerplate:
+            notes.append(f"all of {name} is boilerplate: only the same page matches")
         elif not each.record.signature:
-            trace.note(f"{name} is too short to compare: only exact repeats match")
-    is_found = True
+            notes.append(f"{name} is too short to compare: only exact repeats match")
     if first.fingerprint is not None and second.fingerprint is not None:
-        weight = _shared_weight(first.fingerprint, second.fingerprint)
-        if not (is_found := trace.at_least("weight of the look-up keys that both have", weight, LEAST_WEIGHT)):
-            trace.note("so they are never compared; if they were:")
-    match = score_candidate(first.key, second.record, first.record, policy, trace=trace)
-    changes = told or _changes(first, second) if match is not None and not match.related else ()
-    status: Status = "original" if second.record.signature else "unchecked"
-    kind: Kind | None = None
-    if match is not None:
-        found = status_of(match, changes, trace)
-        is_boilerplate = second.fingerprint is not None and second.fingerprint.is_boilerplate
-        if is_found and (match.same_text or not is_boilerplate):
-            status, kind = found
+        weight = Measured("weight of the look-up keys that both have", _shared_weight(first, second), LEAST_WEIGHT)
+        notes += [str(weight)] if weight.is_reached else [str(weight), "so they are never compared; if they were:"]
+        is_found = weight.is_reached
+    judge = detector.index.judge
+    decision = judge.decide(second.document, second.record, [(first.key, first.record, "seen")])
+    verdict = decision.verdict
+    alone = judge.decide(second.document, second.record, []).verdict
+    likeness = judge.system.likeness(second.record, first.record)
+    pair = Pair(first.key, second.record, first.record, judge.policy, judge.system)
     has_topics = detector.preset.topic_terms and first.record.signature and second.record.signature
-    least = least_common_terms(first.record, second.record)
-    likeness = likeness_of(first.record, second.record, policy.measure, policy.collisions)
     return Comparison(
-        status=status,
-        kind=kind,
-        why=tuple(trace.lines),
+        status=(verdict if is_found else alone).status,
+        kind=(verdict if is_found else alone).kind,
+        why=(*notes, *decision.trace),
         resemblance=likeness.similarity,
         containment=likeness.containment,
         score=likeness.score,
-        share=None if match is None else match.share,
-        topic=topic_parts(first.record.topic, second.record.topic, least) if has_topics else None,
+        share=None if decision.match is None else decision.match.share,
+        topic=topic_parts(first.record.topic, second.record.topic, pair.least_terms) if has_topics else None,
         terms=tuple(_terms(first, second)) if has_topics else (),
         documents=0 if detector.sketcher.topics is None else detector.sketcher.topics.frequencies.documents,
-        changes=changes,
+        changes=told or verdict.changes,
     )
 
 
-def _shared_weight(a: Fingerprint, b: Fingerprint) -> int:
+def _shared_weight(first: StoredDocument, second: StoredDocument) -> int:
     """Return what the look-up keys count that two documents have in common."""
+    a, b = first.fingerprint, second.fingerprint
+    assert a is not None
+    assert b is not None
     in_a = {*a.identity_keys, *a.text_keys}
     weights = dict(zip((*b.identity_keys, *b.text_keys), weights_of(b), strict=True))
     return sum(weight for key, weight in weights.items() if key in in_a)
-
-
-def _changes(first: StoredDocument, second: StoredDocument) -> tuple[str, ...]:
-    """Return the figures that changed, with their labels if the second text is known."""
-    changes = changes_of(first.record, second.record)
-    if not (changes and second.text):
-        return changes
-    found = changed_figures(unpack_figures(first.record.figures), find_figures(second.text))
-    return tuple(change.line for change in found)
 
 
 def _terms(first: StoredDocument, second: StoredDocument) -> list[str]:

@@ -12,19 +12,16 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from scrapy_neardup.content.head import decode_html
-from scrapy_neardup.content.urls import url_identity
+from scrapy_neardup.content.urls import source_of, url_identity
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Fingerprint, Status
-from scrapy_neardup.evidence.figures import changed_figures, unpack_figures
+from scrapy_neardup.document import Document, Fingerprint, Status
 from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.lab.feed import RecordedDocument, read_feed
 from scrapy_neardup.lab.replay import PageReader, RecordedPage, document_of
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
-from scrapy_neardup.rules.decision import most_similar, status_of
 from scrapy_neardup.rules.match import Match
-from scrapy_neardup.rules.scoring import is_same_url
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import page_hash
 
@@ -52,6 +49,12 @@ class StoredDocument:
     @property
     def title(self) -> str:
         return self.record.title.decode("utf-8", "replace")
+
+    @property
+    def document(self) -> Document:
+        """Return the document, without a text if it is one of the window."""
+        seconds = float(seconds_of(self.key))
+        return Document(self.id, self.url, source_of(self.url), self.title, self.text, seconds)
 
     @property
     def seen_at(self) -> str:
@@ -104,17 +107,13 @@ def similar_to(
 
     The status is that of the wanted document if the match were the only one before it.
     """
-    others = {key: each for key, each in records if key != wanted.key and not is_same_url(each, wanted.record)}
+    judge, page = detector.index.judge, wanted.record.url_hash
+    others = {key: each for key, each in records if key != wanted.key and not (any(page) and each.url_hash == page)}
+    matches = judge.most_similar(wanted.record, others.items(), most)
     return [
-        (match, status_of(match, changes_of(others[bytes.fromhex(match.candidate)], wanted.record))[0])
-        for match in most_similar(others.items(), wanted.record, detector.index.policy, most)
+        (each, judge.decide(wanted.document, wanted.record, [(each.key, each.record, "seen")]).verdict.status)
+        for each in matches
     ]
-
-
-def changes_of(old: Record, new: Record) -> tuple[str, ...]:
-    """Return the figures that changed. Records have no labels of figures."""
-    found = changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
-    return tuple(change.line for change in found)
 
 
 def read_single(name: str, settings: NearDupSettings) -> RecordedPage:

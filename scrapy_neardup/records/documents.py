@@ -84,7 +84,9 @@ class Record(Evidence):
     original_title: bytes = b""
     run: int = 0
     vector: bytes = b""
-    tells_title: bool = False  # whether the text says what the title says; known of a new document only, and not packed
+    # These two are known of a new document only, and not packed.
+    tells_title: bool = False  # whether the text says what the title says
+    is_boilerplate: bool = False  # whether too little text is left without the boilerplate
 
     @property
     def is_dropped(self) -> bool:
@@ -131,6 +133,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
         run=run,
         vector=fingerprint.vector,
         tells_title=fingerprint.tells_title,
+        is_boilerplate=fingerprint.is_boilerplate,
     )
 
 

@@ -1,61 +1,65 @@
-"""The match of a document: the candidate that it was found to be like, with the numbers that say how much."""
+"""The match of a document: a candidate that passed verification."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from dataclasses import dataclass
 
-from scrapy_neardup.contracts import Judged
-from scrapy_neardup.document import WHOLE_TEXT, Document
+from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.records.documents import IS_DROPPED, Record
-
-CandidateState = Literal["seen", "late", "lost"]
-"""``seen``: the candidate is delivered or its run lives. ``late``: its run has been silent for a while. ``lost``: its
-run is dead."""
-
-CANDIDATE_STATES: tuple[CandidateState, ...] = get_args(CandidateState)
-
-STRONG_EVIDENCE = 0.9  # if the titles have nothing in common, a copy must hold at least this share of the larger text
-NEVER_DELIVERED_SHARE = -1.0  # too low for any copy to be dropped
+from scrapy_neardup.rules.guards import STRONG_EVIDENCE
+from scrapy_neardup.rules.pair import CandidateState, Pair
+from scrapy_neardup.rules.systems import Relation
 
 
 @dataclass(slots=True)  # not frozen: a check may make dozens, and that takes three times as long
 class Match:
-    """A candidate of a document that passed verification.
+    """A pair of the new document and a candidate, with what the candidate is to it."""
 
-    ``similarity`` is in [0, 1]. For MinHash signatures it estimates the Jaccard resemblance of the two shingle sets,
-    with a standard error of about sqrt(J(1-J)/num_perm), 0.032 at most for 256 lanes. For other signatures it is the
-    share of equal lanes, or the cosine.
-    """
+    pair: Pair
+    relation: Relation
 
-    key: bytes  # of the candidate
-    record: Record = field(repr=False)
-    state: CandidateState
-    similarity: float
-    containment: float
-    score: float  # compared with the thresholds of the policy
-    share: float  # share of the new document's text that the match also has
-    covered: float  # share of the new document's text that was compared; the boilerplate of its source does not count
-    same_text: bool
-    same_page: bool  # or the same article number under another url
-    related: bool  # similar enough to join the story, too different to be a copy
-    is_translation: bool  # the same article in another language
-    topic: float  # score of the topics if only they make it related, else 0; see ``evidence.topic``
-    ranking_score: float  # the likeness by which candidates are ranked
-    lost_facts: float  # share of the new document's names or figures that the candidate lacks
-    is_new_headline: bool  # whether the candidate's source now prints the text under another title
-    is_wall: bool  # the text stands under unlike titles of the source: it is no article
-    # Whether the new document is kept although the candidate holds its text: its page has other words than before, or
-    # it is the page's own url, and the candidate a variant of it in the same run.
-    must_stay: bool
-    # Whether the document's own url had another text before, in words or in figures that nobody reads. If the match is
-    # of another page all the same, ``figures`` are those of that text.
-    is_page_changed: bool
-    figures: bytes  # packed
-    # Id of an earlier document of the same page, which need not be the match. A page counts once in its story.
-    earlier_of_page: str = ""
-    also: Match | None = None  # the best match in another story, if both stories are one
+    @property
+    def key(self) -> bytes:
+        """Return the key of the candidate."""
+        return self.pair.key
+
+    @property
+    def record(self) -> Record:
+        """Return the record of the candidate."""
+        return self.pair.old
+
+    @property
+    def state(self) -> CandidateState:
+        return self.pair.state
+
+    @property
+    def is_seen(self) -> bool:
+        """Return False if the candidate's run died before it delivered the candidate: nothing is a copy of it."""
+        return self.pair.state != "lost"
+
+    @property
+    def related(self) -> bool:
+        """Return whether it is similar enough to join the story, and too different to be a copy."""
+        return self.relation.name != "copy"
+
+    @property
+    def similarity(self) -> float:
+        """Return how alike the signatures are, in [0, 1].
+
+        For MinHash signatures it estimates the Jaccard resemblance of the two shingle sets, with a standard error of
+        about sqrt(J(1-J)/num_perm), 0.032 at most for 256 lanes. For other signatures it is the share of equal lanes,
+        or the cosine.
+        """
+        return self.pair.likeness.similarity
+
+    @property
+    def containment(self) -> float:
+        return self.pair.likeness.containment
+
+    @property
+    def share(self) -> float:
+        """Return the share of the new document's text that the candidate also has."""
+        return self.pair.share
 
     @property
     def original(self) -> str:
@@ -97,11 +101,6 @@ class Match:
         return code if code.isascii() and code.isalpha() and code.islower() else ""
 
     @property
-    def is_seen(self) -> bool:
-        """Return False if the candidate's run died before it delivered the candidate: nothing is a copy of it."""
-        return self.state != "lost"
-
-    @property
     def run(self) -> int:
         """Return the run that registered the candidate, 0 if the candidate is delivered."""
         return self.record.run & ~IS_DROPPED
@@ -115,10 +114,13 @@ class Match:
         But if the page itself is unchanged, its newest version comes first: lines that are too short to compare may
         have changed since the oldest.
         """
-        same_text, same_page = self.same_text, self.same_page
-        age_key = bytes(0xFF - byte for byte in self.key) if same_text and same_page else self.key
-        score = -self.ranking_score
-        return (not same_text, not same_page, not self.is_wall, self.related, self.topic > 0, score, age_key)
+        pair, topic = self.pair, self.relation.topic
+        is_page = pair.same_text and pair.same_page
+        age_key = bytes(0xFF - byte for byte in self.key) if is_page else self.key
+        # Figures and kind are best compared with the most similar version, so the similarity counts beside the share.
+        score = topic or (self.similarity + pair.compared_share) / 2
+        other_text, other_page = not pair.same_text, not pair.same_page
+        return other_text, other_page, not pair.is_wall, self.related, topic > 0, -score, age_key
 
     @property
     def kept_share(self) -> float:
@@ -126,22 +128,13 @@ class Match:
 
         It is the share in the candidate, without that of the facts that the candidate lacks, times the share of the
         candidate's text that was kept. If a source prints a text again under another title, it probably adds something:
-        then the share is 0 unless nearly all of the text is in the candidate. A candidate that may never be delivered
-        does not count, and nothing counts for a document that must stay.
+        then the share is 0 unless nearly all of the text is in the candidate.
         """
-        if self.state != "seen" or self.must_stay:
-            return NEVER_DELIVERED_SHARE
-        if self.is_new_headline and self.share < STRONG_EVIDENCE:
+        if self.pair.is_new_headline and self.share < STRONG_EVIDENCE:
             return 0.0
-        return max(0.0, self.share - self.lost_facts) * self.record.kept_share_parts / WHOLE_TEXT
+        lost_facts = 0.0 if self.related or self.pair.same_text else self.pair.lost_facts
+        return max(0.0, self.share - lost_facts) * self.record.kept_share_parts / WHOLE_TEXT
 
 
 def _text(stored: bytes) -> str:
     return stored.decode("utf-8", "replace")
-
-
-Judge = Callable[[Document, Match | None], Judged]
-"""A pure function that judges a document with its match. The document has the id under which it is registered.
-
-A store may call it several times, with other matches, before the document is registered.
-"""

@@ -1,0 +1,98 @@
+"""Say what a document adds to the story that it joins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from scrapy_neardup.document import Document, Join, Member, Verdict
+from scrapy_neardup.evidence.figures import Change, unpack_figures, value_hashes
+from scrapy_neardup.evidence.names import shared_names
+from scrapy_neardup.evidence.topic import shared_words
+from scrapy_neardup.rules.match import Match
+from scrapy_neardup.wording import one_line
+
+_LEAD = 220  # characters
+_FIRST_SENTENCE = re.compile(r".{40,}?[.!?…。！？](?=[\s”\"»]|$|(?<=[。！？]))")
+_LEAD_WORDS = 6
+_MOST_OF_LEAD = 20_000  # characters in which a lead is looked for
+
+
+def join_of(
+    document: Document,
+    match: Match,
+    also: Match | None,
+    verdict: Verdict,
+    changes: Sequence[Change],
+    earlier_of_page: str,
+    owner_of: Callable[[str], str],
+    source_of: Callable[[str], str],
+) -> Join:
+    """Return how a document joins the story of its match, and unites it with the story of another match, ``also``.
+
+    ``owner_of`` returns who runs a source, and ``source_of`` the source of a url. ``earlier_of_page`` is the id of an
+    earlier version of its page.
+    """
+
+    def first(story: str, url: str, title: str, language: str) -> Member:
+        """Return the first document of a story. It has no url if that is not known."""
+        source = source_of(url) if url else ""
+        return Member(story, url, title, source, owner_of(source), "original", language=language)
+
+    # Only the first document of a story has its url and title in the match.
+    is_first = match.original == match.story
+    url, title = (match.url, match.title) if is_first else ("", "")
+    # When a story begins, the candidate is its first document, whose language is known. A copy of the first
+    # document has the same language.
+    language = match.language if match.candidate == match.story or not match.related else ""
+    lead = _lead(document.text)
+    topic = match.relation.topic
+    return Join(
+        first(match.story, url, title, language),
+        Member(
+            id=document.id,
+            url=document.link,
+            title=document.title or lead,
+            source=document.source,
+            owner=owner_of(document.source),
+            status=verdict.status,
+            kind=verdict.kind,
+            changes=verdict.changes,
+            language=document.language,
+            topic=topic,
+            terms=_shared(match, document) if topic else (),
+        ),
+        is_coverage=_is_coverage(match),
+        earlier_of_page=earlier_of_page,
+        counted_at=document.counted_second,
+        figures_before=b"".join(change.before for change in changes),
+        figures_after=b"".join(change.after for change in changes),
+        figures=value_hashes(unpack_figures(match.pair.new.figures)),
+        lead=lead,
+        also=first(also.story, also.url, also.title, also.language) if also else None,
+    )
+
+
+def _is_coverage(match: Match) -> bool:
+    """Decide whether a document counts as coverage of its story: another page, that is about the same event."""
+    if match.is_seen and match.pair.same_page:
+        return False
+    # Each step from one related text to the next loses likeness. So a text that is related only to a related text does
+    # not count. Topics do not lose likeness: they are compared with any member.
+    return not match.related or match.relation.topic > 0 or match.original == match.story
+
+
+def _shared(match: Match, document: Document) -> tuple[str, ...]:
+    """Return the terms, or in another language the names, by which a document joined the story of its match."""
+    new, old = match.pair.new, match.record
+    of_topic = shared_words(new.topic, old.topic, document.title, document.text)
+    of_names = shared_names(new.names, old.names, document.title, document.text)
+    return of_topic if len(of_topic) >= len(of_names) else of_names
+
+
+def _lead(text: str) -> str:
+    """Return the first sentence of a text: of its first line that is a sentence rather than a byline."""
+    lines = (line.strip() for line in text[:_MOST_OF_LEAD].split("\n"))
+    line = next((line for line in lines if len(line.split()) >= _LEAD_WORDS), "")
+    sentence = _FIRST_SENTENCE.match(line[: 2 * _LEAD])
+    return one_line(sentence[0] if sentence else line, _LEAD)

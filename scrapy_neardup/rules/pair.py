@@ -1,0 +1,219 @@
+"""A new document and an older one, with all that they have in common."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, get_args
+
+from scrapy_neardup.document import WHOLE_TEXT
+from scrapy_neardup.evidence.figures import share_of_new_figures
+from scrapy_neardup.evidence.minima import Likeness, share_of
+from scrapy_neardup.evidence.names import names_score
+from scrapy_neardup.evidence.templates import share_of_new_specifics
+from scrapy_neardup.evidence.titles import LIKE_TITLES, SAME_TITLES, title_overlap
+from scrapy_neardup.evidence.topic import COVERAGE_SHARE, LEAST_SHARED_TERMS, topic_cosine, topic_parts, topic_score
+from scrapy_neardup.evidence.vectors import cosine_of
+from scrapy_neardup.records.documents import IS_DROPPED, Record
+from scrapy_neardup.rules.findings import Finding
+from scrapy_neardup.rules.policy import Policy
+
+if TYPE_CHECKING:
+    from scrapy_neardup.rules.systems import System
+
+CandidateState = Literal["seen", "late", "lost"]
+"""``seen``: the candidate is delivered or its run lives. ``late``: its run has been silent for a while. ``lost``: its
+run is dead."""
+
+CANDIDATE_STATES: tuple[CandidateState, ...] = get_args(CandidateState)
+
+REVISIT_SHARE = 0.93  # a page that comes again says nothing new if its earlier version holds this much of its text
+LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more than accident made them share these
+VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
+
+
+class Pair:
+    """A new document and a candidate. Each kind of evidence is computed when it is first asked for, once.
+
+    ``key`` and ``state`` are those of the candidate. ``findings`` are the answers of the guards that were asked. A
+    topic must score ``extra`` more than the policy says.
+    """
+
+    def __init__(
+        self,
+        key: bytes,
+        new: Record,
+        old: Record,
+        policy: Policy,
+        system: System,
+        state: CandidateState = "seen",
+        extra: float = 0.0,
+    ) -> None:
+        self.key, self.new, self.old = key, new, old
+        self.policy, self.state, self.extra = policy, state, extra
+        self.system = system
+        self.findings: list[Finding] = []
+        self.same_text = new.text_hash == old.text_hash
+        self.same_source = new.source_hash == old.source_hash and any(new.source_hash)
+
+    # Pages
+
+    @cached_property
+    def same_url(self) -> bool:
+        return self.new.url_hash == self.old.url_hash and any(self.new.url_hash)
+
+    @cached_property
+    def same_number(self) -> bool:
+        """Return whether the source has given both the same article number."""
+        return self.new.article_hash == self.old.article_hash and any(self.new.article_hash)
+
+    @cached_property
+    def two_languages(self) -> bool:
+        return self.new.language != self.old.language and any(self.new.language) and any(self.old.language)
+
+    @cached_property
+    def is_translation(self) -> bool:
+        """Return whether two texts that are not alike are one article in two languages, by its number."""
+        return not self.are_alike and self.two_languages and self.same_number and not self.same_url
+
+    @cached_property
+    def same_page(self) -> bool:
+        """Return whether two documents are one page: by its url, or by its source's number for the article.
+
+        A number alone proves nothing, because it may be that of a section: titles or texts must be alike as well. If a
+        text has no signature, such as a paywall notice, equal texts prove nothing.
+        """
+        if self.is_translation:
+            return False
+        if self.same_url or not self.same_number:
+            return self.same_url
+        have_titles = bool(self.new.titles and self.old.titles)
+        return (self.are_alike and bool(self.new.signature)) or (have_titles and self.titles >= LIKE_TITLES)
+
+    @property
+    def is_variant_of_run(self) -> bool:
+        """Return whether the old document is a variant, such as a print page, of the page that the new one is."""
+        is_one_run = self.old.run != 0 and self.old.run & ~IS_DROPPED == self.new.run & ~IS_DROPPED
+        return is_one_run and self.old.is_variant > self.new.is_variant
+
+    # Texts
+
+    @cached_property
+    def likeness(self) -> Likeness:
+        return self.system.likeness(self.new, self.old)
+
+    @cached_property
+    def are_alike(self) -> bool:
+        """Return whether the texts are alike enough for related documents."""
+        return self.likeness.score >= self.policy.related_threshold
+
+    @cached_property
+    def compared_share(self) -> float:
+        """Return the share of the compared part of the new text that the old one holds."""
+        if self.same_text or not self.system.compares_sets:
+            return self.likeness.similarity
+        return share_of(self.likeness.similarity, self.new.size, self.old.size)
+
+    @property
+    def covered(self) -> float:
+        """Return the share of the new document's text that was compared; boilerplate of its source does not count."""
+        return 1.0 if self.same_text else self.new.own_parts / WHOLE_TEXT
+
+    @cached_property
+    def share(self) -> float:
+        """Return the share of the new document's text that the old one holds.
+
+        Nobody knows whether it holds the lines that are left out.
+        """
+        return self.compared_share * self.covered
+
+    # Titles, names and figures
+
+    @cached_property
+    def titles(self) -> float:
+        """Return the overlap of the two titles."""
+        return title_overlap(self.new.titles, self.old.titles)
+
+    @cached_property
+    def lost_facts(self) -> float:
+        """Return the share of the new document's names or figures that the old one lacks."""
+        return _own_facts(self.new, self.old)
+
+    @cached_property
+    def own_facts_of_each(self) -> float:
+        """Return the share of names or figures of its own that each of the two texts has at least."""
+        return min(self.lost_facts, _own_facts(self.old, self.new))
+
+    # Pages that changed
+
+    @property
+    def is_page_changed(self) -> bool:
+        """Return whether the document's own page had another text before."""
+        is_other = self.same_page and not self.same_text and self.share < REVISIT_SHARE
+        return is_other and (self.policy.keep_updates or self.likeness.score < self.policy.threshold)
+
+    @property
+    def must_stay(self) -> bool:
+        """Return whether the new document is kept although the old one holds its text.
+
+        Its page has other words than before, or it is the page's own url, and the old one a variant of it in this run.
+        """
+        return self.same_page and ((self.policy.keep_updates and not self.same_text) or self.is_variant_of_run)
+
+    @property
+    def is_new_headline(self) -> bool:
+        """Return whether the source of the old document now prints its text under another title."""
+        return self.same_source and not self.same_page and self.titles < SAME_TITLES
+
+    @property
+    def is_wall(self) -> bool:
+        """Return whether the text stands under unlike titles of the source: then it is no article."""
+        is_on_two_pages = self.same_text and self.same_source and not self.same_page
+        return is_on_two_pages and not self.titles and not self.new.tells_title
+
+    # Topics
+
+    @cached_property
+    def vectors(self) -> float | None:
+        """Return the cosine of the vectors, None if a document has none."""
+        return cosine_of(self.new.vector, self.old.vector)
+
+    @property
+    def least_terms(self) -> int:
+        """Return how many terms two topics must share: fewer if vectors tell the rest, in one language."""
+        has_vectors = bool(self.new.vector and self.old.vector)
+        return LEAST_TERMS_WITH_VECTORS if has_vectors and not self.two_languages else LEAST_SHARED_TERMS
+
+    @cached_property
+    def term_score(self) -> float:
+        """Return the score of the two topics by their terms."""
+        return topic_score(self.new.topic, self.old.topic, self.least_terms)
+
+    @cached_property
+    def vector_part(self) -> float:
+        """Return what vectors add to the score of two topics, or take off it. Topics without common terms get none."""
+        if self.vectors is None or not self.term_score:
+            return 0.0
+        return VECTOR_WEIGHT * (self.vectors - self.policy.vector_middle)
+
+    @property
+    def topic_score(self) -> float:
+        return min(1.0, self.term_score + self.vector_part)
+
+    @cached_property
+    def topic_cosine(self) -> float:
+        return topic_cosine(self.new.topic, self.old.topic)
+
+    @property
+    def told_titles(self) -> float:
+        """Return the mean share of each title that the beginning of the other text tells."""
+        return topic_parts(self.new.topic, self.old.topic).titles / COVERAGE_SHARE
+
+    @cached_property
+    def names_score(self) -> float:
+        """Return the cosine of the names of two documents, in one alphabet."""
+        return names_score(self.new.names, self.old.names)
+
+
+def _own_facts(one: Record, other: Record) -> float:
+    """Return the share of the names and figures, or of the figures alone, that only the first of two texts has."""
+    return max(share_of_new_specifics(one.specifics, other.specifics), share_of_new_figures(one.figures, other.figures))

@@ -1,0 +1,65 @@
+"""The rules for news. The order of the guards is the rule; ``rules/guards.py`` has each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scrapy_neardup.evidence.minima import Likeness, Measure, likeness_of
+from scrapy_neardup.records.documents import Record
+from scrapy_neardup.rules import guards
+from scrapy_neardup.rules.findings import Guard, stops
+from scrapy_neardup.rules.pair import Pair
+from scrapy_neardup.rules.systems import COPY, NONE, PROOFS, RELATED, STRANGERS, TRANSLATION, Relation
+
+NO_COPY: Sequence[Guard] = (
+    guards.little_in_common,
+    guards.two_editions,
+    guards.unlike_titles,
+    guards.shared_background,
+    guards.shared_quotation,
+)
+NOT_BY_TEXT: Sequence[Guard] = (guards.other_topic,)
+NOT_BY_TOPIC: Sequence[Guard] = (guards.low_topic_score, guards.no_common_name, guards.far_from_first)
+NO_MATCH: Sequence[Guard] = (guards.other_table, guards.other_form)
+"""Asked last: they overrule what makes a copy or related text, but not what proves one."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Compares MinHash signatures by a measure of two sets, and then titles, names, figures and topics."""
+
+    measure: Measure = "containment"
+    compares_sets: bool = True
+
+    def likeness(self, new: Record, old: Record) -> Likeness:
+        return likeness_of(new, old, self.measure)
+
+    def relation(self, pair: Pair) -> Relation:
+        if stops(pair, STRANGERS):
+            return NONE
+        if stops(pair, (guards.translation,)):
+            return TRANSLATION
+        if stops(pair, PROOFS):
+            return COPY
+        found = COPY if not stops(pair, NO_COPY) else _related(pair)
+        return NONE if found is NONE or stops(pair, NO_MATCH) else found
+
+
+NEWS = News()
+
+
+def _related(pair: Pair) -> Relation:
+    """Return the relation of two texts that are no copies of each other."""
+    if pair.are_alike:
+        return NONE if stops(pair, NOT_BY_TEXT) else RELATED
+    topic = topic_link(pair)
+    if not topic and pair.two_languages:
+        by_names = guards.few_common_names if pair.vectors is None else guards.other_meaning
+        topic = 0.0 if stops(pair, (by_names,)) else guards.foreign_score(pair)
+    return Relation("related", topic) if topic else NONE
+
+
+def topic_link(pair: Pair) -> float:
+    """Return the score of two topics if a document joins the story of another one by its topic, else 0."""
+    return 0.0 if stops(pair, NOT_BY_TOPIC) else pair.topic_score

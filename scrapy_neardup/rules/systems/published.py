@@ -1,0 +1,44 @@
+"""The rules of the published systems: a likeness, and a threshold for copies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scrapy_neardup.evidence.minima import SET_MEASURES, Likeness, Measure, likeness_of
+from scrapy_neardup.records.documents import Record
+from scrapy_neardup.rules.findings import Finding, Measured, stops, too_low
+from scrapy_neardup.rules.guards import translation
+from scrapy_neardup.rules.pair import Pair
+from scrapy_neardup.rules.systems import COPY, NONE, PROOFS, RELATED, STRANGERS, TRANSLATION, Relation
+
+
+def below_threshold(pair: Pair) -> Finding:
+    return too_low(Measured(pair.system.measure, pair.likeness.score, pair.policy.threshold, "threshold"))
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Judges by one likeness alone, whatever the titles are. See ``docs/systems/``.
+
+    With the measure "overlap", more than ``collisions`` equal lanes are needed.
+    """
+
+    measure: Measure
+    collisions: int = 0
+
+    @property
+    def compares_sets(self) -> bool:
+        return self.measure in SET_MEASURES or self.measure == "overlap"
+
+    def likeness(self, new: Record, old: Record) -> Likeness:
+        return likeness_of(new, old, self.measure, self.collisions)
+
+    def relation(self, pair: Pair) -> Relation:
+        """Return the relation of a pair. Texts that are no copies are related only between two sources."""
+        if stops(pair, STRANGERS):
+            return NONE
+        if stops(pair, (translation,)):
+            return TRANSLATION
+        if stops(pair, PROOFS) or not stops(pair, (below_threshold,)):
+            return COPY
+        return RELATED if pair.are_alike and not pair.same_source else NONE
