@@ -23,7 +23,6 @@ from scrapy_neardup.index import Judge, Policy, Scope
 from scrapy_neardup.rules.policy import names_of
 from scrapy_neardup.rules.systems import System
 from scrapy_neardup.rules.systems.news import News
-from scrapy_neardup.rules.systems.published import Published
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, Sketcher, ahead_options
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import preset_with
@@ -420,5 +419,11 @@ class NearDupSettings:
     def judge(self) -> Judge:
         """Return the judge of an index."""
         preset = self.resolved_preset()
-        system: System = News(preset.measure) if preset.guarded else Published(preset.measure, preset.collisions)
+        system: System
+        if preset.guarded:
+            system = News(preset.measure)
+        else:
+            from scrapy_neardup.rules.systems.published import Published  # most crawls judge by the rules for news
+
+            system = Published(preset.measure, preset.collisions)
         return Judge(self.policy(), system, self.owner_of, source_of)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import long_form  # noqa: F401 (registers the profile)
 import pytest
+from documents import ScriptedJudge
 from fleet import KINDS, Fleet
 from hypothesis import settings
 from json_lines import write_lines
@@ -24,6 +25,8 @@ from servers import RedisServer
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.report import build_report, gather
+from scrapy_neardup.rules.systems import System
+from scrapy_neardup.rules.systems.news import NEWS
 from scrapy_neardup.settings import NearDupSettings
 
 if TYPE_CHECKING:
@@ -166,11 +169,14 @@ async def open_index(namespace: str) -> AsyncIterator[OpenIndex]:
         url: str,
         policy: Policy = Policy(),  # noqa: B008 (frozen)
         *,
+        system: System = NEWS,
         namespace: str = "",
         config: str = CONFIG,
         timeout: float = 5.0,
     ) -> Index:
-        index = index_from_url(url, namespace=suffix + namespace, config=config, policy=policy, timeout=timeout)
+        index = index_from_url(
+            url, namespace=suffix + namespace, config=config, judge=ScriptedJudge(policy, system), timeout=timeout
+        )
         opened.append(index)
         await index.open()
         return index

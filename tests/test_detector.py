@@ -230,8 +230,8 @@ async def test_many_blogs_of_a_platform_are_one_owner_unless_owners_are_named(pl
 )
 def test_settings_name_a_source_or_all_sources_of_a_platform(named: str, kept: str, other: str) -> None:
     settings = NearDupSettings.from_mapping({"NEARDUP_KEEP_SOURCES": [named], "NEARDUP_SOURCE_OWNERS": {named: "Ann"}})
-    least = [settings.policy().least_dropped_share(source_of(f"https://{host}/a")) for host in (kept, other)]
-    assert (least[0] > 1, least[1]) == (True, settings.drop_share)
+    drops = [settings.policy().may_drop(source_of(f"https://{host}/a"), 1.0) for host in (kept, other)]
+    assert drops == [False, True]
     assert (
         settings.owner_of(source_of(f"https://{kept}/a")) == "Ann" != settings.owner_of(source_of(f"https://{other}/"))
     )

@@ -15,8 +15,8 @@ from projects import FERRY, Project
 from scrapy_neardup.crawl.run_summary import STATS
 from scrapy_neardup.document import KINDS, LEVELS, STATUSES, TAGS, Reason
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, FEWEST_DOCUMENTS, LEAD_WORDS, UNKNOWN_COVERAGE
-from scrapy_neardup.rules.decision import UNITING_COSINE, UNITING_EXTRA
-from scrapy_neardup.rules.scoring import SAME_SOURCE_EXTRA, SUPPORTING_SHARE
+from scrapy_neardup.rules.guards import SAME_SOURCE_EXTRA, SUPPORTING_SHARE
+from scrapy_neardup.rules.uniting import UNITING_COSINE, UNITING_EXTRA
 from scrapy_neardup.sketch import PRESETS
 
 ROOT = Path(__file__).parents[1]

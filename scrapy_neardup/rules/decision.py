@@ -109,8 +109,8 @@ class Judge:
         status, kind = _status(match, compared.pair, changes)
         may_drop = (
             status == "duplicate"
-            and match.state == "seen"  # a candidate that may never be delivered holds nothing
-            and not (match.pair.must_stay or compared.pair.must_stay)
+            and match.holds_for_good
+            and not compared.pair.must_stay
             and self.policy.may_drop(document.source, match.kept_share)
         )
         return Verdict(

@@ -1,4 +1,4 @@
-"""The guards of the rules for news, each a function of one pair. ``systems/news.py`` says in which order they are asked.
+"""The guards of the rules for news, each a function of one pair. ``systems/news.py`` has their order.
 
 A guard that stops says why two documents are *not* copies, or *not* related; a proof that stops says why they are.
 """

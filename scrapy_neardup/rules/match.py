@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.rules.guards import STRONG_EVIDENCE
-from scrapy_neardup.rules.pair import CandidateState, Pair
+from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.systems import Relation
 
 
@@ -29,13 +29,14 @@ class Match:
         return self.pair.old
 
     @property
-    def state(self) -> CandidateState:
-        return self.pair.state
-
-    @property
     def is_seen(self) -> bool:
         """Return False if the candidate's run died before it delivered the candidate: nothing is a copy of it."""
         return self.pair.state != "lost"
+
+    @property
+    def holds_for_good(self) -> bool:
+        """Return whether the candidate is delivered, or its run lives, and the new document need not stay beside it."""
+        return self.pair.state == "seen" and not self.pair.must_stay
 
     @property
     def related(self) -> bool:

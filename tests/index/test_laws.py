@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from conftest import CONFIG
-from documents import DAY, HOUR, LANES, Article, check, specifics
+from documents import DAY, HOUR, LANES, Article, ScriptedJudge, check, specifics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_form import tries
@@ -86,7 +86,7 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
 
 @asynccontextmanager
 async def _opened(url: str, namespace: str, policy: Policy) -> AsyncIterator[Index]:
-    index = index_from_url(url, namespace=namespace, config=CONFIG, policy=policy, timeout=5)
+    index = index_from_url(url, namespace=namespace, config=CONFIG, judge=ScriptedJudge(policy), timeout=5)
     await index.open()
     try:
         yield index
@@ -109,7 +109,7 @@ def test_of_identical_documents_in_a_window_exactly_one_is_first(articles: list[
 
     for number, (article, match) in enumerate(zip(articles, matches, strict=True)):
         earlier = [each for each in articles[:number] if each.text == article.text and article.at - each.at <= DAY]
-        assert (match is not None and match.same_text) is bool(earlier)
+        assert (match is not None and match.pair.same_text) is bool(earlier)
 
 
 @settings(max_examples=tries(100))

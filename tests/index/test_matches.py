@@ -7,10 +7,11 @@ from typing import Literal
 
 import pytest
 from conftest import OpenIndex
-from documents import LANES, MINUTE, Article, check
+from documents import LANES, MINUTE, Article, check, decision_on
 
 from scrapy_neardup.evidence.minima import containment
 from scrapy_neardup.index import Index, Policy, Scope
+from scrapy_neardup.rules.systems.news import News
 
 pytestmark = pytest.mark.in_memory
 
@@ -38,8 +39,8 @@ async def test_thresholds_are_reached_at_their_very_value(
     equal: int,
     answer: str,
 ) -> None:
-    policy = Policy(measure=measure, threshold=threshold, related_threshold=related_threshold)
-    index = await open_index(store_url, policy)
+    policy = Policy(threshold=threshold, related_threshold=related_threshold)
+    index = await open_index(store_url, policy, system=News(measure))
     await check(index, Article())
 
     match = await check(index, Article("other", like="wire", equal=equal))
@@ -112,9 +113,9 @@ async def test_a_page_that_came_before_is_known_though_its_new_text_is_that_of_a
         Article("report, corrected", at, *page, like="report", equal=120) for at, page in ((2, one), (3, two))
     )
 
-    matches = [await check(index, article) for article in (first, copy, corrected, again)]
+    decisions = [await decision_on(index, article) for article in (first, copy, corrected, again)]
 
-    found = [(match.candidate, match.earlier_of_page) for match in matches if match]
+    found = [(each.match.candidate, each.join.earlier_of_page if each.join else "") for each in decisions if each.match]
     assert found == [(first.id, ""), (first.id, ""), (corrected.id, copy.id)]
 
 

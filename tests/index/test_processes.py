@@ -12,7 +12,7 @@ from multiprocessing.synchronize import Barrier
 
 import pytest
 from conftest import CONFIG, OpenIndex
-from documents import FIRST, HOUR, MINUTE, Article, beginning, check, join, joined, joining
+from documents import FIRST, HOUR, MINUTE, Article, ScriptedJudge, beginning, check, join, joined, joining
 
 from scrapy_neardup.document import Claim, Join, Member
 from scrapy_neardup.index import Index, Policy, index_from_url
@@ -57,7 +57,7 @@ class InProcesses:
 
 def _run(work: Callable[..., Awaitable[list[object]]], url: str, namespace: str, *arguments: object) -> list[object]:
     async def run() -> list[object]:
-        index = index_from_url(url, namespace=namespace, config=CONFIG, policy=Policy(), timeout=TIMEOUT)
+        index = index_from_url(url, namespace=namespace, config=CONFIG, judge=ScriptedJudge(Policy()), timeout=TIMEOUT)
         _together.wait(120)
         await index.open()
         answers = await work(index, *arguments)

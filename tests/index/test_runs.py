@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 from conftest import OpenIndex
-from documents import Article, check, silence
+from documents import Article, check, decision_on, silence
 from news_site import article as text
 
 from scrapy_neardup.detector import NearDupDetector
@@ -61,11 +61,11 @@ def is_seen(match: Match | None) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("silent", "seen", "kept_share"),
-    [(LATE_SECONDS - 300, True, 1.0), (LATE_SECONDS + 300, True, -1.0), (DEAD_SECONDS + 300, False, -1.0)],
+    ("silent", "seen", "for_good"),
+    [(LATE_SECONDS - 300, True, True), (LATE_SECONDS + 300, True, False), (DEAD_SECONDS + 300, False, False)],
 )
 async def test_the_age_of_the_last_heartbeat_decides(
-    open_index: OpenIndex, store_url: str, silent: float, seen: bool, kept_share: float
+    open_index: OpenIndex, store_url: str, silent: float, seen: bool, for_good: bool
 ) -> None:
     index = await open_index(store_url, DROPPING)
     await begin(index, FIRST, SECOND, THIRD)
@@ -76,7 +76,7 @@ async def test_the_age_of_the_last_heartbeat_decides(
     match = await check_as(index, SECOND, COPY.copy())
 
     assert match is not None
-    assert (match.is_seen, match.kept_share) == (seen, kept_share)
+    assert (match.is_seen, match.holds_for_good) == (seen, for_good)
 
 
 async def test_a_crawl_that_begins_again_counts_what_others_left_once_they_beat(
@@ -96,7 +96,7 @@ async def test_a_crawl_that_begins_again_counts_what_others_left_once_they_beat(
     match = await check_as(index, SECOND, COPY.copy(url="https://third.example/c", source="third.example"))
 
     assert match is not None
-    assert (match.is_seen, match.kept_share) == (True, 1.0)
+    assert (match.is_seen, match.holds_for_good, match.kept_share) == (True, True, 1.0)
 
 
 @pytest.mark.every_store
@@ -157,10 +157,13 @@ async def test_a_copy_that_is_kept_does_not_follow_its_match(open_index: OpenInd
     await check_as(index, SECOND, COPY)
     await end(index, FIRST)
 
-    match = await check_as(index, THIRD, PAGE.copy())
+    index.run = THIRD
+    decision = await decision_on(index, PAGE.copy())
 
-    assert match is not None
-    assert (match.is_seen, match.candidate, match.earlier_of_page) == (True, COPY.id, PAGE.id)
+    assert decision.match is not None
+    assert decision.join is not None
+    found = decision.match.is_seen, decision.match.candidate, decision.join.earlier_of_page
+    assert found == (True, COPY.id, PAGE.id)
 
 
 # Several at once.

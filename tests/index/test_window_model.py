@@ -11,16 +11,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from documents import HOUR, Article, check, silence
+from documents import HOUR, Article, ScriptedJudge, decision_on, silence
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from long_form import tries
 
 from scrapy_neardup.index import Policy, index_from_url
 from scrapy_neardup.index import runs as run_rules
+from scrapy_neardup.index.runs import MOST_LINKS
 from scrapy_neardup.records.documents import IS_DROPPED, Record, new_record
-from scrapy_neardup.rules.decision import MOST_LINKS, decide, decide_again
-from scrapy_neardup.rules.match import CANDIDATE_STATES, CandidateState, Match
+from scrapy_neardup.rules.decision import Decision, Judge
+from scrapy_neardup.rules.pair import CANDIDATE_STATES, CandidateState
 
 EXAMPLES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(80)))
 LATE, DEAD = 600.0, 1500.0
@@ -72,15 +73,19 @@ class Model:
         match = self.records.get(record.candidate) if links else None
         return "lost" if match is None else max(state, self.state(match, own, links - 1), key=CANDIDATE_STATES.index)
 
-    def check(self, article: Article, run: int) -> Match | None:
+    def check(self, article: Article, run: int) -> Decision:
         key, new = bytes.fromhex(article.id), new_record(article.fingerprint, article.document, run)
         if key in self.records:
             known = self.records[key]
-            old = self.records.get(known.candidate) if known.candidate != key else None
-            return decide_again(key, known, old, POLICY, self.state(old, run)) if old else None
-        found = [(other, old, self.state(old, run)) for other, old in self.records.items()]
-        self.records[key], match = decide(new, found, POLICY, POLICY.least_dropped_share(article.source))
-        return match
+            new = replace(known, tells_title=known.story != key)
+            candidates = {known.candidate: self.records[known.candidate]} if known.candidate in self.records else {}
+            candidates.pop(key, None)
+        else:
+            candidates = self.records
+        found = [(other, old, self.state(old, run)) for other, old in candidates.items()]
+        decision = Judge(POLICY).decide(article.document, new, found)
+        self.records.setdefault(key, decision.record)
+        return decision
 
     def deliver(self, article: Article) -> None:
         key = bytes.fromhex(article.id)
@@ -145,7 +150,9 @@ class Stage:
             await self.index.close()
 
     async def _open(self) -> None:
-        self.index = index_from_url(self.url, namespace=self.namespace, config="00000001", policy=POLICY, timeout=60)
+        self.index = index_from_url(
+            self.url, namespace=self.namespace, config="00000001", judge=ScriptedJudge(POLICY), timeout=60
+        )
         await self.index.open()
 
     async def _reopen(self, told: str = "") -> None:
@@ -190,8 +197,9 @@ class Stage:
 
     async def _compare(self, run: int, article: Article, told: str) -> None:
         self.index.run = run
-        answer = await check(self.index, article)
-        assert answer == self.model.check(article, run), f"{self.url}, {told}"
+        answer = await decision_on(self.index, article)
+        expected = self.model.check(article, run)
+        assert (answer.verdict, answer.record) == (expected.verdict, expected.record), f"{self.url}, {told}"
 
     async def _deliver(self, place: int, told: str = "") -> None:
         if self.checked:

@@ -24,7 +24,7 @@ from scrapy_neardup.index import Policy
 from scrapy_neardup.lab.feed import _document, objects_of
 from scrapy_neardup.records.documents import new_record, read_record
 from scrapy_neardup.records.stories import StoryCounters, pack_member, read_counters, read_members
-from scrapy_neardup.rules.decision import decide
+from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.membership import begin_story, count_join, unite
 
 CASES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(1000)))
@@ -68,7 +68,7 @@ def _record(draw: random.Random, folder: Path) -> None:
     old = read_record(damaged(draw, other.pack()))
     if old is None:
         return
-    decide(new, [(b"k" * 8, old, draw.choice(("seen", "late", "lost")))], POLICY, 0.7)[0].pack()
+    Judge(POLICY).decide(ARTICLE.document, new, [(b"k" * 8, old, draw.choice(("seen", "late", "lost")))]).record.pack()
     changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
 
 

@@ -57,7 +57,7 @@ async def test_a_copy_that_is_kept_holds_all_of_its_text(open_index: OpenIndex, 
         held = edit(number, like) if number else edit(0, 120, text="changed")
         match = await check(index, held.copy(source="late.example", url=f"https://late.example/{number}"))
         assert match is not None
-        assert match.same_text
+        assert match.pair.same_text
         assert match.kept_share == 1
 
 

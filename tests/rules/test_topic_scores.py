@@ -21,9 +21,11 @@ from scrapy_neardup.evidence.topic import (
     topic_score,
 )
 from scrapy_neardup.records.documents import Record, new_record
+from scrapy_neardup.rules.findings import Measured, told
+from scrapy_neardup.rules.guards import NAMELESS_SCORE, SAME_SOURCE_EXTRA, STRONG_SCORE
+from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy
-from scrapy_neardup.rules.scoring import NAMELESS_SCORE, SAME_SOURCE_EXTRA, STRONG_SCORE, related_topic_score
-from scrapy_neardup.rules.trace import Trace
+from scrapy_neardup.rules.systems.news import NEWS, topic_link
 
 _TERMS = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=40, unique_by=lambda term: term[0])
 TOPICS = _TERMS.map(lambda terms: b"".join(struct.pack(">H", slot + TITLE_BIT * titled) for slot, titled in terms))
@@ -40,6 +42,10 @@ DAMAGED = st.one_of(DISTINCT, st.binary(max_size=255), st.tuples(TOPICS, TOPICS)
 def record(**fields: str) -> Record:
     article = Article(**fields)  # type: ignore[arg-type]
     return new_record(article.fingerprint, article.document)
+
+
+def related_topic_score(new: Record, old: Record, policy: Policy) -> float:
+    return topic_link(Pair(b"", new, old, policy, NEWS))
 
 
 def slots(packed: bytes) -> list[int]:
@@ -124,17 +130,17 @@ def test_damaged_topics_have_scores_too(topics: tuple[bytes, bytes], names: tupl
 
 
 def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
-    one, other, trace = record(topic="ABcdefgh"), record(topic="ABcdeuvw"), Trace()
+    one, other = record(topic="ABcdefgh"), record(topic="ABcdeuvw")
     plain = related_topic_score(one, other, Policy(topic_threshold=0.0))
     one.vector = other.vector = bytes([100] * 4)
     policy = Policy(topic_threshold=0.0, vector_middle=0.5)
-    score = related_topic_score(one, other, policy, trace=trace)
-    assert score == pytest.approx(plain + 0.25)
-    assert f"score of the terms {plain:.3f}, and +0.250 for vectors with a cosine of 1.00" in trace.lines
+    pair = Pair(b"", one, other, policy, NEWS)
+    assert topic_link(pair) == pytest.approx(plain + 0.25)
+    assert f"score of the terms {plain:.3f}, and +0.250 for vectors with a cosine of 1.00" in told(pair.findings)
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "shown"),
     [
         (0.41, "0.41 < 0.45"),
         (0.448, "0.448 < 0.45"),
@@ -143,10 +149,8 @@ def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
         (1, "1 >= 0.45"),
     ],
 )
-def test_the_trace_shows_as_many_digits_as_tell_a_value_from_its_bound(value: float, told: str) -> None:
-    trace = Trace()
-    trace.at_least("score", value, 0.45)
-    assert trace.lines == [f"score {told}"]
+def test_the_trace_shows_as_many_digits_as_tell_a_value_from_its_bound(value: float, shown: str) -> None:
+    assert str(Measured("score", value, 0.45)) == f"score {shown}"
 
 
 @pytest.mark.parametrize(("first", "joins"), [("ijklmnopqh", True), ("IJklmnop", False)])

@@ -9,23 +9,12 @@ import pytest
 from documents import WIRE, Article, check
 from newsdesk import START, Newsroom, opened, text, toll
 
-from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.rules.decision import verdict_of
-from scrapy_neardup.rules.match import Match
+from scrapy_neardup.index import Index
 
 pytestmark = pytest.mark.in_memory
 
 ARTICLE = Article(url=WIRE, source="wire.example")
 PAGE, ELSEWHERE = "https://www.paper.example/fire", "https://www.wire.example/fire"
-
-
-@pytest.fixture
-async def match(index: Index) -> Match:
-    """The match of a page that is crawled again with another text."""
-    await check(index, ARTICLE)
-    found = await check(index, ARTICLE.copy(text="edited", like="wire", equal=110))
-    assert found is not None
-    return found
 
 
 async def test_a_page_with_a_few_other_words_is_a_revisit(newsroom: Newsroom) -> None:
@@ -244,12 +233,6 @@ async def test_texts_of_one_source_without_topics_are_not_related(index: Index) 
     await check(index, page)
 
     assert await check(index, page.copy(text="b", like="wire", equal=30, url="https://paper.example/2")) is None
-
-
-def test_shares_have_four_digits(match: Match) -> None:
-    match = replace(match, similarity=0.712345, containment=0.812345, share=0.912345)
-    verdict = verdict_of(ARTICLE.document, ARTICLE.fingerprint, match, (), Policy())
-    assert (verdict.similarity, verdict.containment, verdict.share) == (0.7123, 0.8123, 0.9123)
 
 
 @pytest.mark.parametrize(("language", "read"), [("de", "de"), ("DE", ""), ("d1", ""), ("\0\0", ""), ("é", "")])

@@ -65,7 +65,7 @@ async def test_the_alarm_budget_raises_the_threshold(
 ) -> None:
     async with opened(store=store_url, namespace=namespace, events_per_day=2, event_rule="sources") as room:
         for number in range(23):  # more events than the budget allows
-            await end_event(room.detector.index, f"{number}", -DAY, sources=8)
+            await end_event(room.detector, f"{number}", -DAY, sources=8)
         await room.pass_time(0, HOUR)
         assert room.detector.stories.breaking_over == 8
         assert caplog.text.count("An event is breaking only with more than 8 new sources within an hour") == 1

@@ -6,17 +6,20 @@ import hashlib
 import itertools
 import random
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import cast
 
-from scrapy_neardup.contracts import Judged
-from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Kind, Member, Status, Story, Verdict, unchecked
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Kind, Member, Status, Story
 from scrapy_neardup.evidence.figures import Figure, pack_figures
 from scrapy_neardup.evidence.topic import KEYS, TITLE_BIT
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index import Index
+from scrapy_neardup.index import Index, Judge
 from scrapy_neardup.index.store import Call, Client, answers
+from scrapy_neardup.records.documents import Record
+from scrapy_neardup.rules.decision import Candidate, Decision
 from scrapy_neardup.rules.match import Match
 
 MINUTE = 60
@@ -153,13 +156,36 @@ class Article:
         return replace(self, **{"serial": -1, **changes})  # type: ignore[arg-type]
 
 
-def undecided(document: Document, match: Match | None) -> Judged:
-    """Judge for tests that look at the match alone."""
-    return Judged(unchecked("too-short"))
+JOINS: dict[str, Join] = {}
+"""How the documents with these ids join a story."""
+
+
+DECISIONS: dict[str, Decision] = {}
+"""What the rules decided on the documents with these ids."""
+
+
+class ScriptedJudge(Judge):
+    """Decides by the rules, and lets documents join stories as the test says, not as they are alike."""
+
+    def decide(self, document: Document, new: Record, candidates: Iterable[Candidate]) -> Decision:
+        decision = Judge.decide(self, document, new, candidates)
+        DECISIONS[document.id] = decision
+        return replace(decision, join=JOINS.get(document.id))
 
 
 async def check(index: Index, article: Article) -> Match | None:
-    return (await index.check(article.fingerprint, article.document, undecided)).match
+    return (await index.check(article.fingerprint, article.document)).decision.match
+
+
+async def story_of(index: Index, article: Article) -> tuple[str, str | None]:
+    """Check a document. Return the story of its match, and the story that proves to be the same one, if any."""
+    join = (await decision_on(index, article)).join
+    assert join is not None
+    return join.story, join.also and join.also.id
+
+
+async def decision_on(index: Index, article: Article) -> Decision:
+    return DECISIONS[(await index.check(article.fingerprint, article.document)).id]
 
 
 # Members of stories and the joins that bring them
@@ -204,8 +230,10 @@ def joining(first: Member, name: str, at: float = 0, source: str = "", **more: s
     return Join(first, member(name, at, source or f"{name}.example", **more))  # type: ignore[arg-type]
 
 
-async def end_event(index: Index, name: str, at: float, sources: int) -> None:
+async def end_event(detector: NearDupDetector, name: str, at: float, sources: int) -> None:
     """Let an event of so many sources of its own run and end, all at one time."""
+    index, judge = detector.index, detector.index.judge
+    index = Index(index.store, index.layout.namespace, index.layout.config, ScriptedJudge(judge.policy, judge.system))
     first = beginning(name, at, f"{name}.example")
     for number in range(1, sources):
         await joined(index, joining(first, f"{name} {number}", at, f"{name}-{number}.example"))
@@ -220,7 +248,8 @@ async def joined(index: Index, join: Join) -> Story:
     identity = int.from_bytes(digest(member.id, 4), "big")
     fingerprint = Fingerprint(1, digest(member.id), digest(member.url), bytes(4), identity_keys=(identity,))
     document = Document(member.id, member.url, member.source, member.title, "", int.from_bytes(key[:4], "big"))
-    checked = await index.check(fingerprint, document, lambda document, match: Judged(Verdict("original"), join))
+    JOINS[document.id] = join
+    checked = await index.check(fingerprint, document)
     if isinstance(checked.story, StoreError):
         raise checked.story
     assert checked.story is not None

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import CONFIG, OpenIndex
-from documents import FIRST, MINUTE, Article, check, digest, join, joined
+from documents import FIRST, JOINS, MINUTE, Article, ScriptedJudge, check, digest, join, joined
 from newsdesk import opened
 
-from scrapy_neardup.contracts import Judged, KnownBoilerplate
-from scrapy_neardup.document import Claim, Join, Member, Verdict
+from scrapy_neardup.contracts import KnownBoilerplate
+from scrapy_neardup.document import Claim, Join, Member
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.index.sqlite import APPLICATION
@@ -50,8 +50,8 @@ async def _used(open_index: OpenIndex, file: Path) -> tuple[Index, Article, Arti
     index = await open_index(f"sqlite:///{file}")
     original, copy = Article(source="wire.example"), Article(at=MINUTE)
     await check(index, original)
-    judged = Judged(Verdict("duplicate"), Join(_member(original), _member(copy)))
-    await index.check(copy.fingerprint, copy.document, lambda *_: judged)
+    JOINS[copy.id] = Join(_member(original), _member(copy))
+    await check(index, copy)
     return index, original, copy
 
 
@@ -160,7 +160,9 @@ SEEDS = (4, 11, 44, 52, 62, 208)
 
 
 def _index(file: Path) -> Index:
-    return index_from_url(f"sqlite:///{file}", namespace="news", config=CONFIG, policy=Policy(), timeout=0.2)
+    return index_from_url(
+        f"sqlite:///{file}", namespace="news", config=CONFIG, judge=ScriptedJudge(Policy()), timeout=0.2
+    )
 
 
 async def _fill(file: Path) -> None:

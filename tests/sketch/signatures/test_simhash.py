@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import OpenIndex
-from documents import undecided
 from hypothesis import given
 from hypothesis import strategies as st
 from texts import START, article, opened
@@ -16,6 +15,7 @@ from texts import START, article, opened
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy
+from scrapy_neardup.rules.systems.published import Published
 from scrapy_neardup.sketch import PRESETS
 from scrapy_neardup.sketch.signatures.simhash import block_keys, simhash
 
@@ -60,8 +60,8 @@ async def test_up_to_three_bits_are_a_copy_and_four_to_seven_related(
     open_index: OpenIndex, store_url: str, changed: int, answer: str
 ) -> None:
     row = PRESETS["simhash"]
-    policy = Policy(measure=row.measure, threshold=row.threshold, related_threshold=row.related_threshold)
-    index = await open_index(store_url, policy)
+    policy = Policy(threshold=row.threshold, related_threshold=row.related_threshold)
+    index = await open_index(store_url, policy, system=Published(row.measure))
     first = bytes(place % 2 for place in range(BITS))
     for number, signature in enumerate((first, flipped(first, set(range(changed))))):
         document = Document(int(START).to_bytes(4, "big").hex() + f"{number:08x}", "", "", "", "", START)
@@ -74,7 +74,7 @@ async def test_up_to_three_bits_are_a_copy_and_four_to_seven_related(
             identity_keys=(number,),
             band_keys=block_keys(signature, 16),
         )
-        match = (await index.check(print_, document, undecided)).match
+        match = (await index.check(print_, document)).decision.match
 
     assert ("none" if match is None else "related" if match.related else "copy") == answer
 
