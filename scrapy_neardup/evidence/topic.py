@@ -235,7 +235,7 @@ class _Topic(NamedTuple):
     title_square: int
 
 
-@lru_cache(1024)
+@lru_cache(8192)  # a document is compared with those that came before it again and again
 def _topic(packed: bytes) -> _Topic:
     """Read a packed topic, whose terms are distinct. Ignore whatever is behind ``MOST_TOPIC_TERMS`` whole terms."""
     count = min(len(packed) // TOPIC_TERM_BYTES, MOST_TOPIC_TERMS)

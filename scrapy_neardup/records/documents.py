@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from operator import attrgetter
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Evidence, Fingerprint
@@ -110,6 +111,7 @@ class Record(Evidence):
         return RECORD.pack(*_VALUES(self))
 
 
+@lru_cache(4096)  # most candidates were candidates before; nobody changes a record
 def read_record(data: bytes) -> Record | None:
     """Return a record, or None for bytes that are not a record of this version: they are not a candidate."""
     packed = RECORD_WITH_VECTOR if data.startswith(RECORD_WITH_VECTOR.prefix) else RECORD

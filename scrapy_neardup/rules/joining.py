@@ -15,6 +15,7 @@ from scrapy_neardup.wording import one_line
 _LEAD = 220  # characters
 _FIRST_SENTENCE = re.compile(r".{40,}?[.!?…。！？](?=[\s”\"»]|$|(?<=[。！？]))")
 _LEAD_WORDS = 6
+_TOLD_OF_TEXT = 400  # characters in which the words are looked for by which a document joined its story
 _MOST_OF_LEAD = 20_000  # characters in which a lead is looked for
 
 
@@ -84,9 +85,9 @@ def _is_coverage(match: Match) -> bool:
 
 def _shared(match: Match, document: Document) -> tuple[str, ...]:
     """Return the terms, or in another language the names, by which a document joined the story of its match."""
-    new, old = match.pair.new, match.record
-    of_topic = shared_words(new.topic, old.topic, document.title, document.text)
-    of_names = shared_names(new.names, old.names, document.title, document.text)
+    new, old, beginning = match.pair.new, match.record, document.text[:_TOLD_OF_TEXT]
+    of_topic = shared_words(new.topic, old.topic, document.title, beginning)
+    of_names = shared_names(new.names, old.names, document.title, beginning)
     return of_topic if len(of_topic) >= len(of_names) else of_names
 
 

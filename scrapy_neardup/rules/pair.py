@@ -28,6 +28,7 @@ CANDIDATE_STATES: tuple[CandidateState, ...] = get_args(CandidateState)
 
 REVISIT_SHARE = 0.93  # a page that comes again says nothing new if its earlier version holds this much of its text
 LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more than accident made them share these
+_NO_SOURCE, _NO_NUMBER, _NO_URL, _NO_LANGUAGE = bytes(4), bytes(4), bytes(8), bytes(2)
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
 
 
@@ -53,22 +54,12 @@ class Pair:
         self.system = system
         self.findings: list[Finding] = []
         self.same_text = new.text_hash == old.text_hash
-        self.same_source = new.source_hash == old.source_hash and any(new.source_hash)
+        self.same_source = new.source_hash == old.source_hash and new.source_hash != _NO_SOURCE
+        self.same_url = new.url_hash == old.url_hash and new.url_hash != _NO_URL
+        self.same_number = new.article_hash == old.article_hash and new.article_hash != _NO_NUMBER  # of one source
+        self.two_languages = new.language != old.language and _NO_LANGUAGE not in (new.language, old.language)
 
     # Pages
-
-    @cached_property
-    def same_url(self) -> bool:
-        return self.new.url_hash == self.old.url_hash and any(self.new.url_hash)
-
-    @cached_property
-    def same_number(self) -> bool:
-        """Return whether the source has given both the same article number."""
-        return self.new.article_hash == self.old.article_hash and any(self.new.article_hash)
-
-    @cached_property
-    def two_languages(self) -> bool:
-        return self.new.language != self.old.language and any(self.new.language) and any(self.old.language)
 
     @cached_property
     def is_translation(self) -> bool:
