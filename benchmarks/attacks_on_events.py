@@ -12,7 +12,8 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import NamedTuple
@@ -21,9 +22,12 @@ import scrapy
 from scrapy.crawler import CrawlerProcess
 from scrapy.http import Response
 
-from scrapy_neardup.contracts import Judged
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Join, Member, Story, Verdict
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index import Index
+from scrapy_neardup.records.documents import Record
+from scrapy_neardup.rules.decision import Candidate, Decision, Judge
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
@@ -54,13 +58,26 @@ class Published(NamedTuple):
     story: str
 
 
+@dataclass(frozen=True, slots=True)
+class Told(Judge):
+    """Lets each document join a story as it is told."""
+
+    join: Join | None = None
+
+    def decide(self, document: Document, new: Record, candidates: Iterable[Candidate]) -> Decision:
+        return Decision(Verdict("related"), new, join=self.join)
+
+
 async def _join(detector: NearDupDetector, join: Join) -> StoryEvent | None:
     """Let a document join a story, and return the event if it tips the story to a level."""
     member = join.member
     number = int(member.id[8:], 16)
     fingerprint = Fingerprint(1, bytes.fromhex(member.id), bytes(8), bytes(4), identity_keys=(number,))
     document = Document(member.id, "", member.source, member.title, "", member.seen_at)
-    checked = await detector.index.check(fingerprint, document, lambda *_: Judged(Verdict("related"), join))
+    index = detector.index
+    told = Index(index.store, index.layout.namespace, index.layout.config, Told(index.judge.policy, join=join))
+    (checked,) = await told.check([(fingerprint, document)])
+    assert not isinstance(checked, StoreError)
     return await detector.stories.joined(join, checked.story) if isinstance(checked.story, Story) else None
 
 

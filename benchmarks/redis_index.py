@@ -29,13 +29,13 @@ import redis
 import xxhash
 from news_server import redis_server
 
-from scrapy_neardup.contracts import MOST_SOURCE_DOCUMENTS, Judged, KnownBoilerplate
-from scrapy_neardup.document import Document, Fingerprint, Join, Kind, Member, Status, Verdict
+from scrapy_neardup.contracts import MOST_SOURCE_DOCUMENTS, KnownBoilerplate
+from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.figures import Figure, pack_figures
 from scrapy_neardup.evidence.topic import KEYS, MOST_TOPIC_TERMS, TITLE_BIT
 from scrapy_neardup.index.index import Index
 from scrapy_neardup.index.redis.store import RedisStore
-from scrapy_neardup.rules.match import Match
+from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.sketch.signatures.minhash import band_keys, signature
 
@@ -134,41 +134,25 @@ def used_memory(url: str) -> int:
     return int(redis.Redis.from_url(url).info("memory")["used_memory"])
 
 
-async def check_and_join(index: Index, fingerprint: Fingerprint, document: Document) -> None:
-    await index.check(fingerprint, document, judge)
-
-
-def undecided(*_: object) -> Judged:
-    return Judged(Verdict("original"))
-
-
-def judge(document: Document, match: Match | None) -> Judged:
-    """As the detector joins a near-duplicate or a report in other words."""
-    if match is None:
-        return Judged(Verdict("original"))
-    first = Member(match.story, match.url, match.title, source(match.url), source(match.url), "original")
-    owner = source(document.url)
-    status: tuple[Status, Kind | None] = ("related", None) if match.related else ("duplicate", "near")
-    member = Member(document.id, document.url, document.title, owner, owner, *status)
-    return Judged(Verdict(status[0]), Join(first, member))
-
-
 def source(url: str) -> str:
     return url.split("/")[2].removeprefix("www.")
 
 
+JUDGE = Judge(Policy(), source_of=source)
+
+
 async def fill(url: str, namespace: str, count: int) -> float:
     """Register a day of documents and their stories, 64 travelling together; returns bytes a document."""
-    index = Index(RedisStore(url, timeout=30), namespace, "bench", Policy())
+    index = Index(RedisStore(url, timeout=30), namespace, "bench", JUDGE)
     await index.open()
     before = used_memory(url)
     batch = []
     for entry in documents(count):
         batch.append(entry)
         if len(batch) == 64:
-            await asyncio.gather(*(check_and_join(index, *each) for each in batch))
+            await index.check(batch)
             batch.clear()
-    await asyncio.gather(*(check_and_join(index, *each) for each in batch))
+    await index.check(batch)
     await index.exchange_boilerplate(dict(learned()))
     await index.close()
     return (used_memory(url) - before) / count
@@ -185,13 +169,13 @@ def arriving_now(count: int, seed: int) -> list[tuple[Fingerprint, Document]]:
 
 async def latency(url: str, namespace: str, checks: int) -> tuple[list[float], float]:
     """Milliseconds of single checks, one after the other, and of the server's processor a check."""
-    index = Index(RedisStore(url, timeout=30), namespace, "bench", Policy())
+    index = Index(RedisStore(url, timeout=30), namespace, "bench", JUDGE)
     await index.open()
     entries, times = arriving_now(checks, 2), []
     cpu = server_seconds(url)
     for fingerprint, document in entries:
         start = time.perf_counter()
-        await index.check(fingerprint, document, undecided)
+        await index.check([(fingerprint, document)])
         times.append((time.perf_counter() - start) * 1000)
     cpu = server_seconds(url) - cpu
     await index.close()
@@ -199,12 +183,12 @@ async def latency(url: str, namespace: str, checks: int) -> tuple[list[float], f
 
 
 async def _work(url: str, namespace: str, seed: int, checks: int) -> float:
-    index = Index(RedisStore(url, timeout=30), namespace, "bench", Policy())
+    index = Index(RedisStore(url, timeout=30), namespace, "bench", JUDGE)
     await index.open()
     entries = arriving_now(checks, seed)
     start = time.perf_counter()
     for done in range(0, checks, 64):
-        await asyncio.gather(*(index.check(*each, undecided) for each in entries[done : done + 64]))
+        await index.check(entries[done : done + 64])
     took = time.perf_counter() - start
     await index.close()
     return took

@@ -17,6 +17,8 @@ from scrapy_neardup.document import Document, Fingerprint, Story, Verdict, unche
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
 from scrapy_neardup.index.runs import Run
+from scrapy_neardup.index.store import Batcher
+from scrapy_neardup.index.window import Checked
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
 from scrapy_neardup.sketch.running import Knowledge, PacedSketcher, grouped
@@ -28,6 +30,12 @@ if TYPE_CHECKING:
     from scrapy_neardup.index.upkeep import Selection, StoreSummary
 
 logger = logging.getLogger(__name__)
+
+MOST_TOGETHER = 64
+"""How many documents are judged together."""
+
+Waiting = Document | asyncio.Future[Document]
+"""A document that waits for its verdict, or for its vector before."""
 
 
 def select(source: str = "", url: str = "") -> Selection:
@@ -90,7 +98,7 @@ class NearDupDetector:
         if self.embedding is not None:
             self.timings["embed"] = self.embedding.timings
         self._paced_sketcher = PacedSketcher(self.sketcher)
-        self._sketch_order = asyncio.Lock()  # documents are sketched in the order in which ``check`` was called
+        self._checks: Batcher[Waiting, Verdict] = Batcher(self._check_together, MOST_TOGETHER)
         self._knowledge = Knowledge(self.sketcher, self.index)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
         self._is_open = False
@@ -120,8 +128,8 @@ class NearDupDetector:
 
     async def close(self) -> None:
         """Wait for the checks under way and close the store."""
-        async with self._sketch_order:
-            self._paced_sketcher.close()
+        await self._checks.join()
+        self._paced_sketcher.close()
         if self._is_open and not self.breaker.is_open:
             await self.confirm_events()
             await self._exchange_frequencies(all_of_them=True)
@@ -189,33 +197,12 @@ class NearDupDetector:
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         """Return the verdicts that ``check`` would give one after the other. The documents go to the store together."""
         have_words = [has_words(document.text) for document in documents]
-        judged = list(itertools.compress(documents, have_words))
-        verdicts = iter(await self._judge_in_order(judged) if judged else ())
-        return [next(verdicts) if is_judged else unchecked("no-text") for is_judged in have_words]
-
-    async def _judge_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
-        checks: list[asyncio.Task[Verdict]] = []
-        # Ask before the lock, so that the embedder gets many texts together.
-        asked = [asyncio.ensure_future(self.embedding.ask(each)) for each in documents] if self.embedding else []
-        async with self._sketch_order:
-            if asked:
-                documents = await asyncio.gather(*asked)
-            if new_sources := self._knowledge.new_sources(documents):
-                await self._exchange_learned(new_sources)
-            for group in grouped(documents):
-                if checks:
-                    await asyncio.sleep(0)  # the store answers these while the next are sketched
-                if self.preset.learns and checks:  # it learns from these documents first
-                    await asyncio.wait(checks)
-                fingerprints = await self._paced_sketcher.fingerprints(group)
-                for document, fingerprint in zip(group, fingerprints, strict=True):
-                    # Tasks start in this order, and none waits for anything before its check is in the store's queue.
-                    checks.append(asyncio.create_task(self._check(document, fingerprint)))
-        answers = await asyncio.gather(*checks)
-        await self._advance(documents)
+        waiting = map(self._waiting, itertools.compress(documents, have_words))
+        answers = iter(await asyncio.gather(*map(self._checks.submit, waiting)))
+        verdicts = [next(answers) if is_judged else unchecked("no-text") for is_judged in have_words]
         # Documents that were checked together also learn which stories became one meanwhile, in whatever order.
         final = self.stories.final_story
-        return [replace(each, story=final(each.story)) if each.story else each for each in answers]
+        return [replace(each, story=final(each.story)) if each.story else each for each in verdicts]
 
     def take_events(self) -> list[StoryEvent]:
         """Return the events that documents have raised since the last call, in the order of their times.
@@ -261,33 +248,57 @@ class NearDupDetector:
         """End the events that are over. With ``all_over`` no document follows, so end all events. Never raises."""
         await self.breaker.ask(self.stories.finish(all_over=all_over))
 
-    async def _check(self, document: Document, fingerprint: Fingerprint) -> Verdict:
-        if not self.breaker.allows():
-            return unchecked("store-unavailable")
+    def _waiting(self, document: Document) -> Waiting:
+        """Ask for the vector of a document at once, so that the embedder gets many texts together."""
+        return document if self.embedding is None else asyncio.ensure_future(self.embedding.ask(document))
+
+    async def _check_together(self, waiting: Sequence[Waiting]) -> list[Verdict]:
+        """Judge the documents that wait, in their order: this is the one place where documents travel together."""
+        documents = [await each if isinstance(each, asyncio.Future) else each for each in waiting]
+        if new_sources := self._knowledge.new_sources(documents):
+            await self._exchange_learned(new_sources)
+        verdicts: list[Verdict] = []
+        for group in grouped(documents, most=1 if self.preset.learns else MOST_TOGETHER):
+            verdicts += await self._check_group(group)
+        await self._advance(documents)
+        return verdicts
+
+    async def _check_group(self, documents: Sequence[Document]) -> list[Verdict]:
+        fingerprints = await self._paced_sketcher.fingerprints(documents)
+        if not self.breaker.allows(len(documents)):
+            return [unchecked("store-unavailable")] * len(documents)
         try:
             if not self._is_open:
                 await self.index.open()
                 await self._begin()
-            with self.timings["check"].measure():
-                document_id, decision, story = await self.index.check(fingerprint, document)
+            with self.timings["check"].measure(len(documents)):
+                answers = await self.index.check(list(zip(fingerprints, documents, strict=True)))
         except StoreError as error:
-            if isinstance(error, StoreUnavailable) or not self._is_open:
-                self.breaker.failed(error)
-            else:  # the store answers, and other documents can be judged
-                self.breaker.succeeded()
-                self.breaker.warn_once(f"A document passes unchecked: {error}")
-            return unchecked("store-unavailable")
+            self.breaker.failed(error, len(documents))
+            return [unchecked("store-unavailable")] * len(documents)
         self.breaker.succeeded()
-        verdict, match, join = decision.verdict, decision.match, decision.join
+        return [
+            self._unchecked(answer) if isinstance(answer, StoreError) else await self._verdict(fingerprint, answer)
+            for fingerprint, answer in zip(fingerprints, answers, strict=True)
+        ]
+
+    def _unchecked(self, error: StoreError) -> Verdict:
+        """Return the verdict on a document whose data is damaged. The store answers: other documents can be judged."""
+        self.breaker.warn_once(f"A document passes unchecked: {error}")
+        return unchecked("store-unavailable")
+
+    async def _verdict(self, fingerprint: Fingerprint, checked: Checked) -> Verdict:
+        """Return the verdict on a document that is registered, with the event that it raised."""
+        verdict, match, join = checked.decision.verdict, checked.decision.match, checked.decision.join
         if match is None:
             self.sketcher.learn(fingerprint)  # only originals: a story counts once, however many papers print it
         elif verdict.would_drop and self.index.policy.drops and self.delivery is not None:
-            self.delivery.deliver_with(document_id, match)
-        if isinstance(story, StoreError):
-            self.breaker.warn_once(f"A story cannot be written to the store: {story}")
-        if join is None or not isinstance(story, Story):
+            self.delivery.deliver_with(checked.id, match)
+        if isinstance(checked.story, StoreError):
+            self.breaker.warn_once(f"A story cannot be written to the store: {checked.story}")
+        if join is None or not isinstance(checked.story, Story):
             return verdict
-        event = await self.breaker.ask(self.stories.joined(join, story))
+        event = await self.breaker.ask(self.stories.joined(join, checked.story))
         return replace(verdict, event=event.level) if event else verdict
 
     async def _advance(self, documents: Sequence[Document]) -> None:

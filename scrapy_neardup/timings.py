@@ -23,12 +23,12 @@ class Timings:
         self._lock = threading.Lock()
 
     @contextmanager
-    def measure(self) -> Iterator[None]:
+    def measure(self, runs: int = 1) -> Iterator[None]:
         start = time.perf_counter()
         try:
             yield
         finally:
-            self.add((time.perf_counter() - start) * 1000)
+            self.add((time.perf_counter() - start) * 1000, runs)
 
     def add(self, milliseconds: float, runs: int = 1) -> None:
         """Add the time that ``runs`` runs took together. ``runs=0`` adds time to a run that was counted before."""

@@ -12,7 +12,7 @@ from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import Layout, changes, reads
 from scrapy_neardup.index.runs import RunSteps
-from scrapy_neardup.index.store import Argument, Batcher, Call, Client, Store, answers, swap
+from scrapy_neardup.index.store import Argument, Call, Client, Store, answers, swap
 from scrapy_neardup.index.stories import ENDED_SECONDS, Stories
 from scrapy_neardup.index.window import Checked, NewDocument, Window
 from scrapy_neardup.records.documents import Record
@@ -36,7 +36,6 @@ MOST_COUNTED = 3000
 """How many names are counted in ten minutes; more are left out."""
 
 _SPAN = 10  # minutes of a hash of counts
-_BATCH = 64
 _PURGED_AT_ONCE = 500  # calls; in between others may write
 
 
@@ -65,8 +64,6 @@ class Index(RunSteps, LearnedStore):
     9. A document that a run registered counts as seen if it is delivered or the run lives. Until it is
        delivered, a document that the run drops as a copy counts only as long as its match counts. A page that is
        registered again after its run died rejoins its old story.
-
-    Checks that wait together go to the store together.
     """
 
     def __init__(self, store: Store, namespace: str, config: str, judge: Judge) -> None:
@@ -77,7 +74,6 @@ class Index(RunSteps, LearnedStore):
         self._window = Window(store, layout, judge, self.stories)
         self._looked_until = 0  # stories were looked through for those that were dead at this second
         self._part: Argument | None = None  # of the stories, where that goes on
-        self._checks: Batcher[NewDocument, Checked] = Batcher(self._answer_checks, _BATCH)
 
     async def open(self) -> None:
         """Connect, inside the running loop. Opening twice does no harm.
@@ -88,18 +84,17 @@ class Index(RunSteps, LearnedStore):
 
     async def close(self) -> None:
         """Finish the calls under way and release every resource. Closing twice does no harm."""
-        await self._checks.join()
         await self.store.close()
 
-    async def check(self, fingerprint: Fingerprint, document: Document) -> Checked:
-        """Decide what a document is, and register it.
+    async def check(self, documents: Sequence[tuple[Fingerprint, Document]]) -> list[Checked | StoreError]:
+        """Decide what documents are, one after the other, and register them. They go to the store together.
 
-        Raise StoreUnavailable if the store does not answer in time; the document may then be registered or not.
+        If data is damaged, the error is the answer for those documents that need this data. Raise StoreUnavailable if
+        the store does not answer in time; the documents may then be registered or not.
         """
-        return await self._checks.submit(NewDocument(fingerprint, document, self.run))
+        return await self._check([NewDocument(*each, self.run) for each in documents])
 
-    async def _answer_checks(self, batch: Sequence[NewDocument]) -> Sequence[Checked | StoreError]:
-        """Check documents together. If data is damaged, check each alone: only those that need this data fail."""
+    async def _check(self, batch: Sequence[NewDocument]) -> list[Checked | StoreError]:
         try:
             answers = await self._window.check(batch, self.run)
         except StoreUnavailable:
@@ -107,7 +102,7 @@ class Index(RunSteps, LearnedStore):
         except StoreError as error:
             if len(batch) == 1:
                 return [error]
-            return [answer for each in batch for answer in await self._answer_checks([each])]
+            return [answer for each in batch for answer in await self._check([each])]
         await self._unlink_dead(new.document for new in batch)
         return answers
 

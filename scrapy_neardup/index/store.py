@@ -336,12 +336,12 @@ class Breaker:
     def is_open(self) -> bool:
         return self._pause > 0
 
-    def allows(self) -> bool:
-        """Decide whether a check may go to the store now. After True, call ``failed`` or ``succeeded``."""
+    def allows(self, documents: int) -> bool:
+        """Decide whether so many documents may go to the store now. After True, call ``failed`` or ``succeeded``."""
         if not self.is_open:
             return True
         if self._clock() < self._retry_at:
-            self._missed += 1
+            self._missed += documents
             return False
         self._probing = True
         self._retry_at = self._clock() + _LONGEST_LOST  # if this check is never answered, another one may try then
@@ -363,7 +363,7 @@ class Breaker:
             self._warnings.add(warning)
             logger.warning("%s", warning)
 
-    def failed(self, error: Exception, *, is_known: bool = False) -> None:
+    def failed(self, error: Exception, documents: int = 1, *, is_known: bool = False) -> None:
         """Note a failure. Log the first one, unless the caller tells the user of it (``is_known``)."""
         if not self.is_open:
             if not is_known:
@@ -372,7 +372,7 @@ class Breaker:
         elif self._probing:
             self._pause = min(2 * self._pause, _LONGEST_LOST)
         self._probing = False
-        self._missed += 1
+        self._missed += documents
         self._retry_at = self._clock() + self._pause
 
     def succeeded(self) -> None:

@@ -23,7 +23,6 @@ logger = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
-_MOST_DOCUMENTS = 16  # of a group
 _MOST_CHARACTERS = 30_000  # of a group
 _DIGIT_EFFORT = 6
 _SHARED_TOGETHER = 64  # documents whose features or lines are counted here before the store gets them
@@ -60,12 +59,12 @@ class PacedSketcher:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
-def grouped(documents: Sequence[Document]) -> Iterator[list[Document]]:
-    """Split documents into groups of a bounded length that are sketched together."""
+def grouped(documents: Sequence[Document], most: int) -> Iterator[list[Document]]:
+    """Split documents into groups of a bounded length, and of at most so many, that are sketched together."""
     group: list[Document] = []
     characters = 0
     for document in documents:
-        if group and (len(group) == _MOST_DOCUMENTS or characters + len(document.text) >= _MOST_CHARACTERS):
+        if group and (len(group) == most or characters + len(document.text) >= _MOST_CHARACTERS):
             yield group
             group, characters = [], 0
         group.append(document)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
-from documents import MINUTE, WIRE, Article, band_keys, check, specifics, story_of, topic
+from documents import MINUTE, WIRE, Article, band_keys, check, checked, specifics, story_of, topic
 
 from scrapy_neardup.evidence.topic import KEYS, topic_score
 from scrapy_neardup.index import Index, Policy
@@ -107,7 +107,7 @@ async def test_a_key_of_the_text_counts_twice_as_much_as_one_of_the_topic(
     index = await open_index(store_url)
     original = Article("wire", topic="rstuv")
     fingerprint = replace(original.fingerprint, band_keys=original.fingerprint.band_keys[:bands])
-    await index.check(fingerprint, original.document)
+    await checked(index, fingerprint, original.document)
     groups = ("ABCD", "EFGH", "IJKL")
     reports = [Article(f"report {n}", at=MINUTE, topic=groups[n % 3] + "12345678z") for n in range(MAX_CANDIDATES + 4)]
     assert len(reports) / len(groups) <= MOST_POSTINGS

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
-from documents import DAY, HOUR, MINUTE, START, WIRE, Article, check
+from documents import DAY, HOUR, MINUTE, START, WIRE, Article, check, checked
 from newsdesk import opened
 
 from scrapy_neardup.document import Document
@@ -128,8 +128,8 @@ def _in_one_second(article: Article, number: int) -> Document:
 async def test_two_documents_with_one_id_are_two_documents(index: Index, number: int) -> None:
     fire, storm = Article("fire", url="https://a.example/fire"), Article("storm", url="https://b.example/storm")
 
-    first = await index.check(fire.fingerprint, _in_one_second(fire, number))
-    second = await index.check(storm.fingerprint, _in_one_second(storm, number))
+    first = await checked(index, fire.fingerprint, _in_one_second(fire, number))
+    second = await checked(index, storm.fingerprint, _in_one_second(storm, number))
 
     assert (first.decision.match, second.decision.match) == (None, None)
     assert (first.id, second.id) == (f"{SECOND}{number:08x}", f"{SECOND}{(number + 1) % (1 << 32):08x}")
@@ -137,7 +137,7 @@ async def test_two_documents_with_one_id_are_two_documents(index: Index, number:
         copy = await check(index, article.copy(at=HOUR, url="https://c.example/"))
         assert copy is not None
         assert (copy.original, copy.url) == (each.id, article.url)
-        assert (await index.check(article.fingerprint, _in_one_second(article, number))).id == each.id
+        assert (await checked(index, article.fingerprint, _in_one_second(article, number))).id == each.id
 
 
 async def test_stories_and_delivery_go_by_the_id_that_a_verdict_names(shared_url: str, namespace: str) -> None:

@@ -18,6 +18,7 @@ from scrapy_neardup.evidence.topic import KEYS, TITLE_BIT
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Judge
 from scrapy_neardup.index.store import Call, Client, answers
+from scrapy_neardup.index.window import Checked
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.decision import Candidate, Decision
 from scrapy_neardup.rules.match import Match
@@ -174,7 +175,15 @@ class ScriptedJudge(Judge):
 
 
 async def check(index: Index, article: Article) -> Match | None:
-    return (await index.check(article.fingerprint, article.document)).decision.match
+    return (await checked(index, article.fingerprint, article.document)).decision.match
+
+
+async def checked(index: Index, fingerprint: Fingerprint, document: Document) -> Checked:
+    """Check a document alone. Raise the error if the answer is one."""
+    (answer,) = await index.check([(fingerprint, document)])
+    if isinstance(answer, StoreError):
+        raise answer
+    return answer
 
 
 async def story_of(index: Index, article: Article) -> tuple[str, str | None]:
@@ -185,7 +194,7 @@ async def story_of(index: Index, article: Article) -> tuple[str, str | None]:
 
 
 async def decision_on(index: Index, article: Article) -> Decision:
-    return DECISIONS[(await index.check(article.fingerprint, article.document)).id]
+    return DECISIONS[(await checked(index, article.fingerprint, article.document)).id]
 
 
 # Members of stories and the joins that bring them
@@ -249,11 +258,11 @@ async def joined(index: Index, join: Join) -> Story:
     fingerprint = Fingerprint(1, digest(member.id), digest(member.url), bytes(4), identity_keys=(identity,))
     document = Document(member.id, member.url, member.source, member.title, "", int.from_bytes(key[:4], "big"))
     JOINS[document.id] = join
-    checked = await index.check(fingerprint, document)
-    if isinstance(checked.story, StoreError):
-        raise checked.story
-    assert checked.story is not None
-    return checked.story
+    story = (await checked(index, fingerprint, document)).story
+    if isinstance(story, StoreError):
+        raise story
+    assert story is not None
+    return story
 
 
 # What a store keeps, and how it is changed, in the same way for every store

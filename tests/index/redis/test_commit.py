@@ -17,6 +17,7 @@ from scrapy_neardup.document import Claim, Extent
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import RedisClient, RedisStore
 from scrapy_neardup.index.store import Call, Commit
+from scrapy_neardup.index.window import Checked
 from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counts, unpack_counts
 from scrapy_neardup.rules.match import Match
 
@@ -68,7 +69,9 @@ def interrupt(monkeypatch: pytest.MonkeyPatch) -> Interrupt:
 
 
 async def together(index: Index, *articles: Article) -> list[Match | None]:
-    return await asyncio.gather(*(check(index, each) for each in articles))
+    """Check documents in one batch."""
+    answers = await index.check([(each.fingerprint, each.document) for each in articles])
+    return [answer.decision.match for answer in answers if isinstance(answer, Checked)]
 
 
 @pytest.mark.parametrize("hours", [0, 20])

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import OpenIndex
+from documents import checked
 from hypothesis import given
 from hypothesis import strategies as st
 from texts import START, article, opened
@@ -74,7 +75,7 @@ async def test_up_to_three_bits_are_a_copy_and_four_to_seven_related(
             identity_keys=(number,),
             band_keys=block_keys(signature, 16),
         )
-        match = (await index.check(print_, document)).decision.match
+        match = (await checked(index, print_, document)).decision.match
 
     assert ("none" if match is None else "related" if match.related else "copy") == answer
 
