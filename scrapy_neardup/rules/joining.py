@@ -15,7 +15,7 @@ from scrapy_neardup.wording import one_line
 _LEAD = 220  # characters
 _FIRST_SENTENCE = re.compile(r".{40,}?[.!?…。！？](?=[\s”\"»]|$|(?<=[。！？]))")
 _LEAD_WORDS = 6
-_TOLD_OF_TEXT = 400  # characters in which the words are looked for by which a document joined its story
+_TOLD_OF_TEXT = 1_000  # characters in which the words are looked for by which a document joined its story
 _MOST_OF_LEAD = 20_000  # characters in which a lead is looked for
 
 

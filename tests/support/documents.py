@@ -250,19 +250,24 @@ async def end_event(detector: NearDupDetector, name: str, at: float, sources: in
     assert await index.stories.claim(Claim(first.id, "ended", last_source=first.seen_at)) is not None
 
 
-async def joined(index: Index, join: Join) -> Story:
-    """Let a document join a story, as a check does. Return the story after it. Raise the error if it cannot be used."""
-    member = join.member
-    key = bytes.fromhex(member.id)
-    identity = int.from_bytes(digest(member.id, 4), "big")
-    fingerprint = Fingerprint(1, digest(member.id), digest(member.url), bytes(4), identity_keys=(identity,))
-    document = Document(member.id, member.url, member.source, member.title, "", int.from_bytes(key[:4], "big"))
-    JOINS[document.id] = join
-    story = (await checked(index, fingerprint, document)).story
-    if isinstance(story, StoreError):
-        raise story
-    assert story is not None
-    return story
+async def joined(index: Index, *joins: Join) -> Story:
+    """Let documents join stories, as checks do. Return the story after the last. Raise the error if it is one."""
+    asked = []
+    for join in joins:
+        member = join.member
+        key = bytes.fromhex(member.id)
+        identity = int.from_bytes(digest(member.id, 4), "big")
+        fingerprint = Fingerprint(1, digest(member.id), digest(member.url), bytes(4), identity_keys=(identity,))
+        document = Document(member.id, member.url, member.source, member.title, "", int.from_bytes(key[:4], "big"))
+        JOINS[document.id] = join
+        asked.append((fingerprint, document))
+    answers = await index.check(asked)
+    for answer in answers:
+        error = answer if isinstance(answer, StoreError) else answer.story
+        if isinstance(error, StoreError):
+            raise error
+        assert error is not None
+    return error
 
 
 # What a store keeps, and how it is changed, in the same way for every store
