@@ -43,6 +43,9 @@ Track = Callable[[Iterable[Line]], Iterator[Line]]
 
 MOST_PROBLEMS = 20  # listed; the others are counted
 _CHUNK = 1 << 20  # characters
+_DECODER = json.JSONDecoder()
+# A string that is cut off reaches to the end.
+_JSON_PARTS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[][{}]|[^][{}",:\s]+', re.DOTALL)
 _BETWEEN_ITEMS = re.compile(r"[\s,\[\]]*")  # a crawl that appends to a JSON file leaves "][" in it
 
 
@@ -65,24 +68,38 @@ def _lines(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[Line
 
 def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[Line]:
     """Read a list of items in chunks, so that a feed of any size takes little memory."""
-    decoder = json.JSONDecoder()
     buffer, place, number = source.read(_CHUNK), 0, 1
     while True:
         place = cast("re.Match[str]", _BETWEEN_ITEMS.match(buffer, place)).end()
-        try:
-            row, place = decoder.raw_decode(buffer, place)
-        except (ValueError, RecursionError):
-            rest = buffer[place:]
-            more = "" if len(rest) > LONGEST_LINE else source.read(max(_CHUNK, len(rest)))
-            if not more:
-                if rest:
-                    problem = CUT_OFF if len(rest) <= LONGEST_LINE else TOO_LONG
-                    yield Line(number, 0, {}, f"{path}: item {number}: {problem}")
-                return
-            buffer, place = rest + more, 0
-        else:
-            yield line_of(number, 0, row, f"{path}: item {number}")
+        line, place = _item_at(buffer, place, number, f"{path}: item {number}")
+        if line is not None:
+            yield line
             number += 1
+            continue
+        rest = buffer[place:]
+        more = "" if len(rest) > LONGEST_LINE else source.read(max(_CHUNK, len(rest)))
+        if not more:
+            if rest:
+                problem = CUT_OFF if len(rest) <= LONGEST_LINE else TOO_LONG
+                yield Line(number, 0, {}, f"{path}: item {number}: {problem}")
+            return
+        buffer, place = rest + more, 0
+
+
+def _item_at(buffer: str, place: int, number: int, where: str) -> tuple[Line | None, int]:
+    """Return the item that begins at a place, and the place behind it. It is None if its end is not in the buffer."""
+    try:
+        value, end = _DECODER.raw_decode(buffer, place)
+        return line_of(number, 0, value, where), end
+    except json.JSONDecodeError:
+        return None, place
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of lists in lists
+        depth = 0
+        for part in _JSON_PARTS.finditer(buffer, place):
+            depth += (part[0] in "[{") - (part[0] in "]}")
+            if not depth:
+                return Line(number, 0, {}, f"{where}: not JSON: {error}"), part.end()
+        return None, place
 
 
 def _csv(source: io.TextIOWrapper, path: Path, columns: Sequence[str]) -> Iterator[Line]:
