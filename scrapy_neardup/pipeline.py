@@ -30,7 +30,7 @@ from scrapy_neardup.crawl.feeds import (
 from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
 from scrapy_neardup.crawl.run_summary import RunSummary, note_name
-from scrapy_neardup.crawl.shared import Component, Tagger, text_of
+from scrapy_neardup.crawl.shared import Component, Tagger, name_of, text_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, counted_names, unchecked
 from scrapy_neardup.exceptions import StoreError
@@ -232,7 +232,7 @@ class NearDupPipeline(Component):
             self._has_frozen = True
 
     def _url(self, adapter: ItemAdapter, page: Page) -> str:
-        return page.absolute(text_of(adapter, self.settings.item_fields["url"]))
+        return page.absolute(name_of(adapter, self.settings.item_fields["url"]))
 
     def _ask(self, adapter: ItemAdapter, page: Page) -> Verdict | asyncio.Task[Verdict]:
         """Return the verdict of an item that cannot be judged, or else ask for it.
@@ -240,7 +240,7 @@ class NearDupPipeline(Component):
         Items without a text of their own share the verdict of their page.
         """
         try:
-            is_of_page = page.is_named_by(text_of(adapter, self.settings.item_fields["url"]))
+            is_of_page = page.is_named_by(name_of(adapter, self.settings.item_fields["url"]))
             if text := text_of(adapter, self.settings.item_fields["text"]):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
                 pending = PendingDocument(document.id, None, self.delivery.finish)
@@ -269,12 +269,13 @@ class NearDupPipeline(Component):
     def _document(self, adapter: ItemAdapter, text: str, page: Page, *, is_of_page: bool) -> Document:
         # Only the first text of a page is the text of the page: a second text is not a new version of the first.
         is_page = is_of_page and page.claim_url()
-        own_language = language_code(text_of(adapter, self.settings.item_fields["language"]))
-        canonical = page.canonical if is_of_page else ""
+        own_language = language_code(name_of(adapter, self.settings.item_fields["language"]))
+        url = self._url(adapter, page)
+        canonical = page.canonical_for(url) if is_of_page else ""
         url_is_own = is_page or not is_of_page
         document = self.detector.document(
             text,
-            url=self._url(adapter, page),
+            url=url,
             title=text_of(adapter, self.settings.item_fields["title"]) or (page.title if is_page else ""),
             seen_at=self._seen_at(adapter),
             canonical=canonical,

@@ -116,7 +116,8 @@ The share is 0 if a single item is worth a hint."""
 
 _WITHOUT_TEXT = {
     "no-page": "yield each item from the callback of its page, or set text in NEARDUP_ITEM_FIELDS",
-    "other-page": "yield each item from the page of its article, or set text in NEARDUP_ITEM_FIELDS",
+    "other-page": "yield each item from the page of its article, give the answer of a renderer or proxy the url of the"
+    " page (response.replace), or set text in NEARDUP_ITEM_FIELDS",
     "no-text": "set text in NEARDUP_ITEM_FIELDS to the field that holds it, or try another NEARDUP_EXTRACTOR",
 }
 """The hints about items without a text, and the remedy if none of their fields seems to hold the text."""
