@@ -38,10 +38,12 @@ def judge(
     if match is None or is_no_article or (match.is_seen and match.same_page and verdict.status != "update"):
         return Judged(verdict)
 
-    def first(story: str, url: str, title: str, language: str) -> Member:
-        """Return the first document of a story. It has no url if that is not known."""
+    def first(match: Match, url: str, title: str, language: str) -> Member:
+        """Return the first document of the story of a match. It has no url if that is not known."""
         source = source_of(url) if url else ""
-        return Member(story, url, title, source, owner_of(source), "original", language=language)
+        counted_at = match.record.counted_at if match.candidate == match.story else None
+        owner = owner_of(source)
+        return Member(match.story, url, title, source, owner, "original", language=language, counted_at=counted_at)
 
     terms = _shared(fingerprint, match, document) if match.topic else ()
     # Only the first document of a story has its url and title in the match.
@@ -52,7 +54,7 @@ def judge(
     language = match.language if match.candidate == match.story or not match.related else ""
     other = match.also
     join = Join(
-        first(match.story, url, title, language),
+        first(match, url, title, language),
         Member(
             id=document.id,
             url=document.link,
@@ -73,7 +75,7 @@ def judge(
         figures_after=b"".join(change.after for change in changes),
         figures=value_hashes(unpack_figures(fingerprint.figures)),
         lead=_lead(document.text),
-        also=first(other.story, other.url, other.title, other.language) if other else None,
+        also=first(other, other.url, other.title, other.language) if other else None,
     )
     return Judged(verdict, join)
 
