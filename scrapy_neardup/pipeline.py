@@ -11,7 +11,7 @@ from typing import Any
 from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
-from scrapy.signals import engine_stopped, feed_exporter_closed
+from scrapy.signals import engine_stopped, feed_exporter_closed, item_dropped, item_error, item_scraped
 
 from scrapy_neardup import signals
 from scrapy_neardup.content.document_maker import parse_time
@@ -73,6 +73,8 @@ class NearDupPipeline(Component):
         self.detector = NearDupDetector(self.settings, delivers_later=True)
         assert self.detector.delivery is not None
         self.delivery = Delivery(crawler, self.detector.delivery, by_feeds=self.settings.delivered == "stored")
+        for signal in (item_scraped, item_dropped, item_error):
+            crawler.signals.connect(self._item_left, signal)
         log_window_location(self.settings)
         self.sinks = EventSinks(crawler, self.settings)
         self.dropped = dropped_items(crawler, self.settings)
@@ -179,7 +181,14 @@ class NearDupPipeline(Component):
             raise NearDuplicate(self._url(adapter, context.page), verdict)
         if not self.tagger.tag(adapter, verdict):
             note_name(self.summary.untagged, type(item).__qualname__)
+        context.is_kept = True
         return item
+
+    def _item_left(self, signal: object) -> None:
+        """Count a kept item that a later pipeline drops, or that fails there."""
+        context = current_item.get()
+        self.summary.lost += context.is_kept and signal is not item_scraped
+        context.is_kept = False
 
     async def _announce(self, item: Any, verdict: Verdict, adapter: ItemAdapter, page: Page) -> None:
         title = text_of(adapter, self.settings.item_fields["title"]) or page.title
