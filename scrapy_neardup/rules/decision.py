@@ -111,7 +111,7 @@ def _versions_of_page(new: Record, match: Match, scored: Sequence[Match]) -> tup
     if match.same_page:
         return (None if match.is_seen else match), None
     other_texts = (each for each in scored if each.is_seen and not each.same_text)
-    changed = best(each for each in other_texts if is_same_url(new, each.record))
+    changed = best(each for each in other_texts if each.same_page and is_same_url(new, each.record))
     return best(each for each in scored if each.same_page), changed
 
 

@@ -38,6 +38,7 @@ OWN_FACTS = 0.15
 SAME_LEAD = 0.4  # cosine of the topics of two texts with one beginning
 TOLD_TITLES = 0.5  # mean share of two titles that the other text tells, if both are about the same
 HELD = 0.8  # under unlike titles of two sources, two texts that share less of the smaller one may quote each other
+TOGETHER = 600  # seconds between two documents that count as those of one run if there are no runs
 _TEMPLATES = {
     "places": "names and figures between the same words differ",
     "first names": "both are short, and their first sentences have no name in common",
@@ -193,24 +194,36 @@ def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool, tra
     """Decide whether two documents are one page: by its url, or by its source's number for the article.
 
     A number alone proves nothing, because it may be that of a section: titles or texts must be alike as well. If a text
-    has no signature, such as a paywall notice, equal texts prove nothing.
+    has no signature, such as a paywall notice, equal texts prove nothing. Neither does a url with two texts in one run:
+    the entries of a feed may share a link.
     """
-    if is_same_url(new, old):
-        trace.note(f"the same url, with {'the same' if new.text_hash == old.text_hash else 'another'} text")
+    same_url, same_text = is_same_url(new, old), new.text_hash == old.text_hash
+    if same_url and (same_text or not _came_together(new, old)):
+        trace.note(f"the same url, with {'the same' if same_text else 'another'} text")
         return True
-    if not _have_same_number(new, old):
+    if not same_url and not _have_same_number(new, old):
         return False
     have_titles = bool(new.titles and old.titles)
     if (are_alike and bool(new.signature)) or (have_titles and overlap >= LIKE_TITLES):
-        trace.note("the same article number in both urls")
+        trace.note(f"the same {'url' if same_url else 'article number in both urls'}, and texts or titles are alike")
         return True
     return False
 
 
+def _came_together(new: Record, old: Record) -> bool:
+    """Decide whether two documents came in one run. Outside of a crawl, look at their times and titles."""
+    if new.run:
+        return _is_one_run(new, old)
+    return bool(new.titles and old.titles) and abs(new.counted_at - old.counted_at) < TOGETHER
+
+
+def _is_one_run(new: Record, old: Record) -> bool:
+    return old.run != 0 and old.run & ~IS_DROPPED == new.run & ~IS_DROPPED
+
+
 def _is_variant_of_run(new: Record, old: Record) -> bool:
     """Decide whether the old document is a variant, such as a print page, of the page that the new one is."""
-    is_one_run = old.run != 0 and old.run & ~IS_DROPPED == new.run & ~IS_DROPPED
-    return is_one_run and old.is_variant > new.is_variant
+    return _is_one_run(new, old) and old.is_variant > new.is_variant
 
 
 def _have_same_number(new: Record, old: Record) -> bool:

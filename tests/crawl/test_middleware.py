@@ -141,6 +141,27 @@ def test_the_entries_of_a_feed_are_documents_of_their_own(project: Project, site
     assert later.statuses == {"original": 1}
 
 
+@pytest.mark.parametrize("link", ["/status", "/status#{}"])
+def test_entries_of_a_feed_that_share_a_link_are_no_versions_of_a_page(
+    project: Project, site: NewsSite, link: str
+) -> None:
+    def crawl(seeds: str) -> Crawl:
+        entries = "".join(
+            f"<item><title>Case {seed}</title><link>{site.url}{link.format(seed)}</link>"
+            f"<description>{article(seed)} The severity is {number}.3 of ten points.</description></item>"
+            for number, seed in enumerate(seeds, 6)
+        )
+        answer = Answer(f"<rss><channel>{entries}</channel></rss>".encode(), "application/rss+xml")
+        return project.crawl(RSS, "-a", "linked=yes", urls=[site.publish("/feed", answer)], **NOTING)
+
+    first = crawl("abc")
+    assert first.statuses == {"original": 3}
+    assert {item["neardup_changes"] for item in first.items} == {None}
+    assert len({item["neardup_story"] for item in first.items}) == 3
+    assert crawl("abc").neardup["duplicate/revisit"] == 3
+    assert crawl("d").statuses == {"update": 1}, "rewritten between two crawls"
+
+
 ADDRESSES = """
 class News(Pages):
     def request(self, url):
