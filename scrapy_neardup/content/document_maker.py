@@ -9,7 +9,7 @@ from calendar import timegm
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, datetime, time, timezone
-from reprlib import Repr
+from reprlib import repr as shown
 
 import xxhash
 
@@ -19,8 +19,6 @@ from scrapy_neardup.content.urls import LONGEST_URL, source_of, url_identity, wi
 from scrapy_neardup.document import LAST_SECOND, Document
 
 _LONGEST_TITLE, _LONGEST_TIME = 1000, 100  # characters
-_shown = Repr()
-_shown.maxstring = _shown.maxother = _LONGEST_TIME
 _STRUCT_TIME = 9  # numbers
 _YEARS = range(1970, 2107)  # a number like these is a year alone
 _FEWEST_DIGITS = 8  # of a date or of Unix seconds as a text
@@ -102,9 +100,9 @@ def parse_time(value: object) -> float:
         seconds = _seconds(value)
     except (ValueError, OverflowError):
         remedy = "use ISO 8601, RFC 822 or Unix seconds"
-        raise ValueError(f"{_shown.repr(value)} is not a time: {remedy}") from None
+        raise ValueError(f"{shown(value)} is not a time: {remedy}") from None
     if not 0 <= seconds <= LAST_SECOND:
-        raise ValueError(f"{_shown.repr(value)} is not between 1970 and 2106")
+        raise ValueError(f"{shown(value)} is not between 1970 and 2106")
     return seconds
 
 

@@ -72,18 +72,17 @@ def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[Line]:
     while True:
         place = cast("re.Match[str]", _BETWEEN_ITEMS.match(buffer, place)).end()
         line, place = _item_at(buffer, place, number, f"{path}: item {number}")
+        rest = len(buffer) - place
         if line is not None:
             yield line
             number += 1
-            continue
-        rest = buffer[place:]
-        more = "" if len(rest) > LONGEST_LINE else source.read(max(_CHUNK, len(rest)))
-        if not more:
+        elif rest <= LONGEST_LINE and (more := source.read(max(_CHUNK, rest))):
+            buffer, place = buffer[place:] + more, 0
+        else:
             if rest:
-                problem = CUT_OFF if len(rest) <= LONGEST_LINE else TOO_LONG
+                problem = CUT_OFF if rest <= LONGEST_LINE else TOO_LONG
                 yield Line(number, 0, {}, f"{path}: item {number}: {problem}")
             return
-        buffer, place = rest + more, 0
 
 
 def _item_at(buffer: str, place: int, number: int, where: str) -> tuple[Line | None, int]:
