@@ -181,14 +181,14 @@ class NearDupPipeline(Component):
             raise NearDuplicate(self._url(adapter, context.page), verdict)
         if not self.tagger.tag(adapter, verdict):
             note_name(self.summary.untagged, type(item).__qualname__)
-        context.is_kept = True
+        context.has_passed = True
         return item
 
     def _item_left(self, signal: object) -> None:
         """Count a kept item that a later pipeline drops, or that fails there."""
         context = current_item.get()
-        self.summary.lost += context.is_kept and signal is not item_scraped
-        context.is_kept = False
+        self.summary.lost += context.has_passed and signal is not item_scraped
+        context.has_passed = False
 
     async def _announce(self, item: Any, verdict: Verdict, adapter: ItemAdapter, page: Page) -> None:
         title = text_of(adapter, self.settings.item_fields["title"]) or page.title

@@ -131,7 +131,7 @@ class ItemContext:
     place: ItemPlace | None = None  # in the order of verdicts
     opted_out: bool = False
     document: PendingDocument | None = None  # from the verdict until the item has left the crawl
-    is_kept: bool = False  # from our last pipeline, which has not dropped the item, until it has left the crawl
+    has_passed: bool = False  # our last pipeline has kept the item, which has not left the crawl yet
 
     def pause_deadline(self) -> AbstractContextManager[None]:
         """Return a context in which no later item overtakes this one, however long the work takes."""
