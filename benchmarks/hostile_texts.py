@@ -29,6 +29,7 @@ from scrapy_neardup.content.head import decode_html, read_head
 from scrapy_neardup.content.urls import CanonicalUrls, source_of, url_identity
 from scrapy_neardup.document import Document
 from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.wording import without_password
 
 PROSE = "The ferry left the harbour at noon with 212 people on board, and 14 of them were hurt. " * 6
 _ON_LOOP = 7_900  # characters that are read on the event loop
@@ -51,14 +52,14 @@ class Kind:
     """One kind of hostile input; ``full`` is its size in characters while the loop is watched."""
 
     name: str
-    what: Literal["text", "url", "title", "page", "time"]
+    what: Literal["text", "url", "title", "page", "time", "address"]
     make: Make
     n: int = 25_000
     full: int = 2_000_000
 
 
 def _kinds(
-    what: Literal["text", "url", "title", "page", "time"], makes: dict[str, Make], n: int, full: int
+    what: Literal["text", "url", "title", "page", "time", "address"], makes: dict[str, Make], n: int, full: int
 ) -> list[Kind]:
     return [Kind(f"{what}: {name}", what, make, n, full) for name, make in makes.items()]
 
@@ -138,12 +139,18 @@ PAGES: dict[str, Make] = {
     )
 }  # fmt: skip
 TIMES: dict[str, Make] = {"digits": repeated("9"), "spaces": repeated(" "), "dates": repeated("2020-01-01")}
+ADDRESSES: dict[str, Make] = {
+    "password": repeated("password", "redis://a?"),
+    "options": repeated("&password", "redis://a?"),
+    "@": repeated("@", "redis://"),
+}
 KINDS = [
     *_kinds("text", TEXTS, 25_000, 2_000_000),
     *_kinds("url", URLS, 25_000, 2_700_000),
     *_kinds("title", TITLES, 25_000, 1_000_000),
     *_kinds("page", PAGES, 50_000, 5_000_000),
     *_kinds("time", TIMES, 25_000, 1_000_000),
+    *_kinds("address", ADDRESSES, 25_000, 1_000_000),
 ]
 
 _serial = count()
@@ -157,6 +164,8 @@ def read(kind: Kind, given: str, sketcher: Sketcher) -> None:
     elif kind.what == "time":
         with suppress(ValueError):
             parse_time(given)
+    elif kind.what == "address":
+        without_password(given)
     elif kind.what == "page":
         body = given.encode("utf-8", "surrogatepass")
         decode_html(body), _page_urls.of(read_head(body).canonical, "http://a.com/b")
@@ -208,8 +217,8 @@ async def _block(detector: NearDupDetector, kind: Kind, given: str) -> float:
     ticking = asyncio.create_task(tick())
     await asyncio.sleep(0.01)
     last, longest = time.perf_counter(), 0.0
-    if kind.what in ("page", "time"):
-        read(kind, given, detector.sketcher) if kind.what == "time" else _read_head(given)
+    if kind.what in ("page", "time", "address"):
+        _read_head(given) if kind.what == "page" else read(kind, given, detector.sketcher)
     else:
         values = {"url": f"http://a.com/{next(_serial)}", "text": PROSE, kind.what: given}
         await detector.check(detector.document(values.pop("text"), **values))

@@ -50,17 +50,21 @@ class Addon:
             from scrapy_neardup.crawl.scrapy_internals import wrong_spider_setting
 
             raise wrong_spider_setting(error) from None
-        if not checked.enabled:
-            return
-        from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
-        from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
+        if checked.enabled:
+            add_components(settings)
+            settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
 
-        # 10 is next to the engine, so that all other spider middlewares change an item before this one sees it.
-        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", NearDupSpiderMiddleware, 10)
-        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", CapturePipeline, 1)
-        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
-        settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", NearDupDownloaderMiddleware, 1)
-        settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
+
+def add_components(settings: BaseSettings) -> None:
+    """Add middlewares and pipelines, except those that the settings name, or turn off with None."""
+    from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
+    from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
+
+    # 10 is next to the engine, so that all other spider middlewares change an item before this one sees it.
+    settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", NearDupSpiderMiddleware, 10)
+    settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", CapturePipeline, 1)
+    settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
+    settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", NearDupDownloaderMiddleware, 1)
 
 
 def checked_settings(settings: BaseSettings) -> NearDupSettings:

@@ -204,6 +204,7 @@ class Member:
     topic: float = 0.0
     terms: tuple[str, ...] = ()
     number: int = 0
+    counted_at: int | None = None  # of a story's first document: when it counts, None if that is ``seen_at``. Not kept
 
     @property
     def seen_at(self) -> int:

@@ -18,7 +18,7 @@ from scrapy_neardup.content.urls import CanonicalUrls, source_of
 from scrapy_neardup.crawl.item_context import ItemContext, Page
 from scrapy_neardup.crawl.order import ResponseOrder, ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import declared_encoding, free_tree
-from scrapy_neardup.crawl.shared import Component, text_of
+from scrapy_neardup.crawl.shared import Component, name_of, text_of
 from scrapy_neardup.exceptions import ExtractionError
 
 logger = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ class NearDupSpiderMiddleware(Component):
                 page = Page(response.url, urls, place=place, is_list=is_list)
             adapter = ItemAdapter(item)
             text = text_of(adapter, self.settings.item_fields["text"])
-            url = text_of(adapter, self.settings.item_fields["url"])
+            url = name_of(adapter, self.settings.item_fields["url"])
             needs_reading = not page.has_begun_extraction and (page.reading is None or not text)
             if needs_reading and isinstance(response, TextResponse) and _looks_like_html(response):
                 step = self._read(response, page, place, page.reading, None if text else url)

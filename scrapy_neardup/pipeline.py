@@ -11,7 +11,7 @@ from typing import Any
 from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
-from scrapy.signals import engine_stopped, feed_exporter_closed
+from scrapy.signals import engine_stopped, feed_exporter_closed, item_dropped, item_error, item_scraped
 
 from scrapy_neardup import signals
 from scrapy_neardup.content.document_maker import parse_time
@@ -30,7 +30,7 @@ from scrapy_neardup.crawl.feeds import (
 from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
 from scrapy_neardup.crawl.run_summary import RunSummary, note_name
-from scrapy_neardup.crawl.shared import Component, Tagger, text_of
+from scrapy_neardup.crawl.shared import Component, Tagger, name_of, text_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, counted_names, unchecked
 from scrapy_neardup.exceptions import StoreError
@@ -73,6 +73,8 @@ class NearDupPipeline(Component):
         self.detector = NearDupDetector(self.settings, delivers_later=True)
         assert self.detector.delivery is not None
         self.delivery = Delivery(crawler, self.detector.delivery, by_feeds=self.settings.delivered == "stored")
+        for signal in (item_scraped, item_dropped, item_error):
+            crawler.signals.connect(self._item_left, signal)
         log_window_location(self.settings)
         self.sinks = EventSinks(crawler, self.settings)
         self.dropped = dropped_items(crawler, self.settings)
@@ -179,7 +181,14 @@ class NearDupPipeline(Component):
             raise NearDuplicate(self._url(adapter, context.page), verdict)
         if not self.tagger.tag(adapter, verdict):
             note_name(self.summary.untagged, type(item).__qualname__)
+        context.has_passed = True
         return item
+
+    def _item_left(self, signal: object) -> None:
+        """Count a kept item that a later pipeline drops, or that fails there."""
+        context = current_item.get()
+        self.summary.lost += context.has_passed and signal is not item_scraped
+        context.has_passed = False
 
     async def _announce(self, item: Any, verdict: Verdict, adapter: ItemAdapter, page: Page) -> None:
         title = text_of(adapter, self.settings.item_fields["title"]) or page.title
@@ -232,7 +241,7 @@ class NearDupPipeline(Component):
             self._has_frozen = True
 
     def _url(self, adapter: ItemAdapter, page: Page) -> str:
-        return page.absolute(text_of(adapter, self.settings.item_fields["url"]))
+        return page.absolute(name_of(adapter, self.settings.item_fields["url"]))
 
     def _ask(self, adapter: ItemAdapter, page: Page) -> Verdict | asyncio.Task[Verdict]:
         """Return the verdict of an item that cannot be judged, or else ask for it.
@@ -240,7 +249,7 @@ class NearDupPipeline(Component):
         Items without a text of their own share the verdict of their page.
         """
         try:
-            is_of_page = page.is_named_by(text_of(adapter, self.settings.item_fields["url"]))
+            is_of_page = page.is_named_by(name_of(adapter, self.settings.item_fields["url"]))
             if text := text_of(adapter, self.settings.item_fields["text"]):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
                 pending = PendingDocument(document.id, None, self.delivery.finish)
@@ -269,12 +278,13 @@ class NearDupPipeline(Component):
     def _document(self, adapter: ItemAdapter, text: str, page: Page, *, is_of_page: bool) -> Document:
         # Only the first text of a page is the text of the page: a second text is not a new version of the first.
         is_page = is_of_page and page.claim_url()
-        own_language = language_code(text_of(adapter, self.settings.item_fields["language"]))
-        canonical = page.canonical if is_of_page else ""
+        own_language = language_code(name_of(adapter, self.settings.item_fields["language"]))
+        url = self._url(adapter, page)
+        canonical = page.canonical_for(url) if is_of_page else ""
         url_is_own = is_page or not is_of_page
         document = self.detector.document(
             text,
-            url=self._url(adapter, page),
+            url=url,
             title=text_of(adapter, self.settings.item_fields["title"]) or (page.title if is_page else ""),
             seen_at=self._seen_at(adapter),
             canonical=canonical,

@@ -119,6 +119,15 @@ async def test_without_updates_a_lightly_changed_page_is_a_duplicate() -> None:
     assert rewritten.status == "update"
 
 
+async def test_a_link_that_two_articles_share_is_no_page(detector: NearDupDetector) -> None:
+    """Outside of a crawl, such as in a replay, two articles come together if they come within minutes."""
+    entries = [made_up("outage", 120), made_up("repair", 120)]
+    first, second = [await judge(detector, each, URL, " ".join(each[:3]), START + n) for n, each in enumerate(entries)]
+    assert (first.status, second.status) == ("original", "original")
+    later = await judge(detector, made_up("rewritten", 120), URL, "Another headline", START + 3600)
+    assert later.status == "update"
+
+
 async def test_a_document_without_words_may_be_among_others(detector: NearDupDetector) -> None:
     documents = [detector.document(text, url=URL) for text in ("...", text_of(STORY))]
     assert [verdict.status for verdict in await detector.check_in_order(documents)] == ["unchecked", "original"]

@@ -19,7 +19,7 @@ from scrapy.settings import BaseSettings, Settings
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
-from scrapy_neardup.addon import checked_settings
+from scrapy_neardup.addon import add_components, checked_settings
 from scrapy_neardup.commands.inputs import add_json, add_store, located_settings, with_store
 from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
 from scrapy_neardup.content.processes import ExtractionProcesses
@@ -47,6 +47,7 @@ _LINE = f"ADDONS = {{{_ENTRY}}}"
 _BY_HAND = {
     "CapturePipeline": "ITEM_PIPELINES",
     "NearDupPipeline": "ITEM_PIPELINES",
+    "NearDupDownloaderMiddleware": "DOWNLOADER_MIDDLEWARES",
     "NearDupSpiderMiddleware": "SPIDER_MIDDLEWARES",
 }
 """What the add-on adds to the settings, and what a project without it adds itself."""
@@ -144,23 +145,19 @@ async def _finish(name: str, check: Awaitable[list[Finding]]) -> list[Finding]:
 
 def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Finding:
     """Decide whether crawls with these settings of Scrapy judge items."""
-    parts: set[str] = set()  # of the plugin that the settings turn on
-    for name in ("ADDONS", *dict.fromkeys(_BY_HAND.values())):
-        for component in _enabled(settings, name):
-            is_ours = "scrapy_neardup" in str(component)
-            try:
-                classes = getattr(load_object(component), "__mro__", ())
-            except Exception as error:  # importing a module may raise anything
-                if name != "ADDONS" and not is_ours:  # the crawl itself says so
-                    continue
-                mend = f"write {_LINE}" if is_ours else "correct or remove this entry"
-                return Finding("add-on", f"{component!r}, which cannot be loaded: {error}", mend)
-            parts.update(each.__name__ for each in classes if each.__module__.startswith("scrapy_neardup."))
+    settings = settings.copy()
+    found = _our_classes(settings, "ADDONS")
+    if any(part.__name__ == "Addon" for part in found if isinstance(part, type)):
+        add_components(settings)
+    found += [part for name in dict.fromkeys(_BY_HAND.values()) for part in _our_classes(settings, name)]
+    if wrong := next((part for part in found if isinstance(part, Finding)), None):
+        return wrong
     if not enabled:
         mend = "remove NEARDUP_ENABLED from the settings, or set it to True"
         return Finding("add-on", "NEARDUP_ENABLED = False: no item is judged", mend, is_warning=True)
+    parts = {part.__name__ for part in found if isinstance(part, type)}
     missing = [part for part in _BY_HAND if part not in parts]
-    if missing and "Addon" not in parts:
+    if missing:
         return _not_wired(settings, missing)
     # With None, Twisted chooses another reactor. Without a reactor, Scrapy runs on asyncio alone.
     reactor = settings.get("TWISTED_REACTOR")
@@ -170,6 +167,22 @@ def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Finding:
     return Finding("add-on", "these settings turn the plugin on")
 
 
+def _our_classes(settings: BaseSettings, name: str) -> list[type | Finding]:
+    """Return the classes of the plugin that a setting turns on, with their bases, and findings of wrong entries."""
+    found: list[type | Finding] = []
+    for component in _enabled(settings, name):
+        try:
+            classes = getattr(load_object(component), "__mro__", ())
+        except Exception as error:  # noqa: PERF203  importing a module may raise anything
+            is_ours = "scrapy_neardup" in str(component)
+            if name == "ADDONS" or is_ours:  # of others the crawl itself says so
+                mend = f"write {_LINE}" if is_ours else "correct or remove this entry"
+                found.append(Finding("add-on", f"{component!r}, which cannot be loaded: {error}", mend))
+        else:
+            found += [each for each in classes if each.__module__.startswith("scrapy_neardup.")]
+    return found
+
+
 def _enabled(settings: BaseSettings, name: str) -> list[Any]:
     return [component for component, order in (settings.getdict(name) or {}).items() if order is not None]
 
@@ -177,7 +190,9 @@ def _enabled(settings: BaseSettings, name: str) -> list[Any]:
 def _not_wired(settings: BaseSettings, missing: list[str]) -> Finding:
     if len(missing) < len(_BY_HAND):
         found = f"wired by hand, without {' and '.join(f'{part} in {_BY_HAND[part]}' for part in missing)}"
-        return Finding("add-on", found, f'add it (docs/settings.md, "Wiring by hand"), or write {_LINE} instead')
+        mend = f'add it (docs/settings.md, "Wiring by hand"), or write {_LINE} instead'
+        # Without this one items are judged, but bursts of responses take memory and hold up the crawl.
+        return Finding("add-on", found, mend, is_warning=missing == ["NearDupDownloaderMiddleware"])
     if not inside_project():
         return Finding("add-on", f"not looked for, as there is no project here; in a script, set {_LINE}")
     others = [name for name in _enabled(settings, "ADDONS") if not str(name).startswith("scrapy_neardup.")]
@@ -234,7 +249,8 @@ async def _check_file(settings: NearDupSettings) -> list[Finding]:
 async def _check_redis(settings: NearDupSettings) -> list[Finding]:
     from scrapy_neardup.index.redis.probe import FOR_PEOPLE, probe
 
-    probed = await probe(settings.store, settings.window_namespace, settings.store_timeout)
+    prefix = NearDupDetector(settings).index.layout.prefix
+    probed = await probe(settings.store, prefix, settings.store_timeout)
     facts, warnings, _ = probed.server
     server = ", ".join(filter(None, (facts.get("server"), facts.get("mode"))))
     slow = "each check waits for an answer: bring the server nearer to the crawl" if probed.seconds > _SLOW else ""

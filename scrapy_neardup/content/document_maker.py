@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from calendar import timegm
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, datetime, time, timezone
+from reprlib import repr as shown
 
 import xxhash
 
@@ -17,6 +19,10 @@ from scrapy_neardup.content.urls import LONGEST_URL, source_of, url_identity, wi
 from scrapy_neardup.document import LAST_SECOND, Document
 
 _LONGEST_TITLE, _LONGEST_TIME = 1000, 100  # characters
+_STRUCT_TIME = 9  # numbers
+_YEARS = range(1970, 2107)  # a number like these is a year alone
+_FEWEST_DIGITS = 8  # of a date or of Unix seconds as a text
+_RFC_822 = re.compile(r"(?:[A-Za-z]+,?\s+)?\d{1,2}[\s-]+[A-Za-z]{3}")  # Sun, 01 Mar 2026 08:00:00 GMT
 _BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not Unix seconds of 1970
 # Odd, so that 2^32 serial numbers become as many numbers. Two runs that share a few of them then share no neighbours.
 _SPREAD = 0x9E37_79B1
@@ -85,37 +91,50 @@ def _as_text(value: object) -> str:
 
 
 def parse_time(value: object) -> float:
-    """Return Unix seconds from a number, a date or datetime, or an ISO 8601 string. Without a time zone it is UTC.
+    """Return Unix seconds from a number, a date, a datetime, a struct_time in UTC, or an ISO 8601 or RFC 822 text.
 
-    Raise ValueError on anything else, also on a number of so many digits that Python does not print it.
+    Of a list the first entry is read. A time without a zone is UTC. Raise ValueError on anything else, also on a year
+    alone, and on a number of so many digits that Python does not print it.
     """
     try:
         seconds = _seconds(value)
     except (ValueError, OverflowError):
-        raise ValueError(f"{value!r:.{_LONGEST_TIME}} is not a time: use ISO 8601 or Unix seconds") from None
+        remedy = "use ISO 8601, RFC 822 or Unix seconds"
+        raise ValueError(f"{shown(value)} is not a time: {remedy}") from None
     if not 0 <= seconds <= LAST_SECOND:
-        raise ValueError(f"{value!r:.{_LONGEST_TIME}} is not between 1970 and 2106")
+        raise ValueError(f"{shown(value)} is not between 1970 and 2106")
     return seconds
 
 
 def _seconds(value: object) -> float:
+    if isinstance(value, list | tuple):
+        # Item loaders and JSON feeds keep the numbers of a struct_time, and nothing else of it.
+        if len(value) == _STRUCT_TIME and all(isinstance(each, int) for each in value):
+            return timegm(tuple(value))
+        value = value[0] if value else None
     if isinstance(value, str):
         value = _number_or_moment(value[:_LONGEST_TIME].strip())
     elif isinstance(value, date) and not isinstance(value, datetime):
         value = datetime.combine(value, time())
     if isinstance(value, datetime):
         return (value if value.tzinfo is not None else value.replace(tzinfo=timezone.utc)).timestamp()
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, int | float) and not isinstance(value, bool) and value not in _YEARS:
         return float(value)
     raise ValueError
 
 
 def _number_or_moment(text: str) -> float | datetime:
+    from email.utils import parsedate_to_datetime
+
     from dateutil.parser import isoparse
 
+    if text.isdecimal() and len(text) < _FEWEST_DIGITS:
+        raise ValueError
     if not _BASIC_DATE.fullmatch(text):
         with suppress(ValueError):
             return float(text)
+    if _RFC_822.match(text):
+        return parsedate_to_datetime(text)
     # Most databases write a space instead of the T.
     moment: datetime = isoparse(text.replace(" ", "T", 1))
     return moment

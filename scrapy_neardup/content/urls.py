@@ -8,7 +8,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, lru_cache, wraps
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import (
+    SplitResult,
+    parse_qsl,
+    quote,
+    unquote_to_bytes,
+    urlencode,
+    urljoin,
+    urlsplit,
+    urlunsplit,
+)
 
 import xxhash
 
@@ -46,6 +55,8 @@ _FORM_FLAGS = frozenset({"amp", "mobile", "print", "printable", "printview", "pr
 _FLAG_VALUES = frozenset({"", "1", "true", "yes", "on", "amp", "print"})
 _FORM_NAMES = frozenset({"output", "outputtype", "view", "format", "action", "mode", "version", "type", "tmpl"})
 _FORM_VALUES = frozenset({"amp", "print", "printable", "printer", "mobile"})
+_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
+_DELIMITERS = "%/:?#[]@!$&'()*+,;="
 _SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?]*", re.IGNORECASE)
 # courlan knows trackers by name, but some of these may number an article (cid, eid, uid). The ones below never do.
 _NUMBERED_TRACKER = re.compile(r"^(?:utm|ga|mc|pk|mtm|itm|mkt|vero)_|clid$", re.IGNORECASE)
@@ -131,7 +142,8 @@ def require_domain(name: str) -> str:
 def url_identity(url: str) -> str:
     """Return the identity of a page: urls of the same page have the same one. It is "" without a web address.
 
-    Scheme, ``www.``, AMP, mobile and print forms, tracking parameters and the fragment make no difference.
+    Scheme, ``www.``, AMP, mobile and print forms, tracking parameters, the fragment, and the spelling of characters as
+    in ``%c3%a9``, ``%C3%A9`` and ``é`` make no difference.
     """
     from courlan import normalize_url
 
@@ -143,13 +155,13 @@ def url_identity(url: str) -> str:
         given = _without_session_and_cache(without_surrogates(url))
         port = given.port if given.port != _USUAL_PORTS[given.scheme] else None
         path = urlsplit(normalize_url(urlunsplit(given._replace(netloc="x", query="", fragment="")))).path
+        # A fragment that begins with ! is a page of its own, in sites that route by it.
+        route = f"#{_in_one_spelling(given.fragment)}" if given.fragment.startswith("!") else ""
     except ValueError:
         return ""
     site = _MOBILE_HOST.sub("", _ascii_host(given)) + (f":{port}" if port else "")
     path = _FORM_PATH.sub("", path).rstrip("/")
-    query = urlencode(_identifying(given.query))
-    # A fragment that begins with ! is a page of its own, in sites that route by it.
-    route = f"#{given.fragment}" if given.fragment.startswith("!") else ""
+    query = urlencode(_identifying(given.query), errors="surrogateescape")
     return f"{site}{path}?{query}{route}" if query else f"{site}{path}{route}"
 
 
@@ -164,13 +176,19 @@ def _without_session_and_cache(url: str) -> SplitResult:
     given = urlsplit(url)
     if "/s/" in given.path and (cached := _AMP_CACHE.fullmatch(_ascii_host(given) + given.path)):
         given = given._replace(netloc=cached[1], path=cached[2])
-    return given._replace(path=_SESSION.sub("", given.path)) if ";" in given.path else given
+    return given._replace(path=_in_one_spelling(_SESSION.sub("", given.path)))
+
+
+def _in_one_spelling(part: str) -> str:
+    """Return a path or fragment as RFC 3986 (6.2.2) normalises it: a character has an escape only if it needs one."""
+    # Characters that delimit parts of a url are not the same as their escapes. What else needs an escape gets it here.
+    return _ESCAPE.sub(lambda escape: quote(unquote_to_bytes(escape[0]), safe=""), quote(part, safe=_DELIMITERS))
 
 
 def parameters_of(query: str) -> list[tuple[str, str]]:
     """Return the names and values of a query."""
     # A word without a value may be all that names the article: /articles/?3769767
-    return parse_qsl(query, keep_blank_values=True)
+    return parse_qsl(query, keep_blank_values=True, errors="surrogateescape")  # escapes need not be UTF-8
 
 
 def _identifying(query: str) -> list[tuple[str, str]]:
@@ -188,7 +206,7 @@ def _is_ignored(name: str, value: str) -> bool:
         return True
     if value.isdigit() and not _NUMBERED_TRACKER.search(name):
         return False
-    return not clean_query(urlencode({name: "1"}))
+    return not clean_query(urlencode({name: "1"}, errors="surrogateescape"))
 
 
 def _is_form(name: str, value: str) -> bool:
@@ -246,16 +264,20 @@ class CanonicalUrls:
 
 
 def canonical_url(given: str, url: str) -> str:
-    """Return the url that a page gives as its own.
+    """Return the url that a page gives as its own, or ``url`` if the page gives none, or one of another source.
 
-    Return ``url`` if the page gives none, or one of another source, or a front page. A copy may give the page of the
-    original publisher as canonical. The copy is still a page of its own.
+    A copy may give the page of the original publisher as canonical. The copy is still a page of its own.
     """
+    own = own_url(given, url)
+    return own if own and source_of(own) == source_of(url) else url
+
+
+def own_url(given: str, url: str) -> str:
+    """Return the url that a page at ``url`` gives as its own. It is "" if the page gives none, or a front page."""
+    own = absolute_url(url, given)
     try:
-        canonical = absolute_url(url, given)
-        parts = urlsplit(canonical)
+        parts = urlsplit(own)
     except ValueError:
-        return url
+        return ""
     is_front = parts.path in ("", "/") and not parts.query
-    is_filled = not any(mark in canonical for mark in "{}<>")
-    return canonical if is_filled and not is_front and source_of(canonical) == source_of(url) else url
+    return own if given and not is_front and not any(mark in own for mark in "{}<>") else ""

@@ -102,7 +102,10 @@ class Delivery:
             self.run.deliver([document.id])
 
     async def _slot_closed(self, slot: FeedSlot) -> None:
-        if (file := self._files.pop(slot, None)) is None:
+        file = self._files.pop(slot, None)
+        if file is None or file.is_stored:
+            self._note_report_file(slot)
+        if file is None:  # items are delivered when they are scraped
             return
         file.is_closed = True
         released: list[str] = []
@@ -114,11 +117,13 @@ class Delivery:
             else:
                 released += documents
         if file.is_stored:
-            if slot.format in _REPORTED and isinstance(slot.storage, FileFeedStorage):
-                self.report_file = self.report_file or slot.storage.path
             self.run.deliver(released)
         elif released:
             self.failures += len(released)
             uri = without_password(slot.uri)
             logger.warning("%s is not stored: its %d documents do not count as seen", uri, len(released))
             await self.run.withdraw(released)
+
+    def _note_report_file(self, slot: FeedSlot) -> None:
+        if slot.format in _REPORTED and isinstance(slot.storage, FileFeedStorage):
+            self.report_file = self.report_file or slot.storage.path

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from scrapy_neardup.content.head import PageHead
-from scrapy_neardup.content.urls import absolute_url, url_identity
+from scrapy_neardup.content.urls import absolute_url, own_url, source_of, url_identity
 from scrapy_neardup.crawl.order import ItemPlace, ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import FeedFile
 from scrapy_neardup.document import Reason, Verdict
@@ -48,12 +48,15 @@ class Page:
         self.verdict: asyncio.Task[Verdict] | None = None  # of the text, once an item has asked for it
         self.document: PendingDocument | None = None  # of the text
         self._identities = {url_identity(each) or each for each in (url, *urls) if each}
+        self._elsewhere = ""  # identity of the url of another source that the page gives as its own
         self._is_url_claimed = is_list
 
     def add_head(self, head: PageHead, canonical: str) -> None:
         """Add what the page says of itself. ``canonical`` is the url of its head if that can be believed."""
         self.language, self.title, self.canonical = head.language, head.title, canonical
         self._identities.add(url_identity(canonical) or canonical)
+        own = own_url(head.canonical, self.url)
+        self._elsewhere = url_identity(own) if source_of(own) != source_of(self.url) else ""
 
     def absolute(self, url: str) -> str:
         """Return the url that an item of this page names, or the page's own url if the item names none."""
@@ -62,15 +65,21 @@ class Page:
     def is_named_by(self, url: str) -> bool:
         """Decide whether an item with this url is about this page.
 
-        It is if the url is one of the page's addresses, or is not the url of a web page.
+        It is if the url is one of the page's addresses, or is not the url of a web page. It also is if both the page
+        and the item name one url elsewhere: then a renderer or a proxy has fetched the page.
         """
         if not url or not self._identities:
             return True
         absolute = self.absolute(url)
         if identity := url_identity(absolute):
-            return identity in self._identities
+            return identity in self._identities or identity == self._elsewhere
         is_web_page = bool(url_identity(self.url))
         return is_web_page or absolute in self._identities
+
+    def canonical_for(self, url: str) -> str:
+        """Return the url that identifies the page for an item with this url, which names the page."""
+        absolute = self.absolute(url)
+        return absolute if self._elsewhere and url_identity(absolute) == self._elsewhere else self.canonical
 
     def claim_url(self) -> bool:
         """Return whether the page's url identifies a document: it does for the first one, unless the page is a list."""
@@ -122,6 +131,7 @@ class ItemContext:
     place: ItemPlace | None = None  # in the order of verdicts
     opted_out: bool = False
     document: PendingDocument | None = None  # from the verdict until the item has left the crawl
+    has_passed: bool = False  # our last pipeline has kept the item, which has not left the crawl yet
 
     def pause_deadline(self) -> AbstractContextManager[None]:
         """Return a context in which no later item overtakes this one, however long the work takes."""

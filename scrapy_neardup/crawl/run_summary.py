@@ -45,7 +45,8 @@ STATS = {
     "record/errors": "documents that could not be written to ``NEARDUP_RECORD``",
     "events/<level>": "events that this crawl raised: ``watch``, ``breaking``, ``update``, ``ended``",
     "stories_united": "stories that became a part of another one",
-    "run/kept": "judged items that were not dropped",
+    "run/kept": "judged items that this plugin has not dropped",
+    "run/lost": "kept items that a later pipeline dropped, or that failed in one",
     "run/stories": "stories with at least two items of this crawl; pages that came again do not count",
     "run/largest_story": "items of this crawl in its largest story",
     "hints/<name>": "items that a hint at the end of the crawl is about",
@@ -116,7 +117,8 @@ The share is 0 if a single item is worth a hint."""
 
 _WITHOUT_TEXT = {
     "no-page": "yield each item from the callback of its page, or set text in NEARDUP_ITEM_FIELDS",
-    "other-page": "yield each item from the page of its article, or set text in NEARDUP_ITEM_FIELDS",
+    "other-page": "yield each item from the page of its article, give the answer of a renderer or proxy the url of the"
+    " page (response.replace), or set text in NEARDUP_ITEM_FIELDS",
     "no-text": "set text in NEARDUP_ITEM_FIELDS to the field that holds it, or try another NEARDUP_EXTRACTOR",
 }
 """The hints about items without a text, and the remedy if none of their fields seems to hold the text."""
@@ -138,6 +140,7 @@ class RunSummary:
     def __init__(self, settings: NearDupSettings) -> None:
         self._settings = settings
         self.judged = self.dropped = 0
+        self.lost = 0  # items that were kept, and that a later pipeline dropped
         self.late = 0  # items that were under way when the crawl ended
         self.opted_out = 0  # items of requests with ``neardup=False`` in their meta
         self.problems: Counter[str] = Counter()  # by the names of hints
@@ -206,6 +209,8 @@ class RunSummary:
         """Yield names and values of stats, without the prefix ``neardup/``."""
         if self.judged:
             yield "run/kept", self.judged - self.dropped
+            if self.lost:
+                yield "run/lost", self.lost
             yield "run/stories", self._story_count
             yield "run/largest_story", max((story.items for story in self._largest_stories()), default=0)
         for name, items, _ in self._hints():
@@ -229,19 +234,33 @@ class RunSummary:
         )
 
     def _lines(self) -> Iterator[str]:
+        yield from self._count_lines()
+        yield from self._change_lines()
+        yield from self._story_lines()
+        if hints := list(self._hints()):
+            yield "Hints:"
+            for _, _, text in hints:
+                yield textwrap.fill(
+                    f"  - {text}.", _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+                )
+
+    def _count_lines(self) -> Iterator[str]:
         kept = f"scrapy-neardup: {counted(self.judged, 'item')} judged, {self.judged - self.dropped:,} kept"
         if self._settings.action == "drop" and not self._settings.dry_run:
             yield f"{kept}, {self.dropped:,} dropped"
         else:
             yield kept
             yield f"  {self._would_drop:,} would be dropped with NEARDUP_ACTION = 'drop'"
+        if self.lost:
+            yield f"  {self.lost:,} of those kept were dropped by later pipelines, or failed in them"
         for status in STATUSES:
             if count := self._statuses[status]:
                 prefix = f"{status}/"
                 details = [each for each in self._statuses.most_common() if each[0].startswith(prefix)]
                 listed = ", ".join(f"{name.removeprefix(prefix)} {items:,}" for name, items in details)
                 yield f"  {status:<10}{count:>7,}{'   ' if listed else ''}{listed}"
-        yield from self._change_lines()
+
+    def _story_lines(self) -> Iterator[str]:
         if stories := self._largest_stories():
             yield "Largest stories, with their items of this run:"
             for story in stories:
@@ -253,12 +272,6 @@ class RunSummary:
             for report in list(self._events.values())[-_SHOWN:]:
                 counts = _counts(report["items"], report["measures"]["sources"])
                 yield _row(f"{report['level']:<9} {counts}", report["headline"] or report["url"])
-        if hints := list(self._hints()):
-            yield "Hints:"
-            for _, _, text in hints:
-                yield textwrap.fill(
-                    f"  - {text}.", _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
-                )
 
     def _change_lines(self) -> Iterator[str]:
         """Yield a few changes of figures: of the dead first, then those that most items print."""

@@ -174,6 +174,11 @@ def text_of(adapter: ItemAdapter, field: str | None) -> str:
     return value if value.strip() else ""
 
 
+def name_of(adapter: ItemAdapter, field: str | None) -> str:
+    """Return the url or language in an item's field: the first line of its text, so the first entry of a list."""
+    return text_of(adapter, field).strip().partition("\n")[0]
+
+
 class Tagger:
     """Writes the tags of ``fields`` (tag -> field name) into the fields that an item can take.
 

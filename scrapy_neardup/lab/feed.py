@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar, cast
 
 from scrapy_neardup.content.document_maker import parse_time
+from scrapy_neardup.content.urls import url_identity
 from scrapy_neardup.exceptions import InputError
 
 T = TypeVar("T")
@@ -252,7 +253,12 @@ def without_labelled(
 
 def _identities(document: RecordedDocument) -> Iterator[tuple[str, str]]:
     file = "" if document.file is None else str(document.file.resolve())
-    for kind, value in (("url", document.url), ("text", document.text), ("html", document.html), ("file", file)):
+    for kind, value in (
+        ("url", url_identity(document.url) or document.url),
+        ("text", document.text),
+        ("html", document.html),
+        ("file", file),
+    ):
         if value:
             yield kind, value
 

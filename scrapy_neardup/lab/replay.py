@@ -168,8 +168,8 @@ class Judged:
 @asynccontextmanager
 async def opened(detector: NearDupDetector) -> AsyncIterator[NearDupDetector]:
     """Open a detector, and close it at the end."""
-    await detector.open()
     try:
+        await detector.open()
         yield detector
     finally:
         await detector.close()

@@ -10,7 +10,7 @@ from scrapy_neardup.document import WHOLE_TEXT, Document, Evidence, Fingerprint
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 
-VERSION = 15
+VERSION = 16
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE_BYTES = 120
@@ -47,6 +47,7 @@ RECORD = PackedFields(
         "title": "B*",
         "original_url": "H*",
         "original_title": "B*",
+        "counted_at": "I",
         "run": "I",
     },
     VERSION,
@@ -83,6 +84,7 @@ class Record(Evidence):
     title: bytes = b""
     original_url: bytes = b""  # of a copy
     original_title: bytes = b""
+    counted_at: int = 0  # when it counts for events, in Unix seconds
     run: int = 0
     vector: bytes = b""
     # These two are known of a new document only, and not packed.
@@ -132,6 +134,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
         candidate=key,
         url=cut_to_bytes(document.link, MAX_URL_BYTES),
         title=cut_to_bytes(document.title, MAX_TITLE_BYTES),
+        counted_at=document.counted_second,
         run=run,
         vector=fingerprint.vector,
         tells_title=fingerprint.tells_title,

@@ -16,7 +16,7 @@ import os
 import re
 from codecs import BOM_UTF8
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -43,6 +43,9 @@ Track = Callable[[Iterable[Line]], Iterator[Line]]
 
 MOST_PROBLEMS = 20  # listed; the others are counted
 _CHUNK = 1 << 20  # characters
+_DECODER = json.JSONDecoder()
+# A string that is cut off reaches to the end.
+_JSON_PARTS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[][{}]|[^][{}",:\s]+', re.DOTALL)
 _BETWEEN_ITEMS = re.compile(r"[\s,\[\]]*")  # a crawl that appends to a JSON file leaves "][" in it
 
 
@@ -65,24 +68,37 @@ def _lines(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[Line
 
 def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[Line]:
     """Read a list of items in chunks, so that a feed of any size takes little memory."""
-    decoder = json.JSONDecoder()
     buffer, place, number = source.read(_CHUNK), 0, 1
     while True:
         place = cast("re.Match[str]", _BETWEEN_ITEMS.match(buffer, place)).end()
-        try:
-            row, place = decoder.raw_decode(buffer, place)
-        except (ValueError, RecursionError):
-            rest = buffer[place:]
-            more = "" if len(rest) > LONGEST_LINE else source.read(max(_CHUNK, len(rest)))
-            if not more:
-                if rest:
-                    problem = CUT_OFF if len(rest) <= LONGEST_LINE else TOO_LONG
-                    yield Line(number, 0, {}, f"{path}: item {number}: {problem}")
-                return
-            buffer, place = rest + more, 0
-        else:
-            yield line_of(number, 0, row, f"{path}: item {number}")
+        line, place = _item_at(buffer, place, number, f"{path}: item {number}")
+        rest = len(buffer) - place
+        if line is not None:
+            yield line
             number += 1
+        elif rest <= LONGEST_LINE and (more := source.read(max(_CHUNK, rest))):
+            buffer, place = buffer[place:] + more, 0
+        else:
+            if rest:
+                problem = CUT_OFF if rest <= LONGEST_LINE else TOO_LONG
+                yield Line(number, 0, {}, f"{path}: item {number}: {problem}")
+            return
+
+
+def _item_at(buffer: str, place: int, number: int, where: str) -> tuple[Line | None, int]:
+    """Return the item that begins at a place, and the place behind it. It is None if its end is not in the buffer."""
+    try:
+        value, end = _DECODER.raw_decode(buffer, place)
+        return line_of(number, 0, value, where), end
+    except json.JSONDecodeError:
+        return None, place
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of lists in lists
+        depth = 0
+        for part in _JSON_PARTS.finditer(buffer, place):
+            depth += (part[0] in "[{") - (part[0] in "]}")
+            if not depth:
+                return Line(number, 0, {}, f"{where}: not JSON: {error}"), part.end()
+        return None, place
 
 
 def _csv(source: io.TextIOWrapper, path: Path, columns: Sequence[str]) -> Iterator[Line]:
@@ -142,12 +158,14 @@ class Gathered:
         found = {number: self.format.text(raw) for number, raw in enumerate(items) if number in wanted}
         lacking = {self.rows[number].document: number for number in wanted if not found.get(number)}
         lacking.pop(-1, None)
-        chosen = (document for place, document in enumerate(self.recorded()) if place in lacking)
-        if lacking:
-            with PageReader(self.settings, os.cpu_count() or 1) as reader:
-                for place, page in zip(sorted(lacking), reader.read(chosen), strict=True):
-                    found[lacking[place]] = clean_text(page.text, LONGEST_TEXT)
+        found |= {lacking[place]: text for place, text in self._recorded_texts(lacking)}
         return {number: text for number, text in found.items() if text}
+
+    def _recorded_texts(self, places: Collection[int]) -> Iterator[tuple[int, str]]:
+        chosen = (document for place, document in enumerate(self.recorded()) if place in places)
+        with PageReader(self.settings, os.cpu_count() or 1) as reader:  # starts no worker without a page
+            for place, page in zip(sorted(places), reader.read(chosen if places else ()), strict=True):
+                yield place, clean_text(page.text, LONGEST_TEXT)
 
     def recorded(self) -> Iterator[RecordedDocument]:
         return (document for path in self.documents for document in read_feed(path))

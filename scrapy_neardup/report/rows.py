@@ -169,7 +169,7 @@ class RowFormat:
             tags = raw  # output of a replay
         given, kind = tags.get("status"), tags.get("kind")
         status = intern(given) if isinstance(given, str) and given in STATUSES else UNTAGGED
-        url = clean_line(self._value(raw, "url"), LONGEST_URL)
+        url = clean_line(_first(self._value(raw, "url")), LONGEST_URL)
         source, owner = self._publisher(url)
         return Row(
             number=number,
@@ -179,7 +179,7 @@ class RowFormat:
             source=source,
             owner=owner,
             time=self._time(raw),
-            language=_language(self._value(raw, "language")),
+            language=_language(_first(self._value(raw, "language"))),
             status=status,
             kind=intern(kind) if isinstance(kind, str) and kind in KINDS else "",
             reason=intern(clean_line(tags.get("reason"), LONGEST_NAME)),
@@ -229,6 +229,11 @@ class RowFormat:
                         self._times, self.time_field = (name,), name
                     return time
         return None
+
+
+def _first(value: object) -> object:
+    """Return the first entry of a list, as item loaders leave it, and any other value as it is."""
+    return next(iter(value), None) if isinstance(value, list) else value
 
 
 def _language(value: object) -> str:

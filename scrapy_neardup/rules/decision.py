@@ -151,7 +151,7 @@ def _versions_of_page(match: Match, matches: Sequence[Match]) -> tuple[Match | N
     if match.pair.same_page:
         return (None if match.is_seen else match), None
     other_texts = (each for each in matches if each.is_seen and not each.pair.same_text)
-    changed = _best(each for each in other_texts if each.pair.same_url)
+    changed = _best(each for each in other_texts if each.pair.same_url and each.pair.same_page)
     return _best(each for each in matches if each.pair.same_page), changed
 
 

@@ -45,7 +45,7 @@ def one_page(pair: Pair) -> Finding | None:
         return None
     if pair.same_url:
         return found(f"the same url, with {'the same' if pair.same_text else 'another'} text")
-    return found("the same article number in both urls")
+    return found("the same article number in both urls, and texts or titles are alike")
 
 
 def one_text(pair: Pair) -> Finding | None:

@@ -35,10 +35,12 @@ def join_of(
     earlier version of its page.
     """
 
-    def first(story: str, url: str, title: str, language: str) -> Member:
-        """Return the first document of a story. It has no url if that is not known."""
+    def first(match: Match, url: str, title: str, language: str) -> Member:
+        """Return the first document of the story of a match. It has no url if that is not known."""
         source = source_of(url) if url else ""
-        return Member(story, url, title, source, owner_of(source), "original", language=language)
+        counted_at = match.record.counted_at if match.candidate == match.story else None
+        owner = owner_of(source)
+        return Member(match.story, url, title, source, owner, "original", language=language, counted_at=counted_at)
 
     # Only the first document of a story has its url and title in the match.
     is_first = match.original == match.story
@@ -49,7 +51,7 @@ def join_of(
     lead = _lead(document.text)
     topic = match.relation.topic
     return Join(
-        first(match.story, url, title, language),
+        first(match, url, title, language),
         Member(
             id=document.id,
             url=document.link,
@@ -70,7 +72,7 @@ def join_of(
         figures_after=b"".join(change.after for change in changes),
         figures=value_hashes(unpack_figures(match.pair.new.figures)),
         lead=lead,
-        also=first(also.story, also.url, also.title, also.language) if also else None,
+        also=first(also, also.url, also.title, also.language) if also else None,
     )
 
 

@@ -105,7 +105,7 @@ def begin_story(counters: StoryCounters, first: Member) -> list[tuple[bytes, byt
     """Count the first document into a new story. Return the members to keep, packed, by document key."""
     counters.joined = 1
     counters.last = first.seen_at
-    _count_item(counters, first, first.seen_at)
+    _count_item(counters, first, first.seen_at if first.counted_at is None else first.counted_at)
     return [(bytes.fromhex(first.id), number_member(1, pack_member(first)))]
 
 

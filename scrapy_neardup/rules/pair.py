@@ -27,6 +27,7 @@ run is dead."""
 CANDIDATE_STATES: tuple[CandidateState, ...] = get_args(CandidateState)
 
 REVISIT_SHARE = 0.93  # a page that comes again says nothing new if its earlier version holds this much of its text
+TOGETHER = 600  # seconds between two documents that count as those of one run if there are no runs
 LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more than accident made them share these
 _NO_SOURCE, _NO_NUMBER, _NO_URL, _NO_LANGUAGE = bytes(4), bytes(4), bytes(8), bytes(2)
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
@@ -71,20 +72,32 @@ class Pair:
         """Return whether two documents are one page: by its url, or by its source's number for the article.
 
         A number alone proves nothing, because it may be that of a section: titles or texts must be alike as well. If a
-        text has no signature, such as a paywall notice, equal texts prove nothing.
+        text has no signature, such as a paywall notice, equal texts prove nothing. Neither does a url with two texts in
+        one run: the entries of a feed may share a link.
         """
-        if self.is_translation:
+        if self.is_translation or not (self.same_url or self.same_number):
             return False
-        if self.same_url or not self.same_number:
-            return self.same_url
+        if self.same_url and (self.same_text or not self._came_together):
+            return True
         have_titles = bool(self.new.titles and self.old.titles)
         return (self.are_alike and bool(self.new.signature)) or (have_titles and self.titles >= LIKE_TITLES)
 
     @property
+    def is_one_run(self) -> bool:
+        return self.old.run != 0 and self.old.run & ~IS_DROPPED == self.new.run & ~IS_DROPPED
+
+    @property
+    def _came_together(self) -> bool:
+        """Return whether both came in one run. Outside of a crawl, look at their times and titles."""
+        if self.new.run:
+            return self.is_one_run
+        have_titles = bool(self.new.titles and self.old.titles)
+        return have_titles and abs(self.new.counted_at - self.old.counted_at) < TOGETHER
+
+    @property
     def is_variant_of_run(self) -> bool:
         """Return whether the old document is a variant, such as a print page, of the page that the new one is."""
-        is_one_run = self.old.run != 0 and self.old.run & ~IS_DROPPED == self.new.run & ~IS_DROPPED
-        return is_one_run and self.old.is_variant > self.new.is_variant
+        return self.is_one_run and self.old.is_variant > self.new.is_variant
 
     # Texts
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from fleet import documented_rights, open_client
+from fleet import Fleet, documented_rights, open_client
 from projects import ITEM_A_PAGE, Project
 from receivers import Receiver
 from redis import Redis
 from scrapy_processes import neardup
 from servers import RedisServer
 
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index.redis.connection import Address
 from scrapy_neardup.index.redis.probe import FOR_PEOPLE, commands
+from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.messages import message
 
 pytestmark = pytest.mark.versions
@@ -69,9 +74,16 @@ def test_the_add_on_has_a_line(project: Project, given: str, state: str, found: 
 
 def test_a_plugin_that_is_wired_by_hand(project: Project) -> None:
     pipelines = {"scrapy_neardup.CapturePipeline": 1, "scrapy_neardup.NearDupPipeline": 300}
-    middleware = {"scrapy_neardup.NearDupSpiderMiddleware": 10}
-    project.prepare(ITEM_A_PAGE, {"ADDONS": {}, "ITEM_PIPELINES": pipelines, "SPIDER_MIDDLEWARES": middleware})
+    settings = {"ITEM_PIPELINES": pipelines, "SPIDER_MIDDLEWARES": {"scrapy_neardup.NearDupSpiderMiddleware": 10}}
+    project.prepare(ITEM_A_PAGE, {"ADDONS": {}, **settings})
+    status, found = findings(project.folder)
+    assert (status, found["add-on"]["state"]) == (0, "warning")
+    assert "without NearDupDownloaderMiddleware in DOWNLOADER_MIDDLEWARES" in found["add-on"]["found"]
+    downloader = {"scrapy_neardup.middleware.NearDupDownloaderMiddleware": 1}
+    project.prepare(ITEM_A_PAGE, {"ADDONS": {}, **settings, "DOWNLOADER_MIDDLEWARES": downloader})
     assert findings(project.folder)[1]["add-on"]["state"] == "ok"
+    project.prepare(ITEM_A_PAGE, {"ITEM_PIPELINES": {"scrapy_neardup.NearDupPipeline": None}})
+    assert findings(project.folder)[1]["add-on"]["found"].endswith(", without NearDupPipeline in ITEM_PIPELINES")
     project.prepare(ITEM_A_PAGE, {"ADDONS": {}, "ITEM_PIPELINES": pipelines})
     assert findings(project.folder)[1]["add-on"]["found"].endswith("NearDupSpiderMiddleware in SPIDER_MIDDLEWARES")
 
@@ -130,6 +142,26 @@ def test_a_user_who_lacks_a_right(redis_server: RedisServer, tmp_path: Path, mis
     assert found["rights"]["state"] == state
     assert found["rights"]["mend"] == f"ACL SETUSER <user> +{missing}, see docs/redis.md"
     assert "password" not in json.dumps(found)
+
+
+def test_a_node_of_a_cluster_is_told_from_a_single_server(fleet: Fleet, tmp_path: Path) -> None:
+    """Doctor fails on the nodes on which a crawl would fail: on all that do not have the window."""
+    urls = [f"redis://{host}:{port}/0" for host, port in Address.read(fleet.url("cluster")).nodes]
+    works = [asyncio.run(opens(url)) for url in urls]
+    assert works.count(True) == 1
+    lines = [findings(tmp_path, "--store", url)[1]["store"] for url in urls]
+    assert [each["state"] == "ok" for each in lines] == works
+    assert "redis+cluster://" in lines[works.index(False)]["found"]
+
+
+async def opens(store: str) -> bool:
+    index = NearDupDetector(NearDupSettings(store=store)).index
+    try:
+        await index.open()
+    except StoreError:
+        return False
+    await index.close()
+    return True
 
 
 def test_a_server_that_evicts(redis_server: RedisServer, tmp_path: Path) -> None:

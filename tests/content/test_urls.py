@@ -82,6 +82,23 @@ def test_forms_of_one_file(form: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("/%d8%a5/caf%c3%a9?q=%c3%a9", "/%D8%A5/caf%C3%A9?q=%C3%A9"),
+        ("/إ/café?q=é", "/%D8%A5/caf%C3%A9?q=%C3%A9"),
+        ("/%7Ejoe/a%2Db%2e1?%71=1", "/~joe/a-b.1?q=1"),
+        ("/%61mp/a b?q=%e9", "/a%20b?q=%E9"),
+        ("/#!/%d8%a5", "/#!/إ"),
+    ],
+)
+def test_a_url_has_one_spelling(one: str, other: str) -> None:
+    assert url_identity(f"https://wire.example{one}") == url_identity(f"https://wire.example{other}") != ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://wire.example/a%2Fb", "https://wire.example/a/b"),
+        ("https://wire.example/a?q=%e8", "https://wire.example/a?q=%e9"),
+        ("https://wire.example/a%2561", "https://wire.example/aa"),
         ("https://wire.example/best-guitar-amp", "https://wire.example/best-guitar"),
         ("https://wire.example/how-to-print", "https://wire.example/how-to"),
         ("https://wire.example/print", "https://wire.example/"),

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 
 import pytest
+from json_lines import read_lines
 from news_site import Answer, NewsSite, article, page
 from projects import ITEM_A_PAGE, NOTING, Crawl, Project, extracted
 
@@ -140,6 +141,27 @@ def test_the_entries_of_a_feed_are_documents_of_their_own(project: Project, site
     assert later.statuses == {"original": 1}
 
 
+@pytest.mark.parametrize("link", ["/status", "/status#{}"])
+def test_entries_of_a_feed_that_share_a_link_are_no_versions_of_a_page(
+    project: Project, site: NewsSite, link: str
+) -> None:
+    def crawl(seeds: str) -> Crawl:
+        entries = "".join(
+            f"<item><title>Case {seed}</title><link>{site.url}{link.format(seed)}</link>"
+            f"<description>{article(seed)} The severity is {number}.3 of ten points.</description></item>"
+            for number, seed in enumerate(seeds, 6)
+        )
+        answer = Answer(f"<rss><channel>{entries}</channel></rss>".encode(), "application/rss+xml")
+        return project.crawl(RSS, "-a", "linked=yes", urls=[site.publish("/feed", answer)], **NOTING)
+
+    first = crawl("abc")
+    assert first.statuses == {"original": 3}
+    assert {item["neardup_changes"] for item in first.items} == {None}
+    assert len({item["neardup_story"] for item in first.items}) == 3
+    assert crawl("abc").neardup["duplicate/revisit"] == 3
+    assert crawl("d").statuses == {"update": 1}, "rewritten between two crawls"
+
+
 ADDRESSES = """
 class News(Pages):
     def request(self, url):
@@ -158,7 +180,15 @@ def test_a_page_has_the_text_of_all_items_that_name_one_of_its_addresses(project
     site.publish("/moved", Answer(status=302, headers={"Location": "/page?id=7&utm_medium=x"}))
     canonical = page(article("page")).replace("<head>", '<head><link rel="canonical" href="/canonical">')
     site.publish("/page", canonical)
-    own = ["/old", "/moved", f"{site.url}/page?id=7", f"{site.url}/page/amp?id=7#top", "canonical", "urn:article:7"]
+    own = [
+        "/old",
+        "/moved",
+        f"{site.url}/page?id=7",
+        "/p%61ge?id=7",
+        f"{site.url}/page/amp?id=7#top",
+        "canonical",
+        "urn:article:7",
+    ]
     other = ["/page", "/page?id=8", f"{site.url}/", "https://elsewhere.example/page?id=7"]
     crawl = project.crawl(ADDRESSES, "-a", f"names={' '.join([*own, *other])}", urls=[f"{site.url}/old"], **NOTING)
 
@@ -167,6 +197,37 @@ def test_a_page_has_the_text_of_all_items_that_name_one_of_its_addresses(project
         **dict.fromkeys(other, "unchecked"),
     }
     assert crawl.neardup["unchecked/no-text"] == len(other)
+
+
+LOADED = """
+class News(Pages):
+    def parse(self, response):
+        given = {"url": [self.given, "/other"], "title": ["A", "B"], "language": ["de", "en"]}
+        yield {**given, "seen": ["2020-05-05T08:00:00Z", "2021"]}
+"""
+
+
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("given", ["https://courier.example/caf%c3%a9", "https://courier.example/café?utm_source=x"])
+def test_a_page_of_a_renderer_belongs_to_the_url_that_page_and_item_name(
+    project: Project, site: NewsSite, given: str, linked: bool
+) -> None:
+    """Values may be in lists, as item loaders leave them, and a url in any spelling."""
+    link = '<head><link rel="canonical" href="https://courier.example/caf%C3%A9">'
+    html = page(article("page"))
+    site.publish("/render", html.replace("<head>", link) if linked else html)
+    settings = {**NOTING, "NEARDUP_ITEM_FIELDS": {"time": "seen", "language": "language"}}
+    arguments = f"given={given}", "-s", "NEARDUP_RECORD=recorded.jsonl"
+    crawl = project.crawl(LOADED, "-a", *arguments, urls=[f"{site.url}/render?url={given}"], **settings)
+    if not linked:
+        assert crawl.hints == {"other-page": 1}
+        return
+    assert crawl.statuses == {"original": 1}
+    (row,) = read_lines(project.folder / "recorded.jsonl")
+    assert (row["url"], row["language"], row["time"]) == (given, "de", "2020-05-05T08:00:00+00:00")
+    later = project.crawl(LOADED, "-a", *arguments, urls=[f"{site.url}/render?url=x"], **settings)
+    assert later.statuses == {"duplicate": 1}
+    assert later.items[0]["neardup_kind"] == "revisit"
 
 
 def test_no_page_is_extracted_for_requests_alone(project: Project, site: NewsSite) -> None:

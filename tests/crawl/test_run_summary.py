@@ -42,6 +42,39 @@ def test_the_block_counts_items_by_verdict_and_names_the_largest_stories(project
     assert run == {"neardup/run/kept": 3, "neardup/run/stories": 1, "neardup/run/largest_story": 3}
 
 
+VALIDATED = """
+from scrapy.exceptions import DropItem
+
+
+class Validator:
+    def process_item(self, item):
+        if item["page"].endswith(("/1", "/2")):
+            raise DropItem("refused", log_level="DEBUG") if item["page"].endswith("1") else ValueError("broken")
+        return item
+
+
+class News(Pages):
+    custom_settings = {"ITEM_PIPELINES": {Validator: 800}}
+
+    def parse(self, response):
+        yield {"page": response.url}
+"""
+
+
+def test_the_block_says_what_a_later_pipeline_has_taken(project: Project, site: NewsSite) -> None:
+    urls = [site.publish(f"/{number}", page(article(number % 3))) for number in range(6)]
+    settings = {"NEARDUP_ACTION": "drop", "CONCURRENT_REQUESTS": 1, "NEARDUP_DELIVERED": "scraped"}
+    crawl = project.crawl(VALIDATED, "-O", "items.csv", urls=urls, **settings)
+    kept, dropped = crawl.stats["neardup/run/kept"], crawl.stats["neardup/dropped"]
+    assert kept + dropped == 6
+    assert crawl.stats["neardup/run/lost"] == 2 == kept - len(crawl.items)
+    said = block(crawl.log)
+    assert (
+        f" {kept} kept, {dropped} dropped\n  2 of those kept were dropped by later pipelines, or failed in them" in said
+    )
+    assert said.endswith("Next: scrapy neardup report items.jsonl\n")
+
+
 def test_events_are_listed_and_the_block_is_the_last_thing_and_names_the_next_command(project: Project) -> None:
     log = project.crawl(FERRY, "-O", "items.csv").log
     said = block(log)

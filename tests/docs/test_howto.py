@@ -8,6 +8,8 @@ import json
 import re
 import shlex
 import sqlite3
+import subprocess
+import sys
 from argparse import ArgumentParser
 from contextlib import closing
 from importlib import import_module
@@ -123,6 +125,16 @@ def test_the_oldest_article_is_the_original(project: Project, site: NewsSite) ->
         site.publish(path, page(article("ferry"), "Ferry runs aground"))
     done = crawl_guide(project, site, "publication-time.md", "oldest", NEARDUP_ITEM_FIELDS={"time": "published"})
     assert done.item(neardup_status="original")["url"].endswith("/early")
+
+
+def test_the_line_for_cron_works_with_what_cron_knows(project: Project) -> None:
+    project.prepare(FERRY, {})
+    (project.folder / ".venv").symlink_to(sys.prefix)
+    line = next(line for line in (DOCS / "deployment.md").read_text("utf-8").splitlines() if line.startswith("*/15"))
+    command = line.split(maxsplit=5)[5].replace("/home/press/news", str(project.folder)).replace("feeds", "news")
+    done = subprocess.run(["/bin/sh", "-c", command], env={"PATH": "/usr/bin:/bin"}, timeout=120)
+    assert done.returncode == 0
+    assert len(read_lines(project.folder / "items.jsonl")) == 7
 
 
 def test_a_record_is_replayed_by_time(project: Project) -> None:

@@ -87,6 +87,19 @@ async def test_no_server_is_unavailable_and_named(open_index: OpenIndex, tmp_pat
         await open_index(f"{scheme}://{where}")
 
 
+async def test_a_cancelled_open_leaves_the_store_closed(open_index: OpenIndex, redis_server: RedisServer) -> None:
+    index = await open_index(redis_server.url)
+    await index.close()
+    redis_server.pause()
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(index.open(), 0.05)
+    redis_server.resume()
+    redis_server.stop()
+
+    with pytest.raises(StoreUnavailable):
+        await index.open()
+
+
 # The breaker: what a lost store costs a crawl.
 
 

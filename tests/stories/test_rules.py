@@ -12,8 +12,9 @@ import pytest
 from documents import digest
 from hypothesis import given
 from hypothesis import strategies as st
-from newsdesk import HOUR, MINUTE, opened
+from newsdesk import HOUR, MINUTE, opened, text
 
+from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import EventSources, Story
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
@@ -228,3 +229,14 @@ async def test_a_small_team_is_told_of_three_sources() -> None:
     assert room.levels == ["watch", "breaking"]
     assert [event.story.extent.sources for event in room.events] == [2, 3]
     assert [event.breaking_over for event in room.events] == [2, 2]
+
+
+async def test_three_sources_are_three_if_their_pages_give_older_times() -> None:
+    """Times that pages of other sources give do not count: the first of the three counts when it was seen too."""
+    now = 1_700_000_000.0
+    detector = NearDupDetector(NearDupSettings(store="memory://", events_min_sources=3), clock=lambda: now)
+    await detector.open()
+    for n in range(3):
+        url, published = f"https://paper{n}.example/fire", now - 5 * HOUR + n
+        await detector.check(detector.document(text("fire"), url=url, seen_at=published, counts_now=True))
+    assert [event.level for event in detector.take_events()] == ["watch", "breaking"]

@@ -33,13 +33,14 @@ class Probe(NamedTuple):
     server: Facts
 
 
-async def probe(url: str, namespace: str, timeout: float) -> Probe:
-    """Try the server of a store. Raise StoreError if it cannot be used.
+async def probe(url: str, prefix: str, timeout: float) -> Probe:
+    """Try the server of a store, with keys that begin with ``prefix``. Raise StoreError if it cannot be used.
 
-    This leaves the window as it is: it writes only a few keys of its own, and removes them.
+    The prefix is that of the window, so that in a cluster the node of the window is tried. The window stays as it is: a
+    few other keys are written, and removed.
     """
     client = connect(url, timeout)
-    key = f"{{neardup:{namespace}:probe}}:{secrets.token_hex(4)}"
+    key = f"{prefix}:probe:{secrets.token_hex(4)}"
     try:
         seconds = sorted([await _seconds_of_ping(client) for _ in range(_PINGS)])[_PINGS // 2]
         missing = await _missing_rights(client, key)

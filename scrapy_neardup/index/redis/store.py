@@ -56,7 +56,7 @@ class RedisStore(Store):
             self.client = RedisClient(self._address.client(self._timeout))
             try:
                 await self.ask(lambda client: self._try(key))
-            except Exception:
+            except BaseException:  # also if the task is cancelled
                 await self.close()
                 raise
 
