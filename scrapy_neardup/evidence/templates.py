@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.evidence.number_words import MONTHS, WEEKDAYS
 from scrapy_neardup.text.body import Body
+from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.reading import (
     BREAK,
     CLAUSE,
@@ -59,7 +60,7 @@ MOST_CHARACTERS = 8000  # templates are short
 SHORT = 60  # words; if a report is shorter, the names in its first sentence are kept too
 _NEAR = 4  # characters of an unspaced clause
 _LONGEST_ARTICLE = 3
-_DATES = MONTHS | WEEKDAYS
+_DATES = frozenset(map(fold, MONTHS | WEEKDAYS))
 _NAME = np.uint64(0x80)
 _PUNCTUATION = JOINER | NUMBER_JOINER | BREAK | DASH | SENTENCE_STOP
 _CONTENT, _SPACES = LETTER | DECIMAL, SPACE | LINE_END
