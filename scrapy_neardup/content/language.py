@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache
 from typing import Any
 
@@ -34,7 +35,7 @@ def _library() -> Any:
 def language_of(title: str, text: str, declared: str) -> str:
     """Return the ISO 639 code of a text. If the text does not show its language, it is the declared one, or a guess."""
     library = _library()
-    given = f"{title[:_TITLE]}\n{text[:_LEAD]}"
+    given = unicodedata.normalize("NFKC", f"{title[:_TITLE]}\n{text[:_LEAD]}")
     if library is None or given.isspace():
         return declared
     try:

@@ -24,12 +24,13 @@ _TABLE = str.maketrans(
         **dict.fromkeys("«»“”„‟″״", '"'),
         **dict.fromkeys("‐‑‒–−־֊⁃", "-"),
         **dict.fromkeys("—―", " - "),
-        **dict(zip("ıłŁøØđĐðÐħĦŧŦǝƎ", "ilLoOdDdDhHtTəƏ", strict=True)),
+        **dict(zip("ıłŁøØđĐðÐħĦŧŦɓƁɗƊƙƘƴƳǝƎәӘ", "ilLoOdDdDhHtTbBdDkKyYəƏəƏ", strict=True)),
         **dict(zip("æÆœŒßẞ", "ae Ae oe Oe ss SS".split(), strict=True)),
         # Arabic letters of several languages: alef, yeh, kaf and heh. The tatweel only makes a word longer.
         **dict.fromkeys("\u0671\u0672\u0673", "\u0627"),
         **dict.fromkeys("\u0649\u06cc", "\u064a"),
         **dict.fromkeys("\u06a9\u06aa", "\u0643"),
+        "\u06ab": "\u06af",
         **dict.fromkeys("\u0629\u06be\u06c1\u06c3\u06d5", "\u0647"),
         "\u0640": "",
         "\u066a": "%",
@@ -42,12 +43,13 @@ _TABLE = str.maketrans(
         **dict(zip("װױײ", "וו וי יי".split(), strict=True)),
     }
 )
-# Unicode decomposes these characters, but they mean something else: ordinals, the number sign, Korean letters that
-# stand alone, and marks that end a sentence without a space.
-_KEPT = re.compile("[ªº№！？\u3131-\u318e\uffa1-\uffdc]")
+# Unicode decomposes these characters, but they mean something else: ordinals, signs, Korean letters that stand alone,
+# and marks that end a sentence without a space.
+_KEPT = re.compile("[ªº№™℠！？\u3131-\u318e\uffa1-\uffdc]")
 _COMPOSED = re.compile("[\u3041-\u30ff\uac00-\ud7a3]")  # kana and Hangul
 _PARTS = re.compile(
     "[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?|[\u3041-\u30ff][\u3099\u309a]|[\uff66-\uff9d][\uff9e\uff9f]"
+    "|([\u0d7a-\u0d7f])\u0d4d"  # a chillu needs no virama, but has one in some spellings
 )
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 # Combining classes of the marks that go: overlays, the nukta, the points of Hebrew, Arabic and Syriac, and accents.
@@ -92,7 +94,7 @@ class _Characters:
         """Return the folded text, the text with its letters composed, and how many characters each becomes."""
         codes = code_points(text).astype(np.intp)
         if self._parts.take(codes).any():
-            text = _PARTS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
+            text = _PARTS.sub(lambda found: found[1] or unicodedata.normalize("NFKC", found[0]), text)
             codes = code_points(text).astype(np.intp)
         widths = self._widths.take(codes)
         if not widths.all():
@@ -146,4 +148,4 @@ def _folded(character: str) -> str:
 
 
 _CHARACTERS = _Characters()
-_CHARACTERS._parts[[*range(0x1100, 0x1200), 0x3099, 0x309A, 0xFF9E, 0xFF9F]] = True
+_CHARACTERS._parts[[*range(0x1100, 0x1200), *range(0x0D7A, 0x0D80), 0x3099, 0x309A, 0xFF9E, 0xFF9F]] = True
