@@ -121,8 +121,7 @@ def names_score(a: bytes, b: bytes) -> float:
 def shared_names(a: bytes, b: bytes, title: str, text: str) -> tuple[str, ...]:
     """Return the rarest names that two documents share, as words of the one with this title and text."""
     folded, printed, places = fold_with_places(f"{title}\n{text[:_MOST_CHARACTERS_OF_NAMES]}")
-    ends = [*places.tolist(), len(printed)]
     words = dict[int, str]()
     for word in _NAME.finditer(folded):
-        words.setdefault(_slot(skeleton(word[0])), printed[ends[word.start()] : ends[word.end()]])
+        words.setdefault(_slot(skeleton(word[0])), printed[places[word.start()] : places[word.end()]])
     return tuple(words[slot] for slot in shared_terms(a, b)[:MOST_SHARED_WORDS] if slot in words)

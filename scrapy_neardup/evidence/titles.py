@@ -122,9 +122,8 @@ def words_by_slot(text: str) -> Iterator[tuple[int, str]]:
     In scripts without spaces the pair of characters stands for the word.
     """
     folded, printed, places = fold_with_places(text)
-    ends = [*places.tolist(), len(printed)]
     for found in _WORD.finditer(folded):
-        parts = _pairs(found[0]) or [printed[ends[found.start()] : ends[found.end()]]]
+        parts = _pairs(found[0]) or [printed[places[found.start()] : places[found.end()]]]
         codes = zip(_codes[found[0]], parts, strict=True)
         yield from ((code % NAME, part) for code, part in codes if code < NO_TERM)
 

@@ -303,7 +303,9 @@ class Sketcher:
     ) -> frozenset[int]:
         """Return the terms in the lines with these keys. The first call fills ``terms``, those of all lines."""
         if not terms:
-            terms |= {line.key: terms_of(line.text) for line in self._read(text, known).body.lines}
+            terms |= {
+                line.key: terms_of(line.text) for line, is_long in self._read(text, known).body.read_lines if is_long
+            }
         return frozenset().union(*(terms.get(key, frozenset()) for key in keys))
 
     def read_texts(self, texts: Sequence[str]) -> list[TextRead]:

@@ -97,16 +97,11 @@ class Body:
         return replace(self, boilerplate=boilerplate) if boilerplate != self.boilerplate else self
 
     @property
-    def lines(self) -> list[Line]:
-        return self._read(self.all_lines.at(self.is_long))
-
-    @property
     def read_lines(self) -> list[tuple[Line, bool]]:
         """Return all lines in their order, as they are printed, each with whether its block is long enough to count."""
         _, printed, places = fold_with_places(self.printed)
-        places = np.append(places, len(printed))
-        start, stop = (places.take(each - self.begins, mode="clip") for each in self.all_lines[2:4])
-        texts = (printed[first:end].strip() for first, end in zip(start.tolist(), stop.tolist(), strict=True))
+        start, stop = ((each - self.begins).tolist() for each in (self.all_lines.start, self.all_lines.stop))
+        texts = [printed[places[max(0, first)] : places[end]].strip() for first, end in zip(start, stop, strict=True)]
         lines = map(Line, texts, self.all_lines.words.tolist(), self.all_lines.keys.tolist())
         return list(zip(lines, self.is_long.tolist(), strict=True))
 
@@ -155,9 +150,6 @@ class Body:
     def _texts(self, lines: Lines, most: int | None = None) -> list[str]:
         places = zip(lines.start[:most].tolist(), lines.stop[:most].tolist(), strict=True)
         return [self.reading.text[start:stop].strip() for start, stop in places]
-
-    def _read(self, lines: Lines) -> list[Line]:
-        return list(map(Line, self._texts(lines), lines.words.tolist(), lines.keys.tolist()))
 
 
 def read_bodies(texts: Sequence[str], *, min_words: int, min_block_words: int) -> list[Body]:

@@ -14,10 +14,13 @@ import re
 import sys
 import threading
 import unicodedata
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+CODE_POINTS = sys.maxunicode + 1
 _TABLE = str.maketrans(
     {
         **dict.fromkeys("ʹʻʼʽʾʿˈ´‘’‚‛′‹›׳՚Ꞌꞌ", "'"),
@@ -55,7 +58,32 @@ _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\
 # Combining classes of the marks that go: overlays, the nukta, the points of Hebrew, Arabic and Syriac, and accents.
 # All others are vowel and tone signs.
 _ACCENTS = frozenset((1, 7, *range(10, 37), *range(200, 255)))
+_FORMS: tuple[Literal["NFKC", "NFKD"], ...] = ("NFKC", "NFKD")
 _MOST_SPELLED = 4  # one character stands for eighteen
+
+
+class CharacterTables:
+    """Arrays by code point. An entry is made when its character is first met, and the others take no memory."""
+
+    def __init__(self, entries: Callable[[str], Sequence[int | list[int]]], *tables: NDArray[Any]) -> None:
+        self._entries, self._tables = entries, tables
+        self._is_known = np.zeros(CODE_POINTS, np.bool_)
+        self._lock = threading.Lock()
+
+    def meet(self, codes: NDArray[np.intp]) -> None:
+        """Make the entries of new characters."""
+        is_known = self._is_known.take(codes)
+        if not is_known.all():
+            with self._lock:
+                for code in np.unique(codes[~is_known]).tolist():
+                    for table, entry in zip(self._tables, self._entries(chr(code)), strict=True):
+                        table[code] = entry
+                    self._is_known[code] = True  # last, because other threads read without the lock
+
+
+def code_points(text: str) -> NDArray[np.intp]:
+    """Return one number for each character; a lone surrogate counts as a character."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.intp)
 
 
 def fold(text: str) -> str:
@@ -64,88 +92,55 @@ def fold(text: str) -> str:
     Case is kept, and so are the signs ``٫``, ``٬`` and fractions such as ``½``. All digits, quotes, apostrophes,
     hyphens and spaces are those of ASCII. A text that was folded before stays as it is.
     """
-    return text if text.isascii() else _CHARACTERS.fold(text)[0]
+    return text if text.isascii() else _fold(text)[0]
 
 
-def fold_with_places(text: str) -> tuple[str, str, NDArray[np.intp]]:
-    """Return a folded text, the text with its letters composed, and for each folded character its place in it."""
-    folded, composed, widths = _CHARACTERS.fold(text)
-    return folded, composed, np.arange(len(composed)).repeat(widths)
+def fold_with_places(text: str) -> tuple[str, str, list[int]]:
+    """Return a folded text, the text with its letters composed, and where in it each folded character stands.
+
+    The last place is the end of the text.
+    """
+    folded, composed, widths = _fold(text)
+    return folded, composed, [*np.arange(len(composed)).repeat(widths).tolist(), len(composed)]
 
 
-def code_points(text: str) -> NDArray[np.uint32]:
-    """Return one number for each character; a lone surrogate counts as a character."""
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+def _fold(text: str) -> tuple[str, str, NDArray[np.uint8]]:
+    codes = code_points(text)
+    if _IS_PART.take(codes).any():
+        text = _PARTS.sub(lambda found: found[1] or unicodedata.normalize("NFKC", found[0]), text)
+        codes = code_points(text)
+    _FOLDED.meet(codes)
+    widths, folded = _WIDTHS.take(codes), _FIRST.take(codes)
+    if (widths != 1).any():
+        folded = folded.repeat(widths)
+        spelled = _SPELLED.take(codes[widths > 1], axis=0)
+        folded[(widths > 1).repeat(widths)] = spelled[spelled != 0]
+    return folded.tobytes().decode("utf-32-le", "surrogatepass"), text, widths
 
 
-class _Characters:
-    """Tables by code point, filled when a character is met. Entries that were never written take no memory."""
-
-    def __init__(self) -> None:
-        # The number of folded characters; 1 is added, because 0 is for characters that were never met.
-        self._widths = np.zeros(sys.maxunicode + 1, np.uint8)
-        self._folded = np.zeros(sys.maxunicode + 1, np.uint32)  # the first one
-        self._places = np.zeros(sys.maxunicode + 1, np.uint32)  # where they are in ``_spelled``
-        self._spelled = np.zeros(0, np.uint32)
-        self._parts = np.zeros(sys.maxunicode + 1, np.bool_)
-        self._lock = threading.Lock()
-
-    def fold(self, text: str) -> tuple[str, str, NDArray[np.uint8]]:
-        """Return the folded text, the text with its letters composed, and how many characters each becomes."""
-        codes = code_points(text).astype(np.intp)
-        if self._parts.take(codes).any():
-            text = _PARTS.sub(lambda found: found[1] or unicodedata.normalize("NFKC", found[0]), text)
-            codes = code_points(text).astype(np.intp)
-        widths = self._widths.take(codes)
-        if not widths.all():
-            self._learn(codes[widths == 0])
-            widths = self._widths.take(codes)
-        widths -= 1
-        folded = self._folded.take(codes)
-        if (widths != 1).any():
-            folded = folded.repeat(widths)
-            several = (widths > 1).nonzero()[0]
-            counts = widths.take(several).astype(np.intp)
-            starts = (np.add.accumulate(widths, dtype=np.intp) - widths).take(several)
-            within = np.arange(counts.sum()) - (np.add.accumulate(counts) - counts).repeat(counts)
-            spelled = self._spelled.take(self._places.take(codes.take(several)).repeat(counts) + within)
-            folded[starts.repeat(counts) + within] = spelled
-        return folded.tobytes().decode("utf-32-le", "surrogatepass"), text, widths
-
-    def _learn(self, codes: NDArray[np.intp]) -> None:
-        with self._lock:
-            for code in np.unique(codes).tolist():
-                folded = code_points(_folded(chr(code)))
-                self._places[code] = len(self._spelled)
-                if len(folded) > 1:
-                    self._spelled = np.concatenate((self._spelled, folded))
-                self._folded[code] = folded[0] if len(folded) else 0
-                self._widths[code] = len(folded) + 1  # last: from here on the character counts as known
+def _entries(character: str) -> tuple[int, int, list[int]]:
+    folded = [*map(ord, _folded(character)), *[0] * _MOST_SPELLED]
+    return folded.index(0) if character != "\0" else 1, folded[0], folded[:_MOST_SPELLED]
 
 
 def _folded(character: str) -> str:
     """Return the characters that stand for one character. If they are folded again, they stay as they are."""
-    if _UNSEEN.match(character) or unicodedata.category(character) == "Cf":
+    category = unicodedata.category(character)
+    is_accent = category.startswith("M") and unicodedata.combining(character) in _ACCENTS
+    if is_accent or category == "Cf" or _UNSEEN.match(character):
         return ""
-    decimal = unicodedata.decimal(character, None)
-    if decimal is not None:
-        return str(decimal)
+    if category == "Nd":
+        return str(unicodedata.decimal(character))
     if _KEPT.match(character) or unicodedata.decomposition(character).startswith("<fraction>"):
         return character
-    composed = character.translate(_TABLE)
-    if composed == character:
-        composed = unicodedata.normalize("NFKC", character)
-    if composed != character:
-        spelled = "".join(map(_folded, composed))
-        return spelled if len(spelled) <= _MOST_SPELLED else character
-    if _COMPOSED.match(character):
-        return character
-    plain = unicodedata.normalize("NFKD", character)
-    if plain != character:
-        return "".join(map(_folded, plain))
-    is_accent = unicodedata.category(character).startswith("M") and unicodedata.combining(character) in _ACCENTS
-    return "" if is_accent else character
+    forms = (unicodedata.normalize(form, character) for form in (("NFKC",) if _COMPOSED.match(character) else _FORMS))
+    other = next((form for form in (character.translate(_TABLE), *forms) if form != character), character)
+    spelled = "".join(map(_folded, other)) if other != character else character
+    return spelled if len(spelled) <= _MOST_SPELLED else character
 
 
-_CHARACTERS = _Characters()
-_CHARACTERS._parts[[*range(0x1100, 0x1200), *range(0x0D7A, 0x0D80), 0x3099, 0x309A, 0xFF9E, 0xFF9F]] = True
+_WIDTHS, _FIRST = np.zeros(CODE_POINTS, np.uint8), np.zeros(CODE_POINTS, np.uint32)
+_SPELLED = np.zeros((CODE_POINTS, _MOST_SPELLED), np.uint32)
+_FOLDED = CharacterTables(_entries, _WIDTHS, _FIRST, _SPELLED)
+_IS_PART = np.zeros(CODE_POINTS, np.bool_)
+_IS_PART[[*range(0x1100, 0x1200), *range(0x0D7A, 0x0D80), 0x3099, 0x309A, 0xFF9E, 0xFF9F]] = True

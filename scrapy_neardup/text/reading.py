@@ -7,8 +7,6 @@ than reading one, because most of the time is the overhead of numpy calls.
 from __future__ import annotations
 
 import re
-import sys
-import threading
 import unicodedata
 from dataclasses import dataclass
 from itertools import accumulate
@@ -19,7 +17,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from scrapy_neardup.document import MOST_CHARACTERS
-from scrapy_neardup.text.folding import code_points, fold
+from scrapy_neardup.text.folding import CODE_POINTS, CharacterTables, code_points, fold
 
 NORMALISER = 4
 """Version of the folding and of this module's hashes. It is part of the configuration in the keys of a store."""
@@ -36,9 +34,9 @@ def mask(flags: int) -> NDArray[np.uint32]:
     return np.array(flags, np.uint32)
 
 
-KNOWN, WORD, UNSPACED, MARK = (1 << bit for bit in range(4))
-LINE_END, SPACE, STOP, FULL_STOP, CLOSING, DIGIT, UPPER, LOWER, ALNUM = (mask(1 << bit) for bit in range(4, 13))
-LETTER, DECIMAL, JOINER, NUMBER_JOINER, BREAK, DASH, SENTENCE_STOP, CLAUSE = (mask(1 << bit) for bit in range(13, 21))
+WORD, UNSPACED, MARK = (1 << bit for bit in range(3))
+LINE_END, SPACE, STOP, FULL_STOP, CLOSING, DIGIT, UPPER, LOWER, ALNUM = (mask(1 << bit) for bit in range(3, 12))
+LETTER, DECIMAL, JOINER, NUMBER_JOINER, BREAK, DASH, SENTENCE_STOP, CLAUSE = (mask(1 << bit) for bit in range(12, 20))
 
 # Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, Hiragana, Katakana, Bopomofo, Han.
 _UNSPACED = re.compile(
@@ -62,52 +60,30 @@ _SETS = (
     (DASH, "-"),
     (SENTENCE_STOP, ".!?\u3002\u0964\uff01\uff1f"),
 )
-BASE = 0x9E37_79B9_7F4A_7C15
-"""The base of hashes: a run's hash is the sum of its characters' hashes times powers of it, modulo 2^64."""
 _WORD_FLAG = mask(WORD)
 
 
-class Characters:
-    """Tables by code point, filled when a character is met. Entries that were never written take no memory."""
-
-    def __init__(self) -> None:
-        self.flags = np.zeros(sys.maxunicode + 1, np.uint32)
-        self.hashes = np.zeros(sys.maxunicode + 1, np.uint64)
-        self._lock = threading.Lock()
-
-    def learn(self, codes: NDArray[np.intp]) -> None:
-        with self._lock:
-            for code in np.unique(codes).tolist():
-                self.hashes[code] = xxhash.xxh3_64_intdigest(chr(code).casefold().encode("utf-8", "surrogatepass"))
-                self.flags[code] = _flags(chr(code))  # set the flags last: a character with flags counts as known
-
-
-def _flags(character: str) -> int:
-    flags = KNOWN
-    if _UNSPACED.match(character):
-        flags |= UNSPACED
-    elif _is_word(character):
-        flags |= WORD
-    elif unicodedata.category(character) in ("Mn", "Mc"):
-        flags |= MARK
+def _entries(character: str) -> tuple[int, int]:
+    """Return the flags of a folded character, and its hash without regard to case."""
+    is_word = character.isalnum() or character == "_"
+    is_mark = unicodedata.category(character) in ("Mn", "Mc")
+    kind = UNSPACED if _UNSPACED.match(character) else WORD if is_word else MARK if is_mark else 0
     others = [
         *((flag, character in members) for flag, members in _SETS),
         (CLAUSE, character >= _FIRST_CLAUSE),
-        (DECIMAL if character.isdecimal() else LETTER, _is_word(character) and character != "_"),
+        (DECIMAL if character.isdecimal() else LETTER, character.isalnum()),
         (SPACE, character.isspace() and character not in _LINE_ENDS),
         (DIGIT, character.isdigit()),
         (UPPER, character.isupper()),
         (LOWER, character.islower()),
         (ALNUM, character.isalnum()),
     ]
-    return flags + sum(int(flag) for flag, applies in others if applies)
+    flags = kind + sum(int(flag) for flag, applies in others if applies)
+    return flags, xxhash.xxh3_64_intdigest(character.casefold().encode("utf-8", "surrogatepass"))
 
 
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
-
-
-CHARACTERS = Characters()
+_FLAGS, _HASHES = np.zeros(CODE_POINTS, np.uint32), np.zeros(CODE_POINTS, np.uint64)
+_READ = CharacterTables(_entries, _FLAGS, _HASHES)
 
 
 class Powers:
@@ -139,7 +115,8 @@ class Powers:
         return powers[0], powers[1]
 
 
-_POWERS = Powers(BASE)
+# A run's hash is the sum of its characters' hashes times powers of this base, modulo 2^64.
+_POWERS = Powers(0x9E37_79B9_7F4A_7C15)
 _SHINGLE_POWERS = Powers(0xD6E8_FEB8_6659_FD93)
 
 
@@ -161,10 +138,12 @@ class Reading:
     def of(cls, *texts: str) -> Reading:
         texts = tuple(map(fold, texts))
         text = "\n".join(("", *texts, ""))
-        codes, flags, present = _characters(text)
+        codes = code_points(text)
+        _READ.meet(codes)
+        flags, hashes = _FLAGS.take(codes), _HASHES.take(codes)
+        present = int(np.bitwise_or.reduce(flags))
         powers, back = _POWERS.up_to(len(codes))
         sums = np.zeros(len(codes) + 1, np.uint64)
-        hashes = CHARACTERS.hashes.take(codes)
         hashes *= powers[: len(codes)]
         np.add.accumulate(hashes, out=sums[1:])
         starts, ends = _tokens(flags, present)
@@ -267,15 +246,6 @@ def _span_hashes(
     sums: NDArray[np.uint64], back: NDArray[np.uint64], starts: NDArray[np.intp], ends: NDArray[np.intp]
 ) -> NDArray[np.uint64]:
     return cast("NDArray[np.uint64]", (sums.take(ends) - sums.take(starts)) * back.take(starts))
-
-
-def _characters(text: str) -> tuple[NDArray[np.intp], NDArray[np.uint32], int]:
-    codes = code_points(text).astype(np.intp)
-    flags = CHARACTERS.flags.take(codes)
-    if not np.bitwise_and.reduce(flags) & KNOWN:
-        CHARACTERS.learn(codes[flags == 0])
-        flags = CHARACTERS.flags.take(codes)
-    return codes, flags, int(np.bitwise_or.reduce(flags))
 
 
 def _tokens(flags: NDArray[np.uint32], present: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
