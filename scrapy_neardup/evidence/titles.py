@@ -44,7 +44,6 @@ _DATE = re.compile(
 )
 _DIVIDER = re.compile("\\s[-|\u2013\u2014\u2022\u00b7\u00bb]\\s+|\\s?\\|\\s?")
 _LONGEST_SITE, _MOST_SITE_WORDS = 60, 5  # characters and words of the name of a site
-_DIGIT = re.compile(r"\d")
 _DAY_OF_MONTH = re.compile(r"(?<!\d)(\d\d?)(?:st|nd|rd|th|er|º|ª)?\.?\s+(?:de\s+|of\s+|d[ei]l?\s+)?([^\W\d_]{3,})")
 _MONTH_AND_DAY = re.compile(r"([^\W\d_]{3,})\.?\s+(\d\d?)(?!\d)")
 _WORD = re.compile(f"[^{_BETWEEN}]+")
@@ -133,8 +132,6 @@ def edition_of(title: str) -> int:
 
     Some columns have the same title on each day except for the date: prices, lottery draws, horoscopes.
     """
-    if not _DIGIT.search(title):
-        return 0
     text = fold(title[:_MOST_CHARACTERS]).casefold()
     dates = {"/".join(filter(None, found)) for found in _DATE.findall(text)}
     dates |= {day + month for day, month in _DAY_OF_MONTH.findall(text) if month in _MONTHS}

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scrapy_neardup.document import MOST_CHARACTERS
 from scrapy_neardup.text.folding import fold_with_places
 from scrapy_neardup.text.reading import (
-    ALNUM,
     CLOSING,
-    DIGIT,
+    DECIMAL,
     FULL_STOP,
+    LETTER,
     LINE_END,
     LOWER,
     SPACE,
@@ -32,11 +32,10 @@ from scrapy_neardup.text.reading import (
 )
 
 _LEAST_WORDS = 8  # a shorter sentence goes with the one before it
-_CHARACTERS_PER_WORD = 2
 _KEY_POWERS = Powers(0xC2B2_AE3D_27D4_EB4F)
-_LINE_END_OR_ALNUM = LINE_END | ALNUM
+_CONTENT = LETTER | DECIMAL
 # Flags of the character behind a full stop: whether it continues the sentence behind a space, or begins one without.
-_CONTINUES = np.array([UPPER, DIGIT | LOWER | LINE_END], np.uint32)
+_CONTINUES = np.array([UPPER, DECIMAL | LOWER | LINE_END], np.uint32)
 _BEFORE = np.array([[-1], [-2]])
 
 
@@ -199,7 +198,7 @@ def _words(reading: Reading, first: NDArray[np.intp], counts: NDArray[np.intp]) 
     before = np.zeros(len(reading.starts) + 1, np.intp)
     np.add.accumulate(reading.are_unspaced, out=before[1:])
     characters = before.take(first + counts) - before.take(first)
-    words: NDArray[np.intp] = counts - characters + characters // _CHARACTERS_PER_WORD
+    words: NDArray[np.intp] = counts - characters + characters // 2
     return words
 
 
@@ -219,7 +218,7 @@ def _sentence_ends(reading: Reading) -> NDArray[np.intp]:
     following, is_spaced = flags.take(ends), ends > closed
     # An initial or "U.S." ends no sentence, and neither does "Aug. 27" or "Corp. said".
     begins = (following & _CONTINUES.take(is_spaced)).astype(bool) != is_spaced
-    begins &= (before & ALNUM).astype(bool) & (second & _LINE_END_OR_ALNUM).astype(bool)
+    begins &= (before & _CONTENT).astype(bool) & (second & (LINE_END | _CONTENT)).astype(bool)
     if reading.present & FULL_STOP:
         begins |= (flags.take(stops) & FULL_STOP).astype(bool)
         begins &= (following & LINE_END) == 0

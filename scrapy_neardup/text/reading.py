@@ -23,7 +23,6 @@ NORMALISER = 4
 """Version of the folding and of this module's hashes. It is part of the configuration in the keys of a store."""
 
 _WORD = re.compile(r"\w")
-_FIRST_POWERS = 1 << 14
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
 _HALF = np.uint64(32)
 T = TypeVar("T", bound=np.generic)
@@ -35,8 +34,8 @@ def mask(flags: int) -> NDArray[np.uint32]:
 
 
 WORD, UNSPACED, MARK = (1 << bit for bit in range(3))
-LINE_END, SPACE, STOP, FULL_STOP, CLOSING, DIGIT, UPPER, LOWER, ALNUM = (mask(1 << bit) for bit in range(3, 12))
-LETTER, DECIMAL, JOINER, NUMBER_JOINER, BREAK, DASH, SENTENCE_STOP, CLAUSE = (mask(1 << bit) for bit in range(12, 20))
+LINE_END, SPACE, STOP, FULL_STOP, CLOSING, UPPER, LOWER = (mask(1 << bit) for bit in range(3, 10))
+LETTER, DECIMAL, JOINER, NUMBER_JOINER, BREAK, DASH, SENTENCE_STOP, CLAUSE = (mask(1 << bit) for bit in range(10, 18))
 
 # Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, Hiragana, Katakana, Bopomofo, Han.
 _UNSPACED = re.compile(
@@ -73,10 +72,8 @@ def _entries(character: str) -> tuple[int, int]:
         (CLAUSE, character >= _FIRST_CLAUSE),
         (DECIMAL if character.isdecimal() else LETTER, character.isalnum()),
         (SPACE, character.isspace() and character not in _LINE_ENDS),
-        (DIGIT, character.isdigit()),
         (UPPER, character.isupper()),
         (LOWER, character.islower()),
-        (ALNUM, character.isalnum()),
     ]
     flags = kind + sum(int(flag) for flag, applies in others if applies)
     return flags, xxhash.xxh3_64_intdigest(character.casefold().encode("utf-8", "surrogatepass"))
@@ -91,7 +88,7 @@ class Powers:
 
     def __init__(self, base: int) -> None:
         self._bases = base, pow(base, -1, 1 << 64)
-        self._tables = self._powers(_FIRST_POWERS)
+        self._tables = self._powers(1 << 14)
 
     def up_to(self, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         if len(self._tables[0]) < count:
