@@ -35,7 +35,7 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3
 # Combining marks belong to their word. So words are found by the characters that stand between them.
 _BETWEEN = (
     "\\s!-/:-@\\[-`{-~\u00a1-\u00bf\u055b-\u055f\u060c\u061b\u061f\u0964\u0965"
-    "\u2000-\u206f\u3000-\u3003\u3008-\u3020\u30fb"
+    "\u2000-\u206f\u3000-\u3003\u3008-\u3020\u30fb\uff01\uff1f"
 )
 # Two numbers are a date only if they are no decimal, no score and no percentage: 15.11 or 15/11, but not 3.75 or 3-1.
 _DATE = re.compile(

@@ -15,7 +15,7 @@ import sys
 import threading
 import unicodedata
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,6 @@ _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\
 # Combining classes of the marks that go: overlays, the nukta, the points of Hebrew, Arabic and Syriac, and accents.
 # All others are vowel and tone signs.
 _ACCENTS = frozenset((1, 7, *range(10, 37), *range(200, 255)))
-_FORMS: tuple[Literal["NFKC", "NFKD"], ...] = ("NFKC", "NFKD")
 _MOST_SPELLED = 4  # one character stands for eighteen
 
 
@@ -133,8 +132,9 @@ def _folded(character: str) -> str:
         return str(unicodedata.decimal(character))
     if _KEPT.match(character) or unicodedata.decomposition(character).startswith("<fraction>"):
         return character
-    forms = (unicodedata.normalize(form, character) for form in (("NFKC",) if _COMPOSED.match(character) else _FORMS))
-    other = next((form for form in (character.translate(_TABLE), *forms) if form != character), character)
+    composed, plain = unicodedata.normalize("NFKC", character), unicodedata.normalize("NFKD", character)
+    forms = (character.translate(_TABLE), composed, character if _COMPOSED.match(character) else plain)
+    other = next((form for form in forms if form != character), character)
     spelled = "".join(map(_folded, other)) if other != character else character
     return spelled if len(spelled) <= _MOST_SPELLED else character
 
