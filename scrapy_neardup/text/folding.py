@@ -132,8 +132,11 @@ def _folded(character: str) -> str:
         return str(unicodedata.decimal(character))
     if _KEPT.match(character) or unicodedata.decomposition(character).startswith("<fraction>"):
         return character
-    composed, plain = unicodedata.normalize("NFKC", character), unicodedata.normalize("NFKD", character)
-    forms = (character.translate(_TABLE), composed, character if _COMPOSED.match(character) else plain)
+    forms = (
+        character.translate(_TABLE),
+        unicodedata.normalize("NFKC", character),
+        character if _COMPOSED.match(character) else unicodedata.normalize("NFKD", character),
+    )
     other = next((form for form in forms if form != character), character)
     spelled = "".join(map(_folded, other)) if other != character else character
     return spelled if len(spelled) <= _MOST_SPELLED else character
