@@ -62,7 +62,7 @@ class Document:
     seen_at: float  # Unix seconds, UTC
     url_identity: str = ""  # the same text for all urls of one page; "" if the url does not belong to this text
     article: str = ""  # the number by which its source knows the article; "" if the url has none
-    language: str = ""  # ISO 639 code that the page gives, "" if it gives none
+    language: str = ""  # ISO 639 code of the text, "" if it is unknown
     canonical: str = ""  # the url that the page gives as its own, if it is of the same source
     counted_at: float | None = None  # when it counts for events, in Unix seconds; None if that is ``seen_at``
     sketch: bytes = field(default=b"", repr=False, compare=False)  # of the text, if a worker made it: ``sketch.ahead``

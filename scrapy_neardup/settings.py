@@ -166,7 +166,8 @@ class NearDupSettings:
     - ``url``: says whether the page's text belongs to the item. See
       docs/how-it-works.md#which-text-belongs-to-an-item.
     - ``title``: an item without it gets the title of its page.
-    - ``language``: a code such as ``pt-BR``. An item without it gets the language that its page names.
+    - ``language``: a code such as ``pt-BR``. An item without it gets the language that its page names. If title and
+      text are clearly in another language, that one counts.
     - ``time``: when the document was seen: a ``datetime`` or ``struct_time``, ISO 8601 or RFC 822 text, or Unix
       seconds, UTC if it has no zone. With None it is the time of the check. A time that is missing, wrong or in the
       future counts as now. See docs/howto/publication-time.md.

@@ -15,6 +15,7 @@ import xxhash
 
 from scrapy_neardup.content.article_numbers import article_number
 from scrapy_neardup.content.head import language_code
+from scrapy_neardup.content.language import language_of
 from scrapy_neardup.content.urls import LONGEST_URL, source_of, url_identity, without_surrogates
 from scrapy_neardup.document import LAST_SECOND, Document
 
@@ -40,8 +41,8 @@ class DocumentMaker:
 
     @staticmethod
     def prepare() -> None:
-        """Import what the first url needs."""
-        source_of("https://www.example.com/"), url_identity("https://www.example.com/")
+        """Import what the first document needs."""
+        source_of("https://www.example.com/"), url_identity("https://www.example.com/"), language_of("A title", "", "")
 
     def make(
         self,
@@ -72,7 +73,7 @@ class DocumentMaker:
             seen_at=seconds,
             url_identity=url_identity(page),
             article=article_number(page),
-            language=language_code(language),
+            language=language_of(title, text, language_code(language)),
             canonical=canonical[:LONGEST_URL] if url_is_own and source_of(canonical) == source else "",
             sketch=sketch,
         )

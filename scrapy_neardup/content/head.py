@@ -52,10 +52,7 @@ def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:
         elif name == "html":
             languages += [attributes.get("lang", ""), attributes.get("xml:lang", "")]
         elif name == "meta" and (content := attributes.get("content", "").strip()):
-            for label in ("property", "http-equiv"):
-                metas.setdefault(attributes.get(label, "").lower(), content)
-            if attributes.get("name", "").lower() == "og:title":
-                metas.setdefault("og:title", content)
+            metas = dict.fromkeys(_labels(attributes), content) | metas  # the first one counts
         elif name == "link" and attributes.get("rel", "").strip().lower() == "canonical":
             canonical = canonical or attributes.get("href")
         elif name == _END:
@@ -67,6 +64,12 @@ def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:
         _unescaped(canonical or "").strip(),
         is_whole,
     )
+
+
+def _labels(attributes: dict[str, str]) -> set[str]:
+    """Return which of the values that are used a meta element has. Some pages give ``og:title`` by its name."""
+    property_, equivalent, name = (attributes.get(label, "").lower() for label in ("property", "http-equiv", "name"))
+    return {property_, equivalent} & {"og:title", "og:locale", "content-language"} | {name} & {"og:title"}
 
 
 def language_code(tag: str) -> str:

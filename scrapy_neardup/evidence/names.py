@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 import struct
-import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -20,6 +19,7 @@ import numpy as np
 from xxhash import xxh32_intdigest
 
 from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, TITLE_BIT, TopicWeights, shared_terms, topic_cosine
+from scrapy_neardup.text.folding import fold, fold_with_places
 
 MOST_NAMES = 12
 LEAST_COMMON_NAMES = 3  # of two documents in two languages
@@ -42,31 +42,9 @@ _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?…])\W*$")
 _CYRILLIC_ENDING = re.compile("(?<=...)(?:ами|ями|ого|его|ому|ему|ыми|ими|ым|им|ом|ем)$")
 _LETTERS = str.maketrans(
     {
-        **dict(zip("абвгґдезиклмнопрстуфхцчшщыэїєіў", "abvggdeziklmnoprstufhssssyeieiu", strict=True)),
-        **dict(zip("αβγδεζηθικλμνξοπρσςτυφχψω", "avgdeziuiklmnsoprsstufhso", strict=True)),
-        "й": "i",
-        "ё": "e",
-        "ж": "s",
-        "ю": "u",
-        "я": "a",
-        "ъ": "",
-        "ь": "",
-        "θ": "t",
-        "ђ": "d",
-        "ћ": "s",
-        "љ": "l",
-        "њ": "n",
-        "ј": "i",
-        "џ": "s",
-        "ł": "l",
-        "đ": "d",
-        "ø": "o",
-        "ß": "ss",
-        "æ": "e",
-        "œ": "e",
-        "ı": "i",
-        "þ": "t",
-        "ð": "d",
+        **dict(zip("абвгґдезиклмнопрстуфхцчшщыэєі", "abvggdeziklmnoprstufhssssyeei", strict=True)),
+        **dict(zip("αβγδεζηικλμνξοπρσςτυφχψωθ", "avgdeziiklmnsoprsstufhsot", strict=True)),
+        **dict(zip("жюяђћљњјџþъь", ("s", "u", "a", "d", "s", "l", "n", "i", "s", "t", "", ""), strict=True)),
     }
 )
 _SOUNDS = (
@@ -86,18 +64,17 @@ _SOUNDS = (
 @lru_cache(1 << 15)
 def skeleton(name: str) -> str:
     """Return the skeleton of a name, or nothing if fewer than three letters are left."""
-    folded = name.casefold()
+    folded = fold(name).casefold()
     if not folded.isascii():
-        folded = _CYRILLIC_ENDING.sub("", folded).replace("дж", "dj")
-        plain = unicodedata.normalize("NFKD", folded.translate(_LETTERS))
-        folded = "".join(letter for letter in plain if letter.isascii())
+        latin = _CYRILLIC_ENDING.sub("", folded).replace("дж", "dj").translate(_LETTERS)
+        folded = "".join(filter(str.isascii, latin))
     for sound, letter in _SOUNDS:
         folded = sound.sub(letter, folded)
     return folded[:_LONGEST] if len(folded) >= _SHORTEST else ""
 
 
 def find_names(lines: Iterable[str], *, is_title: bool = False) -> list[str]:
-    """Return the skeletons of all words with a capital, except the words that begin a sentence of a text."""
+    """Return the skeletons of all words of folded lines with a capital, but those that begin a sentence of a text."""
     found = dict[str, None]()
     for line in lines:
         for word in _NAME.finditer(line, 0, _MOST_CHARACTERS):
@@ -143,7 +120,8 @@ def names_score(a: bytes, b: bytes) -> float:
 
 def shared_names(a: bytes, b: bytes, title: str, text: str) -> tuple[str, ...]:
     """Return the rarest names that two documents share, as words of the one with this title and text."""
+    folded, printed, places = fold_with_places(f"{title}\n{text[:_MOST_CHARACTERS_OF_NAMES]}")
     words = dict[int, str]()
-    for word in _NAME.finditer(f"{title}\n{text[:_MOST_CHARACTERS_OF_NAMES]}"):
-        words.setdefault(_slot(skeleton(word[0])), word[0])
+    for word in _NAME.finditer(folded):
+        words.setdefault(_slot(skeleton(word[0])), printed[places[word.start()] : places[word.end()]])
     return tuple(words[slot] for slot in shared_terms(a, b)[:MOST_SHARED_WORDS] if slot in words)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.evidence.number_words import MONTHS, WEEKDAYS
 from scrapy_neardup.text.body import Body
+from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.reading import (
     BREAK,
     CLAUSE,
@@ -44,7 +45,6 @@ from scrapy_neardup.text.reading import (
     edges_of,
     mask,
     next_starts,
-    normalise,
 )
 
 SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure
@@ -60,7 +60,7 @@ MOST_CHARACTERS = 8000  # templates are short
 SHORT = 60  # words; if a report is shorter, the names in its first sentence are kept too
 _NEAR = 4  # characters of an unspaced clause
 _LONGEST_ARTICLE = 3
-_DATES = MONTHS | WEEKDAYS
+_DATES = frozenset(map(fold, MONTHS | WEEKDAYS))
 _NAME = np.uint64(0x80)
 _PUNCTUATION = JOINER | NUMBER_JOINER | BREAK | DASH | SENTENCE_STOP
 _CONTENT, _SPACES = LETTER | DECIMAL, SPACE | LINE_END
@@ -179,7 +179,7 @@ def _figure_hashes(reading: Reading, tokens: _Tokens, figures: NDArray[np.intp])
 
 
 def _digest(text: str) -> int:
-    return xxhash.xxh3_64_intdigest(normalise(text).encode("utf-8", "surrogatepass"))
+    return xxhash.xxh3_64_intdigest(text.casefold().encode("utf-8", "surrogatepass"))
 
 
 def _keyed(
@@ -243,7 +243,7 @@ def _leads(
     is_lead = (words.take(documents.take(names)) <= SHORT) & (sentences.take(names) == first_sentences)
     for first, length in zip(names[is_lead].tolist(), lengths[is_lead].tolist(), strict=True):
         spans = zip(tokens.starts[first : first + length], tokens.ends[first : first + length], strict=True)
-        name = [normalise(reading.text[start:end]) for start, end in spans]
+        name = [reading.text[start:end].casefold() for start, end in spans]
         found = leads[int(documents[first])]
         if name[0] not in _DATES and len(found) < LEADS:
             telling = next((word for word in name if len(word) > _LONGEST_ARTICLE), name[0])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
@@ -16,6 +15,7 @@ from xxhash import xxh32_intdigest
 
 from scrapy_neardup.evidence.number_words import MONTHS, WEEKDAYS
 from scrapy_neardup.records.packing import split
+from scrapy_neardup.text.folding import fold, fold_with_places
 
 _TERM_BYTES = 2
 LIKE_TITLES = 1 / 3  # two documents with one article number are one article if their titles have this overlap or more
@@ -34,8 +34,8 @@ _HANGUL = re.compile("[\uac00-\ud7a3]{2,}")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff]+")
 # Combining marks belong to their word. So words are found by the characters that stand between them.
 _BETWEEN = (
-    "\\s!-/:-@\\[-`{-~\u00a1-\u00bf\u055a-\u055f\u05be\u060c\u061b\u061f\u0964\u0965"
-    "\u2000-\u206f\u3000-\u3003\u3008-\u3020\u30fb"
+    "\\s!-/:-@\\[-`{-~\u00a1-\u00bf\u055b-\u055f\u060c\u061b\u061f\u0964\u0965"
+    "\u2000-\u206f\u3000-\u3003\u3008-\u3020\u30fb\uff01\uff1f"
 )
 # Two numbers are a date only if they are no decimal, no score and no percentage: 15.11 or 15/11, but not 3.75 or 3-1.
 _DATE = re.compile(
@@ -44,15 +44,14 @@ _DATE = re.compile(
 )
 _DIVIDER = re.compile("\\s[-|\u2013\u2014\u2022\u00b7\u00bb]\\s+|\\s?\\|\\s?")
 _LONGEST_SITE, _MOST_SITE_WORDS = 60, 5  # characters and words of the name of a site
-_DIGIT = re.compile(r"\d")
 _DAY_OF_MONTH = re.compile(r"(?<!\d)(\d\d?)(?:st|nd|rd|th|er|º|ª)?\.?\s+(?:de\s+|of\s+|d[ei]l?\s+)?([^\W\d_]{3,})")
 _MONTH_AND_DAY = re.compile(r"([^\W\d_]{3,})\.?\s+(\d\d?)(?!\d)")
 _WORD = re.compile(f"[^{_BETWEEN}]+")
 _ASCII_WORDS = bytes(code if _WORD.match(chr(code)) else ord(" ") for code in range(256))
-_MOST_REMEMBERED = 1 << 16  # words
-_LONGEST_REMEMBERED = 40  # characters
+_MOST_REMEMBERED, _LONGEST_REMEMBERED = 1 << 16, 40  # words, and characters of a word
 NAME, FIGURE, NO_TERM = 1 << 16, 1 << 17, 1 << 18
-_CALENDAR = MONTHS | WEEKDAYS
+_MONTHS = frozenset(map(fold, MONTHS))
+_CALENDAR = _MONTHS.union(map(fold, WEEKDAYS))
 
 
 def title_terms(title: str) -> frozenset[int]:
@@ -91,7 +90,7 @@ def names_site(part: str, source: str) -> bool:
 
 
 def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))
+    return "".join(filter(str.isalnum, fold(text).casefold()))
 
 
 def terms_of(text: str) -> frozenset[int]:
@@ -100,18 +99,15 @@ def terms_of(text: str) -> frozenset[int]:
 
 
 def term_codes(*lines: str) -> list[int]:
-    """Return the slots of all terms of some lines, which are their 16-bit hashes, with ``NAME`` and ``FIGURE`` added.
+    """Return the slots of all terms of some folded lines, with ``NAME`` and ``FIGURE`` added.
 
-    A word that is no term has the code ``NO_TERM``. Names are words with a capital that do not begin the
-    line, except weekdays and months.
+    A slot is a 16-bit hash. A word that is no term has the code ``NO_TERM``. Names are words with a capital that do not
+    begin the line, except weekdays and months.
     """
     codes: list[int] = []
     for line in lines:
         first = len(codes)
-        if line.isascii():
-            words = line.encode().translate(_ASCII_WORDS).decode().split()
-        else:
-            words = _WORD.findall(unicodedata.normalize("NFKC", line))
+        words = line.encode().translate(_ASCII_WORDS).decode().split() if line.isascii() else _WORD.findall(line)
         codes.extend(itertools.chain.from_iterable(map(_codes.__getitem__, words)))
         if len(codes) > first:
             codes[first] &= ~NAME
@@ -123,8 +119,9 @@ def words_by_slot(text: str) -> Iterator[tuple[int, str]]:
 
     In scripts without spaces the pair of characters stands for the word.
     """
-    for found in _WORD.finditer(unicodedata.normalize("NFKC", text)):
-        parts = _pairs(found[0]) or [found[0]]
+    folded, printed, places = fold_with_places(text)
+    for found in _WORD.finditer(folded):
+        parts = _pairs(found[0]) or [printed[places[found.start()] : places[found.end()]]]
         codes = zip(_codes[found[0]], parts, strict=True)
         yield from ((code % NAME, part) for code, part in codes if code < NO_TERM)
 
@@ -134,12 +131,10 @@ def edition_of(title: str) -> int:
 
     Some columns have the same title on each day except for the date: prices, lottery draws, horoscopes.
     """
-    if not _DIGIT.search(title):
-        return 0
-    text = unicodedata.normalize("NFKC", title[:_MOST_CHARACTERS]).casefold()
+    text = fold(title[:_MOST_CHARACTERS]).casefold()
     dates = {"/".join(filter(None, found)) for found in _DATE.findall(text)}
-    dates |= {day + month for day, month in _DAY_OF_MONTH.findall(text) if month in MONTHS}
-    dates |= {day + month for month, day in _MONTH_AND_DAY.findall(text) if month in MONTHS}
+    dates |= {day + month for day, month in _DAY_OF_MONTH.findall(text) if month in _MONTHS}
+    dates |= {day + month for month, day in _MONTH_AND_DAY.findall(text) if month in _MONTHS}
     return xxh32_intdigest(" ".join(sorted(dates)).encode("utf-8", "surrogatepass")) % 255 + 1 if dates else 0
 
 
@@ -149,8 +144,7 @@ def pack_terms(terms: Iterable[int]) -> bytes:
 
 
 def _slots(text: str) -> list[int]:
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+    text = fold(text)
     if text.isupper():
         text = text.lower()  # capitals show no abbreviations
     return [code % NAME for code in term_codes(text) if code < NO_TERM]

@@ -26,6 +26,7 @@ from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.signatures import UNSIGNED, SignedText, signer_for
 from scrapy_neardup.sketch.signatures.presets import Preset
 from scrapy_neardup.text.body import Body, read_bodies
+from scrapy_neardup.text.folding import fold
 from scrapy_neardup.timings import Timings
 
 _TEXT_KEY_SEED = 0x7E87
@@ -214,7 +215,7 @@ class Sketcher:
         """Return the rarest names of a document, packed, and their look-up keys."""
         if self.topics is None or not self.preset.names:
             return b"", ()
-        of_title = pack_names(find_names([document.title], is_title=True))
+        of_title = pack_names(find_names([fold(document.title)], is_title=True))
         return rarest_names(of_title + sketch.names, self.topics)
 
     def _telling(self, document: Document, place: Place) -> Place:
@@ -302,7 +303,9 @@ class Sketcher:
     ) -> frozenset[int]:
         """Return the terms in the lines with these keys. The first call fills ``terms``, those of all lines."""
         if not terms:
-            terms |= {line.key: terms_of(line.text) for line in self._read(text, known).body.lines}
+            terms |= {
+                line.key: terms_of(line.text) for line, is_long in self._read(text, known).body.read_lines if is_long
+            }
         return frozenset().union(*(terms.get(key, frozenset()) for key in keys))
 
     def read_texts(self, texts: Sequence[str]) -> list[TextRead]:

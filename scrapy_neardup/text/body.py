@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.document import MOST_CHARACTERS
+from scrapy_neardup.text.folding import fold_with_places
 from scrapy_neardup.text.reading import (
-    ALNUM,
     CLOSING,
-    DIGIT,
+    DECIMAL,
     FULL_STOP,
+    LETTER,
     LINE_END,
     LOWER,
     SPACE,
@@ -31,11 +32,10 @@ from scrapy_neardup.text.reading import (
 )
 
 _LEAST_WORDS = 8  # a shorter sentence goes with the one before it
-_CHARACTERS_PER_WORD = 2
 _KEY_POWERS = Powers(0xC2B2_AE3D_27D4_EB4F)
-_LINE_END_OR_ALNUM = LINE_END | ALNUM
+_CONTENT = LETTER | DECIMAL
 # Flags of the character behind a full stop: whether it continues the sentence behind a space, or begins one without.
-_CONTINUES = np.array([UPPER, DIGIT | LOWER | LINE_END], np.uint32)
+_CONTINUES = np.array([UPPER, DECIMAL | LOWER | LINE_END], np.uint32)
 _BEFORE = np.array([[-1], [-2]])
 
 
@@ -74,6 +74,8 @@ class Body:
     """The lines of a text that count, and the keys of those that are boilerplate."""
 
     reading: Reading  # of this text, and maybe of others
+    printed: str  # the text as it was given, before it was folded
+    begins: int  # its first character in the reading
     all_lines: Lines
     is_long: NDArray[np.bool_]  # for each line, whether its block is long enough to count
     boilerplate: frozenset[int] = frozenset()  # keys
@@ -94,13 +96,13 @@ class Body:
         return replace(self, boilerplate=boilerplate) if boilerplate != self.boilerplate else self
 
     @property
-    def lines(self) -> list[Line]:
-        return self._read(self.all_lines.at(self.is_long))
-
-    @property
     def read_lines(self) -> list[tuple[Line, bool]]:
-        """Return all lines in their order, each with whether its block is long enough to count."""
-        return list(zip(self._read(self.all_lines), self.is_long.tolist(), strict=True))
+        """Return all lines in their order, as they are printed, each with whether its block is long enough to count."""
+        _, printed, places = fold_with_places(self.printed)
+        start, stop = ((each - self.begins).tolist() for each in (self.all_lines.start, self.all_lines.stop))
+        texts = [printed[places[max(0, first)] : places[end]].strip() for first, end in zip(start, stop, strict=True)]
+        lines = map(Line, texts, self.all_lines.words.tolist(), self.all_lines.keys.tolist())
+        return list(zip(lines, self.is_long.tolist(), strict=True))
 
     @property
     def tokens(self) -> list[str]:
@@ -148,23 +150,23 @@ class Body:
         places = zip(lines.start[:most].tolist(), lines.stop[:most].tolist(), strict=True)
         return [self.reading.text[start:stop].strip() for start, stop in places]
 
-    def _read(self, lines: Lines) -> list[Line]:
-        return list(map(Line, self._texts(lines), lines.words.tolist(), lines.keys.tolist()))
-
 
 def read_bodies(texts: Sequence[str], *, min_words: int, min_block_words: int) -> list[Body]:
     """Read texts together and leave out their short blocks, which are captions, links and bylines.
 
     A text with fewer than ``min_words`` words in long blocks, such as a poem or a list of results, is taken whole.
     """
-    reading = Reading.of(*(text[:MOST_CHARACTERS] for text in texts))
+    texts = [text[:MOST_CHARACTERS] for text in texts]
+    reading = Reading.of(*texts)
     lines, block = _lines(reading)
     is_long = np.bincount(block, lines.words)[block] >= min_block_words
-    bounds = lines.start.searchsorted(reading.bounds).tolist()
-    for first, end in pairwise(bounds):
+    bounds = pairwise(lines.start.searchsorted(reading.bounds).tolist())
+    bodies = []
+    for text, begins, (first, end) in zip(texts, reading.bounds.tolist(), bounds, strict=False):
         if int(lines.words[first:end].dot(is_long[first:end])) < min_words:
             is_long[first:end] = True
-    return [Body(reading, lines.at(slice(*each)), is_long[slice(*each)]) for each in pairwise(bounds)]
+        bodies.append(Body(reading, text, begins, lines.at(slice(first, end)), is_long[first:end]))
+    return bodies
 
 
 def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
@@ -196,7 +198,7 @@ def _words(reading: Reading, first: NDArray[np.intp], counts: NDArray[np.intp]) 
     before = np.zeros(len(reading.starts) + 1, np.intp)
     np.add.accumulate(reading.are_unspaced, out=before[1:])
     characters = before.take(first + counts) - before.take(first)
-    words: NDArray[np.intp] = counts - characters + characters // _CHARACTERS_PER_WORD
+    words: NDArray[np.intp] = counts - characters + characters // 2
     return words
 
 
@@ -216,7 +218,7 @@ def _sentence_ends(reading: Reading) -> NDArray[np.intp]:
     following, is_spaced = flags.take(ends), ends > closed
     # An initial or "U.S." ends no sentence, and neither does "Aug. 27" or "Corp. said".
     begins = (following & _CONTINUES.take(is_spaced)).astype(bool) != is_spaced
-    begins &= (before & ALNUM).astype(bool) & (second & _LINE_END_OR_ALNUM).astype(bool)
+    begins &= (before & _CONTENT).astype(bool) & (second & (LINE_END | _CONTENT)).astype(bool)
     if reading.present & FULL_STOP:
         begins |= (flags.take(stops) & FULL_STOP).astype(bool)
         begins &= (following & LINE_END) == 0

@@ -32,7 +32,7 @@ def body_of(lines: Sequence[str]) -> Body:
 def left_out(guard: BoilerplateGuard, lines: Sequence[str]) -> list[str]:
     body = body_of(lines)
     boilerplate = guard.learn(LineSample.of(body, 3), 20)
-    return [line.text for line in body.lines if line.key in boilerplate]
+    return [line.text for line, _ in body.read_lines if line.key in boilerplate]
 
 
 def test_a_line_of_three_stories_is_boilerplate_from_the_third_on() -> None:
@@ -108,7 +108,7 @@ def test_the_lead_has_the_first_lines_up_to_so_many_words(words: int, lines: int
     ],
 )
 def test_a_block_is_cut_into_sentences(block: str, sentences: int) -> None:
-    assert len(body_of([block]).lines) == sentences
+    assert len(body_of([block]).read_lines) == sentences
 
 
 def test_memory_is_bounded_and_what_keeps_coming_is_kept() -> None:

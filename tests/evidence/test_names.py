@@ -93,7 +93,7 @@ def test_shared_names_are_words_of_the_document() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "language", "joins"), [(RUSSIAN, "ru", True), (RUSSIAN, "", False), (ELSEWHERE, "ru", False)]
+    ("text", "language", "joins"), [(RUSSIAN, "ru", True), (RUSSIAN, "", True), (ELSEWHERE, "ru", False)]
 )
 async def test_a_report_joins_a_story_in_another_language_by_its_names(text: str, language: str, joins: bool) -> None:
     async with opened("news", "memory://", "x") as detector:

@@ -28,6 +28,7 @@ from scrapy_neardup.evidence.topic import (
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.text.folding import fold
 
 START = 1_700_000_000
 NEWS = PRESETS["news"]
@@ -64,7 +65,7 @@ def weights(packed: bytes) -> dict[int, int]:
 
 
 def slots(words: str) -> set[int]:
-    return {code % TITLE_BIT for code in term_codes(f"and {words}")[1:]}
+    return {code % TITLE_BIT for code in term_codes(fold(f"and {words}"))[1:]}
 
 
 def prose(seed: object, common: str, rare: Sequence[str] = (), size: int = 60) -> str:
