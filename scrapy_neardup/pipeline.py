@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import time
+from dataclasses import replace
 from typing import Any
 
 from itemadapter import ItemAdapter
@@ -38,6 +39,8 @@ from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
 from scrapy_neardup.wording import counted, one_line
 
 logger = logging.getLogger(__name__)
+
+_MOST_MATCHES = 8  # that are lost one after the other, until their copy is kept
 
 
 class NearDuplicate(DropItem):
@@ -168,6 +171,8 @@ class NearDupPipeline(Component):
             async with self._answers:
                 # Other items of the page may wait for the same answer.
                 verdict = answer if isinstance(answer, Verdict) else await asyncio.shield(answer)
+        if verdict.would_drop and self.detector.index.policy.drops and context.document is not None:
+            verdict = await self._settled(context.document, verdict)
         try:
             await self._announce(item, verdict, adapter, context.page)
         except Exception as error:
@@ -175,11 +180,33 @@ class NearDupPipeline(Component):
         if verdict.would_drop and self._drops(adapter, verdict):
             if (document := context.take_document()) is not None:
                 document.is_dropped = True  # it is delivered with its match
+                self.delivery.keep(document)
                 await document.item_left()
             raise NearDuplicate(self._url(adapter, context.page), verdict)
         if not self.tagger.tag(adapter, verdict):
             note_name(self.summary.untagged, type(item).__qualname__)
         return item
+
+    async def _settled(self, document: PendingDocument, verdict: Verdict) -> Verdict:
+        """Return the verdict that holds when the item of the match has left the pipelines."""
+        if document.settling is None:  # other items of the page get the same verdict
+            document.settling = asyncio.create_task(self._settle(document, verdict))
+        return await asyncio.shield(document.settling)
+
+    async def _settle(self, document: PendingDocument, verdict: Verdict) -> Verdict:
+        current_item.set(ItemContext())  # as in ``_verdict``
+        for _ in range(_MOST_MATCHES):
+            fate = await self.delivery.fate_of_match(document.id, verdict.match or "")
+            if fate == "kept":
+                return verdict
+            if fate == "unknown":
+                break
+            # Judge it again: it is an original, or a copy of another document.
+            await self.delivery.lose(document)
+            verdict = await self._verdict(document.document, document)
+            if not verdict.would_drop:
+                return verdict
+        return replace(verdict, would_drop=False)
 
     async def _announce(self, item: Any, verdict: Verdict, adapter: ItemAdapter, page: Page) -> None:
         title = text_of(adapter, self.settings.item_fields["title"]) or page.title
@@ -243,7 +270,7 @@ class NearDupPipeline(Component):
             is_of_page = page.is_named_by(text_of(adapter, self.settings.item_fields["url"]))
             if text := text_of(adapter, self.settings.item_fields["text"]):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
-                pending = PendingDocument(document.id, None, self.delivery.finish)
+                pending = PendingDocument(document, None, self.delivery.finish)
                 self.delivery.add_item(pending)  # notes it in the context of the item too
                 return asyncio.create_task(self._verdict(document, pending))
             if not page.url and page.reason == "no-text":
@@ -258,7 +285,7 @@ class NearDupPipeline(Component):
                 return unchecked(page.reason)
             if page.verdict is None or page.document is None:
                 document = self._document(adapter, page.text, page, is_of_page=True)
-                page.document = PendingDocument(document.id, page.place, self.delivery.finish)
+                page.document = PendingDocument(document, page.place, self.delivery.finish)
                 page.verdict = asyncio.create_task(self._verdict(document, page.document))
             self.delivery.add_item(page.document)
             return page.verdict
@@ -293,7 +320,7 @@ class NearDupPipeline(Component):
         current_item.set(ItemContext())
         try:
             verdict = await self.detector.check(document)
-            pending.id = verdict.id or pending.id
+            self.delivery.register(pending, verdict.id or pending.id)
             return verdict
         except Exception as error:
             if not self.summary.late:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import NamedTuple, cast
@@ -19,12 +20,12 @@ from scrapy_neardup.contracts import Judged
 from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Story, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import Generation, Keys, Layout, PostedTogether, ShardBits, Steps, find_candidates
-from scrapy_neardup.index.runs import Heartbeats
+from scrapy_neardup.index.runs import Heartbeats, kept_by
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Store, answers, is_version, pause_after
 from scrapy_neardup.index.stories import StoredStories, Stories
-from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of, with_next_key
+from scrapy_neardup.records.documents import WITHDRAWN, Record, new_record, read_record, seconds_of, with_next_key
 from scrapy_neardup.rules.decision import MOST_LINKS, decide, decide_again, weights_of
-from scrapy_neardup.rules.match import Judge, Match
+from scrapy_neardup.rules.match import CandidateState, Judge, Match
 from scrapy_neardup.rules.policy import HOUR, Policy
 
 _ATTEMPTS = 1000  # to register a document while others register documents with the same keys
@@ -95,7 +96,6 @@ class Batch:
         self.documents = documents
         self._policy = policy
         self.heartbeats = Heartbeats(own_run)
-        self._state = self.heartbeats.state
         self.packed: dict[bytes, bytes | None] = {}  # stored records, None where there is none
         self.records: dict[bytes, Record | None] = {}  # those of candidates, also those of this batch
         self.decided: dict[bytes, Record] = {}
@@ -108,16 +108,32 @@ class Batch:
         new.candidates = find_candidates(new.keys, new.generations, new.key, self._policy.window)
         new.version = self._posted.post(new.keys, new.own, new.key)
 
+    def state(self, record: Record) -> CandidateState:
+        """Decide whether a document counts as seen."""
+        return self.heartbeats.state(record, self.records.get)
+
+    def _as_delivered(self, key: bytes) -> Record | None:
+        """Return a record. A copy whose match is delivered is delivered too, whatever its own run did since."""
+        if (record := self.records.get(key)) is None or not record.is_dropped:
+            return record
+        _, kept = kept_by(key, record, self.records.get)
+        return record if kept is None or kept.run else replace(record, run=0)
+
+    def follow_lost(self, new: NewDocument) -> None:
+        """Add what lost candidates were like to the candidates: a page that is lost each time would hide it."""
+        for key in new.candidates:  # it grows
+            record = self.records.get(key)
+            if record and record.candidate not in (new.key, *new.candidates) and self.state(record) == "lost":
+                new.candidates.append(record.candidate)
+
     def decide(self, new: NewDocument) -> None:
         """Find the match of a document, and the record to register unless the document was checked before."""
         if new.earlier is not None:
             known = new.earlier if isinstance(new.earlier, Record) else self.decided[new.key]
             old = self.records.get(known.candidate)
-            new.match = (
-                decide_again(new.key, known, old, self._policy, self._state(old, self.records.get)) if old else None
-            )
+            new.match = decide_again(new.key, known, old, self._policy, self.state(old)) if old else None
             return
-        found = [(key, old, self._state(old, self.records.get)) for key in new.candidates if (old := self.records[key])]
+        found = [(key, old, self.state(old)) for key in new.candidates if (old := self._as_delivered(key))]
         record, new.match = decide(new.record, found, self._policy, new.least_dropped)
         self.records[new.key] = self.decided[new.key] = record
 
@@ -215,7 +231,7 @@ class Window(Steps):
                     taken[new.key] = new
                 elif first and new.is_the_same(first.record):
                     new.earlier = first
-                elif stored and new.is_the_same(stored):
+                elif stored and stored.run != WITHDRAWN and new.is_the_same(stored):
                     new.earlier = stored
                 else:
                     if first is None and stored is None:
@@ -223,7 +239,7 @@ class Window(Steps):
                     new.record, is_settled = with_next_key(new.record), False
 
     async def _read_candidates(self, client: Client, batch: Batch) -> None:
-        """Read the heartbeats, the records of all candidates, and those that dropped documents among them link to."""
+        """Read the heartbeats, the records of all candidates, and those that dropped or lost ones link to."""
         wanted = {key for new in batch.documents for key in new.candidates}
         wanted |= {new.earlier.candidate for new in batch.documents if isinstance(new.earlier, Record)}
         heartbeats = [Call("RUNS", self.layout.runs)]
@@ -237,7 +253,10 @@ class Window(Steps):
                 batch.records[key] = record = read_record(packed) if packed is not None else None
                 if record is None and packed is not None:
                     self.warn_damaged("a record", "its document is not compared")
-            wanted = {record.candidate for key in wanted if (record := batch.records[key]) and record.is_dropped}
+            read = [record for key in wanted if (record := batch.records[key]) is not None]
+            wanted = {each.candidate for each in read if each.is_dropped or batch.state(each) == "lost"}
+        for new in batch.documents:
+            batch.follow_lost(new)
 
     async def _read_packed(
         self, client: Client, batch: Batch, keys: AbstractSet[bytes], more: Sequence[Call] = ()
@@ -273,6 +292,10 @@ class Window(Steps):
             if record.has_match(new.key):
                 match = Call("HEXISTS", self.layout.records(record.candidate), (record.candidate,))
                 expected = [Expected(match, b"1"), *expected]
+            if record.is_dropped:
+                kept_key, kept = kept_by(new.key, record, batch.records.get)
+                copies = self.layout.copies(kept.run if kept else record.run_number)
+                writes += [Call("HSET", copies, (new.key, kept_key)), Call("EXPIRE", copies, (window,))]
             expected = [Expected(Call("HGET", own, (new.key,))), *expected]
             posting = self.layout.posting(new.keys, new.generations, new.own, new.key, new.version)
             writes = [

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from scrapy_neardup.contracts import Judged
 from scrapy_neardup.document import WHOLE_TEXT, Document
-from scrapy_neardup.records.documents import IS_DROPPED, Record
+from scrapy_neardup.records.documents import Record
 
 CandidateState = Literal["seen", "late", "lost"]
 """``seen``: the candidate is delivered or its run lives. ``late``: its run has been silent for a while. ``lost``: its
@@ -104,7 +104,7 @@ class Match:
     @property
     def run(self) -> int:
         """Return the run that registered the candidate, 0 if the candidate is delivered."""
-        return self.record.run & ~IS_DROPPED
+        return self.record.run_number
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, bool, float, bytes]:

@@ -19,7 +19,7 @@ from scrapy_neardup.evidence.topic import (
     topic_score,
 )
 from scrapy_neardup.evidence.vectors import cosine_of
-from scrapy_neardup.records.documents import IS_DROPPED, Record
+from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.match import STRONG_EVIDENCE, CandidateState, Match
 from scrapy_neardup.rules.meaning import LEAST_TERMS, foreign_score, with_meaning
 from scrapy_neardup.rules.policy import REVISIT_SHARE, Policy
@@ -209,7 +209,7 @@ def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool, tra
 
 def _is_variant_of_run(new: Record, old: Record) -> bool:
     """Decide whether the old document is a variant, such as a print page, of the page that the new one is."""
-    is_one_run = old.run != 0 and old.run & ~IS_DROPPED == new.run & ~IS_DROPPED
+    is_one_run = old.run != 0 and old.run_number == new.run_number
     return is_one_run and old.is_variant > new.is_variant
 
 
