@@ -39,8 +39,6 @@ class News(Pages):
 
 LOSSES = """
 from scrapy.exceptions import DropItem
-from scrapy.exporters import JsonLinesItemExporter
-from scrapy.extensions.feedexport import FileFeedStorage
 
 
 class Losses:
@@ -59,8 +57,6 @@ class EverySecond:
     def accepts(self, item):
         self.count += 1
         return self.count % 2 == 1
-
-
 """
 
 FEED = {"format": "jsonlines", "overwrite": True}

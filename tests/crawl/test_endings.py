@@ -177,6 +177,7 @@ def test_the_table_has_a_row_for_each_ending() -> None:
     assert rows().keys() == ENDINGS.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_an_item_ends_as_the_table_says(project: Project, store: str, namespace: str, ending: str) -> None:
     project.write("news/endings.py", ENDINGS_MODULE)
