@@ -332,10 +332,10 @@ class Run:
             for task in late:
                 task.cancel()
         until = time.monotonic() + _END_SECONDS
-        await self._take_copies()
         await self._report_all()
-        await self._take_copies()  # those that others dropped in between
-        await self._report_all()
+        if not self._queue:
+            await self._take_copies()
+            await self._report_all()
         while (self._queue or self._withdrawn) and time.monotonic() < until:
             await asyncio.sleep(_PAUSE)
             await self._report_all()
