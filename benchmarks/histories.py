@@ -155,7 +155,7 @@ class History:
             "EXTENSIONS": {"news.world.World": 0},
             "PAUSE": self.draw.choice((0, 0.1)),
             "SLOWEST_PIPELINE": self.draw.choice((0, 0, 0.2)),
-            "SLOWEST_STORE": self.draw.choice((0, 0.05, 0.4)),
+            "SLOWEST_STORE": self.draw.choice((0, 0.05, 0.2)),
         }
         self.stories = [list(self._pages_of(story, seed)) for story in range(12)]
         self.notes: dict[str, list[dict[str, Any]]] = {}

@@ -94,7 +94,7 @@ class NearDupPipeline(Component):
         # Open the store here: its client belongs to the running event loop. An exception would abort the crawl.
         # Feeds are stored after the pipelines are closed. Keep the detector open to note that documents are delivered.
         self.crawler.signals.connect(self._close_detector, feed_exporter_closed)
-        self.crawler.signals.connect(self._close_detector, engine_stopped)
+        self.crawler.signals.connect(self._engine_stopped, engine_stopped)
         self.crawler.signals.connect(self._log_run, engine_stopped)
         await self.sinks.open()
         try:
@@ -123,6 +123,11 @@ class NearDupPipeline(Component):
                 await self._close_detector()
         self._report_times()
         self._count_run()
+
+    async def _engine_stopped(self) -> None:
+        # Ctrl-C while the spider closes stops the engine before the feeds are stored.
+        if not self.delivery.is_waiting:
+            await self._close_detector()
 
     async def _close_detector(self) -> None:
         if self._is_closed:

@@ -53,6 +53,11 @@ class Delivery:
         crawler.signals.connect(self._item_lost, signals.item_error)
         crawler.signals.connect(self._slot_closed, signals.feed_slot_closed)
 
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether documents wait for feeds to be stored."""
+        return bool(self._documents)
+
     def add_item(self, document: PendingDocument) -> None:
         """Follow the current item, which belongs to this document, until it is delivered or lost."""
         current = current_item.get()
@@ -82,13 +87,12 @@ class Delivery:
     async def lose(self, document: PendingDocument) -> None:
         """Note that the feed does not get a document."""
         await self.run.withdraw([document.id])
+        self._lost.append(document.id)
         self._decide(document, "lost")
 
     def _decide(self, document: PendingDocument, fate: Fate) -> None:
-        if fate == "lost":
-            self._lost.append(document.id)
-        if (waited := self._fates.pop(document.id, None)) is not None and not waited.done():
-            waited.set_result(fate)
+        if document.id in self._fates:
+            self._fates.pop(document.id).set_result(fate)
 
     def _watch_files(self) -> None:
         """Note the files that feeds have open now, before the next item may close one."""

@@ -248,9 +248,11 @@ class Run:
             await asyncio.sleep(_PAUSE)
 
     async def _beat_on(self) -> None:
+        beat_at = time.monotonic()
         while not self._over.is_set():
+            beat_at = max(beat_at + BEAT_SECONDS, time.monotonic())
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._over.wait(), BEAT_SECONDS)
+                await asyncio.wait_for(self._over.wait(), beat_at - time.monotonic())
                 return
             try:
                 await self._beat()
