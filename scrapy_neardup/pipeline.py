@@ -40,6 +40,7 @@ from scrapy_neardup.wording import counted, one_line
 
 logger = logging.getLogger(__name__)
 
+_LONGEST_STORING = 60.0  # seconds
 _MOST_MATCHES = 8  # that are lost one after the other, until their copy is kept
 
 
@@ -125,9 +126,11 @@ class NearDupPipeline(Component):
         self._count_run()
 
     async def _engine_stopped(self) -> None:
-        # Ctrl-C while the spider closes stops the engine before the feeds are stored.
-        if not self.delivery.is_waiting:
-            await self._close_detector()
+        # Ctrl-C while the spider closes stops the engine before the feeds are stored, and then the process ends.
+        until = time.monotonic() + _LONGEST_STORING
+        while self.delivery.is_waiting and time.monotonic() < until:
+            await asyncio.sleep(0.05)
+        await self._close_detector()
 
     async def _close_detector(self) -> None:
         if self._is_closed:
