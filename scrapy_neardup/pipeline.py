@@ -40,7 +40,7 @@ from scrapy_neardup.wording import counted, one_line
 
 logger = logging.getLogger(__name__)
 
-_LONGEST_STORING = 60.0  # seconds
+_PAUSE, _MOST_PAUSES = 0.05, 1200  # a minute for feeds that are stored after the engine has stopped
 _MOST_MATCHES = 8  # that are lost one after the other, until their copy is kept
 
 
@@ -127,9 +127,10 @@ class NearDupPipeline(Component):
 
     async def _engine_stopped(self) -> None:
         # Ctrl-C while the spider closes stops the engine before the feeds are stored, and then the process ends.
-        until = time.monotonic() + _LONGEST_STORING
-        while self.delivery.is_waiting and time.monotonic() < until:
-            await asyncio.sleep(0.05)
+        for _ in range(_MOST_PAUSES):
+            if not self.delivery.is_waiting:
+                break
+            await asyncio.sleep(_PAUSE)
         await self._close_detector()
 
     async def _close_detector(self) -> None:
