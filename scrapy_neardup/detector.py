@@ -293,7 +293,7 @@ class NearDupDetector:
         if match is None:
             self.sketcher.learn(fingerprint)  # only originals: a story counts once, however many papers print it
         elif verdict.would_drop and self.index.policy.drops and self.delivery is not None:
-            self.delivery.deliver_with(checked.id, match)
+            self.delivery.add_copy(checked.id, match)
         if isinstance(checked.story, StoreError):
             self.breaker.warn_once(f"A story cannot be written to the store: {checked.story}")
         if join is None or not isinstance(checked.story, Story):

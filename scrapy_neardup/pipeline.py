@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import time
+from dataclasses import replace
 from typing import Any
 
 from itemadapter import ItemAdapter
@@ -38,6 +39,9 @@ from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
 from scrapy_neardup.wording import counted, one_line
 
 logger = logging.getLogger(__name__)
+
+_PAUSE, _MOST_PAUSES = 0.05, 1200  # a minute for feeds that are stored after the engine has stopped
+_MOST_MATCHES = 8  # that are lost one after the other, until their copy is kept
 
 
 class NearDuplicate(DropItem):
@@ -93,7 +97,7 @@ class NearDupPipeline(Component):
         # Open the store here: its client belongs to the running event loop. An exception would abort the crawl.
         # Feeds are stored after the pipelines are closed. Keep the detector open to note that documents are delivered.
         self.crawler.signals.connect(self._close_detector, feed_exporter_closed)
-        self.crawler.signals.connect(self._close_detector, engine_stopped)
+        self.crawler.signals.connect(self._engine_stopped, engine_stopped)
         self.crawler.signals.connect(self._log_run, engine_stopped)
         await self.sinks.open()
         try:
@@ -122,6 +126,14 @@ class NearDupPipeline(Component):
                 await self._close_detector()
         self._report_times()
         self._count_run()
+
+    async def _engine_stopped(self) -> None:
+        # Ctrl-C while the spider closes stops the engine before the feeds are stored, and then the process ends.
+        for _ in range(_MOST_PAUSES):
+            if not self.delivery.is_waiting:
+                break
+            await asyncio.sleep(_PAUSE)
+        await self._close_detector()
 
     async def _close_detector(self) -> None:
         if self._is_closed:
@@ -170,6 +182,8 @@ class NearDupPipeline(Component):
             async with self._answers:
                 # Other items of the page may wait for the same answer.
                 verdict = answer if isinstance(answer, Verdict) else await asyncio.shield(answer)
+        if verdict.would_drop and self.detector.index.policy.drops and context.document is not None:
+            verdict = await self._settled(context.document, verdict)
         try:
             await self._announce(item, verdict, adapter, context.page)
         except Exception as error:
@@ -177,6 +191,7 @@ class NearDupPipeline(Component):
         if verdict.would_drop and self._drops(adapter, verdict):
             if (document := context.take_document()) is not None:
                 document.is_dropped = True  # it is delivered with its match
+                self.delivery.keep(document)
                 await document.item_left()
             raise NearDuplicate(self._url(adapter, context.page), verdict)
         if not self.tagger.tag(adapter, verdict):
@@ -189,6 +204,27 @@ class NearDupPipeline(Component):
         context = current_item.get()
         self.summary.lost += context.has_passed and signal is not item_scraped
         context.has_passed = False
+
+    async def _settled(self, document: PendingDocument, verdict: Verdict) -> Verdict:
+        """Return the verdict that holds when the item of the match has left the pipelines."""
+        if document.settling is None:  # other items of the page get the same verdict
+            document.settling = asyncio.create_task(self._settle(document, verdict))
+        return await asyncio.shield(document.settling)
+
+    async def _settle(self, document: PendingDocument, verdict: Verdict) -> Verdict:
+        current_item.set(ItemContext())  # as in ``_verdict``
+        for _ in range(_MOST_MATCHES):
+            fate = await self.delivery.fate_of_match(document.id, verdict.match or "")
+            if fate == "kept":
+                return verdict
+            if fate == "unknown":
+                break
+            # Judge it again: it is an original, or a copy of another document.
+            await self.delivery.lose(document)
+            verdict = await self._verdict(document.document, document)
+            if not verdict.would_drop:
+                return verdict
+        return replace(verdict, would_drop=False)
 
     async def _announce(self, item: Any, verdict: Verdict, adapter: ItemAdapter, page: Page) -> None:
         title = text_of(adapter, self.settings.item_fields["title"]) or page.title
@@ -252,7 +288,7 @@ class NearDupPipeline(Component):
             is_of_page = page.is_named_by(name_of(adapter, self.settings.item_fields["url"]))
             if text := text_of(adapter, self.settings.item_fields["text"]):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
-                pending = PendingDocument(document.id, None, self.delivery.finish)
+                pending = PendingDocument(document, None, self.delivery.finish)
                 self.delivery.add_item(pending)  # notes it in the context of the item too
                 return asyncio.create_task(self._verdict(document, pending))
             if not page.url and page.reason == "no-text":
@@ -267,7 +303,7 @@ class NearDupPipeline(Component):
                 return unchecked(page.reason)
             if page.verdict is None or page.document is None:
                 document = self._document(adapter, page.text, page, is_of_page=True)
-                page.document = PendingDocument(document.id, page.place, self.delivery.finish)
+                page.document = PendingDocument(document, page.place, self.delivery.finish)
                 page.verdict = asyncio.create_task(self._verdict(document, page.document))
             self.delivery.add_item(page.document)
             return page.verdict
@@ -303,7 +339,7 @@ class NearDupPipeline(Component):
         current_item.set(ItemContext())
         try:
             verdict = await self.detector.check(document)
-            pending.id = verdict.id or pending.id
+            self.delivery.register(pending, verdict.id or pending.id)
             return verdict
         except Exception as error:
             if not self.summary.late:

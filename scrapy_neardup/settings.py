@@ -79,9 +79,8 @@ class NearDupSettings:
     """When an item counts as delivered. Later crawls treat only copies of delivered items as duplicates, so what a
     killed crawl lost is new to the next one. See docs/delivery.md.
 
-    - ``'stored'``: when each feed that holds the item is stored; an item in no feed, when it is scraped.
-    - ``'scraped'``: when it has passed all item pipelines. Choose this if your own pipeline stores items and you use
-      no feeds.
+    - ``'stored'``: when each feed that holds the item is stored; if there are no feeds, when it is scraped.
+    - ``'scraped'``: when it has passed all item pipelines. Choose this if your own pipeline stores items.
     """
 
     dropped_feed: str | None = setting(DEFAULT_DROPPED_FEED, checks.feed, checks.hide_password)

@@ -227,6 +227,12 @@ def site() -> Iterator[NewsSite]:
         yield running
 
 
+@pytest.fixture(params=["sqlite", "redis"])
+def store(request: pytest.FixtureRequest) -> str:
+    """The stores that crawls of several processes share."""
+    return "sqlite:///window.sqlite" if request.param == "sqlite" else str(request.getfixturevalue("redis_url"))
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """An empty project, with an extractor that notes the urls of its pages for who asks for it."""

@@ -18,7 +18,7 @@ from scrapy_neardup.content.head import PageHead
 from scrapy_neardup.content.urls import absolute_url, own_url, source_of, url_identity
 from scrapy_neardup.crawl.order import ItemPlace, ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import FeedFile
-from scrapy_neardup.document import Reason, Verdict
+from scrapy_neardup.document import Document, Reason, Verdict
 
 _MOST_WAITING = 10_000  # items between the spider and the first pipeline; Scrapy holds far fewer
 
@@ -101,9 +101,11 @@ class PendingDocument:
     """
 
     def __init__(
-        self, document_id: str, place: ResponsePlace | None, finish: Callable[[PendingDocument], Awaitable[None]]
+        self, document: Document, place: ResponsePlace | None, finish: Callable[[PendingDocument], Awaitable[None]]
     ) -> None:
-        self.id = document_id
+        self.document = document
+        self.id = document.id  # under which it is registered
+        self.settling: asyncio.Task[Verdict] | None = None  # gives the verdict if it was to be dropped
         self.files: set[FeedFile] = set()
         self.is_kept = False  # at least one item was scraped
         self.is_dropped = False  # at least one item was dropped as a copy

@@ -29,14 +29,14 @@ def free_tree(response: Response) -> None:
 
 
 class FeedFile:
-    """One file of a feed, from its first item until it is stored."""
+    """One file of a feed, from its first item until it is stored. ``accepted`` gets the files that accept an item."""
 
-    def __init__(self, slot: FeedSlot) -> None:
-        self.slot = slot
-        self.items = slot.itemcount
+    def __init__(self, slot: FeedSlot, accepted: list[FeedFile]) -> None:
         self.is_stored = False
         self.is_closed = False
-        self.has_accepted = False  # the newest item
+        self._slot = slot
+        self._accepted = accepted
+        self._items = 0
         self._filter = slot.filter
         self._store = slot.storage.store
         # Ask the filter only once for each item: a user's own filter may count its calls.
@@ -46,18 +46,20 @@ class FeedFile:
 
     def accepts(self, item: Any) -> bool:
         """Ask the filter of the feed whether it takes an item."""
-        self.has_accepted = True  # also if the filter raises: then no feed has the item
-        self.has_accepted = self._filter.accepts(item)
-        return self.has_accepted
+        self._items = self._slot.itemcount
+        self._accepted.append(self)  # also if the filter raises: then no feed has the item
+        if not self._filter.accepts(item):
+            self._accepted.remove(self)
+            return False
+        return True
 
     async def _store_and_note(self, file: IO[bytes]) -> None:
         await ensure_awaitable(self._store(file))
         self.is_stored = True
 
-    def has_grown(self) -> bool:
-        """Decide whether the slot has taken an item since this was last asked."""
-        before, self.items = self.items, self.slot.itemcount
-        return self.items > before
+    def has_item(self) -> bool:
+        """Decide whether the slot has taken the item that it accepted last."""
+        return self._slot.itemcount > self._items
 
 
 class WrongSpiderSetting(UsageError):

@@ -85,7 +85,7 @@ class MemoryClient(LocalClient):
         self._hashes.setdefault(key, {}).update(zip(names, values, strict=True))
 
     def expire(self, key: str, seconds: float) -> None:
-        self._expires[key] = expires = self.now + seconds
+        self._expires[key] = expires = max(self._expires.get(key, 0.0), self.now + seconds)
         self._next_expiry = min(self._next_expiry, expires)
 
     def unlink(self, key: str) -> None:

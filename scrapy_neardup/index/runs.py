@@ -16,13 +16,13 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from scrapy_neardup.index.layout import Steps, changes, reads
 from scrapy_neardup.index.store import Breaker, Call, Client, Commit, ConflictError, Expected, answers
-from scrapy_neardup.records.documents import IS_DROPPED, Record, read_record
+from scrapy_neardup.records.documents import KEY_BYTES, WITHDRAWN, Record, read_record
 from scrapy_neardup.rules.match import Match
-from scrapy_neardup.rules.pair import CANDIDATE_STATES, CandidateState
+from scrapy_neardup.rules.pair import CandidateState
 
 if TYPE_CHECKING:
     from scrapy_neardup.index.index import Index
@@ -45,7 +45,10 @@ FORGOTTEN_SECONDS = 3600.0
 MOST_LINKS = 8
 """How many matches are followed from a document that is dropped to one that is kept."""
 
-LARGEST_RUN = (1 << 31) - 1
+Fate = Literal["kept", "lost", "unknown"]
+"""What became of the item of a document: it has left the pipelines, or it was lost there."""
+
+LARGEST_RUN = WITHDRAWN - 1
 _REPORTED_TOGETHER = 64
 _END_SECONDS = 4.0  # how long a failing store is tried again at the end
 _PAUSE = 0.25
@@ -78,24 +81,30 @@ class Heartbeats:
         self.now = now / 1000
         self.of_run = {int(number): (a / 1000, b / 1000) for number, (a, b) in heartbeats(kept).items()}
 
-    def state(
-        self, record: Record, record_of: Callable[[bytes], Record | None], links: int = MOST_LINKS
-    ) -> CandidateState:
-        """Decide whether a document counts as seen. ``record_of`` returns the record of a document."""
-        if not record.run:
+    def state(self, record: Record, record_of: Callable[[bytes], Record | None]) -> CandidateState:
+        """Decide whether a document counts as seen. A dropped copy does if its match does."""
+        _, kept = kept_by(b"", record, record_of)
+        if kept is None:
+            return "lost"
+        if kept.run in (0, self.own):
             return "seen"
-        number = record.run & ~IS_DROPPED
-        found: CandidateState = "seen"
-        if number != self.own:
-            started, _ = self.of_run.get(self.own, (None, None))
-            _, beat = self.of_run.get(number, (None, None))
-            found = state_of_run(beat, self.now, started)
-        if found == "lost" or not record.is_dropped:
-            return found
-        match = record_of(record.candidate) if links else None
-        return (
-            "lost" if match is None else max(found, self.state(match, record_of, links - 1), key=CANDIDATE_STATES.index)
-        )
+        started, _ = self.of_run.get(self.own, (None, None))
+        _, beat = self.of_run.get(kept.run, (None, None))
+        return state_of_run(beat, self.now, started)
+
+
+def kept_by(key: bytes, record: Record, record_of: Callable[[bytes], Record | None]) -> tuple[bytes, Record | None]:
+    """Follow a dropped copy to the document that was kept, and return its key and record: None if it is gone.
+
+    ``record_of`` returns the record of a document.
+    """
+    found: Record | None = record
+    for _ in range(MOST_LINKS + 1):
+        if found is None or not found.is_dropped:
+            return key, found
+        key = found.candidate
+        found = record_of(key)
+    return key, None
 
 
 def heartbeats(kept: Mapping[bytes, bytes]) -> dict[bytes, tuple[int, int]]:
@@ -153,24 +162,63 @@ class RunSteps(Steps):
     @changes
     async def deliver(self, client: Client, documents: Sequence[str]) -> None:
         """Tell the store that documents with these ids are delivered. Those it does not have are left out."""
-        calls = self._reads_of(documents)
-        commits = []
+        await self._settle(client, documents, 0)
+
+    @changes
+    async def withdraw(self, client: Client, documents: Sequence[str]) -> None:
+        """Tell the store that documents with these ids are lost. Their records stay, for they name what was alike."""
+        await self._settle(client, documents, WITHDRAWN)
+
+    async def _settle(self, client: Client, documents: Sequence[str], run: int) -> None:
+        calls, commits = self._reads_of(map(bytes.fromhex, documents)), []
         for call, packed in zip(calls, await answers(client, calls), strict=True):
-            record = read_record(packed) if isinstance(packed, bytes) else None
-            if record is not None and record.run:
-                write = Call("HSET", call.key, (*call.arguments, replace(record, run=0).pack()))
+            record = _record(packed)
+            if record is not None and record.run not in (run, WITHDRAWN):
+                write = Call("HSET", call.key, (*call.arguments, replace(record, run=run).pack()))
                 commits.append(Commit([Expected(call, cast("bytes", packed))], [write]))
         if any(answer != 1 for answer in await answers(client, commits)):
             raise ConflictError
 
     @changes
-    async def withdraw(self, client: Client, documents: Sequence[str]) -> None:
-        """Remove documents with these ids from the window: nobody will deliver them."""
-        await answers(client, [call._replace(name="HDEL") for call in self._reads_of(documents)])
+    async def take_copies(self, client: Client, is_kept: Callable[[str], bool]) -> list[tuple[str, str, bool]]:
+        """Return dropped copies whose match ``run`` has to deliver, with the match and whether it is delivered.
 
-    def _reads_of(self, documents: Sequence[str]) -> list[Call]:
-        keys = [bytes.fromhex(document) for document in documents]
+        A copy is returned once, as soon as the item of its match is kept. Those of lost documents are forgotten.
+        """
+        name = self.layout.copies(self.run)
+        (answer,) = await answers(client, [Call("HGETALL", name)])
+        copies = cast("dict[bytes, bytes]", answer)
+        matches = {match for match in copies.values() if len(match) == KEY_BYTES}
+        found = await answers(client, self._reads_of(matches))
+        runs = {match: record.run for match, each in zip(matches, found, strict=True) if (record := _record(each))}
+        gone = [copy for copy, match in copies.items() if runs.get(match, 0) in (0, WITHDRAWN) or is_kept(match.hex())]
+        if gone:
+            await answers(client, [Call("HDEL", name, gone)])
+        taken = [copy for copy in gone if runs.get(copies[copy], WITHDRAWN) != WITHDRAWN]
+        return [(copy.hex(), copies[copy].hex(), not runs[copies[copy]]) for copy in taken]
+
+    @reads
+    async def fate_of_match(self, client: Client, copy: str) -> Fate:
+        """Return what became of the item that a dropped copy is a copy of, as far as its run has told."""
+        key = bytes.fromhex(copy)
+        for _ in range(MOST_LINKS + 1):
+            (packed,) = await answers(client, self._reads_of([key]))
+            if (record := _record(packed)) is None or not record.is_dropped:
+                break
+            key = record.candidate
+        if record is None or record.run == WITHDRAWN:
+            return "lost"
+        if not record.run:
+            return "kept"
+        (waiting,) = await answers(client, [Call("HGET", self.layout.copies(record.run), (bytes.fromhex(copy),))])
+        return "kept" if waiting is None else "unknown"
+
+    def _reads_of(self, keys: Iterable[bytes]) -> list[Call]:
         return [Call("HGET", self.layout.records(key), (key,)) for key in keys]
+
+
+def _record(packed: object) -> Record | None:
+    return read_record(packed) if isinstance(packed, bytes) else None
 
 
 class Run:
@@ -184,9 +232,10 @@ class Run:
         self._breaker = breaker
         self._queue: list[str] = []
         self._withdrawn: list[str] = []
-        # Maps a match to the copies that were dropped because of it: in the current window, and in the window before.
-        self._copies: dict[str, list[str]] = {}
-        self._older_copies: dict[str, list[str]] = {}
+        self.is_kept: Callable[[str], bool] = lambda _: True
+        """Whether the item of an undelivered document is known to have left the pipelines, given its id."""
+        self._copies: dict[str, list[str]] = {}  # that were dropped, by their match, which is not delivered yet
+        self._of_others: set[str] = set()  # copies of what another run has yet to deliver
         self._reporting = asyncio.Lock()
         self._over = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -202,19 +251,18 @@ class Run:
             await asyncio.sleep(_PAUSE)
 
     async def _beat_on(self) -> None:
-        window = time.monotonic()
+        beat_at = time.monotonic()
         while not self._over.is_set():
+            beat_at = max(beat_at + BEAT_SECONDS, time.monotonic())
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._over.wait(), BEAT_SECONDS)
+                await asyncio.wait_for(self._over.wait(), beat_at - time.monotonic())
                 return
             try:
                 await self._beat()
+                await self._take_copies()
                 await self._report_all()
             except Exception:
                 logger.exception("A heartbeat of this crawl failed; the next one follows")
-            if time.monotonic() - window > self._index.policy.window:
-                window = time.monotonic()
-                self._older_copies, self._copies = self._copies, {}
 
     async def _beat(self) -> None:
         await self._tell(self._index.beat())
@@ -228,12 +276,31 @@ class Run:
 
         return bool(await self._breaker.ask(answer(), "The delivery of documents"))
 
-    def deliver_with(self, document: str, match: Match) -> None:
-        """Deliver or withdraw a document that is dropped as a copy together with its match."""
+    def add_copy(self, document: str, match: Match) -> None:
+        """Deliver a document that is to be dropped, if its match is delivered. Otherwise it waits for the match."""
         if not match.run:
             self.deliver([document])
-        elif match.run == self._index.run:
-            self._copies.setdefault(match.candidate, []).append(document)
+        elif match.run != self._index.run:
+            self._of_others.add(document)
+
+    async def fate_of_match(self, copy: str, seconds: float) -> Fate:
+        """Return what became of the match of a dropped copy. If another run has it, wait for that run to tell."""
+        until = time.monotonic() + seconds
+        fate: Fate = "unknown" if copy in self._of_others else "kept"
+        self._of_others.discard(copy)
+        while fate == "unknown" and time.monotonic() < until and not self._breaker.is_open:
+            await asyncio.sleep(BEAT_SECONDS / 2)
+            fate = await self._breaker.ask(self._index.fate_of_match(copy)) or fate
+        return fate
+
+    async def _take_copies(self) -> None:
+        """Learn which copies, of whatever run, were dropped because of documents of this run."""
+        async with self._reporting:
+            for copy, match, is_delivered in await self._breaker.ask(self._index.take_copies(self.is_kept)) or ():
+                if is_delivered:
+                    self._queue.append(copy)
+                else:
+                    self._copies.setdefault(match, []).append(copy)
 
     def deliver(self, documents: Iterable[str]) -> None:
         """Note that documents are delivered, and tell the store within ``BEAT_SECONDS``."""
@@ -255,10 +322,10 @@ class Run:
                         break
                     del queue[: len(batch)]
                     for each in batch:
-                        queue += self._copies.pop(each, []) + self._older_copies.pop(each, [])
+                        queue += self._copies.pop(each, [])
 
     async def withdraw(self, documents: Iterable[str]) -> None:
-        """Remove documents that nobody will deliver, and the copies that were dropped because of them."""
+        """Tell the store that nobody will deliver documents, nor the copies that were dropped because of them."""
         self._withdrawn += documents
         await self.report()
 
@@ -271,6 +338,9 @@ class Run:
                 task.cancel()
         until = time.monotonic() + _END_SECONDS
         await self._report_all()
+        if not self._queue:
+            await self._take_copies()
+            await self._report_all()
         while (self._queue or self._withdrawn) and time.monotonic() < until:
             await asyncio.sleep(_PAUSE)
             await self._report_all()

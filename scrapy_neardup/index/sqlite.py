@@ -305,7 +305,8 @@ class SQLiteClient(LocalClient):
         self._put(key, [(as_bytes(each), as_bytes(value)) for each, value in zip(pairs[::2], pairs[1::2], strict=True)])
 
     def expire(self, key: str, seconds: float) -> None:
-        self._sql.execute("UPDATE keys SET expires = ? WHERE id = ?", (self.now + seconds, self._find(key)))
+        later = "UPDATE keys SET expires = ?1 WHERE id = ?2 AND (expires < ?1 OR expires = 9e99)"
+        self._sql.execute(later, (self.now + seconds, self._find(key)))
 
     def unlink(self, key: str) -> None:
         self._sql.execute("UPDATE keys SET name = NULL, expires = 0 WHERE name = ?", (key,))

@@ -14,7 +14,7 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import Layout, parts_of
 from scrapy_neardup.index.store import Call, Client, Commit, Facts, answers
 from scrapy_neardup.index.stories import Stories, forget_stories
-from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
+from scrapy_neardup.records.documents import KEY_BYTES, WITHDRAWN, Record, read_record
 from scrapy_neardup.records.stories import read_grant, unpack_member
 
 
@@ -70,10 +70,10 @@ async def _documents_per_hour(client: Client, names: Sequence[str]) -> dict[int,
 
 
 async def records_of(client: Client, layout: Layout) -> list[tuple[bytes, Record]]:
-    """Return document keys and records of a configuration. Leave out those that are damaged."""
+    """Return document keys and records of a configuration. Leave out those that are damaged or lost."""
     names = await client.names(f"{layout.prefix}:records:")
     rows = [row for name in names for row in (await client.fields(name)).items()]
-    return [(key, record) for key, packed in rows if (record := read_record(packed)) is not None]
+    return [(key, record) for key, packed in rows if (record := read_record(packed)) and record.run != WITHDRAWN]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ A *look-up key* is a hash that similar documents share, and a *posting* lists a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,11 +20,12 @@ from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Story, wit
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.keys import Keys, weights_of
 from scrapy_neardup.index.layout import Generation, Layout, PostedTogether, ShardBits, Steps, find_candidates
-from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats
+from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Store, answers, is_version, pause_after
 from scrapy_neardup.index.stories import StoredStories, Stories
-from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of, with_next_key
+from scrapy_neardup.records.documents import WITHDRAWN, Record, new_record, read_record, seconds_of, with_next_key
 from scrapy_neardup.rules.decision import Candidate, Decision, Judge
+from scrapy_neardup.rules.pair import CandidateState
 from scrapy_neardup.rules.policy import HOUR
 
 _ATTEMPTS = 1000  # to register a document while others register documents with the same keys
@@ -116,6 +117,17 @@ class Batch:
         attempt.candidates = find_candidates(keys, attempt.generations, key, window)
         attempt.version = self._posted.post(keys, attempt.own, key)
 
+    def state(self, record: Record) -> CandidateState:
+        """Decide whether a document counts as seen."""
+        return self.heartbeats.state(record, self.records.get)
+
+    def follow_lost(self, attempt: Attempt) -> None:
+        """Add what lost candidates were like to the candidates: a page that is lost each time would hide it."""
+        for key in attempt.candidates:  # it grows
+            record, known = self.records.get(key), (attempt.new.key, *attempt.candidates)
+            if record and record.candidate not in known and self.state(record) == "lost":
+                attempt.candidates.append(record.candidate)
+
     def case(self, attempt: Attempt) -> tuple[Record, list[Candidate]]:
         """Return the record of a document and its candidates.
 
@@ -123,15 +135,21 @@ class Batch:
         """
         key, new = attempt.new.key, attempt.new.record
         if attempt.earlier is None:
-            return new, self._found(attempt.candidates)
+            return new, [
+                (each, old, self.state(old)) for each in attempt.candidates if (old := self._as_delivered(each))
+            ]
         known = attempt.earlier if isinstance(attempt.earlier, Record) else self.decided[key]
         # ``tells_title`` is not stored, but a document whose match was a wall has kept its own story.
         again = replace(known, tells_title=known.story != key, is_boilerplate=new.is_boilerplate)
-        return again, self._found([known.candidate] if known.has_match(key) else [])
+        old = self.records.get(known.candidate) if known.has_match(key) else None
+        return again, [(known.candidate, old, self.state(old))] if old else []
 
-    def _found(self, keys: Iterable[bytes]) -> list[Candidate]:
-        state = self.heartbeats.state
-        return [(key, old, state(old, self.records.get)) for key in keys if (old := self.records[key])]
+    def _as_delivered(self, key: bytes) -> Record | None:
+        """Return a record. A copy whose match is delivered is delivered too, whatever its own run did since."""
+        if (record := self.records.get(key)) is None or not record.is_dropped:
+            return record
+        _, kept = kept_by(key, record, self.records.get)
+        return record if kept is None or kept.run else replace(record, run=0)
 
     def note(self, attempt: Attempt, decision: Decision) -> None:
         """Note a decision. The documents behind it are decided as if it was registered."""
@@ -232,7 +250,7 @@ class Window(Steps):
             taken[new.key] = attempt
         elif first and new.is_the_same(first.new.record):
             attempt.earlier = first
-        elif stored and new.is_the_same(stored):
+        elif stored and stored.run != WITHDRAWN and new.is_the_same(stored):
             attempt.earlier = stored
         else:
             if first is None and stored is None:
@@ -242,7 +260,7 @@ class Window(Steps):
         return True
 
     async def _read_candidates(self, client: Client, batch: Batch) -> None:
-        """Read the heartbeats, the records of all candidates, and those that dropped documents among them link to."""
+        """Read the heartbeats, the records of all candidates, and those that dropped or lost ones link to."""
         wanted = {key for each in batch.attempts for key in each.candidates}
         wanted |= {each.earlier.candidate for each in batch.attempts if isinstance(each.earlier, Record)}
         heartbeats = [Call("RUNS", self.layout.runs)]
@@ -256,7 +274,10 @@ class Window(Steps):
                 batch.records[key] = record = read_record(packed) if packed is not None else None
                 if record is None and packed is not None:
                     self.warn_damaged("a record", "its document is not compared")
-            wanted = {record.candidate for key in wanted if (record := batch.records[key]) and record.is_dropped}
+            read = [record for key in wanted if (record := batch.records[key]) is not None]
+            wanted = {each.candidate for each in read if each.is_dropped or batch.state(each) == "lost"}
+        for attempt in batch.attempts:
+            batch.follow_lost(attempt)
 
     async def _read_packed(
         self, client: Client, batch: Batch, keys: AbstractSet[bytes], more: Sequence[Call] = ()
@@ -312,6 +333,10 @@ class Window(Steps):
             if record.has_match(key):
                 match = Call("HEXISTS", self.layout.records(record.candidate), (record.candidate,))
                 expected = [Expected(match, b"1"), *expected]
+            if record.is_dropped:
+                kept_key, kept = kept_by(key, record, batch.records.get)
+                copies = self.layout.copies(kept.run if kept else record.run_number)
+                writes += [Call("HSET", copies, (key, kept_key)), Call("EXPIRE", copies, (window,))]
             expected = [Expected(Call("HGET", own, (key,))), *expected]
             posting = self.layout.posting(attempt.new.keys, attempt.generations, attempt.own, key, attempt.version)
             writes = [

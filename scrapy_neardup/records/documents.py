@@ -20,6 +20,9 @@ HASHES = 1 << 32
 IS_DROPPED = 1 << 31
 """Added to the run of a document that its crawl drops as a copy."""
 
+WITHDRAWN = IS_DROPPED - 1
+"""The run of a document that was lost on its way: nobody will deliver it. No crawl has this number."""
+
 RECORD = PackedFields(
     "record",
     {
@@ -70,8 +73,8 @@ class Record(Evidence):
     still has in its feed. It is ``WHOLE_TEXT`` if the document was kept. Otherwise it is the share of the text that its
     match has, times ``kept_share_parts`` of the match.
 
-    ``run`` is 0 if the document is delivered, else the number of the run that registered it. If that run drops the
-    document as a copy, ``IS_DROPPED`` is added.
+    ``run`` is 0 if the document is delivered, and ``WITHDRAWN`` if it was lost. Otherwise it is the number of the run
+    that registered it. If that run drops the document as a copy, ``IS_DROPPED`` is added.
     """
 
     kept_share_parts: int = WHOLE_TEXT
@@ -95,6 +98,10 @@ class Record(Evidence):
     def is_dropped(self) -> bool:
         """Whether its crawl drops the document as a copy, and has not delivered it yet."""
         return self.run >= IS_DROPPED
+
+    @property
+    def run_number(self) -> int:
+        return self.run & ~IS_DROPPED
 
     def has_match(self, key: bytes) -> bool:
         """Return whether the document was like another one. ``key`` is its own key."""

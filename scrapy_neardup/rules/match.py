@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.records.documents import IS_DROPPED, Record
+from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.guards import STRONG_EVIDENCE
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.systems import Relation
@@ -104,7 +104,7 @@ class Match:
     @property
     def run(self) -> int:
         """Return the run that registered the candidate, 0 if the candidate is delivered."""
-        return self.record.run & ~IS_DROPPED
+        return self.record.run_number
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, bool, float, bytes]:

@@ -13,7 +13,7 @@ from scrapy_neardup.evidence.templates import share_of_new_specifics
 from scrapy_neardup.evidence.titles import LIKE_TITLES, SAME_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, LEAST_SHARED_TERMS, topic_cosine, topic_parts, topic_score
 from scrapy_neardup.evidence.vectors import cosine_of
-from scrapy_neardup.records.documents import IS_DROPPED, Record
+from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.findings import Finding
 from scrapy_neardup.rules.policy import Policy
 
@@ -84,7 +84,7 @@ class Pair:
 
     @property
     def is_one_run(self) -> bool:
-        return self.old.run != 0 and self.old.run & ~IS_DROPPED == self.new.run & ~IS_DROPPED
+        return self.old.run != 0 and self.old.run_number == self.new.run_number
 
     @property
     def _came_together(self) -> bool:

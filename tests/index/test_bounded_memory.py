@@ -15,7 +15,7 @@ from conftest import OpenIndex
 from documents import DAY, HOUR, MINUTE, START, Article, check, join, joined, overwrite, stored
 from redis import Redis
 
-from scrapy_neardup.index import Index
+from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index.index import COUNTED_MINUTES, MOST_COUNTED
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.packing import join_entries
@@ -129,6 +129,24 @@ async def test_an_idle_sqlite_namespace_vanishes(
             assert sql.execute("SELECT count(*) FROM entries WHERE key NOT IN (SELECT id FROM keys)").fetchone()[0] == 0
 
     assert kept == [True, False]
+
+
+async def test_a_crawl_with_a_shorter_window_ends_no_key_sooner(
+    open_index: OpenIndex, sqlite_file: Path, sqlite_url: str, redis_url: str, redis_keys: Redis, namespace: str
+) -> None:
+    def in_sqlite() -> dict[str, float]:
+        with closing(sqlite3.connect(sqlite_file)) as sql:
+            return dict(sql.execute("SELECT name, expires FROM keys"))
+
+    def in_redis() -> dict[bytes, float]:
+        return {name: time.time() + redis_keys.ttl(name) for name in redis_keys.scan_iter(f"{{neardup:{namespace}:*")}
+
+    for url, expiries in ((sqlite_url, in_sqlite), (redis_url, in_redis)):
+        await check(await open_index(url), Article())
+        before = expiries()
+        await check(await open_index(url, Policy(window=2 * HOUR)), Article("another"))
+        assert all(expiries()[name] > seconds - MINUTE for name, seconds in before.items())
+        assert len(before) >= 2
 
 
 async def test_many_copies_keep_the_cost_of_a_redis_key_bounded(

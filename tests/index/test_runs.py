@@ -139,11 +139,11 @@ async def test_nothing_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
 
     detector.breaker.failed(StoreUnavailable("away"))
     await detector.delivery.withdraw([document.id])
-    assert (await detector.index.summary()).documents == 1
+    assert len(await detector.index.records()) == 1
 
     detector.breaker.succeeded()
     await detector.delivery.report()
-    assert (await detector.index.summary()).documents == 0
+    assert await detector.index.records() == []
     await detector.close()
 
 
@@ -164,6 +164,22 @@ async def test_a_copy_that_is_kept_does_not_follow_its_match(open_index: OpenInd
     assert decision.join is not None
     found = decision.match.is_seen, decision.match.candidate, decision.join.earlier_of_page
     assert found == (True, COPY.id, PAGE.id)
+
+
+@pytest.mark.parametrize("is_withdrawn", [True, False])
+async def test_lost_copies_do_not_hide_what_was_delivered(
+    open_index: OpenIndex, store_url: str, is_withdrawn: bool
+) -> None:
+    index = await open_index(store_url)
+    await begin(index, FIRST)
+    await check_as(index, FIRST, PAGE)
+    await index.deliver([PAGE.id])
+    for run in range(10, 30):
+        copy = COPY.copy()
+        match = await check_as(index, run, copy)
+        assert match is not None
+        assert (match.is_seen, match.original) == (True, PAGE.id), run
+        await (index.withdraw([copy.id]) if is_withdrawn else end(index, run))
 
 
 # Several at once.
@@ -210,6 +226,50 @@ async def test_what_is_dropped_is_delivered_with_its_match_or_at_once(tmp_path: 
     await third.close()
 
     assert [(verdict.kind, verdict.match) for verdict in again] == [("revisit", copy.id) for copy in copies]
+
+
+async def test_a_copy_is_delivered_by_the_crawl_of_its_match(tmp_path: Path) -> None:
+    """Also if its own crawl has ended before."""
+    store = f"sqlite:///{tmp_path}/window.sqlite"
+    first, second, third = (_detector(store, "two crawls") for _ in range(3))
+    for detector in (first, second):
+        await detector.open()
+    original = first.document(text("a"), url="https://a.example/a")
+    copy = second.document(text("a"), url="https://b.example/b")
+    await first.check(original)
+    assert (await second.check(copy)).would_drop
+    await second.close()
+    assert first.delivery is not None
+    first.delivery.deliver([original.id])
+    await first.close()
+
+    await third.open()
+    assert {record.run for _, record in await third.index.records()} == {0}
+    await third.close()
+
+
+@pytest.mark.parametrize("fate", ["kept", "lost", "unknown"])
+async def test_a_copy_learns_what_became_of_its_match_in_another_crawl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fate: str
+) -> None:
+    monkeypatch.setattr(rules, "BEAT_SECONDS", 0.05)
+    store = f"sqlite:///{tmp_path}/window.sqlite"
+    first, second = (_detector(store, "two crawls") for _ in range(2))
+    assert first.delivery is not None
+    assert second.delivery is not None
+    first.delivery.is_kept = lambda document: fate == "kept"
+    for detector in (first, second):
+        await detector.open()
+    original = first.document(text("a"), url="https://a.example/a")
+    copy = second.document(text("a"), url="https://b.example/b")
+    await first.check(original)
+    await second.check(copy)
+    if fate == "lost":
+        await first.delivery.withdraw([original.id])
+
+    assert await second.delivery.fate_of_match(copy.id, 0.2 if fate == "unknown" else 60) == fate
+    for detector in (first, second):
+        await detector.close()
 
 
 @pytest.mark.parametrize("lives", [True, False])

@@ -19,9 +19,9 @@ from long_form import tries
 from scrapy_neardup.index import Policy, index_from_url
 from scrapy_neardup.index import runs as run_rules
 from scrapy_neardup.index.runs import MOST_LINKS
-from scrapy_neardup.records.documents import IS_DROPPED, Record, new_record
+from scrapy_neardup.records.documents import WITHDRAWN, Record, new_record, with_next_key
 from scrapy_neardup.rules.decision import Decision, Judge
-from scrapy_neardup.rules.pair import CANDIDATE_STATES, CandidateState
+from scrapy_neardup.rules.pair import CandidateState
 
 EXAMPLES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(80)))
 LATE, DEAD = 600.0, 1500.0
@@ -61,39 +61,53 @@ class Model:
         for each in (self.begun, self.beaten, self.beats):
             each.pop(run, None)
 
-    def state(self, record: Record, own: int, links: int = MOST_LINKS) -> CandidateState:
-        run = record.run & ~IS_DROPPED
-        if not record.run:
+    def kept(self, record: Record) -> Record | None:
+        """Follow a dropped copy to what was kept."""
+        found: Record | None = record
+        for _ in range(MOST_LINKS + 1):
+            if found is None or not found.is_dropped:
+                return found
+            found = self.records.get(found.candidate)
+        return None
+
+    def state(self, record: Record, own: int) -> CandidateState:
+        if (kept := self.kept(record)) is None:
+            return "lost"
+        if kept.run in (0, own):
             return "seen"
-        state: CandidateState = "seen" if run == own else self.beats.get(run, "lost")
-        if state != "lost" and run != own and self.beaten[run] < self.begun.get(own, -math.inf):
-            state = "lost"
-        if state == "lost" or run == record.run:
-            return state
-        match = self.records.get(record.candidate) if links else None
-        return "lost" if match is None else max(state, self.state(match, own, links - 1), key=CANDIDATE_STATES.index)
+        state = self.beats.get(kept.run, "lost")
+        is_older = state != "lost" and self.beaten[kept.run] < self.begun.get(own, -math.inf)
+        return "lost" if is_older else state
+
+    def as_delivered(self, record: Record) -> Record:
+        kept = self.kept(record)
+        return replace(record, run=0) if kept is not None and not kept.run else record
 
     def check(self, article: Article, run: int) -> Decision:
         key, new = bytes.fromhex(article.id), new_record(article.fingerprint, article.document, run)
+        while key in self.records and self.records[key].run == WITHDRAWN:
+            new = with_next_key(new)
+            key = new.original
         if key in self.records:
             known = self.records[key]
             new = replace(known, tells_title=known.story != key)
-            candidates = {known.candidate: self.records[known.candidate]} if known.candidate in self.records else {}
-            candidates.pop(key, None)
+            old = self.records.get(known.candidate) if known.candidate != key else None
+            found = [(known.candidate, old, self.state(old, run))] if old else []
         else:
-            candidates = self.records
-        found = [(other, old, self.state(old, run)) for other, old in candidates.items()]
-        decision = Judge(POLICY).decide(article.document, new, found)
+            found = [(other, self.as_delivered(old), self.state(old, run)) for other, old in self.records.items()]
+        decision = Judge(POLICY).decide(replace(article.document, id=key.hex()), new, found)
         self.records.setdefault(key, decision.record)
         return decision
 
     def deliver(self, article: Article) -> None:
         key = bytes.fromhex(article.id)
-        if key in self.records:
+        if key in self.records and self.records[key].run != WITHDRAWN:
             self.records[key] = replace(self.records[key], run=0)
 
     def withdraw(self, article: Article) -> None:
-        self.records.pop(bytes.fromhex(article.id), None)
+        key = bytes.fromhex(article.id)
+        if key in self.records:
+            self.records[key] = replace(self.records[key], run=WITHDRAWN)
 
 
 ARTICLES = st.builds(

@@ -25,6 +25,10 @@ end
 local function call()
     local name, key, count = take(), KEYS[tonumber(take())], tonumber(take())
     at, typed[key] = at + count, true
+    if name == 'EXPIRE' then -- whoever has a longer window needs the key for longer; EXPIRE GT needs Redis 7
+        local left = redis.pcall('TTL', key)
+        if type(left) == 'number' and left > tonumber(ARGV[at]) then return 1 end
+    end
     return redis.call(name, key, unpack(ARGV, at - count + 1, at))
 end
 

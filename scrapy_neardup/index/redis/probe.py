@@ -78,6 +78,7 @@ def commands(key: str) -> dict[str, tuple[Any, ...]]:
         "memory|usage": ("MEMORY USAGE", hashes),
         "info": ("INFO", "server"),
         "expire": ("EXPIRE", hashes, _SECONDS),
+        "ttl": ("TTL", hashes),
         "unlink": ("UNLINK", hashes),
     }
 

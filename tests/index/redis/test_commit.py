@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from conftest import OpenIndex
 from documents import FIRST, HOUR, MINUTE, Article, beginning, check, join, joined, joining
+from news_site import article as text
 from redis import Redis
 
 from scrapy_neardup.contracts import KnownBoilerplate
+from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim, Extent
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import RedisClient, RedisStore
@@ -19,6 +21,7 @@ from scrapy_neardup.index.store import Call, Commit
 from scrapy_neardup.index.window import Checked
 from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counts, unpack_counts
 from scrapy_neardup.rules.match import Match
+from scrapy_neardup.settings import NearDupSettings
 
 OTHER = beginning("other", 20)
 Step = Callable[[], Awaitable[object]]
@@ -247,6 +250,29 @@ async def test_a_delivery_is_repeated_if_others_change_what_it_reads(
     await index.deliver([article.id])
     assert await index.records() == [], "a record that was removed stays removed"
     assert interruptions.written == [False]
+
+
+async def test_a_copy_is_delivered_if_its_match_is_while_it_is_checked(
+    redis_url: str, namespace: str, interrupt: Interrupt
+) -> None:
+    settings = NearDupSettings(store=redis_url, namespace=namespace, action="drop")
+    first, later = (NearDupDetector(settings, delivers_later=True) for _ in range(2))
+    await first.open()
+    original, copy = (first.document(text("a"), url=f"https://wire.example/{page}") for page in "ab")
+    await first.check(original)
+    assert first.delivery is not None
+    run = first.delivery
+
+    async def deliver() -> None:
+        run.deliver([original.id])
+        await run.report()
+
+    interrupt(first.index, deliver)
+    assert (await first.check(copy)).would_drop
+    await first.close()
+    await later.open()
+    assert {record.run for _, record in await later.index.records()} == {0}
+    await later.close()
 
 
 async def test_what_was_learned_and_counted_is_added_once_if_its_answer_was_lost(

@@ -1,0 +1,270 @@
+"""Draw histories of crawls at random, and check after each what must hold whatever happened.
+
+usage: python benchmarks/histories.py [--minutes 60] [--seed 0]
+
+In a history several crawls run over one store, some side by side. They read pages that print the same stories. At
+random, pages are refused by a pipeline behind the plugin, pipelines and stores are slow, feeds come in batches, and
+crawls are killed. Then two crawls read all pages to the end. Prints the number of each history that breaks a law. Needs
+the packages that tox.ini names for the tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+from news_site import article
+from projects import Project
+from servers import RedisServer, wait_until
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.records.documents import IS_DROPPED
+from scrapy_neardup.settings import NearDupSettings
+
+SPIDER = """
+import asyncio
+
+
+class News(scrapy.Spider):
+    name = "news"
+
+    start_urls = ["data:,"]
+
+    async def parse(self, response):
+        for page in self.settings["PAGES"]:
+            await asyncio.sleep(self.settings["PAUSE"])
+            yield dict(page)
+"""
+
+MODULE = '''
+import asyncio
+import json
+import os
+import random
+
+from scrapy import signals
+from scrapy.exceptions import DropItem
+
+from scrapy_neardup.index.redis.store import RedisStore
+from scrapy_neardup.index.sqlite import SQLiteStore
+from scrapy_neardup.signals import story_event
+
+
+class Validator:
+    """Refuses some pages, and in tag mode also what is a duplicate."""
+
+    def __init__(self, crawler):
+        self.settings = crawler.settings
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    async def process_item(self, item):
+        await asyncio.sleep(random.uniform(0, self.settings["SLOWEST_PIPELINE"]))
+        is_known = self.settings["NEARDUP_ACTION"] == "tag" and item["neardup_status"] == "duplicate"
+        if item["refused"] or is_known:
+            raise DropItem("not wanted")
+        return item
+
+
+def delayed(ask, slowest):
+    async def asks(*arguments, **named):
+        await asyncio.sleep(random.uniform(0, slowest))
+        answer = await ask(*arguments, **named)
+        await asyncio.sleep(random.uniform(0, slowest))
+        return answer
+
+    return asks
+
+
+class World:
+    """Delays the answers of the store, notes which feeds are stored and which events raised, and kills the crawl."""
+
+    def __init__(self, crawler):
+        self.left, self.notes = crawler.settings["KILL_AT"], crawler.settings["NOTES"]
+        for store in (RedisStore, SQLiteStore):
+            store.ask = delayed(store.ask, crawler.settings["SLOWEST_STORE"])
+        crawler.signals.connect(self.scraped, signals.item_scraped)
+        crawler.signals.connect(self.stored, signals.feed_slot_closed)
+        crawler.signals.connect(self.event, story_event)
+        crawler.signals.connect(self.over, signals.engine_stopped)
+        self.crawler = crawler
+        self.note(begun=True)
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    def note(self, **values):
+        with open(self.notes, "a") as notes:
+            print(json.dumps(values, default=str), file=notes)
+
+    def scraped(self):
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), 9)
+
+    def stored(self, slot):
+        self.note(feed=slot.uri)
+
+    def event(self, event):
+        self.note(event=event.id, story=event.story, level=event.level)
+
+    def over(self):
+        self.note(stats=self.crawler.stats.get_stats())
+'''
+
+LAWS = (
+    "stories in no feed",
+    "stories with several originals",
+    "known stories come again",
+    "levels raised twice",
+    "counts do not add up",
+    "copies of delivered documents that are not delivered",
+)
+STATUSES = "original", "related", "update", "duplicate", "unchecked"
+
+
+class History:
+    """Crawls over one store, and what they left."""
+
+    def __init__(self, folder: Path, store: str, seed: str) -> None:
+        self.project = Project(folder)
+        self.project.write("news/world.py", MODULE)
+        self.draw = random.Random(seed)
+        self.action = self.draw.choice(("drop", "drop", "tag"))
+        self.has_batches, self.has_kills = self.draw.random() < 0.5, self.draw.random() < 0.3
+        self.settings = {
+            "NEARDUP_STORE": store,
+            "NEARDUP_NAMESPACE": seed.replace(" ", "-"),
+            "NEARDUP_ACTION": self.action,
+            "NEARDUP_STORE_TIMEOUT": 30,
+            "ITEM_PIPELINES": {"news.world.Validator": 900},
+            "EXTENSIONS": {"news.world.World": 0},
+            "PAUSE": self.draw.choice((0, 0.1)),
+            "SLOWEST_PIPELINE": self.draw.choice((0, 0, 0.2)),
+            "SLOWEST_STORE": self.draw.choice((0, 0.05, 0.2)),
+        }
+        self.stories = [list(self._pages_of(story, seed)) for story in range(12)]
+        self.notes: dict[str, list[dict[str, Any]]] = {}
+
+    def _pages_of(self, story: int, seed: str) -> Iterator[dict[str, Any]]:
+        # A store reads 16 copies of a text: one story of some histories has more.
+        papers = 40 if story == 0 and self.action == "tag" else self.draw.choice((1, 2, 3, 6))
+        # Whoever drops by the tags and refuses pages too may drop all copies of a page.
+        refused = self.draw.sample(range(papers), self.draw.randrange(papers)) if self.action == "drop" else ()
+        for paper in range(papers):
+            url = f"https://paper{paper}.example/{story}"
+            yield {"url": url, "story": story, "text": article((seed, story)), "refused": paper in refused}
+
+    def run(self) -> None:
+        for turn in range(self.draw.choice((1, 2))):
+            crawls = [self._start(f"crawl-{turn}-{number}") for number in range(self.draw.choice((1, 2, 3)))]
+            for crawl in crawls:
+                crawl.communicate(timeout=300)
+        for name in ("all", "again"):
+            self._start(name).communicate(timeout=300)
+        for path in sorted(self.project.folder.glob("*.notes")):
+            self.notes[path.stem] = [json.loads(line) for line in path.read_text().splitlines()]
+
+    def _start(self, name: str) -> Any:
+        """Start a crawl of some stories, or of all."""
+        is_last, number = name in ("all", "again"), "-%(batch_id)d" if self.has_batches else ""
+        stories = self.draw.sample(self.stories, 12 if is_last else 8)
+        feed = {"format": "jsonlines", "batch_item_count": 3 if self.has_batches else 0}
+        pages = [page for story in stories for page in story]
+        if self.draw.random() < 0.5:
+            self.draw.shuffle(pages)
+        settings = {
+            "PAGES": pages,
+            "FEEDS": {f"{name}{number}.jsonl": feed},
+            "NOTES": f"{name}.notes",
+            "KILL_AT": self.draw.randrange(1, 12) if self.has_kills and not is_last and self.draw.random() < 0.5 else 0,
+        }
+        self.project.prepare(SPIDER, {**self.settings, **settings})
+        crawl = self.project.start("crawl", "news")
+        wait_until("the crawl has read its settings", lambda: crawl.poll() is not None or self._has_begun(name), 60)
+        return crawl
+
+    def _has_begun(self, name: str) -> bool:
+        return (self.project.folder / f"{name}.notes").exists()
+
+    def noted(self, kind: str, *, ended: bool = False) -> list[dict[str, Any]]:
+        """Return the notes of a kind, on request only those of crawls that ended by themselves."""
+        crawls = [notes for notes in self.notes.values() if not ended or any("stats" in each for each in notes)]
+        return [each for notes in crawls for each in notes if kind in each]
+
+    def items(self, feeds: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        paths = [self.project.folder / feed["feed"] for feed in feeds]
+        return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+
+    def broken_laws(self) -> Iterator[str]:
+        """Return the laws that this history breaks."""
+        due = {number for number, pages in enumerate(self.stories) if not all(page["refused"] for page in pages)}
+        if lost := due - {item["story"] for item in self.items(self.noted("feed"))}:
+            yield f"stories in no feed: {sorted(lost)}"
+        kept = self.items(self.noted("feed", ended=True))
+        originals = Counter(item["story"] for item in kept if item["neardup_status"] == "original")
+        if several := [story for story, count in originals.items() if count > 1]:
+            yield f"stories with several originals: {several}"
+        again = self.items([each for each in self.notes["again"] if "feed" in each])
+        if new := [item["url"] for item in again if item["neardup_status"] == "original"]:
+            yield f"known stories come again: {new}"
+        events = Counter((story, level) for _, story, level in {(*each.values(),) for each in self.noted("event")})
+        if any(count > 1 for count in events.values()):
+            yield f"levels raised twice: {events}"
+        for stats in (each["stats"] for each in self.noted("stats")):
+            counts = [stats.get(f"neardup/{name}", 0) for name in ("checked", *STATUSES)]
+            if counts[0] != sum(counts[1:]):
+                yield f"counts do not add up: {counts}"
+        if not self.has_kills and (waiting := asyncio.run(self._undelivered())):
+            yield f"copies of delivered documents that are not delivered: {waiting}"
+
+    async def _undelivered(self) -> int:
+        store = self.settings["NEARDUP_STORE"].replace("sqlite:///", f"sqlite:///{self.project.folder}/")
+        namespace = self.settings["NEARDUP_NAMESPACE"]
+        detector = NearDupDetector(NearDupSettings(store=store, namespace=namespace, action=self.action))
+        await detector.index.open()
+        records = dict(await detector.index.records())
+        await detector.index.close()
+        matches = [records.get(each.candidate) for each in records.values() if each.run >= IS_DROPPED]
+        return sum(match is not None and match.run == 0 for match in matches)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Draw histories of crawls at random, and check the laws after each.")
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=0, help="of the first history")
+    options = parser.parse_args()
+    ends, number, broken = time.monotonic() + 60 * options.minutes, options.seed, Counter[str]()
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "redis").mkdir()
+        server = RedisServer(Path(folder) / "redis").start()
+        while time.monotonic() < ends:
+            store = server.url if number % 2 else "sqlite:///window.sqlite"
+            history = History(Path(folder) / str(number), store, f"history {number}")
+            history.run()
+            for law in history.broken_laws():
+                broken[law.partition(":")[0]] += 1
+                print(f"history {number}, {store.partition(':')[0]}, {history.action}: {law}", flush=True)
+            number += 1
+        server.stop()
+    print(f"| histories | {number - options.seed} |")
+    for law in LAWS:
+        print(f"| {law} | {broken[law]} |")
+
+
+if __name__ == "__main__":
+    main()
