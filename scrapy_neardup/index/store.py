@@ -320,8 +320,8 @@ class Breaker:
     """A circuit breaker, through which a process asks its store.
 
     It is closed while the store answers, even if its answer is that some data are damaged. After a failure it opens for
-    a pause that doubles up to 15 s. Then one check at a time may try. One warning is logged when the store is lost, and
-    one when it is back.
+    a pause that doubles up to 15 s. Then the documents that wait may try together. One warning is logged when the store is
+    lost, and one when it is back.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -336,7 +336,7 @@ class Breaker:
     def is_open(self) -> bool:
         return self._pause > 0
 
-    def allows(self, documents: int) -> bool:
+    def allows(self, documents: int = 1) -> bool:
         """Decide whether so many documents may go to the store now. After True, call ``failed`` or ``succeeded``."""
         if not self.is_open:
             return True
