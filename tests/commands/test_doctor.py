@@ -16,7 +16,7 @@ from scrapy_processes import neardup
 from servers import RedisServer
 
 from scrapy_neardup.index.redis.probe import FOR_PEOPLE, commands
-from scrapy_neardup.stories.messages import message
+from scrapy_neardup.stories.messages import message_of
 
 pytestmark = pytest.mark.versions
 
@@ -97,7 +97,7 @@ def test_the_webhook_gets_a_test_event(receiver: Receiver, tmp_path: Path) -> No
     assert report["test"] is True
     title = "TEST, not a real event: sent by scrapy neardup doctor, please ignore"
     assert report["headline"] == title
-    assert message(report, "slack")["blocks"][1]["text"]["text"] == title
+    assert message_of(report).title == "Test: no event, only a message"
     assert report["id"] in found["webhook"]["found"]
 
     assert "webhook" not in findings(tmp_path, "--no-events", *hook)[1]
