@@ -14,7 +14,6 @@ Whoever changes a story reads it, decides by ``rules/membership.py``, and swaps;
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -189,14 +188,14 @@ class Stories(Steps, StoryStore):
     async def claim(self, client: Client, claim: Claim) -> Granted | None:
         key = bytes.fromhex(claim.story)
         calls = [
-            Call("HGET", self.layout.grants, (claim.token,)),
-            Call("HLEN", self.layout.grants),
+            Call("RUNS", self.layout.grants),
             Call("HGETALL", self.layout.ended),
             self._read_whole(key),
         ]
-        granted, grants, ended, whole = await answers(client, calls)
-        if granted:
-            _, claim = read_grant(claim.token.encode(), cast("bytes", granted))
+        clock, ended, whole = await answers(client, calls)
+        now, grants = cast("tuple[int, dict[bytes, bytes]]", clock)
+        if granted := grants.get(claim.token.encode()):
+            _, claim = read_grant(claim.token.encode(), granted)
             return _granted(claim, await self._final(client, bytes.fromhex(claim.story)))
         story = _whole(key, whole)
         counters, claim = story.counters, replace(claim, signalled=read_extent(story.counters.signalled))
@@ -209,8 +208,8 @@ class Stories(Steps, StoryStore):
             writes += [Call("HDEL", self.layout.ended, old)] if old else []
             writes.append(Call("HSET", self.layout.ended, (key, counters.sources)))
             writes.append(Call("EXPIRE", self.layout.ended, (ENDED_SECONDS,)))
-        if claim.token and cast("int", grants) < MOST_GRANTS:
-            writes.append(Call("HSET", self.layout.grants, (claim.token, pack_grant(int(time.time()), claim))))
+        if claim.token and len(grants) < MOST_GRANTS:
+            writes.append(Call("HSET", self.layout.grants, (claim.token, pack_grant(now // 1000, claim))))
             writes.append(Call("EXPIRE", self.layout.grants, (2 * self.policy.window,)))
         await swap(client, {self.layout.story(key): story.version}, writes)
         return _granted(claim, story)
@@ -222,12 +221,13 @@ class Stories(Steps, StoryStore):
 
     @changes
     async def take_over(self, client: Client, seconds: float) -> list[Granted]:
-        (answer,) = await answers(client, [Call("HGETALL", self.layout.grants)])
-        now, taken_over, gone = int(time.time()), list[Granted](), list[bytes]()
-        for token, packed in cast("dict[bytes, bytes]", answer).items():
+        (answer,) = await answers(client, [Call("RUNS", self.layout.grants)])
+        milliseconds, grants = cast("tuple[int, dict[bytes, bytes]]", answer)
+        now, taken_over, gone = milliseconds // 1000, list[Granted](), list[bytes]()
+        for token, packed in grants.items():
             try:
                 second, claim = read_grant(token, packed)
-                if abs(now - second) < int(seconds):  # also if it was a clock ahead that granted it
+                if abs(now - second) < int(seconds):  # also if the clock of the store was set back
                     continue
                 story = await self._final(client, bytes.fromhex(claim.story))
             except StoreError:
