@@ -239,7 +239,7 @@ async def _check_redis(settings: NearDupSettings) -> list[Finding]:
     rights, grant = "this user may call every command that is needed", ""
     is_for_people = FOR_PEOPLE.issuperset(probed.missing_rights)
     if needed := " ".join(f"+{each}" for each in probed.missing_rights):
-        lost = "status, similar and purge do not work" if is_for_people else "crawls cannot use the store"
+        lost = "watch, explain and purge do not work" if is_for_people else "crawls cannot use the store"
         rights, grant = f"{needed} missing: {lost}", f"ACL SETUSER <user> {needed}, see docs/redis.md"
     policy = f"maxmemory-policy {facts.get('maxmemory-policy', 'unknown')}, {facts.get('memory', '')}"
     clock = f"the server's clock is {probed.clock_ahead:+.1f} s from this machine's"

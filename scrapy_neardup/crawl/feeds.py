@@ -45,7 +45,6 @@ _PLAIN = (".jsonl", ".jl", ".ndjson", ".json")
 _PACKING_LEVEL = 1  # of gzip: 30 us a document, and a quarter of its bytes
 _PLACEHOLDER = re.compile(r"%\((\w+)\)[-+ #0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]")  # any other % is text
 _PAUSE = 2.0  # seconds between two writes of the counts of one process
-_MOST_NAMES = 100  # of counts between two writes
 
 KEPT_DAYS = 30
 """After how many days without a new line the files of a daily feed are removed."""
@@ -350,12 +349,10 @@ class VerdictCounter:
         names = counted_names(verdict)
         if verdict.would_drop:
             names.append("would_drop")
-        if verdict.status in ("duplicate", "update", "related") and verdict.kind != "revisit":
-            names.append(f"story:{verdict.story}")
         self.count(names)
 
     def count(self, names: list[str]) -> None:
-        self._counts.update(name for name in names if name in self._counts or len(self._counts) < _MOST_NAMES)
+        self._counts.update(names)
         if self._waiting is None or self._waiting.done():
             self._waiting = asyncio.create_task(self._write_later())
 

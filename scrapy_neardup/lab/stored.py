@@ -77,7 +77,7 @@ def named_document(detector: NearDupDetector, records: Sequence[tuple[bytes, Rec
     ]
     if not found:
         has = "has no document with this id" if is_id else "does not have this page"
-        raise InputError(f"{name}: the window {has}; scrapy neardup status shows what it holds")
+        raise InputError(f"{name}: the window {has}; scrapy neardup watch --window shows what it holds")
     return max(found, key=lambda each: each.key)
 
 
@@ -105,6 +105,8 @@ def similar_to(
     The status is that of the wanted document if the match were the only one before it.
     """
     others = {key: each for key, each in records if key != wanted.key and not is_same_url(each, wanted.record)}
+    pages = {each.url_hash: key for key, each in sorted(others.items()) if any(each.url_hash)}  # the newest of each
+    others = {key: each for key, each in others.items() if pages.get(each.url_hash, key) == key}
     return [
         (match, status_of(match, changes_of(others[bytes.fromhex(match.candidate)], wanted.record))[0])
         for match in most_similar(others.items(), wanted.record, detector.index.policy, most)

@@ -21,7 +21,7 @@ _MOST_TITLES = 20  # the first and the last ones, which may be the headline
 class FeedStory:
     """The items of one story, the earliest first. ``keys`` are its ids in the feed: several if stories were united.
 
-    A page that came again unchanged is one of the ``members``, but no coverage. ``status`` and the stats of a crawl
+    A page that came again unchanged is one of the ``members``, but no coverage. ``watch`` and the stats of a crawl
     count in the same way.
     """
 

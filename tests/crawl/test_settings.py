@@ -280,7 +280,7 @@ def test_a_crawl_that_logs_everything_logs_no_secret(tmp_path: Path, project: Pr
             NEARDUP_EVENTS_WEBHOOK_SECRET=SECRET,
             NEARDUP_EVENTS_FEED=f"ftp://anna:{SECRET}@127.0.0.1:9/events.jsonl",
         )
-        status = neardup(project.folder, "status", "--json")
+        status = neardup(project.folder, "watch", "--window", "--json")
     finally:
         server.stop()
 

@@ -21,7 +21,7 @@ _SECONDS = 60  # until keys expire that a probe could not remove
 _UNKNOWN_SCRIPT = "0" * 40
 
 FOR_PEOPLE = frozenset({"scan", "memory|usage", "info"})
-"""Commands that crawls do not need, only ``scrapy neardup status``, ``similar`` and ``purge``."""
+"""Commands that crawls do not need, only ``scrapy neardup watch``, ``explain`` and ``purge``."""
 
 
 class Probe(NamedTuple):
