@@ -38,7 +38,7 @@ async def probe(url: str, namespace: str, timeout: float) -> Probe:
 
     This leaves the window as it is: it writes only a few keys of its own, and removes them.
     """
-    client = connect(url, timeout)
+    client = connect(url, timeout, connections=1)
     key = f"{{neardup:{namespace}:probe}}:{secrets.token_hex(4)}"
     try:
         seconds = sorted([await _seconds_of_ping(client) for _ in range(_PINGS)])[_PINGS // 2]
