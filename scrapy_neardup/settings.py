@@ -204,13 +204,6 @@ class NearDupSettings:
     beyond what pages usually take. After that a few dozen of its pages are ``extraction-failed`` too.
     """
 
-    extract_memory: int | None = setting(
-        2_000_000_000, checks.optional(checks.number(int, 10_000_000, 10**15, unit=" bytes"))
-    )
-    """How much memory a worker process may take for pages, besides what it needs to start. A page that takes more is
-    ``unchecked`` with the reason ``extraction-failed``. None means no limit. The limit works on Linux, and not for
-    threads."""
-
     max_html_bytes: int = setting(5_000_000, checks.number(int, 1, 1 << 31, unit=" bytes"))
     """A larger page is not extracted, and is ``unchecked`` with the reason ``extraction-failed``."""
 
@@ -228,10 +221,6 @@ class NearDupSettings:
     """A language model of your own, which helps to find reports of one event in other words and in other languages: the
     import path of a callable ``embed(texts: list[str])`` that returns an array with a row for each text, or of a class
     with such a method. It runs in one worker process for each crawl. See docs/howto/embedder.md."""
-
-    embed_timeout: float = setting(10.0, checks.number(float, 0.01, 3600, unit=" seconds"))
-    """Seconds that ``NEARDUP_EMBEDDER`` may take for up to 16 texts. If it takes longer, or if it fails, documents are
-    judged without it, and it is not asked again for ten times as long as the failure took."""
 
     event_rule: str = setting("sources", checks.matching(r"[\w.]+", ALLOWED_RULES))
     """The rule that makes a story an event: ``'sources'`` (many new independent sources within an hour), ``'count'``
@@ -343,7 +332,7 @@ class NearDupSettings:
         if sketches and preset.is_of_text_alone:
             sketching = Sketching(FACTORY, ahead_options(preset, min_words=self.min_words, figures=self.keep_updates))
         most = self.max_html_bytes
-        return WorkerOptions(self.extractor, self.extract_timeout, most, self.extract_memory, sketching)
+        return WorkerOptions(self.extractor, self.extract_timeout, most, sketching=sketching)
 
     @property
     def worker_processes(self) -> int:
@@ -377,7 +366,7 @@ class NearDupSettings:
             return None
         from scrapy_neardup.content.embedding import shared_embedding
 
-        return shared_embedding(self.embedder, self.embed_timeout)
+        return shared_embedding(self.embedder)
 
     def sketcher(self) -> Sketcher:
         """Return a new sketcher, which has learned nothing yet."""

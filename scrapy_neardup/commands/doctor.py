@@ -260,7 +260,7 @@ async def _check_extractor(settings: NearDupSettings) -> list[Finding]:
     try:
         extracted = await extraction.extract(_PAGE, "https://www.neardup-doctor.example/ferry")
     except NearDupError as error:
-        mend = "try NEARDUP_EXTRACT_WORKERS = 0, or a larger NEARDUP_EXTRACT_MEMORY"
+        mend = "try NEARDUP_EXTRACT_WORKERS = 0"
         return [Finding("extractor", f"{where}: {error}", mend)]
     finally:
         extraction.close()

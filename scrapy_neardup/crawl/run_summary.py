@@ -89,8 +89,8 @@ HINTS = {
     ),
     "extraction-failed": (
         _NOTABLE,
-        "the pages of {share} could not be extracted: the warnings above say whether to raise NEARDUP_EXTRACT_TIMEOUT,"
-        " NEARDUP_EXTRACT_MEMORY or NEARDUP_MAX_HTML_BYTES",
+        "the pages of {share} could not be extracted: the warnings above say whether to raise NEARDUP_EXTRACT_TIMEOUT"
+        " or NEARDUP_MAX_HTML_BYTES",
     ),
     "store-unavailable": (0, "the store was away for {share}: check NEARDUP_STORE with `scrapy neardup doctor`"),
     "time": (0, "the time of {share} cannot be read, so they count as seen now: check time in NEARDUP_ITEM_FIELDS"),

@@ -162,7 +162,6 @@ def test_eval_fails_on_a_limit(folder: Path, limit: str, status: int) -> None:
         'NEARDUP_SOURCE_OWNERS={"s1.example": "Press Ltd"}',
         'NEARDUP_FIELDS={"neardup_status": "status"}',
         "NEARDUP_ITEM_CLASSES=[]",
-        "NEARDUP_EXTRACT_MEMORY=null",
         'NEARDUP_PRESET_OPTIONS={"num_perm": 128}',
     ],
 )
