@@ -63,14 +63,7 @@ class Stories(Steps, StoryStore):
     async def read(self, client: Client, stories: StoredStories, joins: Sequence[Join]) -> None:
         """Read the stories that documents join, and the stories that those became a part of, into ``stories``."""
         for _ in range(MOST_FOLLOWED):
-            missing: dict[bytes, set[bytes]] = {}
-            for join in joins:
-                key = _followed(stories, join)[-1]
-                members = {bytes.fromhex(each) for each in (join.member.id, join.earlier_of_page) if each}
-                story = stories.get(key)
-                if story is None or (isinstance(story, StoredStory) and not members <= story.asked):
-                    missing.setdefault(key, set()).update(members)
-            if not missing:
+            if not (missing := _missing(stories, joins)):
                 break
             calls = [Call("HMGET", self.layout.story(key), (*_FIELDS, *each)) for key, each in missing.items()]
             for (key, members), values in zip(missing.items(), await client.send(calls), strict=True):
@@ -384,6 +377,18 @@ def _followed(stories: StoredStories, join: Join) -> list[bytes]:
     while isinstance(story := stories.get(keys[-1]), StoredStory) and story.counters.moved:
         keys.append(story.counters.moved)
     return keys
+
+
+def _missing(stories: StoredStories, joins: Sequence[Join]) -> dict[bytes, set[bytes]]:
+    """Return the stories that are not read yet, or not with all members that joins ask for, with these members."""
+    missing: dict[bytes, set[bytes]] = {}
+    for join in joins:
+        key = _followed(stories, join)[-1]
+        members = {bytes.fromhex(each) for each in (join.member.id, join.earlier_of_page) if each}
+        story = stories.get(key)
+        if story is None or (isinstance(story, StoredStory) and not members <= story.asked):
+            missing.setdefault(key, set()).update(members)
+    return missing
 
 
 def _members(fields: Mapping[bytes, bytes]) -> dict[bytes, bytes]:

@@ -42,16 +42,17 @@ def mark_text(text: str, sketcher: Sketcher) -> list[str]:
     for line, is_long in sketcher.read_texts([text])[0].body.read_lines:
         stripped = line.text.strip()
         start = text.find(stripped, end) if stripped else -1
-        if start >= 0:
-            end = start + len(stripped)
-            if not is_long:
-                is_whole = (start == 0 or text[start - 1] == "\n") and text.startswith("\n", end)
-                end += is_whole
-                if passages and not text[done:start].strip():
-                    passages[-1] += text[done:end]
-                else:
-                    passages += [text[done:start], text[start:end]]
-                done = end
+        if start < 0:
+            continue
+        end = start + len(stripped)
+        if not is_long:
+            is_whole = (start == 0 or text[start - 1] == "\n") and text.startswith("\n", end)
+            end += is_whole
+            if passages and not text[done:start].strip():
+                passages[-1] += text[done:end]
+            else:
+                passages += [text[done:start], text[start:end]]
+            done = end
     return [*passages, text[done:]]
 
 
@@ -90,9 +91,7 @@ def choose_stories(stories: Sequence[FeedStory], most: int = MOST_ITEMS) -> list
 
 
 def _rank(story: FeedStory) -> tuple[bool, float]:
-    is_notable = story.size >= _LARGE or any(
-        row.status == "update" or row.would_drop or row.is_dropped for row in story.members
-    )
+    is_notable = story.size >= _LARGE or any(row.status == "update" or row.is_drop for row in story.members)
     return not is_notable, -max(row.time or 0 for row in story.members)
 
 
@@ -178,15 +177,14 @@ def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -
     preset = settings.resolved_preset()
     groups: defaultdict[str, list[Pair]] = defaultdict(list)
     without_match = 0
-    for row in rows:
-        if row.status in LINKED:
-            match = links.match(row)
-            if match is None:
-                without_match += 1
-                continue
-            score = score_of(row, preset.measure)
-            group = f"{row.status}, {row.kind}" if row.kind else row.status
-            groups[group].append(Pair(match, row, group, row.similarity if score is None else score))
+    for row in (row for row in rows if row.status in LINKED):
+        match = links.match(row)
+        if match is None:
+            without_match += 1
+            continue
+        score = score_of(row, preset.measure)
+        group = f"{row.status}, {row.kind}" if row.kind else row.status
+        groups[group].append(Pair(match, row, group, row.similarity if score is None else score))
     near = _near_threshold(groups, preset.threshold)
     taken = {pair.row.number for pair in near}
     chosen = random.Random(0)  # the same sample each time
