@@ -131,7 +131,10 @@ class Service:
 
     async def deliver(self, report: dict[str, Any]) -> None:
         program = sys.executable, "-m", "scrapy_neardup.stories.send_message"
-        process = await asyncio.create_subprocess_exec(*program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
+        environment = {**os.environ, "NETRC": os.devnull}  # its default entry would go to every service
+        process = await asyncio.create_subprocess_exec(
+            *program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment
+        )
         try:
             request = json.dumps([self.address, *message_of(report)]).encode()
             answer, _ = await asyncio.wait_for(process.communicate(request), self._deadline)

@@ -124,6 +124,16 @@ async def test_a_service_gets_the_message(reports: list[dict[str, Any]], receive
     assert headers["Authorization"].startswith("Basic ")
 
 
+async def test_a_service_gets_no_password_of_a_netrc(
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "netrc").write_text("default login bert password other")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    await Service(receiver.url.replace("http", "json")).deliver(report_of("Fog", "https://a.example/1"))
+    ((headers, _),) = receiver.requests
+    assert "Authorization" not in headers
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "error", "reason"),
