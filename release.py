@@ -37,6 +37,7 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).parent
 OLDEST = (3, 10)
 EXTRAS = {
+    "alerts": "apprise",
     "fast": "resiliparse",
     "hiredis": "hiredis",
     "report": "jinja2",

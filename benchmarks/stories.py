@@ -100,7 +100,7 @@ def main() -> None:
 
 def _embed_ahead(pages: Sequence[RecordedPage]) -> None:
     """Embed pages once, before the processes that judge them begin with a copy of this one."""
-    embedding = shared_embedding(SETTINGS.embedder or "", SETTINGS.embed_timeout)
+    embedding = shared_embedding(SETTINGS.embedder or "")
     for vector in [embedding.submit(text_to_embed(page.title, page.text)) for page in pages]:
         vector.result()
     seconds, count = embedding.timings.total / 1000, embedding.timings.count

@@ -80,10 +80,6 @@ def checked_settings(settings: BaseSettings) -> NearDupSettings:
         checked = NearDupSettings.from_mapping(settings)
         load_extractor(checked.extractor, for_processes=checked.worker_processes != 0)
         load_rule(checked.event_rule)
-        if checked.events_webhook_format != "plain":
-            from scrapy_neardup.stories.messages import formatter
-
-            formatter(checked.events_webhook_format)
         for each in checked.item_classes:
             load_item_class(each)
         for name, uri in checked.feeds().items():

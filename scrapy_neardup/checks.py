@@ -6,13 +6,14 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, field
+from importlib.util import find_spec
 from os import PathLike
 from types import UnionType
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from scrapy_neardup.content.urls import require_domain
-from scrapy_neardup.document import TAGS
+from scrapy_neardup.document import LEVELS, TAGS
 from scrapy_neardup.evidence.minima import SET_MEASURES
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import check_url
@@ -31,6 +32,8 @@ ITEM_FIELDS: dict[str, str | None] = {
 _BOOLEANS = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off", ""), False)}
 
 _SECRET_NAME = re.compile("SECRET?S?|PASSWORD|TOKEN")  # an unknown name may be a misspelt one
+
+_SERVICE = re.compile(r"[A-Za-z][\w+-]*://")
 
 Check = Callable[[Any], Any]
 """Takes the value that a user gave, and returns the value that is used. Raises ValueError to say what is allowed."""
@@ -144,10 +147,23 @@ def item_fields(value: Any) -> dict[str, str | None]:
     return {**ITEM_FIELDS, **value}
 
 
-def webhook_format(value: Any) -> str:
-    from scrapy_neardup.stories.messages import check_format
+def services(value: Any) -> tuple[str, ...]:
+    """Return the urls of Apprise, from a list or a single text: a url may have commas."""
+    urls = _from_json(value)
+    urls = [urls] if isinstance(urls, str) and urls else urls or ()
+    if not isinstance(urls, list | tuple) or not all(isinstance(url, str) and _SERVICE.match(url) for url in urls):
+        raise ValueError("must be a list of urls of Apprise, such as 'slack://…' or 'mailto://…'")
+    if urls and find_spec("apprise") is None:
+        raise ValueError("needs pip install 'scrapy-neardup[alerts]'")
+    return tuple(urls)
 
-    return check_format(value)
+
+def levels(value: Any) -> tuple[str, ...]:
+    allowed = f"a list of {', '.join(map(repr, LEVELS))}"
+    found: tuple[str, ...] = list_of(str, allowed)(value)
+    if not set(found) <= set(LEVELS):
+        raise ValueError(f"must be {allowed}")
+    return found
 
 
 def owners(value: Any) -> dict[str, str]:
@@ -157,9 +173,6 @@ def owners(value: Any) -> dict[str, str]:
         return read_owners(_from_json(value), require_domain)
     except ValueError as error:
         raise ValueError(f"{error}; must be {ALLOWED_OWNERS}") from None
-
-
-HOURS = "(?:[01][0-9]|2[0-3]):[0-5][0-9]-(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 
 
 def zone_name(value: Any) -> str:

@@ -405,12 +405,17 @@ class NearDupPipeline(Component):
             return
         from scrapy_neardup.stories.report import special_report
 
-        reports = [special_report(event, zone=self.settings.zone) for event in events]
-        for report in reports:
-            if not self.sinks.put(report):
-                self._count_failure("events-feed")
+        told = []
+        for event in events:
+            try:
+                report = special_report(event, zone=self.settings.zone)
+                if not self.sinks.put(report):
+                    self._count_failure("events-feed")
+                told.append((event, report))
+            except Exception as error:  # noqa: PERF203  the other events are passed on
+                self.log_fault(error, f"Event {event.id}")
         await self.detector.confirm_events()
-        for event, report in zip(events, reports, strict=True):
+        for event, report in told:
             self.count(f"events/{event.level}")
             self.summary.add_event(report)
             self.counter.count([f"event/{event.level}"])

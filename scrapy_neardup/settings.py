@@ -6,7 +6,6 @@ import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from zoneinfo import ZoneInfo
 
@@ -17,7 +16,7 @@ from scrapy_neardup.content.processes import Extraction, ExtractionProcesses, Ex
 from scrapy_neardup.content.urls import platform_of, source_of
 from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.content.worker_process import TimeBudget
-from scrapy_neardup.document import TAGS
+from scrapy_neardup.document import LEVELS, TAGS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Judge, Policy, Scope
 from scrapy_neardup.rules.policy import names_of
@@ -207,13 +206,6 @@ class NearDupSettings:
     beyond what pages usually take. After that a few dozen of its pages are ``extraction-failed`` too.
     """
 
-    extract_memory: int | None = setting(
-        2_000_000_000, checks.optional(checks.number(int, 10_000_000, 10**15, unit=" bytes"))
-    )
-    """How much memory a worker process may take for pages, besides what it needs to start. A page that takes more is
-    ``unchecked`` with the reason ``extraction-failed``. None means no limit. The limit works on Linux, and not for
-    threads."""
-
     max_html_bytes: int = setting(5_000_000, checks.number(int, 1, 1 << 31, unit=" bytes"))
     """A larger page is not extracted, and is ``unchecked`` with the reason ``extraction-failed``."""
 
@@ -232,10 +224,6 @@ class NearDupSettings:
     import path of a callable ``embed(texts: list[str])`` that returns an array with a row for each text, or of a class
     with such a method. It runs in one worker process for each crawl. See docs/howto/embedder.md."""
 
-    embed_timeout: float = setting(10.0, checks.number(float, 0.01, 3600, unit=" seconds"))
-    """Seconds that ``NEARDUP_EMBEDDER`` may take for up to 16 texts. If it takes longer, or if it fails, documents are
-    judged without it, and it is not asked again for ten times as long as the failure took."""
-
     event_rule: str = setting("sources", checks.matching(r"[\w.]+", ALLOWED_RULES))
     """The rule that makes a story an event: ``'sources'`` (many new independent sources within an hour), ``'count'``
     (more than 15 items within 4 hours), or the import path of your own. See docs/events.md#rules."""
@@ -252,12 +240,6 @@ class NearDupSettings:
     events_timezone: str = setting("UTC", checks.zone_name)
     """The time zone of messages and of other texts for people, such as ``'Europe/Berlin'``. Times in the keys of a
     report stay in UTC."""
-
-    events_quiet: str | None = setting(
-        None, checks.optional(checks.matching(checks.HOURS, "hours such as '22:00-07:00', or None"))
-    )
-    """Hours such as ``'22:00-07:00'``, in ``NEARDUP_EVENTS_TIMEZONE``, in which the webhook gets only ``breaking``
-    events. The others of these hours are not sent later; the feed has them."""
 
     source_owners: dict[str, str] = setting({}, checks.owners)
     """Sources of one owner count once for events. Map owners to sources, ``{"Press Ltd": ["a.example", "b.example"]}``,
@@ -286,20 +268,21 @@ class NearDupSettings:
     receiver. The proxies of the environment are used, and the certificates of the system or of ``SSL_CERT_FILE``.
     """
 
-    events_webhook_format: str = setting("plain", checks.webhook_format)
-    """The form of what the webhook gets. docs/howto/alerts.md shows the messages.
-
-    - ``'plain'``: the whole special report, for your own receiver
-    - ``'slack'``, ``'discord'``, ``'teams'``: a message for these chats
-    - a template with fields, such as ``'{level}: {news} {newest}'``, for receivers that take ``{"text": ...}``
-    - the import path of a function that takes the report, and returns a text, a dict, or None to send nothing
-    """
-
     events_webhook_secret: str | None = setting(
         None, checks.optional(checks.matching(r".+", "a text of one line, or None")), checks.hide_secrets
     )
     """A secret that signs each POST: ``X-Neardup-Signature`` is then ``sha256=`` and the hexadecimal HMAC-SHA256 of the
     body."""
+
+    events_notify: tuple[str, ...] = setting((), checks.services, lambda name, value: "***")
+    """Chats, mailboxes and other services that get a message about each event, as a list of urls of
+    [Apprise](https://appriseit.com/services/): ``["slack://…", "mailto://…"]``. Run ``pip install
+    'scrapy-neardup[alerts]'``.
+    A message that a service does not take waits as it does for the webhook. See docs/howto/alerts.md.
+    """
+
+    events_levels: tuple[str, ...] = setting(LEVELS, checks.levels)
+    """Which levels the webhook and the services get, such as ``["breaking"]``. The feed and the signal get all."""
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> NearDupSettings:
@@ -324,11 +307,11 @@ class NearDupSettings:
         """Return the time zone of texts for people."""
         return ZoneInfo(self.events_timezone)
 
-    def is_quiet(self, second: float) -> bool:
-        """Decide whether a time, in Unix seconds, is in the quiet hours. They may last over midnight."""
-        begin, _, end = (self.events_quiet or "00:00-00:00").partition("-")
-        clock = f"{datetime.fromtimestamp(second, self.zone):%H:%M}"
-        return begin <= clock < end if begin <= end else not end <= clock < begin
+    @property
+    def receivers(self) -> tuple[str | None, str | None, tuple[str, ...]] | None:
+        """Return the webhook, its secret, and the services; None if events are sent to nobody."""
+        found = self.events_webhook, self.events_webhook_secret, self.events_notify
+        return found if self.events_webhook or self.events_notify else None
 
     def feeds(self) -> dict[str, str]:
         """Return the uri of each feed that is set, by the name of its setting."""
@@ -351,7 +334,7 @@ class NearDupSettings:
         if sketches and preset.is_of_text_alone:
             sketching = Sketching(FACTORY, ahead_options(preset, min_words=self.min_words, figures=self.keep_updates))
         most = self.max_html_bytes
-        return WorkerOptions(self.extractor, self.extract_timeout, most, self.extract_memory, sketching)
+        return WorkerOptions(self.extractor, self.extract_timeout, most, sketching=sketching)
 
     @property
     def worker_processes(self) -> int:
@@ -385,7 +368,7 @@ class NearDupSettings:
             return None
         from scrapy_neardup.content.embedding import shared_embedding
 
-        return shared_embedding(self.embedder, self.embed_timeout)
+        return shared_embedding(self.embedder)
 
     def sketcher(self) -> Sketcher:
         """Return a new sketcher, which has learned nothing yet."""

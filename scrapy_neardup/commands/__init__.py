@@ -20,17 +20,11 @@ SUBCOMMANDS = {
         "runs recorded documents through the detector at their own times",
         "recorded.jsonl.gz -O verdicts.jsonl -s NEARDUP_ACTION=drop",
     ),
-    "events": ("lists the events that are running", "--store redis://localhost/0"),
-    "status": ("shows what the window holds, hour by hour, and how the store is set up", "--namespace sports"),
     "watch": (
-        "shows what all workers of a window do now: verdicts, growing stories, events",
-        "--store redis://localhost/0",
+        "shows what all workers of a window do now, its running events, and what it holds",
+        "--events --store redis://localhost/0",
     ),
     "purge": ("removes a namespace, or the documents of one source or page", "--source bbc.co.uk"),
-    "similar": (
-        "lists the documents of the window that are like a given document",
-        "https://www.bbc.co.uk/news/articles/c1234567",
-    ),
     "doctor": ("checks files, store, extractor and receivers of events before a crawl", "--no-events"),
     "eval": (
         "measures the verdicts on documents that people sorted into clusters",
@@ -41,7 +35,7 @@ SUBCOMMANDS = {
         "labelled.jsonl --precision 0.98",
     ),
     "explain": (
-        "compares two documents and says why the second gets its verdict",
+        "lists documents that are like a given one, or says why the second of two gets its verdict",
         "recorded.jsonl.gz#69b91504a82af0c4 recorded.jsonl.gz#69b92c1e5d0c77b1",
     ),
     "report": (

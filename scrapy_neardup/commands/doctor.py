@@ -29,7 +29,7 @@ from scrapy_neardup.exceptions import NearDupError, SettingsError
 from scrapy_neardup.index import is_redis
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.outbox import count_events
-from scrapy_neardup.stories.receivers import Webhook
+from scrapy_neardup.stories.receivers import Receiver, receivers_of
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.wording import counted, without_password
 
@@ -115,18 +115,16 @@ async def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Fin
 
 
 async def _check_all(settings: NearDupSettings, *, send_events: bool) -> list[Finding]:
-    checks = {
-        "data directory": _check_data_dir(settings),
-        "events": _check_waiting_events(settings),
-        "store": _check_store(settings),
-        "extractor": _check_extractor(settings),
-    }
-    if send_events and (url := settings.events_webhook):
-        form = settings.events_webhook_format
-        webhook = Webhook(url, settings.events_webhook_secret, deadline=_PATIENCE - 1, form=form)
-        mend = f"check NEARDUP_EVENTS_WEBHOOK, NEARDUP_EVENTS_WEBHOOK_FORMAT = {form!r}, and the receiver's log"
-        checks["webhook"] = _check_webhook(webhook, mend)
-    found = await asyncio.gather(*(_finish(name, check) for name, check in checks.items()))
+    checks = [
+        ("data directory", _check_data_dir(settings)),
+        ("events", _check_waiting_events(settings)),
+        ("store", _check_store(settings)),
+        ("extractor", _check_extractor(settings)),
+    ]
+    named = settings.receivers if send_events else None
+    receivers = receivers_of(*named, _PATIENCE - 1) if named else []
+    checks += [(receiver.name, _check_receiver(receiver)) for receiver in receivers]
+    found = await asyncio.gather(*(_finish(name, check) for name, check in checks))
     return [finding for findings in found for finding in findings]
 
 
@@ -257,7 +255,7 @@ async def _check_redis(settings: NearDupSettings) -> list[Finding]:
     rights, grant = "this user may call every command that is needed", ""
     is_for_people = FOR_PEOPLE.issuperset(probed.missing_rights)
     if needed := " ".join(f"+{each}" for each in probed.missing_rights):
-        lost = "status, similar and purge do not work" if is_for_people else "crawls cannot use the store"
+        lost = "watch, explain and purge do not work" if is_for_people else "crawls cannot use the store"
         rights, grant = f"{needed} missing: {lost}", f"ACL SETUSER <user> {needed}, see docs/redis.md"
     policy = f"maxmemory-policy {facts.get('maxmemory-policy', 'unknown')}, {facts.get('memory', '')}"
     clock = f"the server's clock is {probed.clock_ahead:+.1f} s from this machine's"
@@ -278,7 +276,7 @@ async def _check_extractor(settings: NearDupSettings) -> list[Finding]:
     try:
         extracted = await extraction.extract(_PAGE, "https://www.neardup-doctor.example/ferry")
     except NearDupError as error:
-        mend = "try NEARDUP_EXTRACT_WORKERS = 0, or a larger NEARDUP_EXTRACT_MEMORY"
+        mend = "try NEARDUP_EXTRACT_WORKERS = 0"
         return [Finding("extractor", f"{where}: {error}", mend)]
     finally:
         extraction.close()
@@ -297,16 +295,17 @@ async def _check_waiting_events(settings: NearDupSettings) -> list[Finding]:
     return [Finding("events", found, mend, is_warning=True)]
 
 
-async def _check_webhook(webhook: Webhook, mend: str) -> list[Finding]:
+async def _check_receiver(receiver: Receiver) -> list[Finding]:
     report = await _make_test_report()
+    mend = "check NEARDUP_EVENTS_WEBHOOK and NEARDUP_EVENTS_NOTIFY, and the receiver's log"
     start = time.perf_counter()
     try:
-        await webhook.deliver(report)
+        await receiver.deliver(report)
     except Exception as error:  # of aiohttp or the system
-        return [Finding("webhook", f"the test event was not taken: {error}", mend)]
+        return [Finding(receiver.name, f"the test event was not taken: {error}", mend)]
     finally:
-        await webhook.close()
-    return [Finding("webhook", f"took the test event {report['id']} in {_shown(time.perf_counter() - start)}")]
+        await receiver.close()
+    return [Finding(receiver.name, f"took the test event {report['id']} in {_shown(time.perf_counter() - start)}")]
 
 
 async def _make_test_report() -> dict[str, Any]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scrapy_neardup.commands.inputs import add_labelled_input, read_labelled_pages
 from scrapy_neardup.commands.terminal import counting, print_error, print_json, print_table
-from scrapy_neardup.lab.protocols import PROTOCOLS, evaluate, mean
+from scrapy_neardup.lab.protocols import PROTOCOLS, Score, evaluate, mean
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.wording import counted
 
@@ -42,12 +42,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     source = read_labelled_pages(options, configured)
     with counting("documents judged", options.seeds * len(source.pages)) as on_judged:
         evaluation = asyncio.run(evaluate(source.pages, configured, range(options.seeds), on_judged=on_judged))
-    # Without copies nothing can be found, so only the precision is known.
-    unknown = {} if source.has_copies else {"recall": None, "f1": None, "f1_by_order": None}
-    protocols: dict[str, dict[str, Any]] = {
-        protocol: {**mean(scores).rounded(), "f1_by_order": [round(score.f1, 4) for score in scores], **unknown}
-        for protocol, scores in evaluation.scores(source.clusters).items()
-    }
+    protocols = _rates(evaluation.scores(source.clusters), has_copies=source.has_copies)
     found = {
         "input": str(options.input),
         "label": options.label,
@@ -67,6 +62,15 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         print_error(f"{what}: only wrong links can be counted.")
     (print_json if options.json else _print)(found)
     return int(_has_met(options.fail_on, protocols) or source.errors > 0)
+
+
+def _rates(found: Mapping[str, Sequence[Score]], *, has_copies: bool) -> dict[str, dict[str, Any]]:
+    """Return the mean rates by protocol. Without copies nothing can be found, so only the precision is known."""
+    unknown = {} if has_copies else {"recall": None, "f1": None, "f1_by_order": None}
+    return {
+        protocol: {**mean(scores).rounded(), "f1_by_order": [round(score.f1, 4) for score in scores], **unknown}
+        for protocol, scores in found.items()
+    }
 
 
 def _has_met(limits: Sequence[re.Match[str]], protocols: dict[str, dict[str, Any]]) -> bool:

@@ -1,4 +1,4 @@
-"""``scrapy neardup explain A B``: say why the second of two documents gets its verdict."""
+"""``scrapy neardup explain A [B]``: list the documents that are like A, or say why B gets its verdict after A."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import argparse
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from dataclasses import asdict
+from datetime import datetime, timezone
 from typing import Any
 
-from scrapy_neardup.commands.inputs import add_json, add_store, live_detector
+from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import print_error, print_heading, print_json, print_table, print_wrapped, working
 from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Status
 from scrapy_neardup.exceptions import NoWindowError
 from scrapy_neardup.lab.comparison import Comparison, compare
 from scrapy_neardup.lab.replay import opened
-from scrapy_neardup.lab.stored import StoredDocument, is_document_id, named_document
+from scrapy_neardup.lab.stored import StoredDocument, is_document_id, named_document, similar_to
+from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import has_words
-from scrapy_neardup.wording import printable
+from scrapy_neardup.wording import counted, printable
 
 Sides = dict[str, tuple[str, StoredDocument]]
 """The arguments A and B, each with its document."""
@@ -29,13 +32,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "b",
         metavar="B",
-        help="the second document, in the same form; its verdict is shown for a window that holds only A",
+        nargs="?",
+        help="the second document, in the same form; its verdict is shown for a window that holds only A. Without it"
+        " the documents of the window that are like A are listed",
     )
     add_store(parser)
-    add_json(parser)
+    parser.add_argument("--most", metavar="N", type=number(int, 1), default=20, help="documents listed (default: 20)")
+    add_json(parser, "one JSON object; without B one for each document")
 
 
 async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    if options.b is None:
+        return await _list_similar(options, settings)
     with working("reading the documents"):
         sides, comparison = await _explain(options, settings)
     empty = [given for given, each in sides.values() if each.fingerprint and not has_words(each.text)]
@@ -95,7 +103,50 @@ def _print(sides: Sides, found: Comparison) -> None:
 
 
 def _print_lines(title: str, lines: Iterable[str]) -> None:
-    for number, line in enumerate(lines):
-        if not number:
+    for at, line in enumerate(lines):
+        if not at:
             print_heading(title)
         print_wrapped(line, 2)
+
+
+async def _list_similar(options: argparse.Namespace, values: dict[str, Any]) -> int:
+    with working("reading the window"):
+        async with live_detector(options, values) as detector:
+            records = await detector.index.records()
+            if not records:
+                await explain_emptiness(detector)
+            wanted = named_document(detector, records, options.a)
+            rows = [_row(match, status) for match, status in similar_to(detector, records, wanted, options.most)]
+    if options.json:
+        for row in rows:
+            print_json(row)
+        return 0
+    count = counted(len(rows), "document") if rows else "No document of the window is"
+    print(printable(f"{count} like {options.a}{'' if rows else '.'}"))
+    for row in rows:
+        # No url is broken, so that it can be copied. An original is named only if it is a third page.
+        title = " ".join(row["title"].split())
+        like = f"related by topic {row['topic']:.3f}" if row["topic"] else f"{row['like']} {row['score']:.3f}"
+        print()
+        print_wrapped(f"{row['seen_at'][:16].replace('T', ' ')} UTC  {like}  {title}", hanging=4)
+        print(printable(f"    {row['url'] or row['id']}"))
+        if row["original"] != row["id"] and row["original_url"] not in (row["url"], wanted.url):
+            print(printable(f"    original: {row['original_url'] or row['original']}"))
+    return 0
+
+
+def _row(match: Match, status: Status) -> dict[str, Any]:
+    seen_at = datetime.fromtimestamp(int(match.candidate[:8], 16), timezone.utc)
+    return {
+        "id": match.candidate,
+        "seen_at": seen_at.isoformat(),
+        "like": {"duplicate": "copy"}.get(status, status),
+        "score": round(match.pair.likeness.score, 4),
+        "topic": round(match.relation.topic, 4),
+        "url": match.candidate_url,
+        "title": match.candidate_title,
+        "original": match.original,
+        "original_url": match.url,
+        "original_title": match.title,
+        "story": match.story,
+    }

@@ -20,6 +20,7 @@ from scrapy_neardup.commands.terminal import print_error, print_wrapped, track, 
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError, NoWindowError
+from scrapy_neardup.index.upkeep import StoreSummary
 from scrapy_neardup.lab.feed import RecordedDocument, read_background, read_labelled, shown, without_labelled
 from scrapy_neardup.lab.replay import PageReader, RecordedPage, opened
 from scrapy_neardup.settings import NearDupSettings
@@ -194,9 +195,9 @@ def _why_there(options: argparse.Namespace, values: dict[str, Any]) -> str:
     )
 
 
-async def explain_emptiness(detector: NearDupDetector) -> None:
+async def explain_emptiness(detector: NearDupDetector, summary: StoreSummary | None = None) -> None:
     """Say on standard error if the window is empty, and where documents are. Its namespace may be mistyped."""
-    summary = await detector.summary()
+    summary = summary or await detector.summary()
     if summary.documents:
         return
     message = f"The window of namespace {summary.namespace!r} in {summary.location} is empty."

@@ -43,9 +43,25 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         selection = select(options.source or "", options.url or "")
     except ValueError as error:
         raise InputError(str(error)) from error
-    chosen, located = selection.source or options.url, locate_files(NearDupSettings.from_mapping(settings), settings)
+    located = locate_files(NearDupSettings.from_mapping(settings), settings)
+    folder = in_data_dir(located, "neardup-events")
     # Only the project's own window has its events in the data directory.
-    outbox = None if selection.is_all or options.store or options.namespace else in_data_dir(located, "neardup-events")
+    outbox = None if selection.is_all or options.store or options.namespace else folder
+    if not await _purge(selection, outbox, options, settings):
+        print("Nothing was removed.")
+        return 1
+    if not selection.is_all:
+        _name_other_places(located, settings, options.source or options.url)
+        if outbox is None:
+            print_error(f"  {folder} (events that wait: leave out --store, --namespace)")
+    return 0
+
+
+async def _purge(
+    selection: Selection, outbox: str | None, options: argparse.Namespace, settings: dict[str, Any]
+) -> bool:
+    """Remove documents and events that wait, if there are any. Return False if the user did not want that."""
+    chosen = selection.source or options.url
     async with live_detector(options, settings) as detector:
         count = await detector.index.purge(selection, dry_run=True)
         events = _remove_events(outbox, selection, dry_run=True)
@@ -53,19 +69,13 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
             await explain_emptiness(detector)
         if chosen and not count and not events:
             print(printable(f"Nothing to remove: the window has no document of {chosen}."))
-        elif options.yes or await _agrees(detector, selection, chosen, count, events):
-            print(f"Removed {counted(await detector.index.purge(selection), 'document')}.")
-            if events:
-                print(f"Removed {counted(_remove_events(outbox, selection), 'event')} that waited for a receiver.")
-        else:
-            print("Nothing was removed.")
-            return 1
-    if not selection.is_all:
-        _name_other_places(located, settings, options.source or options.url)
-        if outbox is None:
-            folder = in_data_dir(located, "neardup-events")
-            print_error(f"  {folder} (events that wait: leave out --store, --namespace)")
-    return 0
+            return True
+        if not (options.yes or await _agrees(detector, selection, chosen, count, events)):
+            return False
+        print(f"Removed {counted(await detector.index.purge(selection), 'document')}.")
+        if events:
+            print(f"Removed {counted(_remove_events(outbox, selection), 'event')} that waited for a receiver.")
+        return True
 
 
 async def _agrees(detector: NearDupDetector, selection: Selection, chosen: str, count: int, events: int) -> bool:

@@ -11,13 +11,13 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from scrapy_neardup.commands import INTERRUPTED
-from scrapy_neardup.commands.inputs import add_labelled_input, number, read_labelled_pages
+from scrapy_neardup.commands.inputs import LabelledPages, add_labelled_input, number, read_labelled_pages
 from scrapy_neardup.commands.terminal import counting, print_error, print_json, print_table, print_wrapped
 from scrapy_neardup.exceptions import InputError, SettingsError
 from scrapy_neardup.lab.feed import shown
 from scrapy_neardup.lab.protocols import Score, evaluate
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch.signatures.presets import VECTOR_PARAMETERS
+from scrapy_neardup.sketch.signatures.presets import VECTOR_PARAMETERS, Preset
 
 LEAST_BACKGROUND = 2000
 """With fewer documents in the background, too low a topic threshold may be suggested."""
@@ -83,33 +83,15 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
             f"{shown(options.input)}: no {options.label} has two documents, so there are no copies to tune for"
         )
     chosen: dict[str, str] = {}
-    total = options.seeds * len(source.pages)
     for parameter, grid in grids.items():
-        precision = (0.0 if parameter == "threshold" else 0.9) if options.precision is None else options.precision
         present = float(getattr(configured.resolved_preset(), parameter))
         thresholds = sorted({*grid.thresholds, present}) if options.stories else grid.thresholds
-        points: list[Point] = []
-        with counting("documents judged", total * len(thresholds)) as on_judged, suppress(KeyboardInterrupt):
-            for threshold in thresholds:  # what was measured until Ctrl-C is shown
-                tried = _with_threshold(configured, parameter, threshold)
-                evaluation = asyncio.run(evaluate(source.pages, tried, range(options.seeds), on_judged=on_judged))
-                points.append(Point(threshold, evaluation.mean_scores(source.clusters)))
-        is_interrupted = len(points) < len(thresholds)
-        suggested, equal = suggest(points, grid, precision, present)
-        if options.json:
-            answer = None if suggested is None else _row(suggested, grid)
-            curve = [_row(point, grid) for point in points]
-            print_json({"parameter": parameter, "wanted_precision": precision, "suggested": answer, "curve": curve})
-        else:
-            _print(parameter, grid, points, suggested)
-            if suggested is None and not is_interrupted:
-                print(f"No threshold here has a precision of {precision} ({grid.precision_by}); try higher --values.")
-            if suggested is not None:
-                _print_advice(parameter, equal, suggested.threshold < present, source.background)
+        points = _measure(options, source, configured, parameter, thresholds)
+        suggested = _tell(options, source, parameter, grid._replace(thresholds=thresholds), points, present)
         if suggested is not None:
             configured = _with_threshold(configured, parameter, suggested.threshold)
             chosen[parameter] = f'"{parameter}": {suggested.threshold:g}'
-        if is_interrupted:
+        if is_interrupted := len(points) < len(thresholds):
             break
     if chosen and not options.json:
         print(f"NEARDUP_PRESET_OPTIONS = {{{', '.join(chosen.values())}}}")
@@ -119,6 +101,50 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     return 1 if source.errors or len(chosen) < len(grids) else 0
 
 
+def _measure(
+    options: argparse.Namespace,
+    source: LabelledPages,
+    settings: NearDupSettings,
+    parameter: str,
+    thresholds: Sequence[float],
+) -> list[Point]:
+    """Return the scores of each threshold. After Ctrl-C return those that were measured until then."""
+    points: list[Point] = []
+    total = options.seeds * len(source.pages) * len(thresholds)
+    with counting("documents judged", total) as on_judged, suppress(KeyboardInterrupt):
+        for threshold in thresholds:
+            tried = _with_threshold(settings, parameter, threshold)
+            evaluation = asyncio.run(evaluate(source.pages, tried, range(options.seeds), on_judged=on_judged))
+            points.append(Point(threshold, evaluation.mean_scores(source.clusters)))
+    return points
+
+
+def _tell(
+    options: argparse.Namespace,
+    source: LabelledPages,
+    parameter: str,
+    grid: Grid,
+    points: Sequence[Point],
+    present: float,
+) -> Point | None:
+    """Print what was measured of a parameter. Return the suggested point, None if no point is precise enough."""
+    precision = options.precision
+    if precision is None:
+        precision = 0.0 if parameter == "threshold" else 0.9
+    suggested, equal = suggest(points, grid, precision, present)
+    if options.json:
+        answer = None if suggested is None else _row(suggested, grid)
+        curve = [_row(point, grid) for point in points]
+        print_json({"parameter": parameter, "wanted_precision": precision, "suggested": answer, "curve": curve})
+        return suggested
+    _print(parameter, grid, points, suggested)
+    if suggested is not None:
+        _print_advice(parameter, equal, suggested.threshold < present, source.background)
+    elif len(points) == len(grid.thresholds):
+        print(f"No threshold here has a precision of {precision} ({grid.precision_by}); try higher --values.")
+    return suggested
+
+
 def _grids(options: argparse.Namespace, settings: NearDupSettings) -> dict[str, Grid]:
     """Return the grid of each parameter to tune. Raise SettingsError or InputError if options do not fit together."""
     if options.stories and (options.values or options.parameter):
@@ -126,15 +152,18 @@ def _grids(options: argparse.Namespace, settings: NearDupSettings) -> dict[str, 
     if options.stories and settings.embedding() is None:
         raise SettingsError("NEARDUP_EMBEDDER", settings.embedder, "--stories needs a language model")
     names = VECTOR_PARAMETERS if options.stories else [options.parameter or "threshold"]
-    preset = settings.resolved_preset()
     for name in names:
-        if name not in preset.takes:
-            raise SettingsError("--parameter", name, f"the preset {preset.name} has no such threshold")
-        if name != "threshold" and not options.background:
-            raise InputError(f"--background: {name} needs documents without labels, which reports may join wrongly")
-    if options.values:
-        return {name: GRIDS[name]._replace(thresholds=sorted(set(options.values))) for name in names}
-    return {name: GRIDS[name] for name in names}
+        _require(name, options, settings.resolved_preset())
+    given = sorted(set(options.values or ()))
+    return {name: GRIDS[name]._replace(thresholds=given or GRIDS[name].thresholds) for name in names}
+
+
+def _require(name: str, options: argparse.Namespace, preset: Preset) -> None:
+    """Raise SettingsError or InputError if a parameter cannot be tuned."""
+    if name not in preset.takes:
+        raise SettingsError("--parameter", name, f"the preset {preset.name} has no such threshold")
+    if name != "threshold" and not options.background:
+        raise InputError(f"--background: {name} needs documents without labels, which reports may join wrongly")
 
 
 def _with_threshold(settings: NearDupSettings, parameter: str, threshold: float) -> NearDupSettings:

@@ -1,4 +1,4 @@
-"""``scrapy neardup watch``: what all workers of a window do now, in the terminal."""
+"""``scrapy neardup watch``: what all workers of a window do now, its events, what it holds; and mute stories."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import asyncio
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
@@ -16,18 +18,29 @@ from rich.live import Live
 from rich.text import Text
 
 from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
-from scrapy_neardup.commands.terminal import PlainConsole, print_json, table_of, verdict_labels
+from scrapy_neardup.commands.terminal import (
+    PlainConsole,
+    print_json,
+    print_table,
+    table_of,
+    verdict_labels,
+    working,
+)
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import STATUSES
+from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Index
 from scrapy_neardup.lab.stored import is_document_id
+from scrapy_neardup.sketch import PRESETS
+from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.summary import headline_of
-from scrapy_neardup.wording import printable, without_password
+from scrapy_neardup.wording import counted, printable, without_password
 
 _SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}
-_STORY = "story:"  # begins the name of a count of a story
 _STORIES_SHOWN = 8
-_STORIES_LOOKED_AT = 32  # some of them may have become one
+_STORIES_LOOKED_AT = 1000
+_MEMBERS = 10
+_BAR = 40  # characters
 
 View = dict[str, Any]
 """What is shown, as ``--json`` prints it. Counts are by span: the last minute, ten minutes, hour."""
@@ -35,36 +48,60 @@ View = dict[str, Any]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--events", action="store_true", help="list the running events and their members, once")
+    which.add_argument("--window", action="store_true", help="show what the window holds and its set-up, once")
+    which.add_argument("--mute", metavar="ID", help="raise no more events of this story")
+    which.add_argument("--unmute", metavar="ID", help="raise events of this story again")
     parser.add_argument("--once", action="store_true", help="print the view once, for scripts")
     parser.add_argument(
         "--interval", metavar="SECONDS", type=number(float, 0.5), default=2.0, help="between two looks (default: 2)"
     )
-    add_json(parser, "one JSON object a look")
+    parser.add_argument(
+        "--members",
+        metavar="N",
+        type=number(int, 0),
+        default=_MEMBERS,
+        help=f"with --events: the newest members that are listed of each (default: {_MEMBERS})",
+    )
+    add_json(parser, "one JSON object a look; with --events one special report a line")
 
 
 async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
     async with live_detector(options, values) as detector:
-        console, view = PlainConsole(), await look(detector)
-        if not view["verdicts"]:
-            await explain_emptiness(detector)
-        is_live = sys.stdout.isatty() and not options.json and not options.once
-        with Live(console=console, auto_refresh=False) if is_live else nullcontext() as live:
-            while True:
-                if live is not None:
-                    live.update(_drawn(view, detector), refresh=True)
-                elif options.json:
-                    print_json(view)
-                else:
-                    console.print(_drawn(view, detector))
-                sys.stdout.flush()
-                if options.once:
-                    return 0
-                await asyncio.sleep(options.interval)
-                view = await look(detector)
+        if options.mute or options.unmute:
+            await _mute(detector, options.mute or options.unmute, muted=bool(options.mute))
+        elif options.events:
+            await _list_events(detector, options)
+        elif options.window:
+            await _show_window(detector, options)
+        else:
+            await _watch(detector, options)
+    return 0
+
+
+async def _watch(detector: NearDupDetector, options: argparse.Namespace) -> None:
+    console, view = PlainConsole(), await look(detector)
+    if not view["verdicts"]:
+        await explain_emptiness(detector)
+    is_live = sys.stdout.isatty() and not options.json and not options.once
+    with Live(console=console, auto_refresh=False) if is_live else nullcontext() as live:
+        while True:
+            if live is not None:
+                live.update(_drawn(view, detector), refresh=True)
+            elif options.json:
+                print_json(view)
+            else:
+                console.print(_drawn(view, detector))
+            sys.stdout.flush()
+            if options.once:
+                return
+            await asyncio.sleep(options.interval)
+            view = await look(detector)
 
 
 async def look(detector: NearDupDetector) -> View:
-    """Return what the window holds now."""
+    """Return what the crawls of the window do now."""
     now, index = int(time.time()), detector.index
     minute = now // 60
     minutes = await index.verdict_counts(minute - max(_SPANS.values()), minute)
@@ -73,17 +110,13 @@ async def look(detector: NearDupDetector) -> View:
         name: sum((Counter(minutes[each]) for each in minutes if each >= minute - length), Counter[str]())
         for name, length in _SPANS.items()
     }
-    names = sorted(name for name in spans["hour"] if not name.startswith(_STORY))
     threshold = await detector.stories.threshold(now)
     return {
         "time": datetime.fromtimestamp(now, timezone.utc).isoformat(),
         "namespace": detector.settings.window_namespace,
         "store": without_password(detector.settings.store),
-        "verdicts": {name: {span: counts[name] for span, counts in spans.items()} for name in names},
-        "stories": [
-            {"story": key, "headline": await _headline(index, key), **counts}
-            for key, counts in await _growing(index, spans)
-        ],
+        "verdicts": {name: {span: counts[name] for span, counts in spans.items()} for name in sorted(spans["hour"])},
+        "stories": await _growing(index, now),
         "events": [
             {
                 "story": story.id,
@@ -99,16 +132,15 @@ async def look(detector: NearDupDetector) -> View:
     }
 
 
-async def _growing(index: Index, spans: dict[str, Counter[str]]) -> list[tuple[str, Counter[str]]]:
-    """Return the stories that grew most in the last hour. Count a story with the one that it is a part of now."""
-    hour = Counter({name: count for name, count in spans["hour"].items() if name.startswith(_STORY)})
-    keys = [name.removeprefix(_STORY) for name, _ in hour.most_common(_STORIES_LOOKED_AT)]
-    final = await index.stories.final_stories(list(filter(is_document_id, keys)))
-    grown: dict[str, Counter[str]] = {}
-    for key in keys:
-        counts = grown.setdefault(final.get(key, key), Counter())
-        counts.update({span: each[f"{_STORY}{key}"] for span, each in spans.items()})
-    return sorted(grown.items(), key=lambda each: -each[1]["hour"])[:_STORIES_SHOWN]
+async def _growing(index: Index, now: int) -> list[View]:
+    """Return the stories that got most items in the last hour."""
+    grown = [
+        (story.id, {span: sum(at > now - 60 * length for at in story.times) for span, length in _SPANS.items()})
+        for story in await index.stories.newest(_STORIES_LOOKED_AT)
+        if story.items > 1
+    ]
+    most = sorted((each for each in grown if each[1]["hour"]), key=lambda each: -each[1]["hour"])[:_STORIES_SHOWN]
+    return [{"story": story, "headline": await _headline(index, story), **counts} for story, counts in most]
 
 
 async def _headline(index: Index, story: str) -> str:
@@ -128,7 +160,7 @@ def _drawn(view: View, detector: NearDupDetector) -> Group:
     for title, headings, rows in (
         ("running events, items counted up to now", columns, events),
         ("items", ("verdict", *(f"last {span}" for span in _SPANS)), verdicts),
-        ("growing stories", ("joined in 10 min", "in an hour", "headline"), stories),
+        ("growing stories", ("items in 10 min", "in an hour", "headline"), stories),
     ):
         if rows:
             parts.append(table_of(title, headings, rows))
@@ -143,3 +175,94 @@ def _verdict_rows(view: View, *, is_dropping: bool) -> list[list[str]]:
     if "would_drop" in verdicts:
         rows.append(("dropped" if is_dropping else "would be dropped", verdicts["would_drop"]))
     return [[label, *(f"{counts[span]:,}" for span in _SPANS)] for label, counts in rows]
+
+
+async def _list_events(detector: NearDupDetector, options: argparse.Namespace) -> None:
+    """Print the running events, and the newest members of each with the reason why it joined."""
+    reports = [special_report(event, zone=detector.settings.zone) for event in await detector.current_events()]
+    if not reports:
+        await explain_emptiness(detector)
+    if options.json:
+        for report in reports:
+            print_json(report)
+        return
+    if not reports:
+        print("No event is running.")
+        return
+    headings = ("level", "since (UTC)", "last new source", "sources", "items", "headline")
+    print_table(f"{counted(len(reports), 'event')}, items counted up to now", headings, map(_event_row, reports))
+    for report in reports if options.members else ():
+        shown = [
+            (_short(member["time"]), member["source"], member["why"], member["title"] or member["url"])
+            for member in report["members"][-options.members :]
+        ]
+        # Pages that came again are members and no items, so the two numbers may differ.
+        members = f"{len(shown)} of {counted(len(report['members']), 'member')} of story {report['story']}"
+        title = f"{report['headline'] or report['url']}: {members}"
+        print_table(title, ("time (UTC)", "source", "joined by", "title"), shown)
+
+
+def _event_row(report: View) -> Sequence[object]:
+    since = _short(report["first"]["time"]) if report["first"] else ""
+    text = "\n".join(filter(None, (report["headline"] or report["url"], report["summary"])))
+    level = "muted" if report["is_muted"] else report["level"]
+    return level, since, _short(report["time"]), report["measures"]["sources"], report["items"], text
+
+
+def _short(time: str) -> str:
+    """Return month, day, hour and minute of an ISO 8601 time."""
+    return time[5:16].replace("T", " ")
+
+
+async def _mute(detector: NearDupDetector, story: str, *, muted: bool) -> None:
+    found = await detector.index.stories.mute(story, muted=muted) if is_document_id(story) else None
+    if found is None:
+        raise InputError(f"{story}: the window has no such story. `scrapy neardup watch --events` lists running ones")
+    told = "No more events of it are raised." if muted else "Its events are raised again."
+    print(f"Story {found.id} is {'muted' if muted else 'no longer muted'}. {told}")
+
+
+async def _show_window(detector: NearDupDetector, options: argparse.Namespace) -> None:
+    with working("reading the window"):
+        summary = await detector.summary()
+        await explain_emptiness(detector, summary)
+    configuration = {
+        **asdict(detector.preset),
+        "window": detector.settings.window,
+        "scope": detector.settings.scope,
+    }
+    shown = {
+        "namespace": summary.namespace,
+        "settings": _settings(configuration),
+        "configuration": summary.config,
+        "other configurations": ", ".join(summary.other_configs),
+        "documents": f"{summary.documents:,}",
+        "stories": f"{summary.stories:,}; running events: {summary.events:,}",
+        "size": "" if summary.store.bytes is None else f"{summary.store.bytes:,} bytes",
+        **summary.store.facts,
+    }
+    hours = {
+        f"{datetime.fromtimestamp(hour * 3600, timezone.utc):%Y-%m-%dT%H:00Z}": count
+        for hour, count in summary.documents_per_hour.items()
+    }
+    if options.json:
+        server = {"bytes": summary.store.bytes, "server": summary.store.facts, "warnings": summary.store.warnings}
+        window = {"configuration": configuration, "documents": summary.documents, "documents_per_hour": hours}
+        print_json({**asdict(summary), "store": summary.location, **window, **server})
+        return
+    print(printable(summary.location))
+    print_table("", ("", ""), [(name, value) for name, value in shown.items() if value])
+    if most := max(hours.values(), default=0):
+        rows = [(hour, f"{count:,}", "#" * round(_BAR * count / most)) for hour, count in hours.items() if count]
+        print_table("", ("hour (UTC)", "documents", ""), rows)
+    for warning in summary.store.warnings:
+        PlainConsole().print(f"Warning: {warning}.", style="bold yellow")
+
+
+def _settings(configuration: View) -> str:
+    """Return the settings that people ask for first, and the parameters that differ from those of the preset."""
+    thresholds = ("threshold", "related_threshold", *(["topic_threshold"] if configuration["topic_terms"] else []))
+    preset = asdict(PRESETS[configuration["name"]])
+    changed = [name for name, value in preset.items() if name not in thresholds and configuration[name] != value]
+    shown = ", ".join(f"{name} {configuration[name]}" for name in (*thresholds, *changed, "scope"))
+    return f"preset {configuration['name']}, {shown}, window {configuration['window'] / 3600:g} hours"

@@ -31,6 +31,9 @@ SETTING = "NEARDUP_EMBEDDER"
 PAUSE = 10
 """After a failure the model is not asked for so many times as long as the failure took."""
 
+SECONDS = 60.0
+"""How long a model may take for the texts that it gets together."""
+
 _MOST_TOGETHER = 16  # texts
 _MOST_REMEMBERED = 1 << 13  # newest texts: copies often have the same title and lead
 _EXAMPLE = "The ferry ran aground off the island\nIts steering failed in heavy seas, the coast guard said."
@@ -55,7 +58,7 @@ def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
 
 
 @lru_cache(8)
-def shared_embedding(path: str, timeout: float) -> Embedding:
+def shared_embedding(path: str, timeout: float = SECONDS) -> Embedding:
     """Return the embedding of this process for an embedder. Raise SettingsError if the embedder does not work."""
     return Embedding(path, timeout)
 
@@ -107,9 +110,7 @@ class Embedding:
         self._worker.close()
 
     def _note(self, problem: str) -> None:
-        self._problem = problem.replace(
-            "not extracted within NEARDUP_EXTRACT_TIMEOUT", "no answer within NEARDUP_EMBED_TIMEOUT"
-        )
+        self._problem = problem.replace("not extracted within NEARDUP_EXTRACT_TIMEOUT =", "no answer within")
 
     def _lead(self) -> None:
         """Send the texts that wait to the worker, in a thread of its own."""

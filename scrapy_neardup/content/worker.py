@@ -72,9 +72,7 @@ class WorkerOptions(NamedTuple):
     @property
     def memory_limit(self) -> str:
         """Return the end of a message about a page that took, or may have taken, too much memory."""
-        return (
-            "" if self.memory is None else f"; a worker process may take NEARDUP_EXTRACT_MEMORY = {self.memory} bytes"
-        )
+        return "" if self.memory is None else f"; a worker process may take {self.memory} bytes"
 
     def command(self) -> list[str]:
         """Return the command line of a worker, with the import path of its parent."""

@@ -1,4 +1,4 @@
-"""Write what a crawl finds: JSON lines in any storage of Scrapy, events to a webhook, counts to the store."""
+"""Write what a crawl finds: JSON lines in any storage of Scrapy, events to receivers, counts to the store."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from scrapy_neardup.wording import without_password
 
 if TYPE_CHECKING:  # most crawls have no receiver
     from scrapy_neardup.stories.outbox import Outbox
-    from scrapy_neardup.stories.receivers import Webhook
+    from scrapy_neardup.stories.receivers import Receiver
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,6 @@ _PLAIN = (".jsonl", ".jl", ".ndjson", ".json")
 _PACKING_LEVEL = 1  # of gzip: 30 us a document, and a quarter of its bytes
 _PLACEHOLDER = re.compile(r"%\((\w+)\)[-+ #0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]")  # any other % is text
 _PAUSE = 2.0  # seconds between two writes of the counts of one process
-_MOST_NAMES = 100  # of counts between two writes
 
 KEPT_DAYS = 30
 """After how many days without a new line the files of a daily feed are removed."""
@@ -299,45 +298,40 @@ def _serialized(adapter: ItemAdapter, name: str) -> Any:
 class EventSinks:
     """The sinks that the settings name. An event that cannot be passed on does not stop the crawl.
 
-    A dry run writes its feed of events, but sends no event to anybody. In the quiet hours people get only what breaks:
-    the webhook gets no other event, neither then nor later.
+    A dry run writes its feed of events, but sends no event to anybody. Receivers get only the levels that
+    ``NEARDUP_EVENTS_LEVELS`` names, the feed gets all.
 
     Raise SettingsError if nothing can be stored under the uri of the feed. The methods raise nothing.
     """
 
     def __init__(self, crawler: Crawler, settings: NearDupSettings) -> None:
-        self._settings = settings
-        feed, url = settings.events_feed, settings.events_webhook
+        self._levels, feed = settings.events_levels, settings.events_feed
         self._feed = JsonLinesFeed(crawler, "NEARDUP_EVENTS_FEED", feed, "events") if feed is not None else None
-        self._webhook: Webhook | None = None
-        self._outbox: Outbox | None = None
-        if url and not settings.dry_run:
+        self._receivers: list[tuple[Receiver, Outbox]] = []
+        if settings.receivers and not settings.dry_run:
             from scrapy_neardup.stories.outbox import Outbox
-            from scrapy_neardup.stories.receivers import Webhook
+            from scrapy_neardup.stories.receivers import receivers_of
 
-            secret, form = settings.events_webhook_secret, settings.events_webhook_format
-            # A file that no crawl with another address shares. The address is hashed, because it has secrets.
-            address = "\0".join((url, secret or "", form)).encode("utf-8", "surrogatepass")
-            name = f"neardup-events/webhook-{hashlib.sha256(address).hexdigest()[:8]}.sqlite"
-            self._webhook = Webhook(url, secret, form=form)
-            self._outbox = Outbox("webhook", Path(in_data_dir(settings, name)), self._webhook.deliver)
+            for receiver in receivers_of(*settings.receivers):
+                # A file that no crawl with another address shares. The address is hashed, because it has secrets.
+                address = hashlib.sha256(receiver.address.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+                path = in_data_dir(settings, f"neardup-events/{receiver.name.replace(' ', '-')}-{address}.sqlite")
+                self._receivers.append((receiver, Outbox(receiver.name, Path(path), receiver.deliver)))
 
     async def open(self) -> None:
-        if self._outbox is not None:
-            await self._outbox.open()
+        for _, outbox in self._receivers:
+            await outbox.open()
 
     def put(self, report: Mapping[str, Any]) -> bool:
         """Pass on an event. Return whether the feed has it, True if there is no feed."""
-        is_quiet = report["level"] != "breaking" and self._settings.is_quiet(time.time())
-        if self._outbox is not None and not is_quiet:
-            self._outbox.put(report)
+        for _, outbox in self._receivers if report["level"] in self._levels else ():
+            outbox.put(report)
         return self._feed is None or self._feed.put(report)
 
     async def close(self) -> None:
-        if self._outbox is not None:
-            await self._outbox.close()
-        if self._webhook is not None:
-            await self._webhook.close()
+        await asyncio.gather(*(outbox.close() for _, outbox in self._receivers))
+        for receiver, _ in self._receivers:
+            await receiver.close()
         if self._feed is not None:
             await self._feed.close()
 
@@ -355,12 +349,10 @@ class VerdictCounter:
         names = counted_names(verdict)
         if verdict.would_drop:
             names.append("would_drop")
-        if verdict.status in ("duplicate", "update", "related") and verdict.kind != "revisit":
-            names.append(f"story:{verdict.story}")
         self.count(names)
 
     def count(self, names: list[str]) -> None:
-        self._counts.update(name for name in names if name in self._counts or len(self._counts) < _MOST_NAMES)
+        self._counts.update(names)
         if self._waiting is None or self._waiting.done():
             self._waiting = asyncio.create_task(self._write_later())
 

@@ -55,7 +55,7 @@ def log_window_location(settings: NearDupSettings) -> None:
         logger.info("The window of the last %s is in %s", hours, without_password(settings.store.removeprefix(_SQLITE)))
     drops = settings.action == "drop" and settings.dropped_feed == DEFAULT_DROPPED_FEED
     is_window = settings.store.startswith(f"{_SQLITE}{settings.data_dir}")
-    needs_files = is_window or drops or settings.events_webhook
+    needs_files = is_window or drops or settings.receivers
     if needs_files and not can_be_written(Path(in_data_dir(settings, ""))):
         logger.error("No file can be made in %s: set NEARDUP_DATA_DIR to a writable directory", settings.data_dir)
 

@@ -90,8 +90,8 @@ HINTS = {
     ),
     "extraction-failed": (
         _NOTABLE,
-        "the pages of {share} could not be extracted: the warnings above say whether to raise NEARDUP_EXTRACT_TIMEOUT,"
-        " NEARDUP_EXTRACT_MEMORY or NEARDUP_MAX_HTML_BYTES",
+        "the pages of {share} could not be extracted: the warnings above say whether to raise NEARDUP_EXTRACT_TIMEOUT"
+        " or NEARDUP_MAX_HTML_BYTES",
     ),
     "store-unavailable": (0, "the store was away for {share}: check NEARDUP_STORE with `scrapy neardup doctor`"),
     "time": (0, "the time of {share} cannot be read, so they count as seen now: check time in NEARDUP_ITEM_FIELDS"),
@@ -291,7 +291,7 @@ class RunSummary:
         else:
             yield "Next: crawl with -O items.jsonl, then scrapy neardup report items.jsonl"
         if any(report["level"] != "ended" for report in self._events.values()) and self._settings.store != "memory://":
-            yield "      scrapy neardup events"
+            yield "      scrapy neardup watch --events"
 
     def _largest_stories(self) -> list[_RunStory]:
         stories = (story for story in self._stories.values() if story.items > 1)

@@ -41,9 +41,9 @@ def check_url(url: str) -> None:
     if scheme == "sqlite" and not re.fullmatch(r"/.*[^/]", rest):
         raise ValueError(ALLOWED_FILES)
     if is_redis(url):
-        from scrapy_neardup.index.redis.connection import Address
+        from scrapy_neardup.index.redis.connection import check_redis
 
-        Address.read(url)
+        check_redis(url)
 
 
 def index_from_url(url: str, *, namespace: str, config: str, judge: Judge, timeout: float = 2.0) -> Index:

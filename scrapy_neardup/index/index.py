@@ -32,9 +32,6 @@ LEARNED_SECONDS = ENDED_SECONDS
 COUNTED_MINUTES = 120
 """How long the counts of verdicts are kept."""
 
-MOST_COUNTED = 3000
-"""How many names are counted in ten minutes; more are left out."""
-
 _SPAN = 10  # minutes of a hash of counts
 _PURGED_AT_ONCE = 500  # calls; in between others may write
 
@@ -186,19 +183,16 @@ class Index(RunSteps, LearnedStore):
     async def count_verdicts(self, client: Client, minute: int, counts: Mapping[str, int]) -> None:
         """Add to the counts of verdicts of a minute (Unix time by the caller's clock // 60), for people who watch.
 
-        The counts of a minute are kept for ``COUNTED_MINUTES``, and at most ``MOST_COUNTED`` names of ten minutes: new
-        names over the limit are left out. Raise StoreUnavailable if the store does not answer in time; the counts may
-        then be added or not.
+        The counts of a minute are kept for ``COUNTED_MINUTES``. Names are few: those of statuses, kinds and levels.
+        Raise StoreUnavailable if the store does not answer in time; the counts may then be added or not.
         """
         key = self._counts_of(minute // _SPAN)
         names = [f"{minute}:{name}" for name in counts]
-        length, answer = await answers(client, [Call("HLEN", key), Call("HMGET", key, ("version", *names))])
+        (answer,) = await answers(client, [Call("HMGET", key, ("version", *names))])
         version, *before = cast("list[bytes | None]", answer)
-        room, fields = MOST_COUNTED + (version is not None) - cast("int", length), list[Argument]()
+        fields = list[Argument]()
         for name, more, value in zip(names, counts.values(), before, strict=True):
-            if value is not None or room > 0:
-                room -= value is None
-                fields += name, more + (int(value) if value and value.isdigit() else 0)
+            fields += name, more + (int(value) if value and value.isdigit() else 0)
         writes = [Call("HSET", key, fields)] if fields else []
         await swap(client, {key: version or b""}, [*writes, Call("EXPIRE", key, (60 * (COUNTED_MINUTES + _SPAN),))])
 

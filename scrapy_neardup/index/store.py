@@ -320,8 +320,8 @@ class Breaker:
     """A circuit breaker, through which a process asks its store.
 
     It is closed while the store answers, even if its answer is that some data are damaged. After a failure it opens for
-    a pause that doubles up to 15 s. Then the documents that wait may try together. One warning is logged when the store is
-    lost, and one when it is back.
+    a pause that doubles up to 15 s. Then the documents that wait may try together. One warning is logged when the store
+    is lost, and one when it is back.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

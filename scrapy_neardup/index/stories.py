@@ -14,7 +14,6 @@ Whoever changes a story reads it, decides by ``rules/membership.py``, and swaps;
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -64,14 +63,7 @@ class Stories(Steps, StoryStore):
     async def read(self, client: Client, stories: StoredStories, joins: Sequence[Join]) -> None:
         """Read the stories that documents join, and the stories that those became a part of, into ``stories``."""
         for _ in range(MOST_FOLLOWED):
-            missing: dict[bytes, set[bytes]] = {}
-            for join in joins:
-                key = _followed(stories, join)[-1]
-                members = {bytes.fromhex(each) for each in (join.member.id, join.earlier_of_page) if each}
-                story = stories.get(key)
-                if story is None or (isinstance(story, StoredStory) and not members <= story.asked):
-                    missing.setdefault(key, set()).update(members)
-            if not missing:
+            if not (missing := _missing(stories, joins)):
                 break
             calls = [Call("HMGET", self.layout.story(key), (*_FIELDS, *each)) for key, each in missing.items()]
             for (key, members), values in zip(missing.items(), await client.send(calls), strict=True):
@@ -189,14 +181,14 @@ class Stories(Steps, StoryStore):
     async def claim(self, client: Client, claim: Claim) -> Granted | None:
         key = bytes.fromhex(claim.story)
         calls = [
-            Call("HGET", self.layout.grants, (claim.token,)),
-            Call("HLEN", self.layout.grants),
+            Call("RUNS", self.layout.grants),
             Call("HGETALL", self.layout.ended),
             self._read_whole(key),
         ]
-        granted, grants, ended, whole = await answers(client, calls)
-        if granted:
-            _, claim = read_grant(claim.token.encode(), cast("bytes", granted))
+        clock, ended, whole = await answers(client, calls)
+        now, grants = cast("tuple[int, dict[bytes, bytes]]", clock)
+        if granted := grants.get(claim.token.encode()):
+            _, claim = read_grant(claim.token.encode(), granted)
             return _granted(claim, await self._final(client, bytes.fromhex(claim.story)))
         story = _whole(key, whole)
         counters, claim = story.counters, replace(claim, signalled=read_extent(story.counters.signalled))
@@ -209,8 +201,8 @@ class Stories(Steps, StoryStore):
             writes += [Call("HDEL", self.layout.ended, old)] if old else []
             writes.append(Call("HSET", self.layout.ended, (key, counters.sources)))
             writes.append(Call("EXPIRE", self.layout.ended, (ENDED_SECONDS,)))
-        if claim.token and cast("int", grants) < MOST_GRANTS:
-            writes.append(Call("HSET", self.layout.grants, (claim.token, pack_grant(int(time.time()), claim))))
+        if claim.token and len(grants) < MOST_GRANTS:
+            writes.append(Call("HSET", self.layout.grants, (claim.token, pack_grant(now // 1000, claim))))
             writes.append(Call("EXPIRE", self.layout.grants, (2 * self.policy.window,)))
         await swap(client, {self.layout.story(key): story.version}, writes)
         return _granted(claim, story)
@@ -222,12 +214,13 @@ class Stories(Steps, StoryStore):
 
     @changes
     async def take_over(self, client: Client, seconds: float) -> list[Granted]:
-        (answer,) = await answers(client, [Call("HGETALL", self.layout.grants)])
-        now, taken_over, gone = int(time.time()), list[Granted](), list[bytes]()
-        for token, packed in cast("dict[bytes, bytes]", answer).items():
+        (answer,) = await answers(client, [Call("RUNS", self.layout.grants)])
+        milliseconds, grants = cast("tuple[int, dict[bytes, bytes]]", answer)
+        now, taken_over, gone = milliseconds // 1000, list[Granted](), list[bytes]()
+        for token, packed in grants.items():
             try:
                 second, claim = read_grant(token, packed)
-                if abs(now - second) < int(seconds):  # also if it was a clock ahead that granted it
+                if abs(now - second) < int(seconds):  # also if the clock of the store was set back
                     continue
                 story = await self._final(client, bytes.fromhex(claim.story))
             except StoreError:
@@ -256,6 +249,15 @@ class Stories(Steps, StoryStore):
         stories = [(counters, counters.story(key)) for key, counters in found if counters and counters.joined]
         latest = LAST_SECOND if quiet_since is None else quiet_since
         return [story for counters, story in stories if counters.newest_source <= latest]
+
+    @reads
+    async def newest(self, client: Client, most: int) -> list[Story]:
+        """Return at most so many stories: those with the newest members, without parts of others."""
+        stories = await client.fields(self.layout.stories)
+        keys = [key for key, second in stories.items() if second.isdigit()]
+        keys = sorted(keys, key=lambda key: int(stories[key]))[-most:]
+        found = zip(keys, await self._counters_of(client, keys), strict=True)
+        return [counters.story(key) for key, counters in found if counters and counters.joined and not counters.moved]
 
     async def count(self, client: Client) -> int:
         """Count the stories without those that became a part of another one."""
@@ -375,6 +377,18 @@ def _followed(stories: StoredStories, join: Join) -> list[bytes]:
     while isinstance(story := stories.get(keys[-1]), StoredStory) and story.counters.moved:
         keys.append(story.counters.moved)
     return keys
+
+
+def _missing(stories: StoredStories, joins: Sequence[Join]) -> dict[bytes, set[bytes]]:
+    """Return the stories that are not read yet, or not with all members that joins ask for, with these members."""
+    missing: dict[bytes, set[bytes]] = {}
+    for join in joins:
+        key = _followed(stories, join)[-1]
+        members = {bytes.fromhex(each) for each in (join.member.id, join.earlier_of_page) if each}
+        story = stories.get(key)
+        if story is None or (isinstance(story, StoredStory) and not members <= story.asked):
+            missing.setdefault(key, set()).update(members)
+    return missing
 
 
 def _members(fields: Mapping[bytes, bytes]) -> dict[bytes, bytes]:

@@ -80,7 +80,7 @@ def named_document(detector: NearDupDetector, records: Sequence[tuple[bytes, Rec
     ]
     if not found:
         has = "has no document with this id" if is_id else "does not have this page"
-        raise InputError(f"{name}: the window {has}; scrapy neardup status shows what it holds")
+        raise InputError(f"{name}: the window {has}; scrapy neardup watch --window shows what it holds")
     return max(found, key=lambda each: each.key)
 
 
@@ -109,6 +109,8 @@ def similar_to(
     """
     judge, page = detector.index.judge, wanted.record.url_hash
     others = {key: each for key, each in records if key != wanted.key and not (any(page) and each.url_hash == page)}
+    pages = {each.url_hash: key for key, each in sorted(others.items()) if any(each.url_hash)}  # the newest of each
+    others = {key: each for key, each in others.items() if pages.get(each.url_hash, key) == key}
     matches = judge.most_similar(wanted.record, others.items(), most)
     return [
         (each, judge.decide(wanted.document, wanted.record, [(each.key, each.record, "seen")]).verdict.status)

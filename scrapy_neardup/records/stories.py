@@ -170,7 +170,7 @@ GRANT = PackedFields(
     },
     VERSION,
 )
-"""A claim that is granted, after the second by the claimant's clock at which it was granted or taken over."""
+"""A claim that is granted, after the second by the store's clock at which it was granted or taken over."""
 
 _EXTENT = struct.Struct(">3I")
 _ITEM, _SOURCE = struct.Struct(">I8x"), struct.Struct(">4xI")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -35,8 +36,8 @@ REMEDIES = {
     "too-short": "Nothing to fix: a text of fewer than NEARDUP_MIN_WORDS words is recognised only if it is repeated.",
     "boilerplate": "Nothing to fix if these pages are notices. Else see what was extracted: scrapy neardup explain.",
     "store-unavailable": "The store was away: look at the log. If it is only slow, raise NEARDUP_STORE_TIMEOUT.",
-    "extraction-failed": "Look at the log for the error. NEARDUP_EXTRACT_TIMEOUT, NEARDUP_EXTRACT_MEMORY and "
-    "NEARDUP_MAX_HTML_BYTES limit a page.",
+    "extraction-failed": "Look at the log for the error. NEARDUP_EXTRACT_TIMEOUT and NEARDUP_MAX_HTML_BYTES "
+    "limit a page.",
     "internal-error": "An error of scrapy-neardup: the log has its trace. Please report it.",
 }
 
@@ -83,18 +84,14 @@ def last_day(stories: Sequence[FeedStory]) -> float | None:
 
 def news_of(start: float | None, stories: Sequence[FeedStory], links: Links) -> News:
     """Return the news of a day, or of all days; ``stories`` are the largest first."""
-
-    def has(time: float | None) -> bool:
-        return start is None or (time is not None and start <= time < start + DAY)
-
+    has = partial(_is_of_day, start)
     stories = [story for story in stories if any(has(row.time) for row in story.coverage)]
     rows = [row for story in stories for row in story.coverage if has(row.time)]
-    drops = [row for row in rows if row.would_drop or row.is_dropped]
     several = [story for story in stories if story.size > 1]
     events = [story for story in stories if any(has(time) for _, time in story.levels)][:_MOST_EVENTS]
-    changed = ((story, [each for each in figures_of(story, links) if has(each.first.time)]) for story in stories)
-    largest = [story for story in several if story not in events][:_MOST_LISTED]
-    begun = [story for story in several if story not in (*events, *largest) and has(story.members[0].time)]
+    others = [story for story in several if story not in events]
+    begun = [story for story in others[_MOST_LISTED:] if has(story.members[0].time)]
+    drops = [row for row in rows if row.is_drop]
     return News(
         start,
         items=len(rows),
@@ -102,11 +99,24 @@ def news_of(start: float | None, stories: Sequence[FeedStory], links: Links) -> 
         copies=sum(row.status == "duplicate" for row in rows),
         drops=len(drops),
         events=events,
-        figures=list(islice((each for each in changed if each[1]), _MOST_FIGURES)),
-        losing=sorted((row for row in drops if row.lost > _MUCH), key=lambda row: -row.lost)[:_MOST_LISTED],
-        largest=largest,
+        figures=list(islice(_changed(start, stories, links), _MOST_FIGURES)),
+        losing=[row for row in sorted(drops, key=lambda row: -row.lost)[:_MOST_LISTED] if row.lost > _MUCH],
+        largest=others[:_MOST_LISTED],
         newest=sorted(begun, key=lambda story: -(story.members[0].time or 0))[:_MOST_LISTED],
     )
+
+
+def _changed(
+    start: float | None, stories: Sequence[FeedStory], links: Links
+) -> Iterator[tuple[FeedStory, list[Figure]]]:
+    """Yield the stories with figures that changed on this day."""
+    for story in stories:
+        if figures := [each for each in figures_of(story, links) if _is_of_day(start, each.first.time)]:
+            yield story, figures
+
+
+def _is_of_day(start: float | None, time: float | None) -> bool:
+    return start is None or (time is not None and start <= time < start + DAY)
 
 
 def figures_of(story: FeedStory, links: Links) -> list[Figure]:
@@ -140,7 +150,6 @@ def numbers_of(all_rows: Sequence[Row], stories: Sequence[FeedStory], links: Lin
     rows = [row for row in all_rows if not row.is_revisit and not row.is_reported]
     times = sorted(row.time for row in rows if row.time is not None)
     counts = Counter(row.status for row in rows)
-    reasons = Counter(row.reason or "unknown" for row in rows if row.status == "unchecked")
     step, bars, outside = _over_time(rows, times)
     return {
         "items": len(rows),
@@ -158,8 +167,14 @@ def numbers_of(all_rows: Sequence[Row], stories: Sequence[FeedStory], links: Lin
         "outside": outside,  # items before the first bar or after the last one, which are counted there
         "by_source": _by_source(rows, stories),
         "copying": _copying(rows, links),
-        "unchecked": [(name, count, REMEDIES.get(name, "Look at the log.")) for name, count in reasons.most_common()],
+        "unchecked": _unchecked(rows),
     }
+
+
+def _unchecked(rows: Sequence[Row]) -> list[tuple[str, int, str]]:
+    """Return the reasons why items were not judged, the commonest first, with their number and what to do."""
+    reasons = Counter(row.reason or "unknown" for row in rows if row.status == "unchecked")
+    return [(name, count, REMEDIES.get(name, "Look at the log.")) for name, count in reasons.most_common()]
 
 
 def _over_time(rows: Sequence[Row], times: Sequence[float]) -> tuple[int, list[tuple[int, Counter[str]]], int]:

@@ -13,22 +13,24 @@ from email.message import EmailMessage
 from email.policy import default as default_policy
 from functools import cache
 from importlib.resources import files
-from itertools import accumulate, chain, islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy_neardup.document import KINDS
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.report.gathering import Gathered
 from scrapy_neardup.report.news import DAY, VERDICTS, last_day, news_by_day, news_of, numbers_of
 from scrapy_neardup.report.payload import (
     LINKED,
+    MOST_ITEMS,
     Sample,
     add_texts,
     choose_pairs,
-    index_of,
+    choose_stories,
     inert_json,
     mark_text,
+    payload_of,
     review_data,
+    size_of,
 )
 from scrapy_neardup.report.rows import LONGEST_NAME, UNTAGGED, Row, clean_line, web_address
 from scrapy_neardup.report.stories import FeedStory, Links, add_reports, group_stories, reasons_of
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 24_000_000
 """Of a page. The list of items comes first, and texts fill the rest."""
 
-_MOST_INDEX = 17_000_000  # bytes of the packed list of items
+_MOST_LIST = 17_000_000  # bytes of the list of items
 _MOST_TEXTS = 6_000  # read for the page
 _FRAME = 400_000  # bytes of the page without its data, at most
 
@@ -76,14 +78,15 @@ def build_report(gathered: Gathered, title: str = "", most_bytes: int = MOST_BYT
     """Return the page. If there is too much for one page, the page says what it left out."""
     settings, links, stories = gathered.settings, *_stories_of(gathered)
     sample = choose_pairs(gathered.rows, links, settings)
-    preset, most_index = settings.resolved_preset(), min(_MOST_INDEX, most_bytes - _FRAME)
-    payload = index_of(stories, links, preset.measure)
-    if len(payload.index) > most_index:
-        payload = index_of(_largest(stories, most_index / len(payload.index)), links, preset.measure)
+    preset, room, most = settings.resolved_preset(), most_bytes - _FRAME, MOST_ITEMS
+    payload = payload_of(choose_stories(stories, most), links, preset.measure)
+    while (size := size_of([payload.items, payload.stories])) > min(_MOST_LIST, room) and most > 1:
+        most //= 2
+        payload = payload_of(choose_stories(stories, most), links, preset.measure)
     wanted = _wanted_texts(stories, sample)
     sketcher = settings.sketcher()
     texts = {number: mark_text(text, sketcher) for number, text in gathered.texts(set(wanted)).items()}
-    with_text = add_texts(payload, wanted, texts, most_bytes - _FRAME)
+    with_text = add_texts(payload, wanted, texts, room - size)
     numbers, listed = numbers_of(gathered.rows, stories, links), len(payload.places)
     notes = notes_of(gathered, listed=listed, with_text=with_text, without_match=sample.without_match)
     own = "\n".join(_read("static", f"{name}.js") for name in _SCRIPTS)
@@ -91,9 +94,10 @@ def build_report(gathered: Gathered, title: str = "", most_bytes: int = MOST_BYT
     scripts = [_read("static", "vendor", f"{_LIBRARY}.min.js"), f"(() => {{\n'use strict';\n{own}\n}})();"]
     styles = _read("static", "report.css")
     meta = {
+        "items": payload.items,
+        "stories": payload.stories,
+        "texts": payload.texts,
         "verdicts": VERDICTS,
-        "kinds": KINDS,
-        "chunkOf": payload.chunk_of,
         "review": review_data(sample, payload),
         "reasons": reasons_of(gathered.events),
         "measure": preset.measure,
@@ -144,13 +148,6 @@ def _stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
     stories = group_stories(gathered.rows, links)
     add_reports(gathered.events, stories)
     return links, stories
-
-
-def _largest(stories: Sequence[FeedStory], share: float) -> list[FeedStory]:
-    """Return the first stories, with at most about this share of the items, and with some room to spare."""
-    room = 0.8 * share * sum(len(story.members) for story in stories)
-    ends = accumulate(len(story.members) for story in stories)
-    return [story for story, end in zip(stories, ends, strict=True) if end <= room]
 
 
 def _wanted_texts(stories: Sequence[FeedStory], sample: Sample) -> list[int]:
@@ -287,8 +284,8 @@ def _about_size(gathered: Gathered, rows: list[Row], listed: int, shown: int) ->
         )
     if listed < len(gathered.rows):
         yield Note(
-            f"{listed:,} of {len(gathered.rows):,} items are listed; the smallest stories were left "
-            "out to keep the page small. All numbers count every item."
+            f"{listed:,} of {len(gathered.rows):,} items are listed: stories that are large or have changed or dropped"
+            f" items, and the newest. {len(gathered.rows) - listed:,} are left out. All numbers count every item."
         )
 
 

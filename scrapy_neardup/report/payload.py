@@ -1,35 +1,29 @@
-"""The data of a page: columns of items, chunks of texts, and the pairs of a review.
+"""The data of a page: items, stories and texts as JSON, and the pairs of a review.
 
-Items and texts are packed, so that a page of 200,000 items stays small.
-
-JSON is packed by gzip and written in base64. So nothing in it can end a script element or become markup, whatever a
-title or text contains. The browser unpacks it by itself (DecompressionStream).
+JSON is written so that nothing in it can end a script element or become markup, whatever a title or text contains.
 """
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 import random
-from collections import Counter, defaultdict
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import Any, NamedTuple
 
-from scrapy_neardup.document import KINDS
 from scrapy_neardup.evidence.minima import Measure
-from scrapy_neardup.report.news import VERDICTS
 from scrapy_neardup.report.rows import Row, score_of
 from scrapy_neardup.report.stories import FeedStory, Links
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 
-_CHUNK = 300  # texts, so that a browser unpacks only those near to the one it shows
-_NONE = -1
-_WOULD_DROP, _DROPPED, _AGAIN = 1, 2, 4
+MOST_ITEMS = 20_000
+"""How many items a page lists."""
 
+_LARGE = 10  # items of a story that is always listed
+_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 NEAR_THRESHOLD = "nearest to the threshold"
 
@@ -48,106 +42,116 @@ def mark_text(text: str, sketcher: Sketcher) -> list[str]:
     for line, is_long in sketcher.read_texts([text])[0].body.read_lines:
         stripped = line.text.strip()
         start = text.find(stripped, end) if stripped else -1
-        if start >= 0:
-            end = start + len(stripped)
-            if not is_long:
-                is_whole = (start == 0 or text[start - 1] == "\n") and text.startswith("\n", end)
-                end += is_whole
-                if passages and not text[done:start].strip():
-                    passages[-1] += text[done:end]
-                else:
-                    passages += [text[done:start], text[start:end]]
-                done = end
+        if start < 0:
+            continue
+        end = start + len(stripped)
+        if not is_long:
+            is_whole = (start == 0 or text[start - 1] == "\n") and text.startswith("\n", end)
+            end += is_whole
+            if passages and not text[done:start].strip():
+                passages[-1] += text[done:end]
+            else:
+                passages += [text[done:start], text[start:end]]
+            done = end
     return [*passages, text[done:]]
 
 
 @dataclass(slots=True)
 class Payload:
-    """What the scripts of a page read. ``chunks`` hold the texts; ``chunk_of`` says where the text of an item is."""
+    """What the scripts of a page read. An item is named by its position in ``items``."""
 
-    index: str
-    chunks: list[str] = field(default_factory=list)
-    places: dict[int, int] = field(default_factory=dict)  # row number -> position of the item in the page
-    chunk_of: dict[int, int] = field(default_factory=dict)  # position of the item -> chunk
-
-
-def pack(value: object) -> str:
-    """Return JSON, packed, in base64."""
-    data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-    return base64.b64encode(gzip.compress(data, 6, mtime=0)).decode("ascii")
+    items: list[dict[str, Any]]
+    stories: list[dict[str, Any]]
+    places: dict[int, int]  # row number -> position of the item
+    texts: dict[int, list[str]] = field(default_factory=dict)  # passages, by the position of the item
 
 
 def inert_json(value: object) -> str:
     """Return JSON that cannot end the script element it stands in."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def index_of(stories: Sequence[FeedStory], links: Links, measure: Measure) -> Payload:
-    """Return the columns of all items, story after story in the given order. Stories with one item need no offset."""
+def size_of(value: object) -> int:
+    """Return the bytes of a value in the page."""
+    return len(inert_json(value).encode())
+
+
+def choose_stories(stories: Sequence[FeedStory], most: int = MOST_ITEMS) -> list[FeedStory]:
+    """Return stories with at most so many items, in their order.
+
+    All that are large, or have changed or dropped items, come first, and then the newest.
+    """
+    chosen, room = set[FeedStory](), most
+    for story in sorted(stories, key=_rank):
+        if not chosen or len(story.members) <= room:
+            chosen.add(story)
+            room -= len(story.members)
+    return [story for story in stories if story in chosen]
+
+
+def _rank(story: FeedStory) -> tuple[bool, float]:
+    is_notable = story.size >= _LARGE or any(row.status == "update" or row.is_drop for row in story.members)
+    return not is_notable, -max(row.time or 0 for row in story.members)
+
+
+def payload_of(stories: Sequence[FeedStory], links: Links, measure: Measure) -> Payload:
+    """Return the items of these stories, story after story."""
     rows = [row for story in stories for row in story.members]
     places = {row.number: place for place, row in enumerate(rows)}
-    several = [story for story in stories if len(story.members) > 1]
-    owner_of = {row.source: row.owner for row in rows}  # sources with one owner are not independent
-    owners = _names(owner_of.values())
-    sources, languages, reasons, events = (
-        _names(getattr(row, name) for row in rows) for name in ("source", "language", "reason", "event")
+    return Payload(
+        [_item(row, places, links, measure) for row in rows],
+        [_story(story, places[story.members[0].number]) for story in stories],
+        places,
     )
 
-    def places_of(found: Iterable[Row | None]) -> list[int]:
-        return [_NONE if row is None else places.get(row.number, _NONE) for row in found]
 
-    matches = places_of(map(links.match, rows))
-    names = [row.match or row.original for row in rows]
-    columns: dict[str, Any] = {
-        "title": [row.title for row in rows],
-        "url": [row.url or row.id for row in rows],
-        "source": [sources[row.source] for row in rows],
-        "language": [languages[row.language] for row in rows],
-        "time": [_NONE if row.time is None else int(row.time) for row in rows],
-        "verdict": [VERDICTS.index(row.status) for row in rows],
-        "kind": [KINDS.index(row.kind) if row.kind in KINDS else _NONE for row in rows],
-        "match": matches,
-        "original": places_of(map(links.original, rows)),
-        **{name: [_thousandths(getattr(row, name)) for row in rows] for name in ("similarity", "containment", "share")},
-        "score": [_thousandths(score_of(row, measure)) for row in rows],
-        "flags": [_WOULD_DROP * row.would_drop + _DROPPED * row.is_dropped + _AGAIN * row.is_revisit for row in rows],
-        "reason": {place: reasons[row.reason] for place, row in enumerate(rows) if row.reason},
-        "event": {place: events[row.event] for place, row in enumerate(rows) if row.event},
-        "changes": {place: row.changes for place, row in enumerate(rows) if row.changes},
-        "elsewhere": {place: name for place, name in enumerate(names) if name and matches[place] == _NONE},
-        "starts": list(accumulate((len(story.members) for story in several), initial=0)),
-        "headline": [story.headline for story in several],
-        "levels": {places[story.members[0].number]: story.levels for story in stories if story.levels},
-        "sources": list(sources),
-        "owners": [owners[owner_of[source]] for source in sources],
-        "languages": list(languages),
-        "reasons": list(reasons),
-        "events": list(events),
+def _item(row: Row, places: Mapping[int, int], links: Links, measure: Measure) -> dict[str, Any]:
+    match, original = (
+        None if found is None else places.get(found.number) for found in (links.match(row), links.original(row))
+    )
+    names = "title", "source", "language", "time", "kind", "similarity", "containment", "share", "reason", "event"
+    found = {
+        **{name: getattr(row, name) for name in (*names, "changes")},
+        "url": row.url or row.id,
+        "verdict": row.status,
+        "match": match,
+        "original": original,
+        "elsewhere": row.match or row.original if match is None else None,
+        "score": score_of(row, measure),
+        "drops": row.would_drop,
+        "dropped": row.is_dropped,
+        "again": row.is_revisit,
     }
-    return Payload(pack(columns), places=places)
+    return {name: value for name, value in found.items() if value not in (None, "") and value is not False}
 
 
-def _names(values: Iterable[str]) -> dict[str, int]:
-    """Number names, the commonest first."""
-    return {name: place for place, (name, _) in enumerate(Counter(values).most_common())}
-
-
-def _thousandths(share: float | None) -> int:
-    return _NONE if share is None else round(share * 1000)
+def _story(story: FeedStory, start: int) -> dict[str, Any]:
+    times = [row.time for row in story.coverage if row.time is not None]
+    return {
+        "start": start,
+        "end": start + len(story.members),
+        "headline": story.headline,
+        "levels": story.levels,
+        "size": story.size,
+        "copies": story.copies,
+        "updates": sum(row.status == "update" for row in story.coverage),
+        "sources": len(story.owners),
+        "visits": len(story.members) - story.size,
+        "first": min(times, default=None),
+        "last": max(times, default=None),
+    }
 
 
 def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, list[str]], most: int) -> int:
-    """Add texts in this order until the page would have more than ``most`` characters. Return how many were added."""
-    listed = [number for number in numbers if number in texts and number in payload.places]
-    for start in range(0, len(listed), _CHUNK):
-        chunk = {payload.places[number]: texts[number] for number in listed[start : start + _CHUNK]}
-        packed = pack(chunk)
-        if len(payload.index) + sum(map(len, [*payload.chunks, packed])) > most:
-            break
-        payload.chunk_of.update(dict.fromkeys(chunk, len(payload.chunks)))
-        payload.chunks.append(packed)
-    return len(payload.chunk_of)
+    """Add texts in this order until they have more than ``most`` bytes. Return how many were added."""
+    for number in numbers:
+        if number in texts and number in payload.places:
+            most -= size_of(texts[number]) + 10
+            if most < 0:
+                break
+            payload.texts[payload.places[number]] = texts[number]
+    return len(payload.texts)
 
 
 class Pair(NamedTuple):
@@ -173,15 +177,14 @@ def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -
     preset = settings.resolved_preset()
     groups: defaultdict[str, list[Pair]] = defaultdict(list)
     without_match = 0
-    for row in rows:
-        if row.status in LINKED:
-            match = links.match(row)
-            if match is None:
-                without_match += 1
-                continue
-            score = score_of(row, preset.measure)
-            group = f"{row.status}, {row.kind}" if row.kind else row.status
-            groups[group].append(Pair(match, row, group, row.similarity if score is None else score))
+    for row in (row for row in rows if row.status in LINKED):
+        match = links.match(row)
+        if match is None:
+            without_match += 1
+            continue
+        score = score_of(row, preset.measure)
+        group = f"{row.status}, {row.kind}" if row.kind else row.status
+        groups[group].append(Pair(match, row, group, row.similarity if score is None else score))
     near = _near_threshold(groups, preset.threshold)
     taken = {pair.row.number for pair in near}
     chosen = random.Random(0)  # the same sample each time

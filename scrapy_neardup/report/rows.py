@@ -120,6 +120,10 @@ class Row:
         return self.is_again or self.kind == "revisit"
 
     @property
+    def is_drop(self) -> bool:
+        return self.would_drop or self.is_dropped
+
+    @property
     def lost(self) -> float:
         """Return the share of its text that its match lacks, in [0, 1]."""
         held = self.similarity if self.share is None else self.share

@@ -21,7 +21,7 @@ _MOST_TITLES = 20  # the first and the last ones, which may be the headline
 class FeedStory:
     """The items of one story, the earliest first. ``keys`` are its ids in the feed: several if stories were united.
 
-    A page that came again unchanged is one of the ``members``, but no coverage. ``status`` and the stats of a crawl
+    A page that came again unchanged is one of the ``members``, but no coverage. ``watch`` and the stats of a crawl
     count in the same way.
     """
 
@@ -150,23 +150,24 @@ def items_of(reports: Sequence[Report], known: set[str]) -> Iterator[dict[str, A
 def add_reports(reports: Sequence[Report], stories: Sequence[FeedStory]) -> None:
     """Add to each story what its reports say. Without a report the tags of its items tell the levels."""
     by_key = {key: story for story in stories for key in story.keys}
-    sent: defaultdict[FeedStory, list[Report]] = defaultdict(list)
+    sent: defaultdict[FeedStory | None, list[Report]] = defaultdict(list)
     for report in sorted(reports, key=_order):
-        if (key := _name(report.get("story"))) in by_key:
-            sent[by_key[key]].append(report)
+        sent[by_key.get(_name(report.get("story")))].append(report)
     for story in stories:
-        if story in sent:
-            levels = [(str(report["level"]), _time_of_level(report)) for report in sent[story]]
-            disagreements = _objects(sent[story][-1], "disagreements")
-            values = ((each, _objects(each, "values")) for each in disagreements)
-            story.disagreements = [
-                (_name(each.get("figure")), [(_name(value.get("source")), _name(value.get("value"))) for value in said])
-                for each, said in values
-                if said
-            ]
-        else:
-            levels = [(row.event, row.time) for row in story.members if row.event in LEVELS]
-        story.levels = list(dict.fromkeys((level, time) for level, time in levels if time is not None))
+        told = sent.get(story, [])
+        levels = [(str(report["level"]), _time_of_level(report)) for report in told]
+        levels = levels or [(row.event, row.time) for row in story.members if row.event in LEVELS]
+        story.levels = [(level, time) for level, time in dict.fromkeys(levels) if time is not None]
+        story.disagreements = _disagreements(told[-1]) if told else []
+
+
+def _disagreements(report: Report) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the figures for which sources differ, each with what its sources say."""
+    found = []
+    for each in _objects(report, "disagreements"):
+        said = [(_name(value.get("source")), _name(value.get("value"))) for value in _objects(each, "values")]
+        found.append((_name(each.get("figure")), said))
+    return [each for each in found if each[1]]
 
 
 def reasons_of(reports: Sequence[Report]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The receiver of events: a webhook, which gets a JSON POST for each event."""
+"""The receivers of events: a webhook, which gets a JSON POST for each event, and services that Apprise knows."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ import hashlib
 import hmac
 import json
 import os
+import re
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from scrapy_neardup.stories.messages import message
+from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.outbox import Refused
 
 if TYPE_CHECKING:
@@ -36,29 +40,42 @@ class DeliveryFailed(OSError):
     """The receiver did not take the event; it may do so later."""
 
 
+class Receiver(Protocol):
+    name: str  # for messages
+    address: str  # where its events go, with its secrets
+
+    async def deliver(self, report: dict[str, Any]) -> None:
+        """Raise Refused if the receiver will never take the event, and DeliveryFailed if it may later."""
+
+    async def close(self) -> None: ...
+
+
+def receivers_of(
+    url: str | None, secret: str | None, service_urls: Sequence[str], deadline: float = DEADLINE
+) -> list[Receiver]:
+    """Return the webhook, if there is one, and the services."""
+    services = [Service(each, deadline) for each in service_urls]
+    return [Webhook(url, secret, deadline), *services] if url else [*services]
+
+
 class Webhook:
     """POSTs events with one HTTP client, which keeps its connection.
 
     Neither errors nor logs show more of the url than its host: the rest may be a secret.
     """
 
-    def __init__(self, url: str, secret: str | None = None, deadline: float = DEADLINE, *, form: str = "plain") -> None:
+    name = "webhook"
+
+    def __init__(self, url: str, secret: str | None = None, deadline: float = DEADLINE) -> None:
+        self.address = f"{url}\0{secret or ''}"
         self._url = url
-        self._form = form
         self._secret = secret
         self._deadline = deadline
         self._client: ClientSession | None = None
 
     async def deliver(self, report: dict[str, Any]) -> None:
-        """Raise Refused if the receiver will never take the event, and DeliveryFailed if it may later."""
-        try:
-            told = message(report, self._form)
-            # A lone surrogate, which UTF-8 cannot hold, is written as its escape.
-            body = None if told is None else json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace")
-        except Exception as error:
-            raise Refused(f"NEARDUP_EVENTS_WEBHOOK_FORMAT failed: {type(error).__name__}: {error}") from error
-        if body is None:
-            return
+        # A lone surrogate, which UTF-8 cannot hold, is written as its escape.
+        body = json.dumps(report, ensure_ascii=False).encode("utf-8", "backslashreplace")
         headers = {
             "Content-Type": "application/json",
             "User-Agent": "scrapy-neardup",
@@ -74,7 +91,13 @@ class Webhook:
             raise DeliveryFailed(f"{host} did not answer within {self._deadline:g} s") from None
         except Exception as error:  # of aiohttp, the system, or of a url that is none
             raise DeliveryFailed(f"{host} cannot be reached: {_reason_of(error)}") from None
-        _judge(host, status, location)
+        if 300 <= status < 400:
+            # A redirected POST would arrive as a GET without its body.
+            other = f" to {_host_of(location)}" if location else ""
+            raise DeliveryFailed(
+                f"{host} answers {status}, redirected{other}: set NEARDUP_EVENTS_WEBHOOK to the url it redirects to"
+            )
+        _judge(host, status, "NEARDUP_EVENTS_WEBHOOK")
 
     async def _post(self, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
         """Return the status and the Location of the answer."""
@@ -95,20 +118,50 @@ class Webhook:
             await self._client.close()
 
 
-def _judge(host: str, status: int, location: str) -> None:
+class Service:
+    """A chat, mailbox or other service that Apprise knows. A process of its own sends each message.
+
+    So a service that never answers can be stopped, and nothing of Apprise's own log, which shows secrets, is seen.
+    """
+
+    def __init__(self, url: str, deadline: float = DEADLINE) -> None:
+        self.name = f"service {url.partition('://')[0]}"
+        self.address = url
+        self._deadline = deadline
+
+    async def deliver(self, report: dict[str, Any]) -> None:
+        program = sys.executable, "-m", "scrapy_neardup.stories.send_message"
+        environment = {**os.environ, "NETRC": os.devnull}  # its default entry would go to every service
+        process = await asyncio.create_subprocess_exec(
+            *program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment
+        )
+        try:
+            request = json.dumps([self.address, *message_of(report)]).encode()
+            answer, _ = await asyncio.wait_for(process.communicate(request), self._deadline)
+        except asyncio.TimeoutError:
+            raise DeliveryFailed(f"{self.name} did not answer within {self._deadline:g} s") from None
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        if process.returncode == 0:
+            return
+        if status := re.search(rb"\berror=(\d{3})\b", answer):
+            _judge(self.name, int(status[1]), "NEARDUP_EVENTS_NOTIFY")
+        raise DeliveryFailed(f"{self.name} did not take the message; check its url in NEARDUP_EVENTS_NOTIFY")
+
+    async def close(self) -> None:
+        """Do nothing: no connection is kept."""
+
+
+def _judge(receiver: str, status: int, setting: str) -> None:
     """Raise Refused or DeliveryFailed if the answer says that the event was not taken."""
     if 200 <= status < 300:
         return
-    if 300 <= status < 400:
-        # A redirected POST would arrive as a GET without its body.
-        other = f" to {_host_of(location)}" if location else ""
-        raise DeliveryFailed(
-            f"{host} answers {status}, redirected{other}: set NEARDUP_EVENTS_WEBHOOK to the url it redirects to"
-        )
     if 400 <= status < 500 and status not in _WORTH_RETRYING:
-        raise Refused(f"{host} answers {status}")
-    mend = "; check NEARDUP_EVENTS_WEBHOOK" if status in _WORTH_RETRYING[:4] else ""
-    raise DeliveryFailed(f"{host} answers {status}{mend}")
+        raise Refused(f"{receiver} answers {status}")
+    mend = f"; check {setting}" if status in _WORTH_RETRYING[:4] else ""
+    raise DeliveryFailed(f"{receiver} answers {status}{mend}")
 
 
 def _proxy_of(url: str) -> str | None:

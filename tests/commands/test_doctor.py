@@ -21,7 +21,7 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.redis.connection import Address
 from scrapy_neardup.index.redis.probe import FOR_PEOPLE, commands
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.messages import message
+from scrapy_neardup.stories.messages import message_of
 
 pytestmark = pytest.mark.versions
 
@@ -109,7 +109,7 @@ def test_the_webhook_gets_a_test_event(receiver: Receiver, tmp_path: Path) -> No
     assert report["test"] is True
     title = "TEST, not a real event: sent by scrapy neardup doctor, please ignore"
     assert report["headline"] == title
-    assert message(report, "slack")["blocks"][1]["text"]["text"] == title
+    assert message_of(report).title == "Test: no event, only a message"
     assert report["id"] in found["webhook"]["found"]
 
     assert "webhook" not in findings(tmp_path, "--no-events", *hook)[1]
@@ -212,9 +212,9 @@ def test_an_embedder_that_cannot_be_loaded_is_a_wrong_setting(tmp_path: Path) ->
     assert "store" not in lines
 
 
-@pytest.mark.parametrize("command", ["status", "watch"])
-def test_a_command_without_its_server_names_the_setting(tmp_path: Path, command: str) -> None:
-    done = neardup(tmp_path, command, "--store", "redis://127.0.0.1:1/0")
+@pytest.mark.parametrize("option", ["--window", "--once"])
+def test_a_command_without_its_server_names_the_setting(tmp_path: Path, option: str) -> None:
+    done = neardup(tmp_path, "watch", option, "--store", "redis://127.0.0.1:1/0")
 
     assert done.returncode == 2
     assert "redis://127.0.0.1:1" in done.stderr

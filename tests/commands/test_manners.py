@@ -107,12 +107,12 @@ def test_ctrl_c_ends_a_replay_with_what_was_done(tmp_path: Path) -> None:
 
 def test_similar_takes_a_url_or_an_id_of_the_window(folder: Path) -> None:
     window = "--store", STORE, "--namespace", "sports", "--json"
-    (copy,) = map(json.loads, neardup(folder, "similar", f"{WIRE}?utm_source=x", *window).stdout.splitlines())
+    (copy,) = map(json.loads, neardup(folder, "explain", f"{WIRE}?utm_source=x", *window).stdout.splitlines())
     assert (copy["url"], copy["like"]) == (COPY, "copy")
-    (wire,) = map(json.loads, neardup(folder, "similar", copy["id"], *window).stdout.splitlines())
+    (wire,) = map(json.loads, neardup(folder, "explain", copy["id"], *window).stdout.splitlines())
     assert wire["url"] == WIRE
 
-    missing = neardup(folder, "similar", "0123456789abcdef", *window)
+    missing = neardup(folder, "explain", "0123456789abcdef", *window)
     assert missing.returncode == 2
     assert "the window has no document with this id" in missing.stderr
 
@@ -162,7 +162,6 @@ def test_eval_fails_on_a_limit(folder: Path, limit: str, status: int) -> None:
         'NEARDUP_SOURCE_OWNERS={"s1.example": "Press Ltd"}',
         'NEARDUP_FIELDS={"neardup_status": "status"}',
         "NEARDUP_ITEM_CLASSES=[]",
-        "NEARDUP_EXTRACT_MEMORY=null",
         'NEARDUP_PRESET_OPTIONS={"num_perm": 128}',
     ],
 )
@@ -176,12 +175,12 @@ def test_values_on_the_command_line_may_be_json(folder: Path, setting: str) -> N
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["status", "--nmaespace", "x"], "status: error: unrecognized arguments: --nmaespace x ("),
-        (["--json", "status"], "status: error: unrecognized arguments: --json (options go after the subcommand)"),
+        (["watch", "--nmaespace", "x"], "watch: error: unrecognized arguments: --nmaespace x ("),
+        (["--json", "watch"], "watch: error: unrecognized arguments: --json (options go after the subcommand)"),
         (["replay"], "replay: error: the following arguments are required: INPUT (scrapy neardup replay --help"),
         (
-            ["status", "--store", "redis.host:6379/0"],
-            "status: error: NEARDUP_STORE = 'redis.host:6379/0': a store is memory://",
+            ["watch", "--store", "redis.host:6379/0"],
+            "watch: error: NEARDUP_STORE = 'redis.host:6379/0': a store is memory://",
         ),
     ],
 )
@@ -192,7 +191,7 @@ def test_what_is_mistyped_is_named_in_one_line(tmp_path: Path, given: list[str],
     assert line.startswith(f"scrapy neardup {said}")
 
 
-@pytest.mark.parametrize(("given", "name"), [(["stauts"], "stauts"), (["--store", "x", "status"], "x")])
+@pytest.mark.parametrize(("given", "name"), [(["stauts"], "stauts"), (["--store", "x", "watch"], "x")])
 def test_a_mistyped_subcommand_is_told_the_others(tmp_path: Path, given: list[str], name: str) -> None:
     done = neardup(tmp_path, *given)
     assert (done.returncode, done.stdout) == (2, "")

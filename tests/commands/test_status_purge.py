@@ -147,7 +147,7 @@ def documents_in(project: Path) -> int:
 
 
 def test_status_shows_the_window_of_the_project(project: Path) -> None:
-    done = neardup(project, "status")
+    done = neardup(project, "watch", "--window")
 
     assert done.returncode == 0
     text = " ".join(done.stdout.split())
@@ -204,7 +204,7 @@ def test_an_empty_selection_is_not_the_whole_namespace(project: Path, option: st
 def test_status_of_a_window_that_was_emptied(project: Path) -> None:
     neardup(project, "purge", "--source", "wire.example", "--yes")
     neardup(project, "purge", "--source", "other.example", "--yes")
-    done = neardup(project, "status")
+    done = neardup(project, "watch", "--window")
     assert (done.returncode, "hour (UTC)" in done.stdout) == (0, False)
     assert done.stderr.endswith("is empty.\n")
 

@@ -83,14 +83,14 @@ async def test_models_of_two_versions_never_meet(shared_url: str, namespace: str
     [
         ("Fail", "ConnectionError: the service is away"),
         ("Wrong", r"must return one row of 2 to 4096 numbers"),
-        ("Hang", r"no answer within NEARDUP_EMBED_TIMEOUT = 0.5 s"),
+        ("Hang", r"no answer within 0.5 s"),
         ("End", "ended with exit status 3"),
     ],
 )
 async def test_a_failing_model_costs_no_verdict_and_is_told_once(
     title: str, why: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with opened(store="memory://", embedder=MODEL, embed_timeout=0.5) as room:
+    async with opened(store="memory://", embedder=MODEL) as room:
         assert room.detector.embedding is not None
         embedding = room.detector.embedding = Embedding(MODEL, 0.5)
         with caplog.at_level(logging.WARNING):

@@ -56,7 +56,8 @@ WRONG: dict[str, list[object]] = {
     "NEARDUP_ON_STORE_ERROR": ["stop", None],
     "NEARDUP_STORE_TIMEOUT": [0, "soon", None],
     "NEARDUP_EVENT_RULE": ["no-such-rule", "no.such.rule", "", None],
-    "NEARDUP_EVENTS_WEBHOOK_FORMAT": ["irc", None],
+    "NEARDUP_EVENTS_NOTIFY": ["slack", [5], 5],
+    "NEARDUP_EVENTS_LEVELS": ["loud", ["breaking", "loud"], 5, None],
     "NEARDUP_EVENTS_PER_DAY": [-1, "few", None],
 }
 """Values a setting does not take, by its name."""
@@ -91,6 +92,7 @@ def says(name: str, value: object) -> str:
 
 
 HOLD_SECRETS = (
+    "NEARDUP_EVENTS_NOTIFY",
     "NEARDUP_STORE",
     "NEARDUP_DROPPED_FEED",
     "NEARDUP_RECORD",
@@ -278,7 +280,7 @@ def test_a_crawl_that_logs_everything_logs_no_secret(tmp_path: Path, project: Pr
             NEARDUP_EVENTS_WEBHOOK_SECRET=SECRET,
             NEARDUP_EVENTS_FEED=f"ftp://anna:{SECRET}@127.0.0.1:9/events.jsonl",
         )
-        status = neardup(project.folder, "status", "--json")
+        status = neardup(project.folder, "watch", "--window", "--json")
     finally:
         server.stop()
 

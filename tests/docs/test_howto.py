@@ -30,7 +30,7 @@ from scrapy_processes import run_python
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.commands import SUBCOMMANDS
-from scrapy_neardup.stories.messages import message
+from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.report import special_report
 
 DOCS = ROOT / "docs"
@@ -209,28 +209,10 @@ async def reports() -> list[dict[str, Any]]:
         return [special_report(event, zone=ZoneInfo("Europe/Berlin")) for event in events]
 
 
-def as_seen(slack: Any) -> str:
-    """Return a message of Slack as people see it."""
-    header, *sections, context = slack["blocks"]
-    links = re.sub(r"<([^|>]+)\|([^>]+)>", r"[\2]", context["elements"][0]["text"])
-    lines = [header["text"]["text"], *(section["text"]["text"] for section in sections), links]
-    return "\n".join(lines).replace("\u200b", "")
-
-
 async def test_the_messages_of_the_page_are_those_that_are_sent() -> None:
     page = (GUIDES / "alerts.md").read_text(encoding="utf-8").partition("## What the messages say")[2]
     shown = re.findall("^```text\n(.*?)\n```$", page.partition("\n## ")[0], re.MULTILINE | re.DOTALL)
-    assert [as_seen(message(report, "slack")) for report in await reports()] == shown
-
-
-async def test_the_function_of_the_page_makes_a_message() -> None:
-    made = [load("alerts.md", "news/messages.py").for_the_desk(report) for report in await reports()]
-    assert made == [
-        None,
-        {"text": "Bridge collapse in the harbour kills 3: ", "username": "newsdesk"},
-        {"text": "Bridge collapse in the harbour kills 7: 7 dead, was 3, 20 injured, was 12", "username": "newsdesk"},
-        None,
-    ]
+    assert ["\n".join(message_of(report)).replace("\u200b", "") for report in await reports()] == shown
 
 
 def test_a_receiver_checks_the_signature() -> None:

@@ -108,7 +108,7 @@ def clock() -> Clock:
     return Clock()
 
 
-async def test_documents_that_wait_together_try_whether_the_store_is_back(redis_server: RedisServer, clock: Clock) -> None:
+async def test_documents_that_wait_together_try_a_lost_store(redis_server: RedisServer, clock: Clock) -> None:
     detector = await detector_on(redis_server.url, clock)
     redis_server.stop()
     await detector.check(detector.document(TEXT))

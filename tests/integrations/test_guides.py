@@ -193,7 +193,7 @@ async def test_a_report_in_another_language_joins_its_story(
     monkeypatch.syspath_prepend(str(tmp_path))
 
     found = []
-    async with opened(store="memory://", embedder="nano.Embedder", embed_timeout=60) as room:
+    async with opened(store="memory://", embedder="nano.Embedder") as room:
         others = [(f"{title}\n{title} " * 3, "de") for title in GERMAN_NEWS.splitlines()]
         others += [(report(f"Name{n} Place{n}", n), "en") for n in range(20)]
         for number, (body, language) in enumerate([*others, (ENGLISH, "en"), (text, "de")]):

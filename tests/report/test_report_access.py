@@ -100,15 +100,3 @@ def test_without_scripts_the_news_and_the_numbers_are_there(browser: Browser, da
     assert page.locator(".news .card").first.is_visible()
     assert "without JavaScript" in page.locator("noscript").inner_text()
     context.close()
-
-
-def test_the_page_says_so_if_its_data_cannot_be_unpacked(browser: Browser, day_report: Path, tmp_path: Path) -> None:
-    damaged = tmp_path / "report.html"
-    page = day_report.read_text(encoding="utf-8")
-    start = page.index('id="index">') + len('id="index">')
-    damaged.write_text(page[: start + 40] + "AAAA" + page[start + 44 :], encoding="utf-8")
-    context = browser.new_context()
-    opened = context.new_page()
-    opened.goto(damaged.as_uri())
-    opened.locator("#failure", has_text="cannot be unpacked").wait_for()
-    context.close()

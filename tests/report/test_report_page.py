@@ -20,7 +20,7 @@ from scrapy_processes import neardup
 
 from scrapy_neardup.report import Built, build_report, gather
 from scrapy_neardup.report.news import REMEDIES, numbers_of
-from scrapy_neardup.report.payload import NEAR_THRESHOLD, choose_pairs, inert_json, mark_text
+from scrapy_neardup.report.payload import NEAR_THRESHOLD, choose_pairs, choose_stories, inert_json, mark_text
 from scrapy_neardup.report.stories import Links, group_stories
 from scrapy_neardup.settings import NearDupSettings
 
@@ -241,10 +241,26 @@ def test_a_page_that_would_be_too_large_leaves_out_texts_and_then_small_stories_
         [feed_of([*chosen, item(1, "duplicate", neardup_story=f"{0:016x}")], tmp_path)], NearDupSettings()
     )
     page = build_report(gathered, most_bytes=500_000)
-    assert len(page.html) <= 500_000
+    assert len(page.html.encode()) <= 500_000
     assert page.listed < page.numbers["items"] == 3001
     assert page.numbers["stories"] == 1
     assert "items are listed" in notes_of(page)
+
+
+def test_a_page_lists_what_is_large_changed_or_dropped_and_then_the_newest(tmp_path: Path) -> None:
+    plain = [item(n, neardup_story=f"{n:016x}") for n in range(1, 9)]
+    old = {"published": 1_600_000_000}
+    changed, dropped = (
+        item(20, "update", neardup_story="c" * 16, **old),
+        item(21, "duplicate", neardup_story="d" * 16, **old),
+    )
+    large = [item(30 + n, "related", neardup_story="e" * 16, **old) for n in range(10)]
+    rows = gather([feed_of([*plain, changed, dropped, *large], tmp_path)], NearDupSettings()).rows
+    stories = group_stories(rows, Links(rows))
+    chosen = choose_stories(stories, most=15)
+    assert [len(story.members) for story in chosen] == [10, 1, 1, 1, 1, 1]
+    assert {row.title[-2:].strip() for story in chosen[1:] for row in story.members} == {"20", "21", "6", "7", "8"}
+    assert choose_stories(stories) == stories
 
 
 # The command

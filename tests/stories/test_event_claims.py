@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,6 +80,18 @@ async def test_a_grant_that_nobody_confirms_is_taken_over_once(open_index: OpenI
 
     await indexes[1].stories.confirm([TOKENS[0]])
     assert await indexes[2].stories.take_over(0) == []
+
+
+async def test_a_claimant_whose_clock_is_ahead_keeps_its_event(
+    open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claimant, other = [await open_index(redis_url) for _ in range(2)]
+    story = await begin_story(claimant)
+    with monkeypatch.context() as ahead:
+        now = time.time()
+        ahead.setattr(time, "time", lambda: now + 61)
+        assert await claimant.stories.claim(await claims_of(claimant, story, "breaking", TOKENS[0]))
+    assert await other.stories.take_over(60) == []
 
 
 async def test_damaged_grants_are_left_out(open_index: OpenIndex, redis_url: str, namespace: str) -> None:

@@ -7,7 +7,7 @@ import hmac
 import json
 import stat
 from collections.abc import AsyncIterator
-from datetime import datetime, timedelta, timezone
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +15,12 @@ from json_lines import read_lines
 from news_site import NewsSite, article, page
 from projects import HAS_REACTORLESS, Project
 from receivers import Receiver, deliver, report
+from scrapy import Spider
+from scrapy.utils.test import get_crawler
 from scrapy_processes import neardup
 
 from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.pipeline import NearDupPipeline
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.receivers import SIGNATURE, Webhook
 
@@ -121,37 +124,27 @@ def test_a_crawl_tags_signals_counts_and_sends_an_event(
     assert stat.S_IMODE((tmp_path / "events-news.jsonl").stat().st_mode) == 0o600
     assert written["languages"] == [{"language": "fr", "items": 3}]
 
-    listed = neardup(tmp_path, "events", "--json")
+    listed = neardup(tmp_path, "watch", "--events", "--json")
     (running,) = [json.loads(line) for line in listed.stdout.splitlines()]
     assert (running["level"], running["items"], running["story"]) == ("breaking", 8, written["story"])
 
 
-@pytest.mark.parametrize(
-    ("hours", "quiet"),
-    [("22:00-07:00", {22, 23, 0, 6}), ("07:00-22:00", {7, 12, 21}), ("06:00-06:00", set()), (None, set())],
-)
-def test_quiet_hours_are_in_the_zone_of_the_reader(hours: str | None, quiet: set[int]) -> None:
-    given = {"NEARDUP_EVENTS_QUIET": hours, "NEARDUP_EVENTS_TIMEZONE": "Asia/Tokyo"}
-    settings = NearDupSettings.from_mapping(given)
-    tokyo = timezone(timedelta(hours=9))
-    times = {hour: datetime(2026, 1, 1, hour, tzinfo=tokyo).timestamp() for hour in (22, 23, 0, 6, 7, 12, 21)}
-    assert {hour for hour, second in times.items() if settings.is_quiet(second)} == quiet
-
-
-@pytest.mark.parametrize("wrong", ["22-7", "22:00", "24:00-07:00", "night"])
-def test_wrong_quiet_hours_stop_the_start(wrong: str) -> None:
-    with pytest.raises(SettingsError, match="must be hours such as '22:00-07:00'"):
-        NearDupSettings.from_mapping({"NEARDUP_EVENTS_QUIET": wrong})
-
-
-def test_in_quiet_hours_the_webhook_gets_only_what_breaks(tmp_path: Path, site: NewsSite, receiver: Receiver) -> None:
-    given = {"NEARDUP_EVENTS_WEBHOOK": receiver.url, "NEARDUP_EVENTS_FEED": "events.jsonl"}
-    now, hour = datetime.now(timezone.utc), timedelta(hours=1)
-    quiet = f"{now - hour:%H:%M}-{now + hour:%H:%M}"
+@pytest.mark.slow
+def test_receivers_get_the_levels_that_are_named(tmp_path: Path, site: NewsSite, receiver: Receiver) -> None:
     url = site.publish("/fire", page(article("fire")))
-    crawl = Project(tmp_path).crawl(COVERAGE, urls=[url], NEARDUP_EVENTS_QUIET=quiet, **given)
+    with Receiver() as chat:
+        crawl = Project(tmp_path).crawl(
+            COVERAGE,
+            urls=[url],
+            NEARDUP_EVENTS_WEBHOOK=receiver.url,
+            NEARDUP_EVENTS_NOTIFY=[chat.url.replace("http", "json")],
+            NEARDUP_EVENTS_FEED="events.jsonl",
+            NEARDUP_EVENTS_LEVELS=["breaking"],
+        )
     assert crawl.neardup["events/watch"] == crawl.neardup["events/breaking"] == 1
     assert [json.loads(body)["level"] for _, body in receiver.requests] == ["breaking"]
+    ((_, body),) = chat.requests
+    assert json.loads(body)["title"] == "Breaking: 6 sources within an hour"
     assert len((tmp_path / "events.jsonl").read_text("utf-8").splitlines()) == 2
 
 
@@ -162,7 +155,7 @@ def test_an_event_waits_for_its_own_receiver(tmp_path: Path, site: NewsSite, rec
         project.crawl(COVERAGE, urls=[url], NEARDUP_EVENTS_WEBHOOK=away.url)
         sent = set(away.ids)
         assert sent
-        for other in ({"": receiver.url}, {"": away.url, "_SECRET": "key"}, {"": away.url, "_FORMAT": "slack"}):
+        for other in ({"": receiver.url}, {"": away.url, "_SECRET": "key"}):
             away.requests.clear()
             given = {f"NEARDUP_EVENTS_WEBHOOK{name}": value for name, value in other.items()}
             project.crawl(COVERAGE, urls=[], **given)
@@ -171,3 +164,22 @@ def test_an_event_waits_for_its_own_receiver(tmp_path: Path, site: NewsSite, rec
         project.crawl(COVERAGE, urls=[], NEARDUP_EVENTS_WEBHOOK=away.url)
         assert set(away.ids) == sent
     assert not [path for path in tmp_path.rglob("*") if "key" in path.name]
+
+
+async def test_an_event_that_cannot_be_reported_takes_no_other_with_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawler = get_crawler(Spider, {"NEARDUP_STORE": "memory://", "NEARDUP_EVENTS_FEED": f"{tmp_path}/events.jsonl"})
+    crawler.spider = Spider("news")
+    pipeline = NearDupPipeline.from_crawler(crawler)
+    await pipeline.open_spider()
+    for number in range(12):
+        document = pipeline.detector.document(article("fire"), url=f"https://www.s{number}.example/", title="Fire")
+        await pipeline.detector.check(document)
+    events = pipeline.detector.stories.custody._events
+    token, first = next(iter(events.items()))
+    events[token] = replace(first, time=1 << 62)  # in no calendar
+    await pipeline.close_spider()
+    await pipeline._close_detector()
+    assert [row["level"] for row in read_lines(tmp_path / "events.jsonl")] == ["breaking", "update"]
+    assert caplog.text.count("a bug in scrapy-neardup") == 1

@@ -12,7 +12,7 @@ import pytest
 from redis import Redis, RedisCluster
 from servers import Cluster, RedisServer, TLSServer, bundled_binary
 
-from scrapy_neardup.index.redis.connection import Address
+from scrapy_neardup.index.redis.connection import is_cluster
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "let me/in@once"
@@ -119,8 +119,7 @@ def documented_rights() -> list[str]:
 
 def open_client(url: str) -> Redis:
     """A blocking client of any kind of server, to look into it."""
-    address = Address.read(url)
-    if address.is_cluster:
-        host, port = address.nodes[0]
-        return RedisCluster(host=host, port=port, **address.options)  # type: ignore[return-value]  # alike in what is used here
+    if is_cluster(url):
+        first = re.sub(r",[^/?]*", "", url.replace("+cluster", ""))
+        return RedisCluster.from_url(first)  # type: ignore[return-value]  # alike in what is used here
     return Redis.from_url(url)

@@ -21,7 +21,7 @@ _SECONDS = 60  # until keys expire that a probe could not remove
 _UNKNOWN_SCRIPT = "0" * 40
 
 FOR_PEOPLE = frozenset({"scan", "memory|usage", "info"})
-"""Commands that crawls do not need, only ``scrapy neardup status``, ``similar`` and ``purge``."""
+"""Commands that crawls do not need, only ``scrapy neardup watch``, ``explain`` and ``purge``."""
 
 
 class Probe(NamedTuple):
@@ -39,7 +39,7 @@ async def probe(url: str, prefix: str, timeout: float) -> Probe:
     The prefix is that of the window, so that in a cluster the node of the window is tried. The window stays as it is: a
     few other keys are written, and removed.
     """
-    client = connect(url, timeout)
+    client = connect(url, timeout, connections=1)
     key = f"{prefix}:probe:{secrets.token_hex(4)}"
     try:
         seconds = sorted([await _seconds_of_ping(client) for _ in range(_PINGS)])[_PINGS // 2]

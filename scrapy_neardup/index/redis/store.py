@@ -17,7 +17,7 @@ from redis.exceptions import ConnectionError as LostConnection
 from redis.exceptions import TimeoutError as TookTooLong
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.redis.connection import CONNECTIONS, Address, explain_error
+from scrapy_neardup.index.redis.connection import CONNECTIONS, check_redis, connect, explain_error, is_cluster
 from scrapy_neardup.index.store import Argument, Call, Client, Commit, Facts, Store
 from scrapy_neardup.wording import without_password
 
@@ -44,7 +44,7 @@ class RedisStore(Store):
         self.url = url
         self.location = without_password(url)
         self._timeout = timeout
-        self._address = Address.read(url)
+        check_redis(url)
         self._opening = asyncio.Lock()
         self._free = asyncio.Semaphore(CONNECTIONS)
         self.client: RedisClient | None = None
@@ -53,7 +53,7 @@ class RedisStore(Store):
         async with self._opening:
             if self.client is not None:
                 return
-            self.client = RedisClient(self._address.client(self._timeout))
+            self.client = RedisClient(connect(self.url, self._timeout))
             try:
                 await self.ask(lambda client: self._try(key))
             except BaseException:  # also if the task is cancelled
@@ -78,7 +78,7 @@ class RedisStore(Store):
             raise StoreUnavailable(f"{self.location}: the store is closed")
         try:
             async with self._free:
-                if not self._address.is_cluster:
+                if not is_cluster(self.url):
                     return await steps(self.client)
                 return await self._ask_cluster(self.client, steps)
         except Exception as error:

@@ -73,21 +73,21 @@ class Comparison {
   constructor(item, title, tools = []) {
     this.item = item;
     this.at = 0; // the number of the change that is marked
-    this.other = data.match[item] >= 0 ? data.match[item] : data.original[item];
+    this.other = items[item].match ?? items[item].original ?? -1;
     this.heading = element('h3', { tabindex: '-1' }, title);
     const steps = [button('‹ Change', () => this.step(-1), { 'aria-label': 'Previous change' }, 'p'), button('Change ›', () => this.step(1), { 'aria-label': 'Next change' }, 'n')];
     this.facts = element('p', { class: 'facts' });
     this.sides = element('div', { class: 'sides' });
     this.head = element('div', { class: 'head' }, this.heading, ...this.choices(), ...steps, ...tools);
-    const loses = data.flags[item] & (WOULD_DROP | DROPPED);
+    const loses = isDrop(item);
     this.node = element('section', { class: loses ? 'compare loses' : 'compare', 'aria-label': 'Side by side' }, this.head, this.facts, this.sides);
-    this.ready = this.draw();
+    this.draw();
   }
 
   // Buttons to compare with the match or with the original, if they differ.
   choices() {
-    const original = data.original[this.item];
-    if (original < 0 || original === this.other || original === this.item) return [];
+    const { original } = items[this.item];
+    if (original === undefined || original === this.other || original === this.item) return [];
     this.choice = [['Match', this.other], ['Original', original]].map(([label, other]) =>
       button(label, () => this.turnTo(other), { 'data-other': other, 'aria-pressed': String(other === this.other) }, label === 'Original' ? 'o' : ''));
     return this.choice;
@@ -96,17 +96,17 @@ class Comparison {
   turnTo(other) {
     this.other = other;
     for (const each of this.choice) each.setAttribute('aria-pressed', String(Number(each.dataset.other) === other));
-    this.ready = this.draw();
+    this.draw();
   }
 
   toggleOriginal() {
     if (this.choice) this.turnTo(Number(this.choice.find((each) => Number(each.dataset.other) !== this.other).dataset.other));
   }
 
-  async draw() {
+  draw() {
     const { item, other } = this;
     this.facts.replaceChildren(...this.factsOf());
-    const [left, right] = (await Promise.all([other, item].map(textOf))).map((text) => text && tokensOf(text));
+    const [left, right] = [other, item].map(textOf).map((text) => text && tokensOf(text));
     const titles = [
       other >= 0 ? this.titleOf(other, this.role) : this.absent(),
       this.titleOf(item, 'This item'),
@@ -131,7 +131,7 @@ class Comparison {
   }
 
   get role() {
-    return this.other === data.original[this.item] && this.other !== data.match[this.item] ? 'Original' : 'Match';
+    return this.other === items[this.item].original && this.other !== items[this.item].match ? 'Original' : 'Match';
   }
 
   legend(hasLeftOut) {
@@ -148,12 +148,12 @@ class Comparison {
   }
 
   titleOf(item, role) {
-    return element('div', { class: 'title' }, element('div', { class: 'role' }, role), element('strong', {}, linkTo(data.url[item], data.title[item])),
-      element('div', { class: 'meta' }, moment(data.time[item]), ' · ', element('bdi', { class: 'path' }, pathOf(data.url[item]) || 'no address')));
+    return element('div', { class: 'title' }, element('div', { class: 'role' }, role), element('strong', {}, linkTo(items[item].url, items[item].title)),
+      element('div', { class: 'meta' }, moment(timeOf(item)), ' · ', element('bdi', { class: 'path' }, pathOf(items[item].url) || 'no address')));
   }
 
   absent() {
-    const name = data.elsewhere[this.item];
+    const name = items[this.item].elsewhere;
     const what = name ? [linkTo(name, name), ' is in none of these feeds.'] : ['This item has no match.'];
     return element('div', { class: 'title' }, element('div', { class: 'role' }, 'Match'), ...what);
   }

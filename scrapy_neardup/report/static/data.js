@@ -1,81 +1,32 @@
-// The data of the page. The columns of items and the chunks of texts are unpacked when they are needed.
+// The data of the page. An item is named by its position in `items`.
 
 const meta = JSON.parse(document.getElementById('meta').textContent);
+const { items, stories, texts } = meta;
 const reasons = new Map(Object.entries(meta.reasons)); // why an item joined by its topic, by url
-const WOULD_DROP = 1;
-const DROPPED = 2;
-const AGAIN = 4; // the page came again unchanged
 
-const bytesOf = (base64) => Uint8Array.fromBase64?.(base64) ?? Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-
-async function unpack(id) {
-  const bytes = bytesOf(document.getElementById(id).textContent);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return JSON.parse(await new Response(stream).text());
+for (const story of stories) {
+  const words = itemsOf(story).flatMap((item) => [items[item].title ?? '', sourceOf(item)]);
+  story.words = [...new Set(words)].join('\n').toLowerCase(); // that a search finds
 }
-
-const chunks = new Map(); // chunk -> promise of its texts
 
 // Return the passages of an item's text, in turn compared and left out, or null if the page does not have its text.
-async function textOf(item) {
-  const chunk = meta.chunkOf[item];
-  if (chunk === undefined) return null;
-  if (!chunks.has(chunk)) chunks.set(chunk, unpack(`texts-${chunk}`));
-  return (await chunks.get(chunk))[item];
+const textOf = (item) => texts[item] ?? null;
+
+function itemsOf(story) {
+  return Array.from({ length: story.end - story.start }, (_, place) => story.start + place);
 }
 
-// One story of the list. Its items are those from `start` to `end`, the earliest first. All its counts leave out the
-// visits of pages that had not changed. A story of nothing else counts its first item.
-class Story {
-  constructor(start, end, headline) {
-    Object.assign(this, { start, end, headline, first: data.time[start], last: data.time[start], verdicts: 0, updates: 0, copies: 0, size: 0, visits: 0 });
-    const owners = new Set();
-    for (let item = start; item < end; item += 1) {
-      if (isAgain(item) && (item > start || end > start + 1)) {
-        this.visits += 1;
-        continue;
-      }
-      this.size += 1;
-      this.last = Math.max(this.last, data.time[item]);
-      if (sourceOf(item)) owners.add(data.owners[data.source[item]]);
-      this.verdicts |= 1 << data.verdict[item];
-      this.updates += verdictOf(item) === 'update';
-      this.copies += verdictOf(item) === 'duplicate';
-    }
-    this.size = Math.max(1, this.size);
-    this.sources = owners.size;
-    const words = itemsOf(this).flatMap((item) => [data.title[item], sourceOf(item)]);
-    this.words = [...new Set(words)].join('\n').toLowerCase(); // that a search finds
-  }
-
-  get length() {
-    return this.end - this.start;
-  }
+function sourceOf(item) {
+  return items[item].source ?? '';
 }
 
-let data = null;
-let stories = [];
-
-async function loadData() {
-  data = await unpack('index');
-  const { starts } = data;
-  const items = data.title.length;
-  stories = [];
-  for (let place = 0; place + 1 < starts.length; place += 1) {
-    stories.push(new Story(starts[place], starts[place + 1], data.headline[place]));
-  }
-  for (let item = starts[starts.length - 1]; item < items; item += 1) {
-    stories.push(new Story(item, item + 1, data.title[item]));
-  }
-}
-
-const itemsOf = (story) => Array.from({ length: story.length }, (_, place) => story.start + place);
-const isAgain = (item) => (data.flags[item] & AGAIN) !== 0;
-const verdictOf = (item) => meta.verdicts[data.verdict[item]];
-const sourceOf = (item) => data.sources[data.source[item]];
-const kindOf = (item) => (data.kind[item] < 0 ? '' : meta.kinds[data.kind[item]]);
-const nameOf = (item) => data.title[item] || data.url[item] || `item ${item + 1}`;
-const shareOf = (column, item) => (data[column][item] < 0 ? null : data[column][item] / 1000);
+const isAgain = (item) => items[item].again === true; // the page came again unchanged
+const isDrop = (item) => (items[item].drops || items[item].dropped) === true;
+const verdictOf = (item) => items[item].verdict;
+const kindOf = (item) => items[item].kind ?? '';
+const timeOf = (item) => items[item].time ?? null;
+const nameOf = (item) => items[item].title || items[item].url || `item ${item + 1}`;
+const shareOf = (column, item) => items[item][column] ?? null;
 
 const storyOf = (item) => stories.findLast((story) => story.start <= item);
 
@@ -83,18 +34,18 @@ const storyOf = (item) => stories.findLast((story) => story.start <= item);
 function whyOf(item) {
   const verdict = verdictOf(item);
   const kind = kindOf(item);
-  const changes = data.changes[item];
+  const changes = items[item].changes;
   if (verdict === 'duplicate') return `copy${kind ? `, ${KIND_MEANS[kind]}` : ''}`;
   if (verdict === 'update') return changes ? `figures changed: ${changes.replaceAll(' -> ', '\u00a0→\u00a0')}` : 'the same page with changed text';
   if (verdict === 'related') return whyRelated(item);
-  if (verdict === 'unchecked') return `not judged: ${data.reasons[data.reason[item]] || 'unknown reason'}`;
+  if (verdict === 'unchecked') return `not judged: ${items[item].reason ?? 'unknown reason'}`;
   return verdict === 'original' ? 'the first of its kind' : 'no verdict';
 }
 
 function whyRelated(item) {
   if (kindOf(item) === 'translation') return 'the same article in another language';
   if (isSimilar(item)) return 'similar text, not a copy';
-  return reasons.get(data.url[item]) ?? 'the same event in other words';
+  return reasons.get(items[item].url) ?? 'the same event in other words';
 }
 
 // The score of an item and its match by the measure of the preset, null if the feed does not say.

@@ -21,9 +21,9 @@ const button = (label, onclick, attributes = {}, key = '') =>
 const counted = (number, noun, nouns = `${noun}s`) => `${number.toLocaleString('en')} ${number === 1 ? noun : nouns}`;
 const percent = (share) => `${Math.round(share * 100)}%`;
 const isoOf = (seconds) => new Date(seconds * 1000).toISOString();
-const momentText = (seconds) => (seconds < 0 ? 'no time' : `${isoOf(seconds).slice(0, 10)} ${isoOf(seconds).slice(11, 16)}`);
+const momentText = (seconds) => (seconds === null ? 'no time' : `${isoOf(seconds).slice(0, 10)} ${isoOf(seconds).slice(11, 16)}`);
 const moment = (seconds) =>
-  seconds < 0 ? element('span', {}, 'no time') : element('time', { datetime: isoOf(seconds) }, momentText(seconds));
+  seconds === null ? element('span', {}, 'no time') : element('time', { datetime: isoOf(seconds) }, momentText(seconds));
 
 // A link that a browser may follow, or the text alone: never javascript: or the like.
 function linkTo(url, text) {
@@ -72,36 +72,23 @@ function watchOverflow(node) {
 
 const scroller = (label, ...children) => watchOverflow(element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label }, ...children));
 
-// A list that shows one page at a time. `draw` makes the element of one entry.
-class Pager {
-  constructor(list, controls, draw, size = 50) {
-    Object.assign(this, { list, controls, draw, size, entries: [], page: 0 });
+// A list that shows its first entries, and more if the reader asks. `draw` makes the element of one entry.
+class Growing {
+  constructor(list, controls, draw, size = 100) {
+    Object.assign(this, { list, controls, draw, size, entries: [] });
   }
 
-  show(entries, page = 0) {
+  show(entries) {
     this.entries = entries;
-    this.turn(page);
+    this.list.replaceChildren();
+    this.more();
   }
 
-  turn(page) {
-    const pages = Math.max(1, Math.ceil(this.entries.length / this.size));
-    this.page = Math.min(Math.max(0, page), pages - 1);
-    const first = this.page * this.size;
-    this.list.replaceChildren(...this.entries.slice(first, first + this.size).map((entry) => this.draw(entry)));
-    this.list.start = first + 1;
-    this.controls.replaceChildren();
-    if (pages < 2) return;
-    this.controls.append(
-      button('Previous', () => this.turnTo(this.page - 1), { disabled: this.page === 0 }),
-      element('span', {}, `page ${(this.page + 1).toLocaleString('en')} of ${pages.toLocaleString('en')}`),
-      button('Next', () => this.turnTo(this.page + 1), { disabled: this.page === pages - 1 }),
-    );
-  }
-
-  turnTo(page) {
-    this.turn(page);
-    this.list.scrollIntoView({ block: 'start' });
-    this.list.querySelector('button, a')?.focus({ preventScroll: true });
+  more() {
+    const shown = this.list.childElementCount;
+    this.list.append(...this.entries.slice(shown, shown + this.size).map((entry) => this.draw(entry)));
+    const left = this.entries.length - this.list.childElementCount;
+    this.controls.replaceChildren(left ? button(`Show more of ${left.toLocaleString('en')}`, () => this.more()) : '');
   }
 }
 

@@ -75,36 +75,36 @@ function join(labels, one, other) {
 }
 
 // Return the lines of labels, and what could not be exported. The label of an item is an item.
-async function labelsOf() {
+function labelsOf() {
   const [copies, reports, reviewed] = [new Map(), new Map(), new Map()];
   const [unsure, wrong] = [[], []];
   let withoutText = 0;
   for (const pair of pairs) {
     const mark = marks.get(keyOf(pair));
-    const items = [pair.match, pair.item];
-    if (mark === 'unsure') unsure.push(items.map(idOf));
-    else if (mark && (await Promise.all(items.map(textOf))).includes(null)) withoutText += 1;
+    const both = [pair.match, pair.item];
+    if (mark === 'unsure') unsure.push(both.map(idOf));
+    else if (mark && both.map(textOf).includes(null)) withoutText += 1;
     else if (mark) {
-      for (const item of items.filter((each) => !copies.has(each))) [copies, reports].forEach((labels) => labels.set(item, item));
+      for (const item of both.filter((each) => !copies.has(each))) [copies, reports].forEach((labels) => labels.set(item, item));
       reviewed.set(pair.item, [...(reviewed.get(pair.item) ?? []), { match: idOf(pair.match), mark }]);
-      if (mark === 'wrong') wrong.push(items);
-      else join(reports, ...items);
-      if (mark === 'right' && verdictOf(pair.item) !== 'related') join(copies, ...items);
+      if (mark === 'wrong') wrong.push(both);
+      else join(reports, ...both);
+      if (mark === 'right' && verdictOf(pair.item) !== 'related') join(copies, ...both);
     }
   }
   const contradictions = wrong.filter(([match, item]) => copies.get(match) === copies.get(item)).length;
-  const ordered = [...copies.keys()].sort((one, other) => data.time[one] - data.time[other] || one - other);
-  const lines = await Promise.all(ordered.map(async (item) => ({
+  const ordered = [...copies.keys()].sort((one, other) => (timeOf(one) ?? 0) - (timeOf(other) ?? 0) || one - other);
+  const lines = ordered.map((item) => ({
     id: idOf(item),
-    url: data.url[item],
-    title: data.title[item],
-    text: (await textOf(item)).join(''),
+    url: items[item].url,
+    title: items[item].title,
+    text: textOf(item).join(''),
     cluster: idOf(copies.get(item)),
     story: idOf(reports.get(item)),
-    time: data.time[item] < 0 ? undefined : isoOf(data.time[item]),
-    language: data.languages[data.language[item]] || undefined,
+    time: timeOf(item) === null ? undefined : isoOf(timeOf(item)),
+    language: items[item].language,
     review: reviewed.get(item),
-  })));
+  }));
   if (lines.length && unsure.length) lines[0].unsure = unsure;
   return { lines, withoutText, contradictions, unsure: unsure.length };
 }

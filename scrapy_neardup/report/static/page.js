@@ -1,7 +1,6 @@
 // Show one part of the page at a time, and answer keys.
 
 const PARTS = ['news', 'stories', 'drops', 'review', 'numbers'];
-let isLoaded = false;
 let current = '';
 
 function route() {
@@ -15,8 +14,7 @@ function route() {
     if (link.hash === `#${part}`) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
-  if (!isLoaded) return;
-  const isOpen = story >= 0 && story < data.title.length;
+  const isOpen = story >= 0 && story < items.length;
   for (const id of ['stories-about', 'filters', 'stories-legend', 'stories-status', 'story-list', 'story-pages']) byId(id).hidden = isOpen;
   byId('story').hidden = !isOpen;
   if (isOpen) showStory(story);
@@ -29,7 +27,7 @@ function route() {
 const PART_KEYS = { stories: (name) => openStory !== null && storyKey(name), review: reviewKey, drops: dropKey };
 
 document.addEventListener('keydown', (event) => {
-  if (!isLoaded || isTyping(event)) return;
+  if (isTyping(event)) return;
   if (PART_KEYS[current]?.(event.key)) event.preventDefault();
   else if (event.key === '/' && current === 'stories' && !openStory) {
     event.preventDefault();
@@ -41,7 +39,7 @@ document.addEventListener('keydown', (event) => {
 let dayStart = null;
 const DAY = 86400;
 
-const isOfDay = (first, last) => dayStart === null || (last >= dayStart && first >= 0 && first < dayStart + DAY);
+const isOfDay = (first, last) => dayStart === null || (first !== null && last >= dayStart && first < dayStart + DAY);
 
 function startDays() {
   const news = [...document.querySelectorAll('.news')];
@@ -57,29 +55,13 @@ function startDays() {
   byId('days').hidden = false;
 }
 
-async function start() {
-  document.querySelectorAll('.scroll').forEach(watchOverflow);
-  route();
-  window.addEventListener('hashchange', route);
-  byId('stories-status').textContent = 'Unpacking the list…';
-  // Let the browser draw the news before the list of items is unpacked.
-  await new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
-  try {
-    await loadData();
-  } catch (error) {
-    byId('failure').textContent = `The list of items cannot be unpacked (${error.message}). Use a browser of 2024 or later.`;
-    byId('failure').hidden = false;
-    return;
-  }
-  isLoaded = true;
-  drawTimelines();
-  fillFilters();
-  filterStories();
-  startDays();
-  showDrops();
-  startReview();
-  route();
-  document.documentElement.dataset.ready = 'true';
-}
-
-start();
+document.querySelectorAll('.scroll').forEach(watchOverflow);
+window.addEventListener('hashchange', route);
+drawTimelines();
+fillFilters();
+filterStories();
+startDays();
+showDrops();
+startReview();
+route();
+document.documentElement.dataset.ready = 'true';

@@ -31,7 +31,7 @@ const QUESTIONS = {
   related: 'Do this item and its match report the same event?',
 };
 
-async function drawPair() {
+function drawPair() {
   const pair = pairs[reviewed[reviewPlace]];
   const mark = marks.get(keyOf(pair));
   const answers = [['right', '1'], ['wrong', '2'], ['unsure', '3']].map(([name, key]) =>
@@ -49,7 +49,6 @@ async function drawPair() {
     element('p', { class: 'keys' }, 'Keys: ', element('kbd', {}, '1'), ' right, ', element('kbd', {}, '2'), ' wrong, ', element('kbd', {}, '3'), ' unsure, ', element('kbd', {}, '←'), ' and ',
       element('kbd', {}, '→'), ' turn, ', element('kbd', {}, 'n'), ' and ', element('kbd', {}, 'p'), ' go to the next or previous change.'),
   );
-  await openPair.ready;
 }
 
 function turnPair(direction) {
@@ -106,8 +105,8 @@ function intervalCell(share, size) {
 
 // Export and import
 
-async function exportLabels() {
-  const { lines, withoutText, contradictions, unsure } = await labelsOf();
+function exportLabels() {
+  const { lines, withoutText, contradictions, unsure } = labelsOf();
   const asides = [
     unsure ? `${counted(unsure, 'unsure pair')} without a label` : '',
     withoutText ? `${counted(withoutText, 'pair')} left out because a text is not in this page` : '',

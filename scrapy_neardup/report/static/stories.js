@@ -1,37 +1,41 @@
 // The list of stories with its filters, and one story opened.
 
-const storyPages = new Pager(byId('story-list'), byId('story-pages'), (story) => storyCard(story));
+const storyPages = new Growing(byId('story-list'), byId('story-pages'), (story) => storyCard(story));
 const MOST_MEMBERS = 200; // shown at first
 const MOST_DOTS = 150;
 
 const KEYS = {
   size: (story) => -story.size,
-  new: (story) => -story.last,
-  old: (story) => (story.first < 0 ? Infinity : story.first),
+  new: (story) => -(story.last ?? 0),
+  old: (story) => story.first ?? Infinity,
   sources: (story) => -story.sources,
   updates: (story) => -story.updates,
 };
 
 function chosenFilters() {
-  const place = (id) => (byId(id).value === '' ? -1 : Number(byId(id).value));
   return {
     words: byId('f-text').value.toLowerCase().split(/\s+/).filter(Boolean),
-    verdict: place('f-verdict'),
-    source: place('f-source'),
-    language: place('f-language'),
+    verdict: byId('f-verdict').value,
+    source: byId('f-source').value,
+    language: byId('f-language').value,
     size: Number(byId('f-size').value),
   };
 }
 
 function isChosen(story, filters) {
   if (story.size < filters.size) return false;
-  if (filters.verdict >= 0 && !(story.verdicts & (1 << filters.verdict))) return false;
   if (!isOfDay(story.first, story.last)) return false;
   if (!filters.words.every((word) => story.words.includes(word))) return false;
-  return (filters.source < 0 || hasMember(story, data.source, filters.source)) && (filters.language < 0 || hasMember(story, data.language, filters.language));
+  return ['verdict', 'source', 'language'].every((name) => !filters[name] || hasMember(story, name, filters[name]));
 }
 
-const hasMember = (story, column, value) => itemsOf(story).some((item) => column[item] === value);
+// A story of nothing but repeated visits counts its first item.
+function countedItems(story) {
+  const found = itemsOf(story).filter((item) => !isAgain(item));
+  return found.length ? found : [story.start];
+}
+
+const hasMember = (story, name, value) => countedItems(story).some((item) => items[item][name] === value);
 
 function filterStories() {
   const filters = chosenFilters();
@@ -42,9 +46,8 @@ function filterStories() {
 }
 
 function verdictCounts(story) {
-  const counts = meta.verdicts.map(() => 0);
-  for (let item = story.start; item < story.end; item += 1) if (!isAgain(item) || story.size === story.length) counts[data.verdict[item]] += 1;
-  return counts;
+  const verdicts = countedItems(story).map(verdictOf);
+  return meta.verdicts.map((verdict) => verdicts.filter((each) => each === verdict).length);
 }
 
 // The words of the template's macro `size`.
@@ -59,14 +62,13 @@ function storyCard(story) {
 }
 
 function fillFilters() {
-  const options = (id, names) => byId(id).append(...names.map(([name, place]) => element('option', { value: place }, name)));
-  const present = new Set(data.verdict);
-  options('f-verdict', meta.verdicts.map((name, place) => [name, place]).filter(([, place]) => present.has(place)));
-  const byName = (one, other) => one[0].localeCompare(other[0], 'en');
-  // The commonest sources and languages come first in the data.
-  options('f-source', data.sources.map((name, place) => [name, place]).filter(([name]) => name).slice(0, 2000).sort(byName));
-  options('f-language', data.languages.map((name, place) => [name, place]).filter(([name]) => name).sort(byName));
-  byId('f-language').parentElement.hidden = !data.languages.some(Boolean);
+  const options = (id, names) => byId(id).append(...names.map((name) => element('option', { value: name }, name)));
+  const valuesOf = (name) => [...new Set(items.map((each) => each[name]))].filter(Boolean).sort();
+  const present = new Set(items.map((each) => each.verdict));
+  options('f-verdict', meta.verdicts.filter((name) => present.has(name)));
+  options('f-source', valuesOf('source'));
+  options('f-language', valuesOf('language'));
+  byId('f-language').parentElement.hidden = !valuesOf('language').length;
   if (!stories.some((story) => story.size > 1)) byId('f-size').value = '1';
   const filters = byId('filters');
   filters.hidden = false;
@@ -104,8 +106,8 @@ function showStory(start) {
 // Visits of pages that had not changed are folded, and so is what does not fit at first.
 function membersOf(story, most, rest) {
   const body = element('tbody');
-  const items = itemsOf(story);
-  const counts = items.filter((item) => !isAgain(item) || story.size === story.length);
+  const all = itemsOf(story);
+  const counts = countedItems(story);
   const fill = (shown) => {
     openStory.rows.clear();
     body.replaceChildren(...shown.map(memberRow));
@@ -116,37 +118,37 @@ function membersOf(story, most, rest) {
   };
   fill(counts.slice(0, most));
   if (counts.length > most) more(`Show ${counted(counts.length - most, 'more item')}`, counts);
-  if (story.visits) more(`Show ${counted(story.visits, 'repeated visit')}`, items);
+  if (story.visits) more(`Show ${counted(story.visits, 'repeated visit')}`, all);
   const head = ['time (UTC)', 'source', 'title', 'verdict and why it joined', ''];
   return element('table', { class: 'wide members' }, element('thead', {}, element('tr', {}, ...head.map((name) => element('th', { scope: 'col' }, name || element('span', { class: 'hidden' }, 'compare'))))), body);
 }
 
 function memberRow(item) {
   const { story } = openStory;
-  const event = data.event[item] === undefined ? '' : data.events[data.event[item]];
-  const isLinked = data.match[item] >= 0 || data.original[item] >= 0 || data.elsewhere[item] !== undefined;
+  const { event, url, title, match, original, elsewhere } = items[item];
+  const isLinked = [match, original, elsewhere].some((each) => each !== undefined);
   const label = isLinked ? 'Compare' : 'Read';
   const open = button(label, () => compareMember(item), { 'aria-label': `${label}: ${nameOf(item)}, ${sourceOf(item)}` });
-  const hasVariants = story.length <= MOST_MEMBERS && itemsOf(story).some((other) => other !== item && data.source[other] === data.source[item]);
+  const hasVariants = story.end - story.start <= MOST_MEMBERS && itemsOf(story).some((other) => other !== item && sourceOf(other) === sourceOf(item));
   const row = element('tr', {},
-    element('td', {}, moment(data.time[item])),
+    element('td', {}, moment(timeOf(item))),
     element('td', {}, sourceOf(item)),
-    element('td', {}, linkTo(data.url[item], data.title[item]), hasVariants ? element('div', { class: 'path' }, pathOf(data.url[item])) : null),
+    element('td', {}, linkTo(url, title), hasVariants ? element('div', { class: 'path' }, pathOf(url)) : null),
     element('td', {}, badge(verdictOf(item), kindOf(item)), event ? [' ', element('span', { class: `badge level-${event}` }, event)] : null,
       dropChip(item), element('div', { class: 'why' }, whyOf(item), scoreText(item))),
-    element('td', {}, isLinked || meta.chunkOf[item] !== undefined ? open : ''));
+    element('td', {}, isLinked || textOf(item) ? open : ''));
   openStory.rows.set(item, row);
   return row;
 }
 
 function dropChip(item) {
-  if (isAgain(item) || !(data.flags[item] & (WOULD_DROP | DROPPED))) return null;
-  const words = data.flags[item] & DROPPED ? 'dropped' : 'would be dropped';
+  if (isAgain(item) || !isDrop(item)) return null;
+  const words = items[item].dropped ? 'dropped' : 'would be dropped';
   const lost = lostPercent(item);
   return [' ', element('span', { class: `chip${lost ? ' lost' : ''}` }, lost ? `${words}, ${lost}% lost` : words)];
 }
 
-async function compareMember(item) {
+function compareMember(item) {
   openStory.rows.get(openStory.item)?.classList.remove('current');
   openStory.rows.get(item)?.classList.add('current');
   openStory.item = item;
@@ -156,7 +158,6 @@ async function compareMember(item) {
   openStory.comparison = new Comparison(item, `Item ${shown.indexOf(item) + 1} of ${shown.length}`, tools);
   openStory.panel.replaceChildren(element('td', { colspan: 5 }, openStory.comparison.node));
   openStory.rows.get(item).after(openStory.panel);
-  await openStory.comparison.ready;
   openStory.comparison.heading.focus({ preventScroll: true });
   openStory.rows.get(item).scrollIntoView({ block: 'start' });
 }
@@ -187,20 +188,20 @@ function storyKey(name) {
 
 // A dot for each item on one line, and a line for each level of an event. Of very many items some are drawn.
 function timelineOf(story) {
-  const levels = data.levels[story.start] ?? [];
-  const last = Math.max(story.last, ...levels.map(([, time]) => time));
-  if (story.first < 0 || last <= story.first) return [];
+  const { levels } = story;
+  const last = Math.max(story.last ?? 0, ...levels.map(([, time]) => time));
+  if (story.first === null || last <= story.first) return [];
   const x = (time) => `${Math.max(0, ((time - story.first) / (last - story.first)) * 100).toFixed(2)}%`;
   const ofDay = (time) => momentText(time).replace(momentText(story.first).slice(0, 11), ''); // without the first day
   const named = levels.map(([level, time]) => `${level} ${ofDay(time)}`).join(', ');
   const svg = drawing('svg', { class: 'timeline', height: 22, role: 'img', 'aria-label': `${sizeText(story)}, from ${momentText(story.first)} to ${momentText(last)}${named && `: ${named}`}` },
     drawing('line', { class: 'grid', x1: 0, x2: '100%', y1: 11, y2: 11 }),
     ...levels.map(([, time]) => drawing('line', { class: 'level-line', x1: x(time), x2: x(time), y1: 0, y2: 22 })));
-  const items = itemsOf(story).filter((item) => !isAgain(item) && data.time[item] >= 0);
-  const step = Math.ceil(items.length / MOST_DOTS);
-  for (const item of items.filter((_, place) => place % step === 0)) {
-    svg.append(drawing('circle', { class: `v-${verdictOf(item)}`, cx: x(data.time[item]), cy: 11, r: 5 },
-      drawing('title', {}, `${momentText(data.time[item])} ${sourceOf(item)}: ${verdictOf(item)}`)));
+  const dated = itemsOf(story).filter((item) => !isAgain(item) && timeOf(item) !== null);
+  const step = Math.ceil(dated.length / MOST_DOTS);
+  for (const item of dated.filter((_, place) => place % step === 0)) {
+    svg.append(drawing('circle', { class: `v-${verdictOf(item)}`, cx: x(timeOf(item)), cy: 11, r: 5 },
+      drawing('title', {}, `${momentText(timeOf(item))} ${sourceOf(item)}: ${verdictOf(item)}`)));
   }
   return [svg, element('p', { class: 'ends' }, moment(story.first), named && element('span', {}, named), moment(last))];
 }
