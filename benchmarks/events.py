@@ -25,9 +25,9 @@ import xxhash
 from shared import data_parser, print_table, read_pages, unpacked
 from simulated_news import DAYS, News, simulate
 
-from scrapy_neardup.contracts import Granted
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim, EventSources, Join, Member, Story
+from scrapy_neardup.index.stories import Granted
 from scrapy_neardup.lab.feed import read_background, read_feed, read_labelled
 from scrapy_neardup.lab.protocols import b_cubed
 from scrapy_neardup.lab.replay import Judged, PageReader, RecordedPage, replay

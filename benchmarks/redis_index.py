@@ -29,12 +29,12 @@ import redis
 import xxhash
 from news_server import redis_server
 
-from scrapy_neardup.contracts import MOST_SOURCE_DOCUMENTS, KnownBoilerplate
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.figures import Figure, pack_figures
 from scrapy_neardup.evidence.topic import KEYS, MOST_TOPIC_TERMS, TITLE_BIT
 from scrapy_neardup.index.index import Index
 from scrapy_neardup.index.redis.store import RedisStore
+from scrapy_neardup.records.learned import MOST_SOURCE_DOCUMENTS, KnownBoilerplate
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.sketch.signatures.minhash import band_keys, signature

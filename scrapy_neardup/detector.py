@@ -16,12 +16,13 @@ from scrapy_neardup.content.urls import is_of_domain, require_domain, require_pa
 from scrapy_neardup.document import Document, Fingerprint, Story, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
+from scrapy_neardup.index.knowledge import Knowledge
 from scrapy_neardup.index.runs import Run
 from scrapy_neardup.index.store import Batcher
 from scrapy_neardup.index.window import Checked
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
-from scrapy_neardup.sketch.running import Knowledge, PacedSketcher, grouped
+from scrapy_neardup.sketch.running import PacedSketcher, grouped
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.tracker import StoryTracker
 from scrapy_neardup.timings import Timings

@@ -35,8 +35,8 @@ from dataclasses import dataclass, field
 from itertools import chain, combinations
 from typing import Any, TypeVar
 
-from scrapy_neardup.contracts import MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate
 from scrapy_neardup.evidence.titles import SAME_TITLES
+from scrapy_neardup.records.learned import MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate
 
 logger = logging.getLogger(__name__)
 

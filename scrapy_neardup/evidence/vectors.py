@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.contracts import MOST_SOURCE_DOCUMENTS, KnownBoilerplate
+from scrapy_neardup.records.learned import MOST_SOURCE_DOCUMENTS, KnownBoilerplate
 from scrapy_neardup.wording import counted
 
 Vector = NDArray[np.float32]

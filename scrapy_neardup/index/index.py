@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from scrapy_neardup.contracts import MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate, LearnedStore
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import Layout, changes, reads
@@ -17,6 +16,7 @@ from scrapy_neardup.index.stories import ENDED_SECONDS, Stories
 from scrapy_neardup.index.window import Checked, NewDocument, Window
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.records.feature_counts import NOTHING, add_counts
+from scrapy_neardup.records.learned import MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate
 from scrapy_neardup.records.packing import join_entries, split_entries
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import HOUR
@@ -36,7 +36,7 @@ _SPAN = 10  # minutes of a hash of counts
 _PURGED_AT_ONCE = 500  # calls; in between others may write
 
 
-class Index(RunSteps, LearnedStore):
+class Index(RunSteps):
     """Finds the best match of a document in the window and registers the document, in one atomic step.
 
     1. If documents are alike enough to match each other, exactly one of them is the original, whatever the number of
@@ -147,6 +147,11 @@ class Index(RunSteps, LearnedStore):
 
     @changes
     async def add_frequencies(self, client: Client, kind: str, counted: bytes) -> bytes:
+        """Add document frequencies of one kind to those of all processes. Return the packed sum.
+
+        See ``records/feature_counts.py``. The sum expires a window after the last addition. Raise StoreUnavailable if
+        the store does not answer in time; the frequencies may then be added or not.
+        """
         key = self.layout.name(f"frequencies:{kind}")
         (answer,) = await answers(client, [Call("HMGET", key, ("version", "total"))])
         version, before = (each or b"" for each in cast("list[bytes | None]", answer))
@@ -160,6 +165,13 @@ class Index(RunSteps, LearnedStore):
     async def exchange_boilerplate(
         self, client: Client, learned: Mapping[bytes, KnownBoilerplate]
     ) -> dict[bytes, KnownBoilerplate]:
+        """Add the boilerplate that was learned of some sources.
+
+        Return all entries that the store has for each of these sources. Sources are given by their hash. A source may
+        have nothing to add. For each source the store keeps the newest entries, as many as ``KnownBoilerplate`` says,
+        for ``LEARNED_SECONDS`` after the last addition. Raise StoreUnavailable if the store does not answer in time;
+        the entries may then be added or not.
+        """
         known, writes, versions = dict[bytes, KnownBoilerplate](), list[Call](), dict[str, bytes]()
         calls = [Call("HMGET", self.layout.learned(source), ("version", "lines", "printed")) for source in learned]
         for (source, new), answer in zip(learned.items(), await answers(client, calls), strict=True):

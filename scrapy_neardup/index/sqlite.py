@@ -7,6 +7,7 @@ separate thread.
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -18,7 +19,6 @@ from typing import TypeVar, cast
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.store import Argument, Client, Facts, LocalClient, Store, as_bytes, finished
-from scrapy_neardup.records.private_files import make_private_directory, make_private_file
 from scrapy_neardup.wording import printable
 
 APPLICATION = 0x4E44_5550
@@ -311,3 +311,16 @@ class SQLiteClient(LocalClient):
     def unlink(self, key: str) -> None:
         self._sql.execute("UPDATE keys SET name = NULL, expires = 0 WHERE name = ?", (key,))
         self._ids.pop(key, None)
+
+
+def make_private_directory(path: Path) -> None:
+    """Make a directory and those above it that are missing. Raise OSError if that is not possible."""
+    for each in reversed((path, *path.parents)):
+        if not each.is_dir():
+            each.mkdir(mode=0o700, exist_ok=True)
+
+
+def make_private_file(path: Path) -> None:
+    """Make an empty file unless there is one. Raise OSError if that is not possible."""
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

@@ -18,7 +18,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from scrapy_neardup.contracts import Granted, StoryStore
 from scrapy_neardup.document import LAST_SECOND, Claim, EventSources, Join, Member, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import Steps, changes, reads
@@ -57,8 +56,21 @@ _FIELDS = "counts", "version"
 _UNLINKED_AT_ONCE = 1000  # stories that are looked at, or removed, while checks wait
 
 
-class Stories(Steps, StoryStore):
-    """The stories of one namespace and configuration."""
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """A claim that is granted, with the story that it is for."""
+
+    claim: Claim  # with the extent that was signalled before
+    story: Story  # as it is now
+    members: tuple[Member, ...]  # in the order they joined
+
+
+class Stories(Steps):
+    """The stories of one namespace and configuration, and their events.
+
+    A document joins its story when it is checked, see ``Index.check``. A level of an event is granted to one claim, and
+    to that claim as often as it asks.
+    """
 
     async def read(self, client: Client, stories: StoredStories, joins: Sequence[Join]) -> None:
         """Read the stories that documents join, and the stories that those became a part of, into ``stories``."""
@@ -102,6 +114,12 @@ class Stories(Steps, StoryStore):
 
     @changes
     async def unite(self, client: Client, story: str, other: Member) -> Story:
+        """Make one story of a story and of the story that begins with another document. Return the united story.
+
+        The story with the lower id stays: it takes over members, counters, sources and levels of the other one. Joins
+        and claims for the other one are then for the story that stays. Uniting again changes nothing. Raise
+        StoreUnavailable if the store does not answer in time; then unite again.
+        """
         found = [await self._final(client, bytes.fromhex(each)) for each in (story, other.id)]
         stays, moves = sorted(found, key=lambda each: each.key)
         if stays.key == moves.key:  # the one that was read last has what the other one brought
@@ -123,6 +141,10 @@ class Stories(Steps, StoryStore):
 
     @changes
     async def mute(self, client: Client, story: str, *, muted: bool) -> Story | None:
+        """Mute a story, or raise its events again. Return the story, or None if there is none with this id.
+
+        The story stays muted for as long as it lives, also as a part of another story, which is then muted too.
+        """
         found = await self._final(client, bytes.fromhex(story))
         counters = found.counters
         if not counters.joined:
@@ -133,6 +155,7 @@ class Stories(Steps, StoryStore):
 
     @reads
     async def final_stories(self, client: Client, stories: Collection[str]) -> dict[str, str]:
+        """Return for each of these stories that became a part of another one the id of the story it is a part of."""
         final: dict[str, str] = {}
         asked = {story: bytes.fromhex(story) for story in stories}
         for _ in range(MOST_FOLLOWED):
@@ -179,6 +202,11 @@ class Stories(Steps, StoryStore):
 
     @changes
     async def claim(self, client: Client, claim: Claim) -> Granted | None:
+        """Return the grant if the level or update is granted to the claim, else None.
+
+        A claim that was granted is granted again until it is confirmed. Raise StoreUnavailable if the store does not
+        answer in time; then ask again with the same token.
+        """
         key = bytes.fromhex(claim.story)
         calls = [
             Call("RUNS", self.layout.grants),
@@ -209,11 +237,16 @@ class Stories(Steps, StoryStore):
 
     @changes
     async def confirm(self, client: Client, tokens: Sequence[str | bytes]) -> None:
+        """Forget the grants of claims with these tokens, because their events have been passed on."""
         if tokens:
             await answers(client, [Call("HDEL", self.layout.grants, tokens)])
 
     @changes
     async def take_over(self, client: Client, seconds: float) -> list[Granted]:
+        """Return grants that were given at least ``seconds`` ago and not confirmed. The caller passes their events on.
+
+        No other caller gets them for the next ``seconds``. At most ``MOST_TAKEN_OVER`` are returned.
+        """
         (answer,) = await answers(client, [Call("RUNS", self.layout.grants)])
         milliseconds, grants = cast("tuple[int, dict[bytes, bytes]]", answer)
         now, taken_over, gone = milliseconds // 1000, list[Granted](), list[bytes]()
@@ -242,6 +275,10 @@ class Stories(Steps, StoryStore):
 
     @reads
     async def open_events(self, client: Client, quiet_since: int | None = None) -> list[Story]:
+        """Return the stories with a raised level that have not ended, in order of their ids.
+
+        With ``quiet_since``, return only the stories without a new source since then.
+        """
         (answer,) = await answers(client, [Call("HGETALL", self.layout.events)])
         keys = sorted(cast("dict[bytes, bytes]", answer))
         found = zip(keys, await self._counters_of(client, keys), strict=True)
@@ -279,11 +316,16 @@ class Stories(Steps, StoryStore):
 
     @reads
     async def members(self, client: Client, story: str) -> tuple[Member, ...]:
+        """Return the members of a story that are kept, in the order they joined. A story that is gone has none."""
         (answer,) = await answers(client, [self._read_whole(bytes.fromhex(story))])
         return read_members(_members(cast("dict[bytes, bytes]", answer)).items())
 
     @reads
     async def ended_events(self, client: Client, since: int) -> list[EventSources]:
+        """Return the sources of each event that has ended and whose newest source came at ``since`` or later.
+
+        They are kept for ``ENDED_SECONDS``.
+        """
         (answer,) = await answers(client, [Call("HGETALL", self.layout.ended)])
         return [sources for _, sources in _by_newest(answer) if sources[-1][0] >= since]
 

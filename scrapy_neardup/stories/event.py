@@ -7,9 +7,9 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scrapy_neardup.contracts import Granted, StoryStore
 from scrapy_neardup.document import Claim, Level, Member, Story
 from scrapy_neardup.exceptions import StoreUnavailable
+from scrapy_neardup.index.stories import Granted, Stories
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class Custody:
     its claimant.
     """
 
-    def __init__(self, store: StoryStore, rule: str) -> None:
+    def __init__(self, store: Stories, rule: str) -> None:
         self._store = store
         self._rule = rule
         # All by token:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_neardup.document import LEVELS
-from scrapy_neardup.records.private_files import make_private_directory, make_private_file
+from scrapy_neardup.index.sqlite import make_private_directory, make_private_file
 
 logger = logging.getLogger(__name__)
 

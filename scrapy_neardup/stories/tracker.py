@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from weakref import WeakValueDictionary
 
-from scrapy_neardup.contracts import StoryStore
 from scrapy_neardup.document import LAST_SECOND, LEVELS, Claim, Extent, Join, Level, Member, Story
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.stories.event import Custody, StoryEvent, event_of
 from scrapy_neardup.stories.rules import (
     DAY,
@@ -53,7 +53,7 @@ class StoryTracker:
 
     def __init__(
         self,
-        store: StoryStore,
+        store: Stories,
         rule: str = "sources",
         events_per_day: float = 17,
         *,

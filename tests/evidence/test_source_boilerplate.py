@@ -11,11 +11,11 @@ from contextlib import asynccontextmanager
 import pytest
 from newsdesk import made_up
 
-from scrapy_neardup.contracts import KnownBoilerplate
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.lab.replay import opened as running
+from scrapy_neardup.records.learned import KnownBoilerplate
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import source_hash
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from embedders import DIMENSIONS, by_first_word, vector_of
 
-from scrapy_neardup.contracts import KnownBoilerplate
 from scrapy_neardup.evidence.vectors import (
     BLOCK,
     FEWEST,
@@ -17,6 +16,7 @@ from scrapy_neardup.evidence.vectors import (
     pack_raw,
     text_to_embed,
 )
+from scrapy_neardup.records.learned import KnownBoilerplate
 
 ENGLISH, GERMAN = b"en", b"de"
 

@@ -18,10 +18,10 @@ from newsdesk import MINUTE, START, opened
 from redis import Redis
 from servers import RedisServer
 
-from scrapy_neardup.contracts import Granted
 from scrapy_neardup.document import Claim, Extent, Join, Member
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Breaker, Index
+from scrapy_neardup.index.stories import Granted
 from scrapy_neardup.records.stories import pack_grant, read_grant
 from scrapy_neardup.stories.report import special_report
 

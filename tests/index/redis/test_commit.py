@@ -12,7 +12,6 @@ from documents import FIRST, HOUR, MINUTE, Article, beginning, check, join, join
 from news_site import article as text
 from redis import Redis
 
-from scrapy_neardup.contracts import KnownBoilerplate
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim, Extent
 from scrapy_neardup.index import Index
@@ -20,6 +19,7 @@ from scrapy_neardup.index.redis.store import RedisClient, RedisStore
 from scrapy_neardup.index.store import Call, Commit
 from scrapy_neardup.index.window import Checked
 from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counts, unpack_counts
+from scrapy_neardup.records.learned import KnownBoilerplate
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 

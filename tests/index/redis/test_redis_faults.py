@@ -20,11 +20,11 @@ from newsdesk import opened, text
 from redis import Redis
 from servers import RedisServer
 
-from scrapy_neardup.contracts import KnownBoilerplate
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim, Join, Member, Story, Verdict
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import GENERATION
+from scrapy_neardup.records.learned import KnownBoilerplate
 from scrapy_neardup.settings import NearDupSettings
 
 pytestmark = pytest.mark.versions
