@@ -115,9 +115,7 @@ class Embedding:
     def _lead(self) -> None:
         """Send the texts that wait to the worker, in a thread of its own."""
         while True:
-            jobs = [self._waiting.get()]
-            while len(jobs) < _MOST_TOGETHER and not self._waiting.empty():
-                jobs.append(self._waiting.get())
+            jobs = self._next_jobs()
             if self._clock() >= self._paused_until:
                 self._embed(list(dict.fromkeys(text for text, _ in jobs if text not in self._known)))
             for text, vector in jobs:
@@ -127,6 +125,12 @@ class Embedding:
                     vector.set_result(known or b"")
             for text in list(self._known)[:-_MOST_REMEMBERED]:
                 del self._known[text]
+
+    def _next_jobs(self) -> list[tuple[str, Future[bytes]]]:
+        jobs = [self._waiting.get()]
+        while len(jobs) < _MOST_TOGETHER and not self._waiting.empty():
+            jobs.append(self._waiting.get())
+        return jobs
 
     def _embed(self, texts: Sequence[str]) -> None:
         if not texts:

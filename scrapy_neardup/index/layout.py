@@ -320,19 +320,31 @@ def find_candidates(keys: Keys, generations: Iterable[Generation], own: bytes, w
     votes: list[tuple[int, bytes]] = []
     for generation in generations:
         first, last = second - window - generation.start, second + window - generation.start
-        is_inside = first <= 0 and last >= generation.seconds - 1
-        posted: dict[bytes, int] = {}
-        for number, found in generation.postings.items():
-            left, weight = room.get(number, MOST_POSTINGS), keys.weights[number]
-            if not is_inside:
-                found = [each for each in found if first <= int.from_bytes(each[:-HASH_BYTES], "big") <= last]
-            if len(found) > left:
-                found = sorted(found, reverse=True)[:left]
-            room[number] = left - len(found)
-            for posting in found:
-                posted[posting] = posted.get(posting, 0) + weight
+        posted = _votes(keys, generation, first, last, room)
         votes += [(-count, generation.key_of(each)) for each, count in posted.items() if count >= LEAST_WEIGHT]
     return [key for _, key in sorted(votes)[: MAX_CANDIDATES + 1] if key != own][:MAX_CANDIDATES]
+
+
+def _votes(keys: Keys, generation: Generation, first: int, last: int, room: dict[int, int]) -> dict[bytes, int]:
+    """Return what the shared keys of each posting count. ``first`` and ``last`` are seconds after the start.
+
+    ``room`` is how many postings are still read of each key.
+    """
+    is_inside = first <= 0 and last >= generation.seconds - 1
+    posted: dict[bytes, int] = {}
+    for number, found in generation.postings.items():
+        left, weight = room.get(number, MOST_POSTINGS), keys.weights[number]
+        near = found if is_inside else [each for each in found if first <= _seconds_after_start(each) <= last]
+        newest = near if len(near) <= left else sorted(near, reverse=True)[:left]
+        room[number] = left - len(newest)
+        for posting in newest:
+            posted[posting] = posted.get(posting, 0) + weight
+    return posted
+
+
+def _seconds_after_start(posting: bytes) -> int:
+    """Return how long after the start of its generation a document came."""
+    return int.from_bytes(posting[:-HASH_BYTES], "big")
 
 
 def read_bits(stored: bytes | None) -> int | None:

@@ -116,26 +116,28 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
     if selection.is_all:
         counts = cast("list[int]", await answers(client, [Call("HLEN", name) for name in slices]))
         return sum(counts), [Call("UNLINK", name) for name in names]
-    rows, selected, sources = list[tuple[str, bytes, bytes]](), set[bytes](), {selection.source_hash}
-    for name in slices:
-        for key, packed in (await client.fields(name)).items():
-            if (record := read_record(packed)) is None:
-                continue
-            rows.append((name, key, record.original))
-            if selection.takes(record):
-                selected.add(key)
-                sources.add(record.source_hash)
-    removed = [(name, key) for name, key, original in rows if key in selected or original in selected]
+    found = [(name, *each) for name in slices for each in (await client.fields(name)).items()]
+    rows = [(name, key, record) for name, key, packed in found if (record := read_record(packed))]
+    selected = {key: record.source_hash for _, key, record in rows if selection.takes(record)}
+    sources = {selection.source_hash, *selected.values()}
+    removed = [(name, key) for name, key, record in rows if key in selected or record.original in selected]
+    gone, learned = {key for _, key in removed}, {source.hex() for source in sources if selection.source}
     calls: list[Call | Commit] = [Call("HDEL", name, (key,)) for name, key in removed]
-    gone, learned = {key for _, key in removed}, {source.hex() for source in sources}
     for name in names:
-        if name.endswith("}:grants"):
-            calls += _forget_grants(name, await client.fields(name), gone)
-        elif "}:story:" in name:
-            calls += _forget_members(name, await client.fields(name), selection, gone)
-        elif "}:learned:" in name and selection.source and name.rpartition(":")[2] in learned:
-            calls.append(Call("UNLINK", name))
+        calls += await _forget(client, name, selection, gone, learned)
     return len(removed), calls
+
+
+async def _forget(
+    client: Client, name: str, selection: Selection, gone: Collection[bytes], learned: Collection[str]
+) -> Sequence[Call | Commit]:
+    """Return the calls that forget what a key has of documents that go, and what was learned of these sources."""
+    kind, _, rest = name.partition("}:")[2].partition(":")
+    if kind == "grants":
+        return _forget_grants(name, await client.fields(name), gone)
+    if kind == "story":
+        return _forget_members(name, await client.fields(name), selection, gone)
+    return [Call("UNLINK", name)] if kind == "learned" and rest in learned else []
 
 
 def _forget_members(

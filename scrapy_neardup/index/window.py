@@ -263,21 +263,26 @@ class Window(Steps):
         """Read the heartbeats, the records of all candidates, and those that dropped or lost ones link to."""
         wanted = {key for each in batch.attempts for key in each.candidates}
         wanted |= {each.earlier.candidate for each in batch.attempts if isinstance(each.earlier, Record)}
-        heartbeats = [Call("RUNS", self.layout.runs)]
-        for links in range(MOST_LINKS + 1):
-            if not (wanted := wanted - batch.records.keys()):
+        if not wanted:
+            return
+        batch.heartbeats.note(*await self._read_packed(client, batch, wanted, [Call("RUNS", self.layout.runs)]))
+        for _ in range(MOST_LINKS + 1):
+            await self._read_packed(client, batch, wanted)
+            read = filter(None, [self._read_record(batch, key) for key in wanted])
+            linked = {each.candidate for each in read if each.is_dropped or batch.state(each) == "lost"}
+            if not (wanted := linked - batch.records.keys()):
                 break
-            for answer in await self._read_packed(client, batch, wanted, [] if links else heartbeats):
-                batch.heartbeats.note(answer)
-            for key in wanted:
-                packed = batch.packed[key]
-                batch.records[key] = record = read_record(packed) if packed is not None else None
-                if record is None and packed is not None:
-                    self.warn_damaged("a record", "its document is not compared")
-            read = [record for key in wanted if (record := batch.records[key]) is not None]
-            wanted = {each.candidate for each in read if each.is_dropped or batch.state(each) == "lost"}
         for attempt in batch.attempts:
             batch.follow_lost(attempt)
+
+    def _read_record(self, batch: Batch, key: bytes) -> Record | None:
+        """Return the record of a candidate, None if it is gone or damaged."""
+        if key not in batch.records:
+            packed = batch.packed[key]
+            batch.records[key] = record = read_record(packed) if packed is not None else None
+            if record is None and packed is not None:
+                self.warn_damaged("a record", "its document is not compared")
+        return batch.records[key]
 
     async def _read_packed(
         self, client: Client, batch: Batch, keys: AbstractSet[bytes], more: Sequence[Call] = ()
@@ -317,35 +322,41 @@ class Window(Steps):
         others have posted a document that shares look-up keys of ``LEAST_WEIGHT`` or more. So of equal documents
         exactly one is the original.
         """
-        expected, writes, posting = list[Expected](), list[Call](), None
-        if attempt.decision is not None and attempt.decision.join:
-            try:
-                attempt.story, expected, writes = self._stories.join(batch.stories, attempt.decision.join)
-            except Exception as error:
-                attempt.story = self.store.explained(error)
-                if isinstance(attempt.story, StoreUnavailable):
-                    raise attempt.story from error
-        key = attempt.new.key
-        if (record := batch.decided.get(key)) is not None and attempt.earlier is None:
-            attempt.packed = record.pack()
-            own, bands = self.layout.records(key), self.layout.bands(attempt.own.number)
-            second, window = seconds_of(key), self.policy.window
-            if record.has_match(key):
-                match = Call("HEXISTS", self.layout.records(record.candidate), (record.candidate,))
-                expected = [Expected(match, b"1"), *expected]
-            if record.is_dropped:
-                kept_key, kept = kept_by(key, record, batch.records.get)
-                copies = self.layout.copies(kept.run if kept else record.run_number)
-                writes += [Call("HSET", copies, (key, kept_key)), Call("EXPIRE", copies, (window,))]
-            expected = [Expected(Call("HGET", own, (key,))), *expected]
-            posting = self.layout.posting(attempt.new.keys, attempt.generations, attempt.own, key, attempt.version)
-            writes = [
-                Call("EXPIRE", bands, (attempt.own.start + attempt.own.seconds - second + window,)),
-                *writes,
-                Call("HSET", own, (key, attempt.packed)),
-                Call("EXPIRE", own, (HOUR - second % HOUR + window,)),
-            ]
-        return Commit(expected, writes, posting) if writes else None
+        expected, writes = self._join(batch, attempt)
+        record = batch.decided.get(attempt.new.key)
+        if record is None or attempt.earlier is not None:
+            return Commit(expected, writes) if writes else None
+        key, attempt.packed = attempt.new.key, record.pack()
+        own, bands = self.layout.records(key), self.layout.bands(attempt.own.number)
+        second, window = seconds_of(key), self.policy.window
+        if record.has_match(key):
+            match = Call("HEXISTS", self.layout.records(record.candidate), (record.candidate,))
+            expected = [Expected(match, b"1"), *expected]
+        if record.is_dropped:
+            kept_key, kept = kept_by(key, record, batch.records.get)
+            copies = self.layout.copies(kept.run if kept else record.run_number)
+            writes += [Call("HSET", copies, (key, kept_key)), Call("EXPIRE", copies, (window,))]
+        writes = [
+            Call("EXPIRE", bands, (attempt.own.start + attempt.own.seconds - second + window,)),
+            *writes,
+            Call("HSET", own, (key, attempt.packed)),
+            Call("EXPIRE", own, (HOUR - second % HOUR + window,)),
+        ]
+        posting = self.layout.posting(attempt.new.keys, attempt.generations, attempt.own, key, attempt.version)
+        return Commit([Expected(Call("HGET", own, (key,))), *expected], writes, posting)
+
+    def _join(self, batch: Batch, attempt: Attempt) -> tuple[list[Expected], list[Call]]:
+        """Let a document join its story. Return how the story is written, nothing if it joins none."""
+        if attempt.decision is None or attempt.decision.join is None:
+            return [], []
+        try:
+            attempt.story, expected, writes = self._stories.join(batch.stories, attempt.decision.join)
+        except Exception as error:
+            attempt.story = self.store.explained(error)
+            if isinstance(attempt.story, StoreUnavailable):
+                raise attempt.story from error
+            return [], []
+        return expected, writes
 
 
 def _answers(batch: Batch, results: Mapping[Attempt, object]) -> dict[NewDocument, Checked | StoreError]:

@@ -191,23 +191,25 @@ async def replay(
     iterator = iter(pages)
     # Reading a page may wait for a worker process, so do it outside the event loop.
     while batch := await asyncio.to_thread(lambda: take(iterator, _TOGETHER)):
-        documents = list[Document | None]()
-        for page in batch:
+        documents = dict[int, Document]()
+        for number, page in enumerate(batch):
             clock = clock if page.recorded.time is None else page.recorded.time
-            is_wrong = page.error is not None or page.reason is not None
-            documents.append(None if is_wrong else document_of(page, detector, clock))
-        verdicts = iter(await detector.check_in_order([each for each in documents if each is not None]))
-        for page, document in zip(batch, documents, strict=True):
-            if document is None:
-                yield Judged(page, Verdict("unchecked", reason=page.reason))
-            else:
-                verdict = next(verdicts)
-                yield Judged(page, verdict, with_id(document, verdict.id or document.id))
+            if page.error is None and page.reason is None:
+                documents[number] = document_of(page, detector, clock)
+        verdicts = dict(zip(documents, await detector.check_in_order([*documents.values()]), strict=True))
+        for number, page in enumerate(batch):
+            yield _judged(page, documents.get(number), verdicts.get(number))
         for event in detector.take_events():
             on_event(event)
     await detector.finish(all_over=all_over)
     for event in detector.take_events():
         on_event(event)
+
+
+def _judged(page: RecordedPage, document: Document | None, verdict: Verdict | None) -> Judged:
+    if document is None or verdict is None:
+        return Judged(page, Verdict("unchecked", reason=page.reason))
+    return Judged(page, verdict, with_id(document, verdict.id or document.id))
 
 
 def document_of(page: RecordedPage, detector: NearDupDetector, seen_at: float | None = None) -> Document:
