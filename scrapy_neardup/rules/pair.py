@@ -88,11 +88,8 @@ class Pair:
 
     @property
     def _came_together(self) -> bool:
-        """Return whether both came in one run. Outside of a crawl, look at their times and titles."""
-        if self.new.run:
-            return self.is_one_run
-        have_titles = bool(self.new.titles and self.old.titles)
-        return have_titles and abs(self.new.counted_at - self.old.counted_at) < TOGETHER
+        """Return whether both came in one run. Outside of a crawl, their times tell."""
+        return self.is_one_run if self.new.run else abs(self.new.counted_at - self.old.counted_at) < TOGETHER
 
     @property
     def is_variant_of_run(self) -> bool:

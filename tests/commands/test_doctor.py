@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from urllib.parse import urlsplit
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.redis.connection import Address
 from scrapy_neardup.index.redis.probe import FOR_PEOPLE, commands
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.messages import message_of
@@ -146,7 +146,7 @@ def test_a_user_who_lacks_a_right(redis_server: RedisServer, tmp_path: Path, mis
 
 def test_a_node_of_a_cluster_is_told_from_a_single_server(fleet: Fleet, tmp_path: Path) -> None:
     """Doctor fails on the nodes on which a crawl would fail: on all that do not have the window."""
-    urls = [f"redis://{host}:{port}/0" for host, port in Address.read(fleet.url("cluster")).nodes]
+    urls = [f"redis://{node}/0" for node in urlsplit(fleet.url("cluster")).netloc.split(",")]
     works = [asyncio.run(opens(url)) for url in urls]
     assert works.count(True) == 1
     lines = [findings(tmp_path, "--store", url)[1]["store"] for url in urls]

@@ -123,7 +123,7 @@ async def test_a_few_words_under_another_headline_are_no_copy(index: Index) -> N
 
     wall = await check(index, notice.copy(headline="xyz", url="https://paper.example/2"))
     assert wall is not None
-    assert wall.is_wall
+    assert wall.pair.is_wall
     assert await check(index, notice.copy(headline="xyz", url="https://e.example/2", source="e.example")) is not None
 
 
@@ -144,7 +144,7 @@ async def test_an_article_number_names_a_page(index: Index, changes: dict[str, o
 
     match = await check(index, first.copy(**{"text": "rewritten", "url": "https://paper.example/new-7", **changes}))
 
-    assert (match is not None and match.same_page) is is_same_page
+    assert (match is not None and match.pair.same_page) is is_same_page
 
 
 # From the words of a page to its verdict

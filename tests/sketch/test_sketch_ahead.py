@@ -76,7 +76,7 @@ async def test_fingerprints_are_the_same_wherever_the_sketch_was_made(values: di
 @pytest.mark.parametrize(("lengths", "groups"), [([9] * 40, [16, 16, 8]), ([29_000, 2000, 9], [1, 2])])
 def test_groups_that_are_sketched_together_are_bounded(lengths: list[int], groups: list[int]) -> None:
     documents = [Document("00" * 8, "", "", "", "x" * length, 0.0) for length in lengths]
-    assert [len(group) for group in grouped(documents)] == groups
+    assert [len(group) for group in grouped(documents, 16)] == groups
 
 
 async def test_what_was_sketched_ahead_is_not_sketched_here() -> None:

@@ -122,7 +122,7 @@ def test_a_crawl_tags_signals_counts_and_sends_an_event(
     assert written in bodies
     assert len(written["members"]) == 6
     assert stat.S_IMODE((tmp_path / "events-news.jsonl").stat().st_mode) == 0o600
-    assert written["languages"] == [{"language": "fr", "items": 3}]
+    assert written["languages"] == [{"language": "en", "items": 6}]
 
     listed = neardup(tmp_path, "watch", "--events", "--json")
     (running,) = [json.loads(line) for line in listed.stdout.splitlines()]
