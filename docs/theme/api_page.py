@@ -15,7 +15,7 @@ GROUPS = {
         "NearDupItem NearDupFields"
     ),
     "Judging documents in any program": "NearDupDetector NearDupSettings StoreSummary",
-    "Documents and verdicts": "Document Fingerprint Match Verdict Status Kind Reason",
+    "Documents and verdicts": "Document Fingerprint Verdict Status Kind Reason",
     "Stories and events": "StoryEvent Story Member Extent Level",
     "What you may write yourself": "Rule Extractor",
     "Errors": "NearDupError SettingsError StoreError StoreUnavailable",

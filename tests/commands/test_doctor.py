@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from urllib.parse import urlsplit
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import jsonschema
 import pytest
