@@ -19,6 +19,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from scrapy_neardup.document import MOST_CHARACTERS
+from scrapy_neardup.text.folding import code_points
 
 NORMALISER = 3
 """Version of this module's normalisation and hashes. It is part of the configuration in the keys of a store."""
@@ -139,11 +140,6 @@ def _hash(folded: str) -> int:
 
 
 CHARACTERS = Characters()
-
-
-def code_points(text: str) -> NDArray[np.uint32]:
-    """Return one number for each character; a lone surrogate counts as a character."""
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 class Powers:

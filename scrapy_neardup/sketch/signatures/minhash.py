@@ -15,7 +15,8 @@ from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.signatures import SignedText
 from scrapy_neardup.sketch.signatures.presets import Preset
 from scrapy_neardup.text.body import Body
-from scrapy_neardup.text.reading import Powers, code_points, distinct, mixed, shingle_hashes, window_hashes
+from scrapy_neardup.text.folding import code_points
+from scrapy_neardup.text.reading import Powers, distinct, mixed, shingle_hashes, window_hashes
 
 _AT_ONCE = 1 << 16  # products of shingles and lanes: 256 kB stay in the processor's cache
 _SAMPLE_MASK = np.uint32(31)

@@ -24,7 +24,7 @@ from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.signatures import UNSIGNED, SignedText
 from scrapy_neardup.text.body import Body
-from scrapy_neardup.text.reading import code_points
+from scrapy_neardup.text.folding import code_points
 
 if TYPE_CHECKING:
     from scrapy_neardup.sketch.signatures.presets import Preset
