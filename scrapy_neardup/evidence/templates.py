@@ -44,7 +44,6 @@ from scrapy_neardup.text.reading import (
     edges_of,
     mask,
     next_starts,
-    normalise,
 )
 
 SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure
@@ -179,7 +178,7 @@ def _figure_hashes(reading: Reading, tokens: _Tokens, figures: NDArray[np.intp])
 
 
 def _digest(text: str) -> int:
-    return xxhash.xxh3_64_intdigest(normalise(text).encode("utf-8", "surrogatepass"))
+    return xxhash.xxh3_64_intdigest(text.casefold().encode("utf-8", "surrogatepass"))
 
 
 def _keyed(
@@ -243,7 +242,7 @@ def _leads(
     is_lead = (words.take(documents.take(names)) <= SHORT) & (sentences.take(names) == first_sentences)
     for first, length in zip(names[is_lead].tolist(), lengths[is_lead].tolist(), strict=True):
         spans = zip(tokens.starts[first : first + length], tokens.ends[first : first + length], strict=True)
-        name = [normalise(reading.text[start:end]) for start, end in spans]
+        name = [reading.text[start:end].casefold() for start, end in spans]
         found = leads[int(documents[first])]
         if name[0] not in _DATES and len(found) < LEADS:
             telling = next((word for word in name if len(word) > _LONGEST_ARTICLE), name[0])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.document import MOST_CHARACTERS
+from scrapy_neardup.text.folding import fold_with_places
 from scrapy_neardup.text.reading import (
     ALNUM,
     CLOSING,
@@ -74,6 +75,8 @@ class Body:
     """The lines of a text that count, and the keys of those that are boilerplate."""
 
     reading: Reading  # of this text, and maybe of others
+    printed: str  # the text as it was given, before it was folded
+    begins: int  # its first character in the reading
     all_lines: Lines
     is_long: NDArray[np.bool_]  # for each line, whether its block is long enough to count
     boilerplate: frozenset[int] = frozenset()  # keys
@@ -99,8 +102,13 @@ class Body:
 
     @property
     def read_lines(self) -> list[tuple[Line, bool]]:
-        """Return all lines in their order, each with whether its block is long enough to count."""
-        return list(zip(self._read(self.all_lines), self.is_long.tolist(), strict=True))
+        """Return all lines in their order, as they are printed, each with whether its block is long enough to count."""
+        _, printed, places = fold_with_places(self.printed)
+        places = np.append(places, len(printed))
+        start, stop = (places.take(each - self.begins, mode="clip") for each in self.all_lines[2:4])
+        texts = (printed[first:end].strip() for first, end in zip(start.tolist(), stop.tolist(), strict=True))
+        lines = map(Line, texts, self.all_lines.words.tolist(), self.all_lines.keys.tolist())
+        return list(zip(lines, self.is_long.tolist(), strict=True))
 
     @property
     def tokens(self) -> list[str]:
@@ -157,14 +165,17 @@ def read_bodies(texts: Sequence[str], *, min_words: int, min_block_words: int) -
 
     A text with fewer than ``min_words`` words in long blocks, such as a poem or a list of results, is taken whole.
     """
-    reading = Reading.of(*(text[:MOST_CHARACTERS] for text in texts))
+    texts = [text[:MOST_CHARACTERS] for text in texts]
+    reading = Reading.of(*texts)
     lines, block = _lines(reading)
     is_long = np.bincount(block, lines.words)[block] >= min_block_words
-    bounds = lines.start.searchsorted(reading.bounds).tolist()
-    for first, end in pairwise(bounds):
+    bounds = pairwise(lines.start.searchsorted(reading.bounds).tolist())
+    bodies = []
+    for text, begins, (first, end) in zip(texts, reading.bounds.tolist(), bounds, strict=False):
         if int(lines.words[first:end].dot(is_long[first:end])) < min_words:
             is_long[first:end] = True
-    return [Body(reading, lines.at(slice(*each)), is_long[slice(*each)]) for each in pairwise(bounds)]
+        bodies.append(Body(reading, text, begins, lines.at(slice(first, end)), is_long[first:end]))
+    return bodies
 
 
 def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:

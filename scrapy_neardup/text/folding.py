@@ -25,12 +25,7 @@ _TABLE = str.maketrans(
         **dict.fromkeys("‐‑‒–−־֊⁃", "-"),
         **dict.fromkeys("—―", " - "),
         **dict(zip("ıłŁøØđĐðÐħĦŧŦǝƎ", "ilLoOdDdDhHtTəƏ", strict=True)),
-        "æ": "ae",
-        "Æ": "Ae",
-        "œ": "oe",
-        "Œ": "Oe",
-        "ß": "ss",
-        "ẞ": "SS",
+        **dict(zip("æÆœŒßẞ", "ae Ae oe Oe ss SS".split(), strict=True)),
         # Arabic letters of several languages: alef, yeh, kaf and heh. The tatweel only makes a word longer.
         **dict.fromkeys("\u0671\u0672\u0673", "\u0627"),
         **dict.fromkeys("\u0649\u06cc", "\u064a"),
@@ -42,15 +37,9 @@ _TABLE = str.maketrans(
         **dict(zip("ൔൕൖൺൻർൽൾൿ", (f"{letter}\u0d4d" for letter in "മയഴണനരലളക"), strict=True)),
         "ৎ": "\u09a4\u09cd",
         # Signs that look like two others, of Thai, Lao and Khmer, and a sign that stands before or behind a tone.
-        "แ": "เเ",
-        "ແ": "ເເ",
-        "\u17be": "\u17c1\u17b8",
-        "\u17c4": "\u17c1\u17b6",
-        "\u0e4d": "",
-        "\u0ecd": "",
-        "װ": "וו",
-        "ױ": "וי",
-        "ײ": "יי",
+        **dict(zip("แແ\u17be\u17c4", "เเ ເເ \u17c1\u17b8 \u17c1\u17b6".split(), strict=True)),
+        **dict.fromkeys("\u0e4d\u0ecd", ""),
+        **dict(zip("װױײ", "וו וי יי".split(), strict=True)),
     }
 )
 # Unicode decomposes these characters, but they mean something else: ordinals, the number sign, Korean letters that

@@ -1,4 +1,4 @@
-"""Read texts into arrays of characters and tokens, and hash shingles of them: the same on every machine.
+"""Read folded texts into arrays of characters and tokens, and hash shingles of them: the same on every machine.
 
 Flags and a hash of each character are looked up once and remembered. Reading several texts together takes little longer
 than reading one, because most of the time is the overhead of numpy calls.
@@ -11,25 +11,19 @@ import sys
 import threading
 import unicodedata
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from typing import Any, Literal, TypeVar, cast
+from itertools import accumulate
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
 from scrapy_neardup.document import MOST_CHARACTERS
-from scrapy_neardup.text.folding import code_points
+from scrapy_neardup.text.folding import code_points, fold
 
-NORMALISER = 3
-"""Version of this module's normalisation and hashes. It is part of the configuration in the keys of a store."""
+NORMALISER = 4
+"""Version of the folding and of this module's hashes. It is part of the configuration in the keys of a store."""
 
-# Long texts are normalised in pieces, so that other threads can run between them. No character composes with a space.
-_PIECE = re.compile(r".{1,32768}\S{0,1000}", re.DOTALL)
-_MOST_STACKED = 30  # marks in a row, as in the stream-safe text format of Unicode's annex 15
-_JOINER = "\u034f"  # combining grapheme joiner: no mark is put in order across it
-_ROOM_TO_SPELL = 1000  # characters
-_NARROW_MARK = re.compile("[\uff9e\uff9f]")
 _WORD = re.compile(r"\w")
 _FIRST_POWERS = 1 << 14
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
@@ -42,11 +36,9 @@ def mask(flags: int) -> NDArray[np.uint32]:
     return np.array(flags, np.uint32)
 
 
-KNOWN, WORD, UNSPACED, MARK, COMPOSES, WIDE = (1 << bit for bit in range(6))
-LINE_END, SPACE, STOP, FULL_STOP, CLOSING, DIGIT, UPPER, LOWER, ALNUM = (mask(1 << bit) for bit in range(6, 15))
-LETTER, DECIMAL, JOINER, NUMBER_JOINER, BREAK, DASH, SENTENCE_STOP, CLAUSE = (mask(1 << bit) for bit in range(15, 23))
-STACKS = 1 << 24  # a mark that may stand on another one: the order of such marks is normalised
-SPELLED = 1 << 23  # stands for several characters that are not all of one word: "\u00bd" for "1\u20442"
+KNOWN, WORD, UNSPACED, MARK = (1 << bit for bit in range(4))
+LINE_END, SPACE, STOP, FULL_STOP, CLOSING, DIGIT, UPPER, LOWER, ALNUM = (mask(1 << bit) for bit in range(4, 13))
+LETTER, DECIMAL, JOINER, NUMBER_JOINER, BREAK, DASH, SENTENCE_STOP, CLAUSE = (mask(1 << bit) for bit in range(13, 21))
 
 # Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, Hiragana, Katakana, Bopomofo, Han.
 _UNSPACED = re.compile(
@@ -54,7 +46,6 @@ _UNSPACED = re.compile(
     "\u3005-\u3007\u3031-\u3035\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_JAMO = re.compile("[\u1100-\u11ff]")  # letters of Hangul, which compose without being marks
 # Thai; with few exceptions, Thai and all scripts with higher code points are written without spaces.
 _FIRST_CLAUSE = "\u0e00"
 # Characters that end a sentence whatever follows, in Han, Devanagari, Arabic, Ethiopic, Myanmar, Khmer and Armenian.
@@ -62,16 +53,14 @@ _FULL_STOPS = "\u3002\uff01\uff1f\u0964\u0965\u061f\u06d4\u1362\u104b\u17d4\u058
 _LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _SETS = (
     (LINE_END, _LINE_ENDS),
-    (STOP, ".!?\u2026" + _FULL_STOPS),
+    (STOP, ".!?" + _FULL_STOPS),
     (FULL_STOP, _FULL_STOPS),
-    (CLOSING, "\"'\u201d\u2019\u00bb)]"),
-)
-_NORMALISED_SETS = (
-    (JOINER, "'\u2019&-"),
+    (CLOSING, "\"')]"),
+    (JOINER, "'&-"),
     (NUMBER_JOINER, ".,:/-"),
-    (BREAK, "()\u2013\u2014"),
+    (BREAK, "()"),
     (DASH, "-"),
-    (SENTENCE_STOP, ".!?\u3002\u0964"),
+    (SENTENCE_STOP, ".!?\u3002\u0964\uff01\uff1f"),
 )
 BASE = 0x9E37_79B9_7F4A_7C15
 """The base of hashes: a run's hash is the sum of its characters' hashes times powers of it, modulo 2^64."""
@@ -84,59 +73,38 @@ class Characters:
     def __init__(self) -> None:
         self.flags = np.zeros(sys.maxunicode + 1, np.uint32)
         self.hashes = np.zeros(sys.maxunicode + 1, np.uint64)
-        self.widths = np.zeros(sys.maxunicode + 1, np.uint8)  # characters that are hashed
         self._lock = threading.Lock()
 
     def learn(self, codes: NDArray[np.intp]) -> None:
         with self._lock:
             for code in np.unique(codes).tolist():
-                flags, folded = _read(chr(code))
-                self.widths[code] = len(folded) if flags & WIDE else 1
-                self.hashes[code] = _hash(folded)
-                self.flags[code] = flags  # set the flags last: a character with flags counts as known
+                self.hashes[code] = xxhash.xxh3_64_intdigest(chr(code).casefold().encode("utf-8", "surrogatepass"))
+                self.flags[code] = _flags(chr(code))  # set the flags last: a character with flags counts as known
 
 
-def _read(character: str) -> tuple[int, str]:
-    """Return the flags of a character, and its NFKC-normalised and case-folded form, which is hashed."""
-    normalised = unicodedata.normalize("NFKC", character)
-    folded, first = normalised.casefold(), normalised[0]
+def _flags(character: str) -> int:
     flags = KNOWN
-    if any(_UNSPACED.match(each) for each in folded):
-        flags |= UNSPACED if len(folded) == 1 else SPELLED
-    elif any(map(_is_word, folded)):
-        in_one_word = all(_is_word(each) or _is_mark(each) for each in folded)
-        flags |= (WORD | WIDE * (len(folded) > 1)) if in_one_word else SPELLED
-    elif _is_mark(first):
+    if _UNSPACED.match(character):
+        flags |= UNSPACED
+    elif _is_word(character):
+        flags |= WORD
+    elif unicodedata.category(character) in ("Mn", "Mc"):
         flags |= MARK
-    # It may become one with the character before it.
-    flags |= COMPOSES * (unicodedata.category(first).startswith("M") or _JAMO.match(first) is not None)
-    if all(map(unicodedata.combining, unicodedata.normalize("NFKD", character))):
-        flags |= STACKS
     others = [
         *((flag, character in members) for flag, members in _SETS),
-        *((flag, first in members) for flag, members in _NORMALISED_SETS),
-        (CLAUSE, first >= _FIRST_CLAUSE),
-        (DECIMAL if first.isdecimal() else LETTER, _is_word(first) and first != "_"),
+        (CLAUSE, character >= _FIRST_CLAUSE),
+        (DECIMAL if character.isdecimal() else LETTER, _is_word(character) and character != "_"),
         (SPACE, character.isspace() and character not in _LINE_ENDS),
         (DIGIT, character.isdigit()),
         (UPPER, character.isupper()),
         (LOWER, character.islower()),
         (ALNUM, character.isalnum()),
     ]
-    return flags + sum(int(flag) for flag, applies in others if applies), folded
+    return flags + sum(int(flag) for flag, applies in others if applies)
 
 
 def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
-
-
-def _is_mark(character: str) -> bool:
-    return unicodedata.category(character) in ("Mn", "Mc")
-
-
-def _hash(folded: str) -> int:
-    hashes: list[int] = [xxhash.xxh3_64_intdigest(each.encode("utf-8", "surrogatepass")) for each in folded]
-    return sum([each * pow(BASE, place, 1 << 64) for place, each in enumerate(hashes)]) % (1 << 64)
 
 
 CHARACTERS = Characters()
@@ -179,7 +147,7 @@ _SHINGLE_POWERS = Powers(0xD6E8_FEB8_6659_FD93)
 class Reading:
     """Arrays: ``flags`` of each character of ``text``; ``starts``, ``ends`` and ``hashes`` of each token."""
 
-    text: str  # of all texts, composed, an end of line before, behind and between them
+    text: str  # of all texts, folded, an end of line before, behind and between them
     bounds: NDArray[np.intp]  # the character each text begins with, and the one behind the last end of line
     flags: NDArray[np.uint32]
     present: int  # all flags that any character has
@@ -191,17 +159,10 @@ class Reading:
 
     @classmethod
     def of(cls, *texts: str) -> Reading:
+        texts = tuple(map(fold, texts))
         text = "\n".join(("", *texts, ""))
         codes, flags, present = _characters(text)
-        if present & (COMPOSES | SPELLED):
-            texts = tuple(map(_plainer, texts))
-            text = "\n".join(("", *texts, ""))
-            codes, flags, present = _characters(text)
         powers, back = _POWERS.up_to(len(codes))
-        if present & WIDE:
-            widths = CHARACTERS.widths.take(codes)
-            places = np.cumsum(widths, dtype=np.intp) - widths
-            powers, back = (table.take(places) for table in _POWERS.up_to(int(places[-1]) + 1))
         sums = np.zeros(len(codes) + 1, np.uint64)
         hashes = CHARACTERS.hashes.take(codes)
         hashes *= powers[: len(codes)]
@@ -216,26 +177,19 @@ class Reading:
         return cast("NDArray[np.bool_]", (self.flags.take(self.starts) & UNSPACED).astype(bool))
 
     def span_hashes(self, starts: NDArray[np.intp], ends: NDArray[np.intp]) -> NDArray[np.uint64]:
-        """Return hashes of runs of characters, whatever their case and width."""
+        """Return hashes of runs of characters, whatever their case."""
         return _span_hashes(self._sums, self._back, starts, ends)
 
     def tokens(self, first: int = 0, end: int | None = None) -> list[str]:
-        """Return the tokens from ``first`` to before ``end``, normalised and case-folded."""
+        """Return the tokens from ``first`` to before ``end``, folded and in lower case."""
         places = zip(self.starts[first:end].tolist(), self.ends[first:end].tolist(), strict=True)
-        if self.text.isascii():
-            lower = self.text.lower()
-            return [lower[start:stop] for start, stop in places]
-        return [normalise(self.text[start:stop]) for start, stop in places]
+        lower = self.text.casefold()
+        return [lower[start:stop] for start, stop in places]
 
 
 def has_words(text: str) -> bool:
     """Return whether a text has anything that could be compared."""
     return _WORD.search(text, 0, MOST_CHARACTERS) is not None
-
-
-def normalise(text: str) -> str:
-    """Return a text NFKC-normalised and case-folded: variants of width, ligature and case are one text."""
-    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def shingle_hashes(
@@ -307,27 +261,6 @@ def next_starts(starts: NDArray[np.intp], end: int) -> NDArray[np.intp]:
     ends[:-1] = starts[1:]
     ends[-1:] = end
     return ends
-
-
-def _plainer(text: str) -> str:
-    """Compose each letter with its marks, and write out characters that stand for several others."""
-    if text.isascii():
-        return text
-    codes, flags, present = _characters(text)
-    if present & STACKS:
-        # To put n marks in order takes n * n steps. So put a joiner into each run of marks that is too long.
-        places = np.arange(1, len(codes) + 1)
-        stacked = places - np.maximum.accumulate(np.where(flags & STACKS, 0, places))  # marks in a row up to each place
-        cuts = ((stacked > 1) & (stacked % _MOST_STACKED == 1)).nonzero()[0].tolist()
-        text = _JOINER.join(text[start:end] for start, end in pairwise([0, *cuts, len(text)]))
-    most = 2 * len(text) + _ROOM_TO_SPELL  # one character may stand for eighteen
-    if present & SPELLED:
-        spelled = np.unique(codes[flags & SPELLED != 0]).tolist()
-        table = {code: unicodedata.normalize("NFKC", chr(code)) for code in spelled}
-        text = "".join(piece.translate(table) for piece in _PIECE.findall(text))[:most]
-    # Some marks have their own half-width form. They belong to half-width letters, and only NFKC composes them.
-    form: Literal["NFKC", "NFC"] = "NFKC" if _NARROW_MARK.search(text) else "NFC"
-    return "".join(unicodedata.normalize(form, piece) for piece in _PIECE.findall(text))
 
 
 def _span_hashes(

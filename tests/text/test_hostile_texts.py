@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import tracemalloc
-import unicodedata
 from typing import Any
 
 import hostile_texts as hostile
@@ -19,7 +18,6 @@ from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.replay import Judged, OutputFormat, RecordedPage
 from scrapy_neardup.sketch import PRESETS, Sketcher
-from scrapy_neardup.text.reading import Reading
 
 MOST_GROWTH = 10.0  # for four times as much; 16 is quadratic
 LEAST_MS = 1.0  # less is noise
@@ -46,30 +44,6 @@ def test_four_times_as_much_takes_at_most_ten_times_as_long(kind: object, sketch
 def sketch_of(text: str) -> str:
     fingerprint = Sketcher(PRESETS["news"]).fingerprint(Document("00" * 8, "", "", "", text, 0.0))
     return repr(fingerprint)
-
-
-def test_a_run_of_marks_is_cut_by_the_rule_of_unicode() -> None:
-    """Thirty are left alone, and so is what words of any language have; longer runs are put in order piece by piece."""
-    for ordinary in ("e\u0301\u0323" * 50, "a" + "\u0316\u0301" * 15, "ท ี่ ั ้ บาทที่สี่", "الْعَرَبِيَّةُ", "हिन्दी़ं"):
-        read = Reading.of(ordinary).text.strip("\n")
-        assert read == unicodedata.normalize("NFC", ordinary)
-    read = Reading.of("a" + "\u0316\u0301" * 30_000).text
-    assert read.count("\u034f") == 1999
-    longest = max(map(len, read.split("\u034f")))
-    assert longest <= 32
-
-
-def test_what_stands_for_many_characters_grows_to_twice_its_length_at_most() -> None:
-    assert len(Reading.of("\ufdfa" * 50_000).text) <= 2 * 50_000 + 1100
-    assert "1\u20442 cup" in Reading.of("½ cup").text
-    many = "".join(chr(code) for code in range(0x3300, 0x3358))  # more kinds of them than are replaced one by one
-    assert Reading.of(many).text.strip("\n") == unicodedata.normalize("NFKC", many)
-
-
-@pytest.mark.parametrize("marks", ["", "\u0301", "\u0f71\u0f72"])
-def test_a_long_text_is_normalised_in_pieces_that_make_no_difference(marks: str) -> None:
-    text = "".join(f"Wörter und e\u0301{marks} {number} 한국 " for number in range(5000))
-    assert Reading.of(text).text.strip("\n") == unicodedata.normalize("NFC", text).strip("\n")
 
 
 def test_a_text_is_told_by_what_is_looked_at() -> None:
