@@ -15,21 +15,42 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-_CLDR: dict[str, Any] = json.loads((files(__package__) / "cldr.json").read_text(encoding="utf-8"))
+from scrapy_neardup.text.folding import fold
+
+
+
+def read_table(name: str) -> Any:
+    """Return a table of this package. Its words are folded as those of a text are, and have no apostrophes."""
+    return json.loads(fold((files(__package__) / name).read_text(encoding="utf-8")).casefold().replace("'", ""))
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(fold(text).casefold().split())
+
+
+_CLDR: dict[str, Any] = read_table("cldr.json")
 _UNITS: dict[str, str] = {word: unit for unit, words in _CLDR["units"].items() for word in words.split("|")}
 
 CURRENCIES: dict[str, str] = {
-    **dict.fromkeys("$ usd dollar dollars dólares доллар доллара долларов دولار".split(), "$"),
-    **dict.fromkeys("€ eur euro euros евро євро ευρώ يورو".split(), "€"),
-    **dict.fromkeys("£ gbp pounds pfund libras livres".split(), "£"),
-    **dict.fromkeys("¥ jpy yen cny yuan rmb".split(), "¥"),
-    **dict.fromkeys("₹ inr rs rupee rupees".split(), "₹"),
-    **dict.fromkeys("₽ rub ruble rubles roubles рублей рубля руб".split(), "₽"),
-    **dict.fromkeys("kr sek nok dkk kronor kroner".split(), "kr"),
-    **dict.fromkeys("chf franken".split(), "chf"),
-    **dict.fromkeys("₺ tl lira liralık".split(), "₺"),
-    **dict.fromkeys("₴ грн гривень гривні".split(), "₴"),
-    **{sign: sign for sign in "₩ zł kč ft лв lei".split()},
+    word: sign
+    for sign, joined in {
+        "$": "$ usd dollar dollars dólares доллар доллара долларов долларах دولار دولارا",
+        "€": "€ eur euro euros евро євро ευρώ يورو",
+        "£": "£ gbp pfund",
+        "¥": "¥ jpy yen cny yuan rmb",
+        "₹": "₹ inr rs rupee rupees",
+        "₽": "₽ rub ruble rubles roubles рублей рубля руб",
+        "kr": "kr sek nok dkk kronor kroner",
+        "chf": "chf franken",
+        "₺": "₺ tl lira",
+        "₴": "₴ грн гривень гривні",
+        "zł": "zł pln zlotych",
+        "Kč": "kč czk korun",
+        "₩": "₩",
+        "лв": "лв",
+        "lei": "lei",
+    }.items()
+    for word in words(joined)
 }
 
 PERCENT_PAIRS = {tuple(word.split()) for word, unit in _UNITS.items() if unit == "%" and " " in word}
@@ -37,61 +58,55 @@ PERCENT = frozenset(word for word, unit in _UNITS.items() if unit == "%") | {"%"
 UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"}
 """Words behind a number of units, with the English name of the unit: "Jahre" is "years"."""
 
-MONTHS = frozenset([*_CLDR["months"].split(), *"may mars jan feb mar apr jun jul aug sep sept oct nov dec".split()])
-WEEKDAYS = frozenset(_CLDR["weekdays"].split())
+MONTHS = words(f"{_CLDR['months']} may mars jan feb mar apr jun jul aug sep sept oct nov dec")
+WEEKDAYS = words(_CLDR["weekdays"])
 
-BEHIND_MAY = frozenset("be have not also still yet well never already soon even need face die lose become".split())
+BEHIND_MAY = words("be have not also still yet well never already soon even need face die lose become")
 """Words behind "may" that show that it is the verb: "12 may have died"."""
 
-HEDGES = frozenset(
-    (
-        "the and least about around roughly nearly almost more than over some under fewer less most many"
-        " approximately estimated reportedly another further additional only just"
-        " der die das und mindestens rund etwa fast mehr als über"
-        " les des moins plus près environ que los las menos más cerca unos"
-    ).split()
+HEDGES = words(
+    "the and least about around roughly nearly almost more than over some under fewer less most many"
+    " approximately estimated reportedly another further additional only just"
+    " der die das und mindestens rund etwa fast mehr als über"
+    " les des moins plus près environ que los las menos más cerca unos"
 )
 """Words that come and go beside a number without saying what is counted."""
 
-SAY_NOTHING = frozenset(
-    (
-        "are was were been being has have had will would can could may might must that which who whom this these those"
-        " its their his her our from with for into onto off out not but after before when while there they taken"
-        " sind war waren wurde wurden worden werden sein seien hat haben hatte hatten kamen beim dem den des"
-        " sont était étaient été ont avait avaient qui que dans pour avec son eran fue fueron han había habían"
-        " para por con como sono erano stati state hanno nel nella foram estão eram têm het een van zijn werden"
-        " что был было были как при это"
-    ).split()
+SAY_NOTHING = words(
+    "are was were been being has have had will would can could may might must that which who whom this these those"
+    " its their his her our from with for into onto off out not but after before when while there they taken"
+    " sind war waren wurde wurden worden werden sein seien hat haben hatte hatten kamen beim dem den des"
+    " sont était étaient été ont avait avaient qui que dans pour avec son eran fue fueron han había habían"
+    " para por con como sono erano stati state hanno nel nella foram estão eram têm het een van zijn werden"
+    " что был было были как при это"
 )
 """Words beside a number that are no label for it: "7 are dead" is about the dead."""
 
-AGO = frozenset("minute minutes min mins hour hours hr hrs".split())
-CLOCK = frozenset("pm uhr".split())
-TIME_ZONES = frozenset("gmt utc est edt pst pdt cet cest bst hours hrs uhr".split())
+AGO = words("minute minutes min mins hour hours hr hrs")
+CLOCK = words("pm uhr")
+TIME_ZONES = words("gmt utc est edt pst pdt cet cest bst hours hrs uhr")
 
-COUNTED = frozenset(
-    (
-        "people persons dead deaths killed injured wounded missing cases patients infections victims homes houses"
-        " families jobs workers employees soldiers troops migrants refugees students children women men tests doses"
-        " metres meters miles feet kilometres kilometers kilograms tons tonnes litres liters acres hectares hours"
-        " days points votes seats shares copies units times menschen tote personnes morts personas muertos человек"
-    ).split()
+COUNTED = words(
+    "people persons dead deaths killed injured wounded missing cases patients infections victims homes houses"
+    " families jobs workers employees soldiers troops migrants refugees students children women men tests doses"
+    " metres meters miles feet kilometres kilometers kilograms tons tonnes litres liters acres hectares hours"
+    " days points votes seats shares copies units times menschen tote personnes morts personas muertos человек"
 )
 """Words that stand behind a count: "2000 people" is no year."""
 
 COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")
 """The same in scripts without spaces, by the first character: "2000人"."""
 
-NAMED_BEFORE = frozenset("magnitude level category".split())
+NAMED_BEFORE = words("magnitude level category")
 """Words that name the number behind them: "magnitude 6.1 earthquake" is about the magnitude."""
 
-NUMBERED = frozenset(
+NUMBERED = words(
     "aged age page photo version phase chapter article section grade zone nr no número numéro № seite flight highway route"
-    " boeing airbus".split()
+    " boeing airbus"
 )
 """Words before a number that is a name, and counts nothing."""
 
-SCORED = frozenset("win victory loss defeat draw lead against over after half overtime ahead".split())
+SCORED = words("win victory loss defeat draw lead against over after half overtime ahead")
 """Words that stand behind a score: "a 2-1 win"."""
 
 _FUNCTION_WORDS = {
@@ -161,10 +176,10 @@ def number_words(tokens: Iterable[str]) -> dict[str, NumberWords]:
 @lru_cache(maxsize=1)
 def all_languages() -> Languages:
     """Read the tables, once a process."""
-    tables = json.loads((files(__package__) / "number_words.json").read_text(encoding="utf-8"))
-    languages = Languages({name: _read_table(**table) for name, table in tables.items()}, {}, {})
+    tables = read_table("number_words.json")
+    languages = Languages({name: _number_words(**table) for name, table in tables.items()}, {}, {})
     for name, language in languages.by_name.items():
-        for word in language.words.union(_FUNCTION_WORDS[name].split()):
+        for word in language.words.union(words(_FUNCTION_WORDS[name])):
             languages.of_word[word] = (*languages.of_word.get(word, ()), name)
         for word, scale in language.scales.items():
             if scale >= 1000 or scale == 12:
@@ -175,7 +190,7 @@ def all_languages() -> Languages:
     return languages
 
 
-def _read_table(
+def _number_words(
     small: dict[str, float],
     scales: dict[str, int],
     articles: list[str],

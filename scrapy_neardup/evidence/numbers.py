@@ -10,6 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import compress
 
+from scrapy_neardup.evidence.counted import LINE_END
 from scrapy_neardup.evidence.number_words import (
     AGO,
     BEHIND_MAY,
@@ -25,9 +26,8 @@ from scrapy_neardup.evidence.number_words import (
     all_languages,
     number_words,
 )
+from scrapy_neardup.text.folding import fold
 
-LINE_END = "|"
-"""The token at the end of a line."""
 _MARGIN = ("", "", "")  # so that the neighbours of every token can be looked at, also before the first
 
 _NUMERALS = dict(zip("〇零一二两兩三四五六七八九", (0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
@@ -58,37 +58,39 @@ _LARGE = frozenset("百千") | _MYRIADS.keys()  # 百万 is a number, and in 千
 _NEVER_ALONE = frozenset("〇零一") | _MYRIADS.keys()
 _FRACTIONS = ("分之", "分の")
 
-_ZEROS = "٠۰߀०০੦૦୦௦౦೦൦෦๐໐༠၀០᠐０"
-_USUAL = str.maketrans(
-    {chr(ord(zero) + i): str(i) for zero in _ZEROS for i in range(10)}
-    | {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75", "％": "%", "，": ",", "．": "."}
-)
-_UNUSUAL = re.compile(f"[½¼¾％{_IDEOGRAPHS}" + "".join(f"{zero}-{chr(ord(zero) + 9)}" for zero in _ZEROS) + "]")
+_USUAL = str.maketrans({"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"})
+_UNUSUAL = re.compile(f"[½¼¾٫٬{_IDEOGRAPHS}]")
+# "20K", "7.7M" and "2.3B", which are other words in small letters, and "mil.", which is a thousand without its full stop.
+_SHORT_SCALE = re.compile(r"(?<=[0-9])([KMB])(?![A-Za-z0-9])")
+_SHORT_SCALES = {"K": " thousand", "M": " mln", "B": " mrd"}
+_SHORT_MILLION = re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))")
+_SUFFIX = re.compile("(?<=[0-9])'[a-z]{1,6}(?![a-z0-9])")  # Turkish: "9'a", "4'ten"
 
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
 _PART = r"(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]+(?:[.,][0-9]+)*"
 # A punctuation mark behind a number is kept with it: the number does not count the word after the mark.
 _NUMBER = re.compile(
-    rf"{_PART}(?:[ \u00a0\u2009\u202f]{_PART})+(?![.,:/'’⁄‐‑–−-]?[0-9])[.,;:)!?]?"
+    rf"{_PART}(?:[ ]{_PART})+(?![.,:/'⁄−-]?[0-9])[.,;:)!?]?"
     r"|[0-9]{1,2}h[0-9]{2}(?![0-9a-z])"
-    r"|[0-9]+(?:[.,:/'’⁄‐‑–−-][0-9]+)*[.,;:)!?]?"
-    r"|[$€£¥₹₽₩₺%]"
+    r"|[0-9]+(?:[.,:/'⁄−-][0-9]+)*[.,;:)!?]?"
+    r"|[$€£¥₹₽₩₺₴%]"
     r"|\+[0-9]{1,3}(?:[ -]\(?[0-9]{1,4}\)?){3,6}|\+[0-9]{8,15}|\([0-9]{3}\) ?[0-9]{3}-[0-9]{4}"
-    r"|[.,;(](?=\s?[0-9])"
+    r"|[.,;(](?=\s?[0-9$€£¥₹₽])"
 )
-_SIGN = re.compile("[0-9$€£¥₹₽₩₺%]")
+_SIGN = re.compile("[0-9$€£¥₹₽₩₺₴%]")
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
 _WORD_OR_MARK = re.compile(r"[a-zªµºÀ-\u1fff\u2c00-\u2fff\u3005-\U0010ffff]+|[0|]")
+_ENDS = ".!?;\n"
+_OTHER_ENDS = re.compile("[.!?;\n。！？؟۔।]")
 _LATIN_LETTERS = bytes(
-    ord(each) if each == "\n" or (each != LINE_END and _WORD_OR_MARK.match(each)) else ord(" ")
+    ord("\n" if each in _ENDS else each if each != LINE_END and _WORD_OR_MARK.match(each) else " ")
     for each in map(chr, range(256))
 )
-_PUNCTUATION = "\u2019\u201c\u201d\u2018\u2013\u2014\u2026\u2022"  # the commonest that is not in Latin-1
 _BEFORE_PATH = "://", ".com/", ".org/", ".net/"
 _ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 
-_CLOCK_PAIRS = frozenset({("a", "m"), ("p", "m"), ("o", "clock")})
+_CLOCK_PAIRS = frozenset({("a", LINE_END, "m"), ("p", LINE_END, "m"), ("o", "clock")})
 _SPACED = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+(?:[.,][0-9]+)?")
 _DATE_TIME_PHONE = re.compile(
     r"[0-9]{4}([-/.])[01]?[0-9]\1[0-3]?[0-9]|[0-3]?[0-9]([-/.])[0-3]?[0-9]\2(?:19|20)[0-9]{2}"
@@ -99,11 +101,14 @@ _DATE_TIME_PHONE = re.compile(
 )
 _DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
-_PLAINER = str.maketrans("⁄‐‑–−’\u00a0\u2009\u202f", "/----'   ")
+_PLAINER = str.maketrans("⁄−", "/-")
 _JOINTS = re.compile("([-/])")
 _SEPARATORS = re.compile("[.,' ]")
 _USUAL_LENGTH = 24  # characters of the numbers whose values are remembered
 _BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
+_LARGEST_SCALE = 10**15
+_LONGEST_ABBREVIATION = 4
+_MASKED = "masked"
 _MOST_WORDS = 12  # of one spelled number; "hundred hundred hundred ..." would grow without end
 
 
@@ -135,20 +140,17 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
 
 
 def _words(text: str) -> list[str]:
-    if not text.isascii():
-        for character in _PUNCTUATION:
-            text = text.replace(character, " ")
     try:
         latin = text.encode("latin-1")
     except UnicodeEncodeError:
-        return _WORD_OR_MARK.findall(text.replace(LINE_END, " ").replace("\n", LINE_END))
+        return _WORD_OR_MARK.findall(_OTHER_ENDS.sub(f" {LINE_END} ", text.replace(LINE_END, " ")))
     return latin.translate(_LATIN_LETTERS).decode("latin-1").replace("\n", f" {LINE_END} ").split()
 
 
 def _number_at(text: str, first: int, end: int) -> re.Match[str] | None:
     """Return the token with this digit or sign. It may begin at punctuation before it, but not before ``end``."""
     opening = first
-    if first > end and "0" <= text[first] <= "9":
+    if first > end and text[first] != "%":
         if text[first - 1] in ".,;(+":
             opening = first - 1
         elif first - 1 > end and text[first - 1].isspace() and text[first - 2] in ".,;(":
@@ -157,13 +159,18 @@ def _number_at(text: str, first: int, end: int) -> re.Match[str] | None:
 
 
 def _plain(text: str) -> str:
-    if "я" in text:  # the apostrophe inside Ukrainian words: "п'ять"
-        text = text.replace("'я", "ʼя").replace("’я", "ʼя")
-    # Do not use NFKC here: it takes as long as finding the tokens, and numbers need only the replacements below.
+    text = fold(text)
+    if "'" in text:
+        text = _SUFFIX.sub("", text)
+        if "я" in text:  # the apostrophe inside Ukrainian words: "п'ять"
+            text = text.replace("'я", "я")
     if not text.isascii() and _UNUSUAL.search(text):
         text = _RUN.sub(_numeral_with_digits, text.translate(_USUAL))
     if "www." in text or ("/" in text and any(map(text.__contains__, _BEFORE_PATH))):
         text = _ADDRESS.sub(" ", text)
+    text = _SHORT_SCALE.sub(lambda found: _SHORT_SCALES[found[1]], text)
+    if " mil. " in text:
+        text = _SHORT_MILLION.sub(" mln", text)
     return text.casefold()
 
 
@@ -177,44 +184,70 @@ def take_numbers(tokens: list[str], starts: list[int]) -> list[tuple[int, int, s
     numbers = []
     end = 0
     words = number_words(tokens)
-    scales = all_languages().scales
     if words:
         starts = sorted([*starts, *compress(range(len(tokens)), map(words.__contains__, tokens))])
     for first in starts:
-        token = tokens[first]
         if first < end:
             continue
-        if token in MONTHS and not tokens[first + 1].isalpha():
-            continue  # "Sept. 11" is not French
-        if (language := words.get(token)) is not None:
-            core, end = read_spelled(tokens, first, language)
-            while core and end < len(tokens) and tokens[end] in language.small:
-                following, end = read_spelled(tokens, end, language)
-                core = f"{core}/{following}"
-            if not core:
-                continue
-            closed = masked = False
-        else:
-            closed = not token[-1].isdigit()
-            core, end = token[:-1] if closed else token, first + 1
-            if not core.isdigit():
-                core = core.translate(_PLAINER)
-            masked = _is_masked(tokens, first, core, token[-1])
-        if not masked:
-            scale, end = (1, end) if closed else _scale(tokens, first, end, scales)
-            mark, end = _mark(tokens, first, end, closed)
-            numbers.append((first, end, _value(core.replace(":", "-"), scale, mark), mark))
-        tokens[first] = "" if masked else "#"
+        language = words.get(tokens[first])
+        found = _in_words(tokens, first, language) if language else _in_digits(tokens, first)
+        if found is None:
+            continue
+        value, end, mark = found
+        if mark != _MASKED and not _is_converted(tokens, first):
+            numbers.append((first, end, value, mark))
+        tokens[first] = "" if mark == _MASKED else "#"
         for place in range(first + 1, end):
             tokens[place] = ""
     return numbers
 
 
-def _scale(tokens: list[str], first: int, end: int, scales: dict[str, int]) -> tuple[int, int]:
-    token = tokens[end]
-    if token == "m" and tokens[first - 1] in CURRENCIES:
+def _in_words(tokens: list[str], first: int, language: NumberWords) -> tuple[str, int, str] | None:
+    """Return value, end and mark of a number in words; None if the word is no number here."""
+    if tokens[first] in MONTHS and not tokens[first + 1].isalpha():
+        return None  # "Sept. 11" is not French
+    core, end = read_spelled(tokens, first, language)
+    while core and end < len(tokens) and tokens[end] in language.small:
+        following, end = read_spelled(tokens, end, language)
+        core = f"{core}/{following}"
+    return _scaled_and_marked(tokens, first, end, core, closed=False) if core else None
+
+
+def _in_digits(tokens: list[str], first: int) -> tuple[str, int, str]:
+    token = tokens[first]
+    closed = not token[-1].isdigit()
+    core = token[:-1] if closed else token
+    if not core.isdigit():
+        core = core.translate(_PLAINER)
+    if _is_masked(tokens, first, core, token[-1]):
+        return "", first + 1, _MASKED
+    return _scaled_and_marked(tokens, first, first + 1, core, closed)
+
+
+def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, closed: bool) -> tuple[str, int, str]:
+    scale, end = (1, end) if closed else _scale(tokens, first, end)
+    mark, end = _mark(tokens, first, end, closed)
+    return _value(core.replace(":", "-"), scale, mark), end, mark
+
+
+def _is_converted(tokens: list[str], first: int) -> bool:
+    """Decide whether a number is in brackets behind another one, as when a paper converts a currency."""
+    opening = first - 1 - (tokens[first - 1] in CURRENCIES)
+    return tokens[opening] == "(" and "#" in tokens[max(0, opening - 3) : opening]
+
+
+def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
+    """Return what the words behind a number multiply it by: 10^9 for "mil millones"."""
+    if tokens[end] == "m" and tokens[first - 1] in CURRENCIES:
         return 10**6, end + 1
-    return (scales[token], end + 1) if token in scales else (1, end)
+    scales, scale = all_languages().scales, 1
+    while (times := scales.get(tokens[end], 0)) and scale * times <= _LARGEST_SCALE:
+        scale, end = scale * times, end + 1
+    if scale > 1 and tokens[end] == LINE_END and len(tokens[end - 1]) <= _LONGEST_ABBREVIATION:
+        end += 1  # "тыс. рублей"
+    if tokens[end] == "de" and tokens[end + 1] in scales:  # Romanian
+        return scales[tokens[end + 1]], end + 2
+    return scale, end
 
 
 def _mark(tokens: list[str], first: int, end: int, closed: bool) -> tuple[str, int]:
@@ -243,12 +276,12 @@ def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
 
 
 def _is_clock(tokens: list[str], first: int, core: str) -> bool:
-    following, second = tokens[first + 1], tokens[first + 2]
+    following, second, third = tokens[first + 1 : first + 4]
     if following == "am":
         return "und" not in tokens[max(0, first - 200) : first + 200]  # German "am Montag" is no time of day
     is_hour = following[:1] in ("時", "时", "点") and not following.startswith("時間") and core.isdigit()
     is_ago = following in AGO and second == "ago"
-    return is_hour or is_ago or following in CLOCK or (following, second) in _CLOCK_PAIRS
+    return is_hour or is_ago or following in CLOCK or not _CLOCK_PAIRS.isdisjoint(((following, second), (following, second, third)))
 
 
 def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
@@ -337,6 +370,8 @@ def read_spelled(tokens: list[str], first: int, language: NumberWords) -> tuple[
             room = scale
         elif token in language.ones and room > 1 and i > first:
             value, room = value + 1, 0
+        elif 0 < value % 100 < 10 and token in language.tens:
+            value, room = value + language.tens[token], 0
         elif not (token == language.conjunction and i > first and _continues(tokens[i + 1], room, language)):
             break
         i += 1

@@ -214,7 +214,8 @@ def verdict_of(
 ) -> Verdict:
     """Return the verdict on a document, which has the id under which it is registered.
 
-    ``changes`` are the figures that changed since the match, such as "dead: 4 -> 12".
+    ``changes`` are the figures that changed since the match, such as "dead: 4 -> 12". One is "" if no word says what it
+    counts: it makes an update, but is not told.
     """
     if match is not None and match.is_wall:
         return Verdict("unchecked", reason="boilerplate", id=document.id)
@@ -236,7 +237,7 @@ def verdict_of(
         share=round(match.share, 4),
         would_drop=status == "duplicate" and match.kept_share >= policy.least_dropped_share(document.source),
         story=match.story,
-        changes=tuple(changes),
+        changes=tuple(filter(None, changes)),
         id=document.id,
     )
 
@@ -246,7 +247,7 @@ def status_of(match: Match, changes: Sequence[str], trace: Trace = SILENT) -> tu
     if match.related:
         return "related", "translation" if match.is_translation else None
     if changes:
-        trace.note(f"figures changed: {'; '.join(changes)}")
+        trace.note(f"figures changed: {'; '.join(filter(None, changes)) or 'no word says what they count'}")
     if changes or match.is_page_changed:
         return "update", None
     return "duplicate", _kind(match, trace)

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.figures import have_changed_figures, have_other_figures, share_of_new_figures
+from scrapy_neardup.evidence.figures import (
+    have_changed_figures,
+    have_other_figures,
+    lacks_toll,
+    share_of_new_figures,
+)
 from scrapy_neardup.evidence.minima import SAME, Likeness, likeness_of, share_of, share_of_larger
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE, names_score
 from scrapy_neardup.evidence.templates import share_of_new_specifics, template_evidence
@@ -94,7 +99,8 @@ def score_candidate(
         lost_facts=0.0 if related or same_text or not policy.by_titles else _lost_facts(new, old),
         is_new_headline=same_source and not same_page and overlap < SAME_TITLES,
         is_wall=is_wall,
-        must_stay=same_page and ((policy.keep_updates and not same_text) or _is_variant_of_run(new, old)),
+        must_stay=(same_page and ((policy.keep_updates and not same_text) or _is_variant_of_run(new, old)))
+        or (not related and lacks_toll(old.figures, new.figures)),
         is_page_changed=is_page_changed and (policy.keep_updates or likeness.score < policy.threshold),
         figures=old.figures,
     )

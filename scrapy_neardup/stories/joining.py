@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from scrapy_neardup.contracts import Judged
 from scrapy_neardup.document import Document, Fingerprint, Join, Member
-from scrapy_neardup.evidence.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
+from scrapy_neardup.evidence.figures import Change, changed_figures, unpack_figures, value_hashes, with_labels
 from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.rules.decision import verdict_of
@@ -32,6 +32,7 @@ def judge(
     ``owner_of`` returns who runs a source, and ``source_of`` the source of a url.
     """
     changes = _changes(document, fingerprint, match)
+    told = [change for change in changes if change.line]
     verdict = verdict_of(document, fingerprint, match, [change.line for change in changes], policy)
     # A notice or a caption: copies of it are not coverage of a story.
     is_no_article = not fingerprint.signature or (match is not None and match.is_wall)
@@ -69,8 +70,8 @@ def judge(
         is_coverage=_is_coverage(match),
         earlier_of_page=match.earlier_of_page,
         counted_at=document.counted_second,
-        figures_before=b"".join(change.before for change in changes),
-        figures_after=b"".join(change.after for change in changes),
+        figures_before=b"".join(change.before for change in told),
+        figures_after=b"".join(change.after for change in told),
         figures=value_hashes(unpack_figures(fingerprint.figures)),
         lead=_lead(document.text),
         also=first(other.story, other.url, other.title, other.language) if other else None,
@@ -101,11 +102,11 @@ def _changes(document: Document, fingerprint: Fingerprint, match: Match | None) 
     # Compare figures even if the bodies are equal: the figure may be in a headline that is left out of the body.
     if match.figures == fingerprint.figures or not (match.figures and fingerprint.figures):
         return ()
-    old, are_copies = unpack_figures(match.figures), not match.related
-    changes = changed_figures(old, unpack_figures(fingerprint.figures), are_copies=are_copies)
-    # Packed figures have no labels: labels are read from the text, and only if a figure changed. A figure of the title,
-    # which a preset may compare too, has none.
-    return changes and (changed_figures(old, find_figures(document.text), are_copies=are_copies) or changes)
+    # Packed figures have no labels but those of their kinds. The others are read from the text, if a figure changed.
+    old, new, are_copies = unpack_figures(match.figures), unpack_figures(fingerprint.figures), not match.related
+    if not changed_figures(old, new, are_copies=are_copies):
+        return ()
+    return changed_figures(old, with_labels(new, document.text), are_copies=are_copies)
 
 
 def _lead(text: str) -> str:

@@ -1,0 +1,215 @@
+"""What a figure counts: people killed, injured, missing or ill, homes, money, percent, years.
+
+The words that say so are in ``counted.json``. A star stands for any ending. *Verbs* may stand some words away from their
+number ("nine people on board were killed"), *nouns* stand beside it ("nine deaths"). This table and the order of the
+kinds are the only knowledge here; units, months and currencies are in ``number_words``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import IntEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+from scrapy_neardup.evidence.number_words import CURRENCIES, HEDGES, SAY_NOTHING, UNITS, read_table, words
+from scrapy_neardup.text.folding import fold
+
+
+class FigureKind(IntEnum):
+    """What a figure counts, in the order in which a message names them: the dead first, money last."""
+
+    DEAD = 1
+    INJURED = 2
+    MISSING = 3
+    ILL = 4
+    CASES = 5
+    ARRESTED = 6
+    EVACUATED = 7
+    RESCUED = 8
+    HOMES = 9
+    OTHER = 10
+    MONEY = 11
+
+
+HARMED = frozenset({FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING, FigureKind.ILL, FigureKind.CASES})
+SILENT = 12  # ages, ordinals and numbers that are names: they count nothing
+_SIGNS = dict.fromkeys(CURRENCIES.values())
+_FIRST_MONEY = 32
+LABELS: tuple[str, ...] = (
+    "",
+    *(kind.name.lower() for kind in FigureKind if kind < FigureKind.OTHER),
+    *["", "", ""],
+    *("people", "%", "score"),
+    *sorted(set(UNITS.values())),
+)
+LABELS += ("",) * (_FIRST_MONEY - len(LABELS)) + tuple(_SIGNS)
+"""What is told of a figure, by its kind."""
+KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
+PEOPLE = KINDS["people"]
+
+LINE_END = "|"
+"""The token at the end of a line or sentence."""
+_FIGURE = "#"
+_PERSONS = words(
+    "people persons person others more men women children workers menschen personen person weitere personas persona otras otros"
+    " personnes personne autres persone persona altre altri pessoas pessoa outras outros mensen человек человека людей люди"
+    " людини людина осіб особи osób osoby osoba ludzi lidí osob ľudí osôb ember oameni persoane kişi kişinin kişiyi insan"
+    " أشخاص شخص شخصا آخرين آخرون مدنيين نفر تن άτομα människor personer mennesker henkilöä ihmistä orang người लोग लोगों"
+)
+_BORDERS = frozenset((LINE_END, _FIGURE))
+_AND = words("and und y et и та ve oraz")
+# No verb before these words tells what the number behind them counts: "killed in 2 attacks".
+_NO_OBJECT = words(
+    "in by on with from per during when after as while since at en dans por par durante cuando tras bei durch von mit nach"
+    " wenn als quand lors в во от при на с после когда في على منذ بعد"
+)
+_TO_BE = words("is are was were be been being")
+_FROM = words("from von de desde des du с із з من da van z ze od")
+_TO = words("to auf bis a à al до на إلى ila alla naar tot do")
+_OLD = words("old alt alte alten alter edad летний года")
+_AGE = re.compile("year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin")
+_ORDINALS = words("st nd rd th er eme й го")
+_REACH_OF_VERBS, _REACH_OF_NOUNS = 7, 2  # words behind a number
+_REACH_BACK_OF_VERBS, _REACH_BACK_OF_NOUNS = 4, 5
+_UNSPACED = "\u0e00"
+_CLAUSE = 8  # characters
+_IN_CLAUSES = {
+    FigureKind.DEAD: "死 遇难 遇難 遗体 遺体 犠牲 罹难 罹難 丧生 喪生".split(),
+    FigureKind.INJURED: "傷 伤 けが 怪我".split(),
+    FigureKind.MISSING: "不明 失踪 失蹤 失联".split(),
+    FigureKind.CASES: "感染 确诊 確診".split(),
+    FigureKind.ARRESTED: "逮捕 拘留".split(),
+    FigureKind.EVACUATED: "避難 疏散".split(),
+}
+
+
+class Meaning(NamedTuple):
+    """What a word says of a number near it."""
+
+    kind: FigureKind
+    is_noun: bool
+
+
+def _vocabulary() -> Iterator[tuple[str, Meaning]]:
+    for name, classes in read_table("counted.json").items():
+        for each, joined in classes.items():
+            meaning = Meaning(FigureKind[name.upper()], each == "nouns")
+            yield from ((word, meaning) for word in joined.split())
+
+
+@lru_cache(maxsize=1)
+def _tables() -> tuple[dict[str, Meaning], dict[str, Meaning], Sequence[int]]:
+    """Return the whole words, the beginnings of words, and the lengths of the beginnings, the longest first."""
+    entries = dict(_vocabulary())
+    stems = {word[:-1]: meaning for word, meaning in entries.items() if word.endswith("*")}
+    return entries, stems, sorted(set(map(len, stems)), reverse=True)
+
+
+@lru_cache(maxsize=1 << 14)
+def meaning_of(word: str) -> Meaning | None:
+    """Return what a folded word says that is counted. In scripts without spaces a word is a clause."""
+    entries, stems, lengths = _tables()
+    found = entries.get(word) or next((stems[word[:n]] for n in lengths if word[:n] in stems), None)
+    if found is None and word[:1] in "وفبلكا" and word:  # Arabic: "and", "in", "for", "the" are written with the word
+        return meaning_of(word[2:] if word.startswith("ال") else word[1:] if word[0] != "ا" else "")
+    if found is None and word > _UNSPACED:
+        places = ((word.find(each), kind) for kind, signs in _IN_CLAUSES.items() for each in signs)
+        _, kind = min(((place, kind) for place, kind in places if place >= 0), default=(-1, None))
+        return Meaning(kind, is_noun=False) if kind else None
+    return found
+
+
+class Counted(NamedTuple):
+    """The kind of a figure, and the word that says so: its distance from the figure, below zero before it."""
+
+    kind: int
+    place: int = 0
+
+
+def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
+    """Return what a number counts, from the words before it, the nearest first, and those behind it."""
+    first = next((word for word in behind if len(word) > 1 and word not in HEDGES), "")
+    if behind[:1] and (behind[0] in _ORDINALS or _AGE.match(behind[0])):
+        return Counted(SILENT)
+    if first in UNITS:
+        is_age = any(word in _OLD or word.startswith("year-old") for word in behind[1:3]) or first == "year"
+        return Counted(SILENT if is_age else KINDS[UNITS[first]])
+    ahead, back = _behind(behind), _before(before)
+    if ahead and back and _is_of_next(behind, ahead.place):
+        ahead = None
+    found = min(filter(None, (ahead, back)), key=lambda each: abs(each.place), default=None)
+    return found or Counted(PEOPLE if first in _PERSONS else 0)
+
+
+def _behind(tokens: Sequence[str]) -> Counted | None:
+    distance, reach = 0, _REACH_OF_NOUNS
+    for place, token in enumerate(tokens, 1):
+        if token in _BORDERS or token in _AND or distance == _REACH_OF_VERBS:
+            return None
+        if len(token) < 3 and token < _UNSPACED:
+            continue
+        distance += 1
+        if meaning := meaning_of(token if token < _UNSPACED else token[:_CLAUSE]):
+            return Counted(meaning.kind, place) if not meaning.is_noun or distance <= reach else None
+        reach += token in _PERSONS or token in HEDGES
+    return None
+
+
+def _before(tokens: Sequence[str]) -> Counted | None:
+    distance, may_be_object = 0, True
+    for place, token in enumerate(tokens, 1):
+        if token in _BORDERS or token in _AND or distance == _REACH_BACK_OF_NOUNS:
+            return None
+        may_be_object = may_be_object and token not in _NO_OBJECT
+        if (len(token) < 3 and token < _UNSPACED) or token in HEDGES:
+            continue
+        distance += 1
+        if meaning := meaning_of(token if token < _UNSPACED else token[-_CLAUSE:]):
+            is_passive = token.endswith("ed") and not _TO_BE.isdisjoint(tokens[place : place + 2])
+            is_object = may_be_object and distance <= _REACH_BACK_OF_VERBS and not is_passive
+            return Counted(meaning.kind, -place) if meaning.is_noun or is_object else None
+    return None
+
+
+def _is_of_next(behind: Sequence[str], place: int) -> bool:
+    """Decide whether the word at a place belongs to the next number: "killed four, injured 31"."""
+    rest = (token for token in behind[place:] if len(token) > 2 or token in _BORDERS)
+    return next((token for token in rest if token not in HEDGES and token not in _PERSONS), "") == _FIGURE
+
+
+def goes_on(between: Sequence[str]) -> bool:
+    """Decide whether these words lead from one value to the next: "from four to nine"."""
+    return 0 < len(between) <= 2 and all(len(word) < 5 for word in between) and not _TO.isdisjoint(between)
+
+
+def is_history(before: Sequence[str]) -> bool:
+    """Decide whether the words before a number, the nearest first, say that it is the value that was before."""
+    return any(word in _FROM for word in before[:2])
+
+
+@lru_cache(maxsize=1 << 10)
+def kind_of(label: str) -> FigureKind:
+    """Return what a figure with this label counts. The last word decides, but for money: "people killed"."""
+    parts = fold(label).casefold().split() or [""]
+    if label in LABELS[1 : FigureKind.OTHER]:
+        return FigureKind(KINDS[label])
+    meaning = meaning_of(parts[-1])
+    is_money = not CURRENCIES.keys().isdisjoint(parts)
+    return meaning.kind if meaning else FigureKind.MONEY if is_money else FigureKind.OTHER
+
+
+def in_words(label: str, old: str, new: str) -> str:
+    """Return a changed figure in words: "7 dead, was 3". What happened to people is said in English."""
+    kind = kind_of(label)
+    noun = kind.name.lower() if kind < FigureKind.OTHER else label if kind is FigureKind.MONEY or label in KINDS else ""
+    told = f"{new} {noun}" if noun else f"{label}: {new}" if label else new
+    return f"{told}, was {old}" if old else told
+
+
+def label_of(tokens: Iterable[str]) -> str:
+    """Return the word directly behind a number, if it can be a noun, for figures of no kind."""
+    word = next(iter(tokens), "")
+    is_word = 3 < len(word) and word.isalpha() and word < _UNSPACED
+    return word if is_word and word not in SAY_NOTHING and word not in HEDGES else ""
