@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.number_words import CURRENCIES, HEDGES, SAY_NOTHING, UNITS, read_table, words
@@ -65,8 +66,12 @@ _NO_OBJECT = words(
     "in by on with from per during when after as while since at en dans por par durante cuando tras bei durch von mit nach"
     " wenn als quand lors в во от при на с после когда في على منذ بعد"
 )
+_NUMBER_OF = words(
+    "number toll zahl opferzahl cifra número numero nombre bilan bilancio aantal число количество кількість liczba počet"
+    " sayısı sayısının sayisi عدد حصيلة حصيله شمار تعداد antal antallet αριθμός broj број"
+)
+"""Words that begin a count, which may stand far from its value: "the number of people killed there rose to nine"."""
 _TO_BE = words("is are was were be been being")
-_FROM = words("from von de desde des du с із з من da van z ze od")
 _TO = words("to auf bis a à al до на إلى ila alla naar tot do")
 _OLD = words("old alt alte alten alter edad летний года")
 _AGE = re.compile("year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin")
@@ -158,9 +163,10 @@ def _behind(tokens: Sequence[str]) -> Counted | None:
 
 
 def _before(tokens: Sequence[str]) -> Counted | None:
+    is_count = not _NUMBER_OF.isdisjoint(takewhile(lambda token: token not in _BORDERS, tokens))
     distance, may_be_object = 0, True
     for place, token in enumerate(tokens, 1):
-        if token in _BORDERS or token in _AND or distance == _REACH_BACK_OF_NOUNS:
+        if token in _BORDERS or token in _AND or (distance == _REACH_BACK_OF_NOUNS and not is_count):
             return None
         may_be_object = may_be_object and token not in _NO_OBJECT
         if (len(token) < 3 and token < _UNSPACED) or token in HEDGES:
@@ -169,7 +175,7 @@ def _before(tokens: Sequence[str]) -> Counted | None:
         if meaning := meaning_of(token if token < _UNSPACED else token[-_CLAUSE:]):
             is_passive = token.endswith("ed") and not _TO_BE.isdisjoint(tokens[place : place + 2])
             is_object = may_be_object and distance <= _REACH_BACK_OF_VERBS and not is_passive
-            return Counted(meaning.kind, -place) if meaning.is_noun or is_object else None
+            return Counted(meaning.kind, -place) if meaning.is_noun or is_object or is_count else None
     return None
 
 
@@ -179,14 +185,9 @@ def _is_of_next(behind: Sequence[str], place: int) -> bool:
     return next((token for token in rest if token not in HEDGES and token not in _PERSONS), "") == _FIGURE
 
 
-def goes_on(between: Sequence[str]) -> bool:
-    """Decide whether these words lead from one value to the next: "from four to nine"."""
-    return 0 < len(between) <= 2 and all(len(word) < 5 for word in between) and not _TO.isdisjoint(between)
-
-
-def is_history(before: Sequence[str]) -> bool:
-    """Decide whether the words before a number, the nearest first, say that it is the value that was before."""
-    return any(word in _FROM for word in before[:2])
+def leads_on(between: Sequence[str]) -> bool:
+    """Decide whether these words lead from the value before to the newest one: "from four to nine"."""
+    return not between or (len(between) <= 2 and all(len(word) < 5 for word in between) and not _TO.isdisjoint(between))
 
 
 @lru_cache(maxsize=1 << 10)

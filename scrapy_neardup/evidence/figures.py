@@ -29,9 +29,8 @@ from scrapy_neardup.evidence.counted import (
     LINE_END,
     SILENT,
     FigureKind,
-    goes_on,
-    is_history,
     label_of,
+    leads_on,
     what_is_counted,
 )
 from scrapy_neardup.evidence.number_words import (
@@ -135,17 +134,17 @@ def _all_figures(text: str) -> list[Figure]:
     head = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
     figures: list[Figure] = []
     last_end = claimed = 0  # behind the figure before this one, and behind the word that says what it counts
+    last_mark = "none"
     for first, end, value, mark in numbers:
         before, behind = tokens[max(claimed, first - REACH) : first], tokens[end : end + REACH]
         before.reverse()
         between = [token for token in tokens[last_end:first] if token]
         kind, place = _kind(value, mark, before, behind)
-        if not kind and figures and figures[-1].kind < FigureKind.OTHER and goes_on(between):
+        if not kind and last_mark == "" and 0 < figures[-1].kind < FigureKind.OTHER and leads_on(between):
             kind = figures[-1].kind
-            if is_history(tokens[max(0, numbers[len(figures) - 1][0] - 2) : last_end]):
-                figures[-1] = figures[-1]._replace(kind=SILENT, label="")
+            figures[-1] = figures[-1]._replace(kind=SILENT, label="")
         figures.append(_figure(tokens, first, end, value, mark, kind, in_head=first < head))
-        last_end, claimed = end, end + max(0, place)
+        last_end, last_mark, claimed = end, mark, end + max(0, place)
     return figures
 
 

@@ -83,6 +83,7 @@ _SIGN = re.compile("[0-9$€£¥₹₽₩₺₴%]")
 _WORD_OR_MARK = re.compile(r"[a-zªµºÀ-\u1fff\u2c00-\u2fff\u3005-\U0010ffff]+|[0|]")
 _ENDS = ".!?;\n"
 _OTHER_ENDS = re.compile("[.!?;\n。！？؟۔।]")
+_SPACES = str.maketrans(dict.fromkeys(LINE_END + "،؛、，", " "))
 _LATIN_LETTERS = bytes(
     ord("\n" if each in _ENDS else each if each != LINE_END and _WORD_OR_MARK.match(each) else " ")
     for each in map(chr, range(256))
@@ -143,7 +144,7 @@ def _words(text: str) -> list[str]:
     try:
         latin = text.encode("latin-1")
     except UnicodeEncodeError:
-        return _WORD_OR_MARK.findall(_OTHER_ENDS.sub(f" {LINE_END} ", text.replace(LINE_END, " ")))
+        return _WORD_OR_MARK.findall(_OTHER_ENDS.sub(f" {LINE_END} ", text.translate(_SPACES)))
     return latin.translate(_LATIN_LETTERS).decode("latin-1").replace("\n", f" {LINE_END} ").split()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Fingerprint, Kind, Status
-from scrapy_neardup.evidence.figures import changed_figures, find_figures, unpack_figures
+from scrapy_neardup.evidence.figures import changed_figures, unpack_figures, with_labels
 from scrapy_neardup.evidence.minima import likeness_of
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
 from scrapy_neardup.lab.stored import StoredDocument, changes_of
@@ -92,7 +92,8 @@ def _changes(first: StoredDocument, second: StoredDocument) -> tuple[str, ...]:
     changes = changes_of(first.record, second.record)
     if not (changes and second.text):
         return changes
-    found = changed_figures(unpack_figures(first.record.figures), find_figures(second.text))
+    new = with_labels(unpack_figures(second.record.figures), second.text)
+    found = changed_figures(unpack_figures(first.record.figures), new)
     return tuple(change.line for change in found)
 
 
