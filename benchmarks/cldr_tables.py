@@ -35,7 +35,24 @@ NO_SCALES = set(
 )
 SCALES = {"bn": 10**9, "bi": 10**9, "tn": 10**12, "mil": 1000, "mia": 10**9}  # as most newspapers use them
 NO_MONTHS = {"may", "mars", "set", "out", "mac", "mei", "nisan", "mart", "ekim", "luty", "machi", "march"}
-NO_UNITS = {"time", "let", "sat", "second", "an", "on", "men", "hold", "don", "pe", "ura", "zi", "oras", "mil", "mila", "batu"}
+NO_UNITS = {
+    "time",
+    "let",
+    "sat",
+    "second",
+    "an",
+    "on",
+    "men",
+    "hold",
+    "don",
+    "pe",
+    "ura",
+    "zi",
+    "oras",
+    "mil",
+    "mila",
+    "batu",
+}
 
 
 def patterns(data: object) -> Iterator[str]:

@@ -73,6 +73,7 @@ _NUMBER_OF = words(
 """Words that begin a count, which may stand far from its value: "the number of people killed there rose to nine"."""
 _TO_BE = words("is are was were be been being")
 _TO = words("to auf bis a à al до на إلى ila alla naar tot do")
+_OF = words("of the von der den de las los les des dei di dos das van из з من")
 _OLD = words("old alt alte alten alter edad летний года")
 _AGE = re.compile("year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin")
 _ORDINALS = words("st nd rd th er eme й го")
@@ -127,10 +128,11 @@ def meaning_of(word: str) -> Meaning | None:
 
 
 class Counted(NamedTuple):
-    """The kind of a figure, and the word that says so: its distance from the figure, below zero before it."""
+    """The kind of a figure, and the word that says so: its place behind the figure, and how many words away it is."""
 
     kind: int
-    place: int = 0
+    place: int = 0  # 0 if it stands before the figure
+    distance: int = 0
 
 
 def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
@@ -144,7 +146,7 @@ def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     ahead, back = _behind(behind), _before(before)
     if ahead and back and _is_of_next(behind, ahead.place):
         ahead = None
-    found = min(filter(None, (ahead, back)), key=lambda each: abs(each.place), default=None)
+    found = min(filter(None, (ahead, back)), key=lambda each: each.distance, default=None)
     return found or Counted(PEOPLE if first in _PERSONS else 0)
 
 
@@ -157,7 +159,7 @@ def _behind(tokens: Sequence[str]) -> Counted | None:
             continue
         distance += 1
         if meaning := meaning_of(token if token < _UNSPACED else token[:_CLAUSE]):
-            return Counted(meaning.kind, place) if not meaning.is_noun or distance <= reach else None
+            return Counted(meaning.kind, place, distance) if not meaning.is_noun or distance <= reach else None
         reach += token in _PERSONS or token in HEDGES
     return None
 
@@ -175,7 +177,7 @@ def _before(tokens: Sequence[str]) -> Counted | None:
         if meaning := meaning_of(token if token < _UNSPACED else token[-_CLAUSE:]):
             is_passive = token.endswith("ed") and not _TO_BE.isdisjoint(tokens[place : place + 2])
             is_object = may_be_object and distance <= _REACH_BACK_OF_VERBS and not is_passive
-            return Counted(meaning.kind, -place) if meaning.is_noun or is_object or is_count else None
+            return Counted(meaning.kind, 0, distance) if meaning.is_noun or is_object or is_count else None
     return None
 
 
@@ -188,6 +190,11 @@ def _is_of_next(behind: Sequence[str], place: int) -> bool:
 def leads_on(between: Sequence[str]) -> bool:
     """Decide whether these words lead from the value before to the newest one: "from four to nine"."""
     return not between or (len(between) <= 2 and all(len(word) < 5 for word in between) and not _TO.isdisjoint(between))
+
+
+def is_part_of(between: Sequence[str]) -> bool:
+    """Decide whether these words make the value before a part of the one behind: "49 of the 50 people died"."""
+    return 0 < len(between) <= 2 and _OF.issuperset(between)
 
 
 @lru_cache(maxsize=1 << 10)

@@ -27,8 +27,11 @@ from scrapy_neardup.evidence.counted import (
     KINDS,
     LABELS,
     LINE_END,
+    PEOPLE,
     SILENT,
+    Counted,
     FigureKind,
+    is_part_of,
     label_of,
     leads_on,
     what_is_counted,
@@ -134,35 +137,47 @@ def _all_figures(text: str) -> list[Figure]:
     head = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
     figures: list[Figure] = []
     last_end = claimed = 0  # behind the figure before this one, and behind the word that says what it counts
-    last_mark = "none"
+    last_mark = ""
     for first, end, value, mark in numbers:
         before, behind = tokens[max(claimed, first - REACH) : first], tokens[end : end + REACH]
         before.reverse()
         between = [token for token in tokens[last_end:first] if token]
-        kind, place = _kind(value, mark, before, behind)
-        if not kind and last_mark == "" and 0 < figures[-1].kind < FigureKind.OTHER and leads_on(between):
-            kind = figures[-1].kind
-            figures[-1] = figures[-1]._replace(kind=SILENT, label="")
+        kind, place, _ = _kind(value, mark, before, behind)
+        if figures and not last_mark:
+            kind = _shared_kind(figures, kind, between)
         figures.append(_figure(tokens, first, end, value, mark, kind, in_head=first < head))
         last_end, last_mark, claimed = end, mark, end + max(0, place)
     return figures
 
 
-def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> tuple[int, int]:
+def _shared_kind(figures: list[Figure], kind: int, between: Sequence[str]) -> int:
+    """Return the kind of a figure that counts the same as the last one: "from four to nine", "49 of the 50 died".
+
+    Of the two, the one that is not the newest value counts nothing.
+    """
+    last = figures[-1]
+    if not kind and 0 < last.kind < FigureKind.OTHER and leads_on(between):
+        figures[-1] = last._replace(kind=SILENT, label="")
+        return last.kind
+    if 0 < kind < FigureKind.OTHER and last.kind in (0, PEOPLE) and is_part_of(between):
+        figures[-1] = last._replace(kind=kind, label=LABELS[kind])
+        return SILENT
+    return kind
+
+
+def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counted:
     """Return what a figure counts, and how far behind it the word stands that says so."""
     if mark in KINDS:
-        return KINDS[mark], 0
+        return Counted(KINDS[mark])
     nearest = before[0] if before else ""
     if nearest in NUMBERED or (nearest == "," and mark and value.isdigit() and int(value[:9]) <= _OLDEST):
-        return SILENT, 0  # "John Smith, 45, ..."
-    if not _PLAIN.fullmatch(value) or (mark and LINE_END not in behind[:1]):
+        return Counted(SILENT)  # "John Smith, 45, ..."
+    if not _PLAIN.fullmatch(value) or mark:
         behind = []
     return what_is_counted(before, behind)
 
 
-def _figure(
-    tokens: list[str], first: int, end: int, value: str, mark: str, kind: int, *, in_head: bool
-) -> Figure:
+def _figure(tokens: list[str], first: int, end: int, value: str, mark: str, kind: int, *, in_head: bool) -> Figure:
     before, behind = tokens[max(0, first - REACH) : first], tokens[end : end + REACH]
     before.reverse()
     words_before, words_behind = _words(before, _LAST), _words(behind, _FIRST)
@@ -308,7 +323,9 @@ class Change(NamedTuple):
 def value_hashes(figures: Iterable[Figure]) -> bytes:
     """Return 4 bytes for each figure, a hash of what it counts and its value; zeros for a digest of several figures."""
     return b"".join(
-        bytes(4) if each.is_digest else xxh32_digest((LABELS[each.kind].encode() or each.context) + each.short_value.encode())
+        bytes(4)
+        if each.is_digest
+        else xxh32_digest((LABELS[each.kind].encode() or each.context) + each.short_value.encode())
         for each in figures
     )
 
@@ -404,7 +421,7 @@ def _newest_tolls(old: Sequence[Figure], new: Sequence[Figure]) -> Iterator[tupl
 def _tolls(figures: Sequence[Figure]) -> dict[int, list[Figure]]:
     found: dict[int, list[Figure]] = {}
     for figure in figures:
-        if 0 < figure.kind < FigureKind.OTHER and _are_plain(figure):
+        if 0 < figure.kind < FigureKind.HOMES and _are_plain(figure):
             found.setdefault(figure.kind, []).append(figure)
     return found
 

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 from scrapy_neardup.text.folding import fold
 
 
-
 def read_table(name: str) -> Any:
     """Return a table of this package. Its words are folded as those of a text are, and have no apostrophes."""
     return json.loads(fold((files(__package__) / name).read_text(encoding="utf-8")).casefold().replace("'", ""))
@@ -126,6 +125,7 @@ _FUNCTION_WORDS = {
 
 _SECOND_LANGUAGE = 5  # a second language is read if the text has this many words of it, as in a notice
 
+
 @dataclass(frozen=True, slots=True)
 class NumberWords:
     """The number words of one language, case-folded."""
@@ -201,4 +201,6 @@ def _number_words(
 ) -> NumberWords:
     if thousand:  # "zwölftausend"
         small = small | {word + thousand: 1000 * number for word, number in small.items() if 1 < number < 1000}
-    return NumberWords(small, scales, frozenset(articles), frozenset(ones), conjunction, tens or {}, frozenset([*small, *scales]))
+    return NumberWords(
+        small, scales, frozenset(articles), frozenset(ones), conjunction, tens or {}, frozenset([*small, *scales])
+    )

@@ -282,7 +282,12 @@ def _is_clock(tokens: list[str], first: int, core: str) -> bool:
         return "und" not in tokens[max(0, first - 200) : first + 200]  # German "am Montag" is no time of day
     is_hour = following[:1] in ("時", "时", "点") and not following.startswith("時間") and core.isdigit()
     is_ago = following in AGO and second == "ago"
-    return is_hour or is_ago or following in CLOCK or not _CLOCK_PAIRS.isdisjoint(((following, second), (following, second, third)))
+    return (
+        is_hour
+        or is_ago
+        or following in CLOCK
+        or not _CLOCK_PAIRS.isdisjoint(((following, second), (following, second, third)))
+    )
 
 
 def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
