@@ -18,8 +18,8 @@ from babel.localedata import locale_identifiers
 TABLE = Path(__file__).parents[1] / "scrapy_neardup" / "evidence" / "cldr.json"
 # Of these languages months, weekdays and units are taken. Scale words are taken of all.
 LANGUAGES = (
-    "en de es fr it pt nl ru uk be pl cs sk hu ro bg sr hr bs sl mk el tr az ar fa ur he hi bn ta te ml mr gu kn pa ne si"
-    " id ms vi th ja zh ko sv da nb fi et lv lt is ca gl eu sq hy ka kk ky uz sw am af my km lo fil"
+    "en de es fr it pt nl ru uk be pl cs sk hu ro bg sr hr bs sl mk el tr az ar fa ur he hi bn ta te ml mr gu kn pa ne"
+    " si id ms vi th ja zh ko sv da nb fi et lv lt is ca gl eu sq hy ka kk ky uz sw am af my km lo fil"
 ).split()
 UNITS = {
     **{f"duration-{unit}": f"{unit}s" for unit in "second minute hour day week month year".split()},
@@ -30,8 +30,8 @@ UNITS = {
 }  # fmt: skip
 # Words that mean something else in a language that is read more often.
 NO_SCALES = set(
-    "ti th el en de ha min mile milers kun libo lak bill bio kr mm mr ma km kt td cr ko nt mano ming hoz kuma puku के ми бил"
-    " пин сая खरब".split()
+    "ti th el en de ha min mile milers kun libo lak bill bio kr mm mr ma km kt td cr ko nt mano ming hoz kuma puku के ми"
+    " бил пин сая खरब".split()
 )
 SCALES = {"bn": 10**9, "bi": 10**9, "tn": 10**12, "mil": 1000, "mia": 10**9}  # as most newspapers use them
 NO_MONTHS = {"may", "mars", "set", "out", "mac", "mei", "nisan", "mart", "ekim", "luty", "machi", "march"}

@@ -1,7 +1,7 @@
 """What a figure counts: people killed, injured, missing or ill, homes, money, percent, years.
 
-The words that say so are in ``counted.json``. A star stands for any ending. *Verbs* may stand some words away from their
-number ("nine people on board were killed"), *nouns* stand beside it ("nine deaths"). This table and the order of the
+The words that say so are in ``counted.json``. A star stands for any ending. *Verbs* may stand some words away from
+their number ("nine people on board were killed"), *nouns* stand beside it ("nine deaths"). This table and the order of the
 kinds are the only knowledge here; units, months and currencies are in ``number_words``.
 """
 
@@ -54,21 +54,22 @@ LINE_END = "|"
 """The token at the end of a line or sentence."""
 _FIGURE = "#"
 _PERSONS = words(
-    "people persons person others more men women children workers menschen personen person weitere personas persona otras otros"
-    " personnes personne autres persone persona altre altri pessoas pessoa outras outros mensen человек человека людей люди"
-    " людини людина осіб особи osób osoby osoba ludzi lidí osob ľudí osôb ember oameni persoane kişi kişinin kişiyi insan"
+    "people persons person others more men women children workers menschen personen weitere personas persona"
+    " otras otros personnes personne autres persone altre altri pessoas pessoa outras outros mensen человек человека людей"
+    " люди людини людина осіб особи osób osoby osoba ludzi lidí osob ľudí osôb ember oameni persoane kişi kişinin kişiyi"
+    " insan"
     " أشخاص شخص شخصا آخرين آخرون مدنيين نفر تن άτομα människor personer mennesker henkilöä ihmistä orang người लोग लोगों"
 )
 _BORDERS = frozenset((LINE_END, _FIGURE))
-_AND = words("and und y et и та ve oraz")
+_ENDS = _BORDERS | words("and und y et и та ve oraz")
 # No verb before these words tells what the number behind them counts: "killed in 2 attacks".
 _NO_OBJECT = words(
-    "in by on with from per during when after as while since at en dans por par durante cuando tras bei durch von mit nach"
-    " wenn als quand lors в во от при на с после когда في على منذ بعد"
+    "in by on with from per during when after as while since at en dans por par durante cuando tras bei durch von mit "
+    " nach wenn als quand lors в во от при на с после когда في على منذ بعد"
 )
 _NUMBER_OF = words(
-    "number toll zahl opferzahl cifra número numero nombre bilan bilancio aantal число количество кількість liczba počet"
-    " sayısı sayısının sayisi عدد حصيلة حصيله شمار تعداد antal antallet αριθμός broj број"
+    "number toll zahl opferzahl cifra número numero nombre bilan bilancio aantal число количество кількість liczba "
+    " počet sayısı sayısının sayisi عدد حصيلة حصيله شمار تعداد antal antallet αριθμός broj број"
 )
 """Words that begin a count, which may stand far from its value: "the number of people killed there rose to nine"."""
 _TO_BE = words("is are was were be been being")
@@ -137,23 +138,28 @@ class Counted(NamedTuple):
 
 def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     """Return what a number counts, from the words before it, the nearest first, and those behind it."""
-    first = next((word for word in behind if len(word) > 1 and word not in HEDGES), "")
-    if behind[:1] and (behind[0] in _ORDINALS or _AGE.match(behind[0])):
+    nearest = behind[0] if behind else ""
+    if nearest in _ORDINALS or _AGE.match(nearest):
         return Counted(SILENT)
+    first = nearest if len(nearest) > 1 and nearest not in HEDGES else _first_word(behind)
     if first in UNITS:
-        is_age = any(word in _OLD or word.startswith("year-old") for word in behind[1:3]) or first == "year"
+        is_age = first == "year" or any(word in _OLD or word.startswith("year-old") for word in behind[1:3])
         return Counted(SILENT if is_age else KINDS[UNITS[first]])
     ahead, back = _behind(behind), _before(before)
-    if ahead and back and _is_of_next(behind, ahead.place):
-        ahead = None
-    found = min(filter(None, (ahead, back)), key=lambda each: each.distance, default=None)
-    return found or Counted(PEOPLE if first in _PERSONS else 0)
+    if ahead and back:
+        is_ahead = ahead.distance <= back.distance and not _is_of_next(behind, ahead.place)
+        return ahead if is_ahead else back
+    return ahead or back or Counted(PEOPLE if first in _PERSONS else 0)
+
+
+def _first_word(tokens: Sequence[str]) -> str:
+    return next((word for word in tokens if len(word) > 1 and word not in HEDGES), "")
 
 
 def _behind(tokens: Sequence[str]) -> Counted | None:
     distance, reach = 0, _REACH_OF_NOUNS
     for place, token in enumerate(tokens, 1):
-        if token in _BORDERS or token in _AND or distance == _REACH_OF_VERBS:
+        if token in _ENDS or distance == _REACH_OF_VERBS:
             return None
         if len(token) < 3 and token < _UNSPACED:
             continue
@@ -165,10 +171,9 @@ def _behind(tokens: Sequence[str]) -> Counted | None:
 
 
 def _before(tokens: Sequence[str]) -> Counted | None:
-    is_count = not _NUMBER_OF.isdisjoint(takewhile(lambda token: token not in _BORDERS, tokens))
     distance, may_be_object = 0, True
     for place, token in enumerate(tokens, 1):
-        if token in _BORDERS or token in _AND or (distance == _REACH_BACK_OF_NOUNS and not is_count):
+        if token in _ENDS:
             return None
         may_be_object = may_be_object and token not in _NO_OBJECT
         if (len(token) < 3 and token < _UNSPACED) or token in HEDGES:
@@ -177,8 +182,13 @@ def _before(tokens: Sequence[str]) -> Counted | None:
         if meaning := meaning_of(token if token < _UNSPACED else token[-_CLAUSE:]):
             is_passive = token.endswith("ed") and not _TO_BE.isdisjoint(tokens[place : place + 2])
             is_object = may_be_object and distance <= _REACH_BACK_OF_VERBS and not is_passive
-            return Counted(meaning.kind, 0, distance) if meaning.is_noun or is_object or is_count else None
+            is_near = distance <= _REACH_BACK_OF_NOUNS if meaning.is_noun else is_object
+            return Counted(meaning.kind, 0, distance) if is_near or _is_number_of(tokens) else None
     return None
+
+
+def _is_number_of(tokens: Sequence[str]) -> bool:
+    return not _NUMBER_OF.isdisjoint(takewhile(lambda token: token not in _BORDERS, tokens))
 
 
 def _is_of_next(behind: Sequence[str], place: int) -> bool:
@@ -189,12 +199,12 @@ def _is_of_next(behind: Sequence[str], place: int) -> bool:
 
 def leads_on(between: Sequence[str]) -> bool:
     """Decide whether these words lead from the value before to the newest one: "from four to nine"."""
-    return not between or (len(between) <= 2 and all(len(word) < 5 for word in between) and not _TO.isdisjoint(between))
+    return not between or (all(len(word) < 5 for word in between) and not _TO.isdisjoint(between))
 
 
 def is_part_of(between: Sequence[str]) -> bool:
     """Decide whether these words make the value before a part of the one behind: "49 of the 50 people died"."""
-    return 0 < len(between) <= 2 and _OF.issuperset(between)
+    return bool(between) and _OF.issuperset(between)
 
 
 @lru_cache(maxsize=1 << 10)
@@ -219,5 +229,5 @@ def in_words(label: str, old: str, new: str) -> str:
 def label_of(tokens: Iterable[str]) -> str:
     """Return the word directly behind a number, if it can be a noun, for figures of no kind."""
     word = next(iter(tokens), "")
-    is_word = 3 < len(word) and word.isalpha() and word < _UNSPACED
+    is_word = len(word) > 3 and word.isalpha() and word < _UNSPACED
     return word if is_word and word not in SAY_NOTHING and word not in HEDGES else ""

@@ -68,6 +68,7 @@ _PASSED_OVER = HEDGES | WEEKDAYS | MONTHS | PERCENT | frozenset(CURRENCIES)
 _SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।…")
 _FIRST_SENTENCE_WORDS = 8
 _OLDEST = 110
+_SHORTEST_GAP = 2  # words between two values of one thing
 
 # Two texts of one source are different reports if at least this many figures differ, and more differ than agree.
 _LEAST_OTHER_FIGURES = 3
@@ -82,8 +83,8 @@ class Figure(NamedTuple):
     """A number of a text, what it counts and where it stands.
 
     ``value`` is a plain decimal ("1200", "6.1"), or several for scores and ranges ("3-1"), fractions and rows of
-    numbers ("7/32"); one that starts with "~" is a digest over a run of figures. ``label`` says what it counts: the name
-    of its ``kind``, or else the word behind it, which is "" after unpacking. ``context`` has 4 bytes: 2 hash the words
+    numbers ("7/32"); one that starts with "~" is a digest over a run of figures. ``label`` says what it counts: the name of
+    its ``kind``, or else the word behind it, which is "" after unpacking. ``context`` has 4 bytes: 2 hash the words
     before, 2 the words behind. If one side has no words, words farther off on the other side stand in for them, or
     zeros.
     """
@@ -139,14 +140,14 @@ def _all_figures(text: str) -> list[Figure]:
     last_end = claimed = 0  # behind the figure before this one, and behind the word that says what it counts
     last_mark = ""
     for first, end, value, mark in numbers:
-        before, behind = tokens[max(claimed, first - REACH) : first], tokens[end : end + REACH]
+        before, behind = tokens[max(0, first - REACH) : first], tokens[end : end + REACH]
         before.reverse()
-        between = [token for token in tokens[last_end:first] if token]
-        kind, place, _ = _kind(value, mark, before, behind)
-        if figures and not last_mark:
-            kind = _shared_kind(figures, kind, between)
-        figures.append(_figure(tokens, first, end, value, mark, kind, in_head=first < head))
-        last_end, last_mark, claimed = end, mark, end + max(0, place)
+        kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
+        if figures and not last_mark and first - last_end <= _SHORTEST_GAP:
+            kind = _shared_kind(figures, kind, tokens[last_end:first])
+        label = LABELS[kind] or ("" if kind else _label(value, mark, before, behind))
+        figures.append(Figure(value, label[:_LONGEST_LABEL], _context(before, behind), kind, first < head))
+        last_end, last_mark, claimed = end, mark, end + place
     return figures
 
 
@@ -177,18 +178,15 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
     return what_is_counted(before, behind)
 
 
-def _figure(tokens: list[str], first: int, end: int, value: str, mark: str, kind: int, *, in_head: bool) -> Figure:
-    before, behind = tokens[max(0, first - REACH) : first], tokens[end : end + REACH]
-    before.reverse()
+def _context(before: list[str], behind: list[str]) -> bytes:
     words_before, words_behind = _words(before, _LAST), _words(behind, _FIRST)
     hash_before, hash_behind = _hash(words_before), _hash(words_behind)
-    # If the block begins or ends with the number, words farther off on the other side stand in for the missing ones.
+    # If the line begins or ends with the number, words farther off on the other side stand in for the missing ones.
     if not words_before:
         hash_before = _hash(_words(behind, _FIRST, 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
     elif not words_behind:
         hash_behind = _hash(_words(before, _LAST, 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
-    label = LABELS[kind] or ("" if kind else _label(value, mark, before, behind))
-    return Figure(value, label[:_LONGEST_LABEL], hash_before + hash_behind, kind, in_head)
+    return hash_before + hash_behind
 
 
 def _words(tokens: list[str], near: slice, count: int = CONTEXT_WORDS) -> list[str]:

@@ -1,8 +1,8 @@
 """The words beside numbers, number words, and the languages of a text by which its number words are read.
 
 The tables come first. All words in them are case-folded. Months, units and the words that multiply a number come from
-``cldr.json``, which ``benchmarks/cldr_tables.py`` makes of CLDR. The number words come from ``number_words.json``, which
-the script ``number_tables.py`` of commit aa98d1a made with num2words.
+``cldr.json``, which ``benchmarks/cldr_tables.py`` makes of CLDR. The number words come from ``number_words.json``; the
+script ``number_tables.py`` of commit aa98d1a made it with num2words.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ NAMED_BEFORE = words("magnitude level category")
 """Words that name the number behind them: "magnitude 6.1 earthquake" is about the magnitude."""
 
 NUMBERED = words(
-    "aged age page photo version phase chapter article section grade zone nr no número numéro № seite flight highway route"
-    " boeing airbus"
+    "aged age page photo version phase chapter article section grade zone nr no número numéro № seite flight highway"
+    " route boeing airbus"
 )
 """Words before a number that is a name, and counts nothing."""
 

@@ -58,13 +58,13 @@ _LARGE = frozenset("百千") | _MYRIADS.keys()  # 百万 is a number, and in 千
 _NEVER_ALONE = frozenset("〇零一") | _MYRIADS.keys()
 _FRACTIONS = ("分之", "分の")
 
-_USUAL = str.maketrans({"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"})
+_USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
 _UNUSUAL = re.compile(f"[½¼¾٫٬{_IDEOGRAPHS}]")
-# "20K", "7.7M" and "2.3B", which are other words in small letters, and "mil.", which is a thousand without its full stop.
-_SHORT_SCALE = re.compile(r"(?<=[0-9])([KMB])(?![A-Za-z0-9])")
+# "20K", "7.7M" and "2.3B" are other words in small letters, and "mil." is a thousand without its full stop.
+_SHORT_SCALE = re.compile("([0-9])([KMB])(?![A-Za-z0-9])")
 _SHORT_SCALES = {"K": " thousand", "M": " mln", "B": " mrd"}
 _SHORT_MILLION = re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))")
-_SUFFIX = re.compile("(?<=[0-9])'[a-z]{1,6}(?![a-z0-9])")  # Turkish: "9'a", "4'ten"
+_SUFFIX = re.compile("([0-9])'[a-z]{1,6}(?![a-z0-9])")  # Turkish: "9'a", "4'ten"
 
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
@@ -80,10 +80,9 @@ _NUMBER = re.compile(
 )
 _SIGN = re.compile("[0-9$€£¥₹₽₩₺₴%]")
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
-_WORD_OR_MARK = re.compile(r"[a-zªµºÀ-\u1fff\u2c00-\u2fff\u3005-\U0010ffff]+|[0|]")
+_WORD_OR_MARK = re.compile(r"[a-zªµºÀ-\u060b\u060d-\u061a\u061c-\u1fff\u2c00-\u2fff\u3005-\U0010ffff]+|[0|]")
 _ENDS = ".!?;\n"
-_OTHER_ENDS = re.compile("[.!?;\n。！？؟۔।]")
-_SPACES = str.maketrans(dict.fromkeys(LINE_END + "،؛、，", " "))
+_OTHER_ENDS = f"{_ENDS}。！？؟۔।"
 _LATIN_LETTERS = bytes(
     ord("\n" if each in _ENDS else each if each != LINE_END and _WORD_OR_MARK.match(each) else " ")
     for each in map(chr, range(256))
@@ -144,7 +143,10 @@ def _words(text: str) -> list[str]:
     try:
         latin = text.encode("latin-1")
     except UnicodeEncodeError:
-        return _WORD_OR_MARK.findall(_OTHER_ENDS.sub(f" {LINE_END} ", text.translate(_SPACES)))
+        text = text.replace(LINE_END, " ")
+        for end in _OTHER_ENDS:
+            text = text.replace(end, LINE_END)
+        return _WORD_OR_MARK.findall(text)
     return latin.translate(_LATIN_LETTERS).decode("latin-1").replace("\n", f" {LINE_END} ").split()
 
 
@@ -162,14 +164,16 @@ def _number_at(text: str, first: int, end: int) -> re.Match[str] | None:
 def _plain(text: str) -> str:
     text = fold(text)
     if "'" in text:
-        text = _SUFFIX.sub("", text)
+        text = _SUFFIX.sub(r"\1", text)
         if "я" in text:  # the apostrophe inside Ukrainian words: "п'ять"
             text = text.replace("'я", "я")
     if not text.isascii() and _UNUSUAL.search(text):
-        text = _RUN.sub(_numeral_with_digits, text.translate(_USUAL))
+        for sign, usual in _USUAL.items():
+            text = text.replace(sign, usual)
+        text = _RUN.sub(_numeral_with_digits, text)
     if "www." in text or ("/" in text and any(map(text.__contains__, _BEFORE_PATH))):
         text = _ADDRESS.sub(" ", text)
-    text = _SHORT_SCALE.sub(lambda found: _SHORT_SCALES[found[1]], text)
+    text = _SHORT_SCALE.sub(lambda found: found[1] + _SHORT_SCALES[found[2]], text)
     if " mil. " in text:
         text = _SHORT_MILLION.sub(" mln", text)
     return text.casefold()
