@@ -1,8 +1,8 @@
 """What a figure counts: people killed, injured, missing or ill, homes, money, percent, years.
 
 The words that say so are in ``counted.json``. A star stands for any ending. *Verbs* may stand some words away from
-their number ("nine people on board were killed"), *nouns* stand beside it ("nine deaths"). This table and the order of the
-kinds are the only knowledge here; units, months and currencies are in ``number_words``.
+their number ("nine people on board were killed"), *nouns* stand beside it ("nine deaths"). Units, months and currencies
+are in ``number_words``.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ LINE_END = "|"
 """The token at the end of a line or sentence."""
 _FIGURE = "#"
 _PERSONS = words(
-    "people persons person others more men women children workers menschen personen weitere personas persona"
-    " otras otros personnes personne autres persone altre altri pessoas pessoa outras outros mensen человек человека людей"
-    " люди людини людина осіб особи osób osoby osoba ludzi lidí osob ľudí osôb ember oameni persoane kişi kişinin kişiyi"
-    " insan"
+    "people persons person others more men women children workers menschen weitere personas persona personen"
+    " otras otros personnes personne autres persone altre altri pessoas pessoa outras outros mensen человек человека"
+    " людей люди людини людина осіб особи osób osoby osoba ludzi lidí osob ľudí osôb ember oameni persoane kişi kişinin"
+    " kişiyi insan"
     " أشخاص شخص شخصا آخرين آخرون مدنيين نفر تن άτομα människor personer mennesker henkilöä ihmistä orang người लोग लोगों"
 )
 _BORDERS = frozenset((LINE_END, _FIGURE))

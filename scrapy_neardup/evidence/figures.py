@@ -75,6 +75,7 @@ _LEAST_OTHER_FIGURES = 3
 _PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
 _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
 _LEAST_ROUNDED = 10**5  # smaller whole numbers are told exactly
+_MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
 _SHOWN = 100  # characters of a value
 _IN_HEAD, _IN_TITLE, _KIND = 0x80, 0x40, 0x3F
 
@@ -83,8 +84,8 @@ class Figure(NamedTuple):
     """A number of a text, what it counts and where it stands.
 
     ``value`` is a plain decimal ("1200", "6.1"), or several for scores and ranges ("3-1"), fractions and rows of
-    numbers ("7/32"); one that starts with "~" is a digest over a run of figures. ``label`` says what it counts: the name of
-    its ``kind``, or else the word behind it, which is "" after unpacking. ``context`` has 4 bytes: 2 hash the words
+    numbers ("7/32"); one that starts with "~" is a digest over a run of figures. ``label`` says what it counts: the
+    name of its ``kind``, or else the word behind it, which is "" after unpacking. ``context`` has 4 bytes: 2 hash the words
     before, 2 the words behind. If one side has no words, words farther off on the other side stand in for them, or
     zeros.
     """
@@ -333,9 +334,11 @@ def changed_figures(old: Sequence[Figure], new: Sequence[Figure], *, are_copies:
 
     A change is another value with the same words around it, or in copies another newest toll of one kind. A figure that
     only one text has is not a change. If two figures change from one value to another ("Fire kills 3", "3 people"), the
-    change is told once. Both arguments may come from ``unpack_figures``. Labels are taken from ``new``.
+    change is told once. Of texts that are no copies of each other, only figures of people count. Both arguments may come from ``unpack_figures``. Labels are taken from ``new``.
     """
-    pairs = [*_same_context(old, new), *(_newest_tolls(old, new) if are_copies else ())]
+    pairs = [*_same_context(old, new), *_newest_tolls(old, new)]
+    if not are_copies:
+        pairs = [pair for pair in _same_context(old, new) if _counts_people(pair[1])]
     changes: dict[tuple[str, str], Change] = {}
     for before, after in pairs:
         if _is_change(before, after):
@@ -402,6 +405,10 @@ def _by_context(figures: Sequence[Figure]) -> dict[bytes, list[Figure]]:
     return found
 
 
+def _counts_people(figure: Figure) -> bool:
+    return 0 < figure.kind < FigureKind.HOMES or figure.kind == PEOPLE
+
+
 def _newest_tolls(old: Sequence[Figure], new: Sequence[Figure]) -> Iterator[tuple[Figure, Figure]]:
     """Pair the newest tolls of each kind: those in the title or nearest to the top. Tolls below them are history.
 
@@ -411,9 +418,18 @@ def _newest_tolls(old: Sequence[Figure], new: Sequence[Figure]) -> Iterator[tupl
     for kind in before.keys() & after.keys():
         newest, known = after[kind][0], before[kind][0]
         is_known = any(_are_equal(newest, each) for each in before[kind])
-        is_part = any(_are_equal(known, each) for each in after[kind]) and Decimal(newest.value) < Decimal(known.value)
-        if not is_known and not is_part:
+        is_history = any(_are_equal(known, each) for each in after[kind])
+        if is_known or (is_history and Decimal(newest.value) < Decimal(known.value)):
+            continue
+        is_only_one = len(before[kind]) == len(after[kind]) == 1
+        are_near = Decimal(newest.value) <= _MOST_GROWTH * (1 + Decimal(known.value))
+        if _share_side(known, newest) or (are_near and (newest.in_head or known.in_head or is_only_one)):
             yield known, newest
+
+
+def _share_side(a: Figure, b: Figure) -> bool:
+    """Decide whether two figures have the same words before them or behind them."""
+    return any(a.context[at] == b.context[at] != _NO_WORDS for at in (slice(2), slice(2, 4)))
 
 
 def _tolls(figures: Sequence[Figure]) -> dict[int, list[Figure]]:

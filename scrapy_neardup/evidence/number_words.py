@@ -100,8 +100,8 @@ NAMED_BEFORE = words("magnitude level category")
 """Words that name the number behind them: "magnitude 6.1 earthquake" is about the magnitude."""
 
 NUMBERED = words(
-    "aged age page photo version phase chapter article section grade zone nr no número numéro № seite flight highway"
-    " route boeing airbus"
+    "aged age page photo update version phase chapter article section grade zone nr no número numéro № seite flight"
+    " highway route boeing airbus"
 )
 """Words before a number that is a name, and counts nothing."""
 
