@@ -65,7 +65,7 @@ _FIRST, _LAST = slice(3), slice(-3, None)  # characters of a clause that stand n
 # Thai; with few exceptions, Thai and all scripts with higher code points are written without spaces.
 _UNSPACED = "\u0e00"
 _PASSED_OVER = HEDGES | WEEKDAYS | MONTHS | PERCENT | frozenset(CURRENCIES)
-_SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।…")
+SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।…")
 _FIRST_SENTENCE_WORDS = 8
 _OLDEST = 110
 _SHORTEST_GAP = 2  # words between two values of one thing
@@ -85,9 +85,8 @@ class Figure(NamedTuple):
 
     ``value`` is a plain decimal ("1200", "6.1"), or several for scores and ranges ("3-1"), fractions and rows of
     numbers ("7/32"); one that starts with "~" is a digest over a run of figures. ``label`` says what it counts: the
-    name of its ``kind``, or else the word behind it, which is "" after unpacking. ``context`` has 4 bytes: 2 hash the words
-    before, 2 the words behind. If one side has no words, words farther off on the other side stand in for them, or
-    zeros.
+    name of its ``kind``, or the word behind it, which is not packed. ``context`` has 4 bytes: 2 hash the words before, 2
+    the words behind. If one side has no words, words farther off on the other side stand in for them, or zeros.
     """
 
     value: str
@@ -115,7 +114,7 @@ def compared_text(body: Body) -> str:
     A line without the end of a sentence is a caption, a teaser or a counter, unless most of the text is like that.
     """
     lines = body.text.split("\n")
-    sentences = [line for line in lines if line.endswith(_SENTENCE_ENDS)]
+    sentences = [line for line in lines if line.endswith(SENTENCE_ENDS)]
     return "\n".join(sentences if 2 * sum(map(len, sentences)) > sum(map(len, lines)) else lines)
 
 
@@ -334,7 +333,8 @@ def changed_figures(old: Sequence[Figure], new: Sequence[Figure], *, are_copies:
 
     A change is another value with the same words around it, or in copies another newest toll of one kind. A figure that
     only one text has is not a change. If two figures change from one value to another ("Fire kills 3", "3 people"), the
-    change is told once. Of texts that are no copies of each other, only figures of people count. Both arguments may come from ``unpack_figures``. Labels are taken from ``new``.
+    change is told once. Of texts that are no copies of each other, only figures of people count. Labels are taken from
+    ``new``; both arguments may come from ``unpack_figures``.
     """
     pairs = [*_same_context(old, new), *_newest_tolls(old, new)]
     if not are_copies:
@@ -430,6 +430,15 @@ def _newest_tolls(old: Sequence[Figure], new: Sequence[Figure]) -> Iterator[tupl
 def _share_side(a: Figure, b: Figure) -> bool:
     """Decide whether two figures have the same words before them or behind them."""
     return any(a.context[at] == b.context[at] != _NO_WORDS for at in (slice(2), slice(2, 4)))
+
+
+def contradict(some: Sequence[Figure], others: Sequence[Figure]) -> bool:
+    """Decide whether two texts give tolls of one kind, and none of them is the same."""
+    tolls, other_tolls = _tolls(some), _tolls(others)
+    return any(
+        not any(_are_equal(one, another) for one in tolls[kind] for another in other_tolls[kind])
+        for kind in tolls.keys() & other_tolls.keys()
+    )
 
 
 def _tolls(figures: Sequence[Figure]) -> dict[int, list[Figure]]:

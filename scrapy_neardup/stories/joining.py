@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from scrapy_neardup.contracts import Judged
 from scrapy_neardup.document import Document, Fingerprint, Join, Member
 from scrapy_neardup.evidence.figures import Change, changed_figures, unpack_figures, value_hashes, with_labels
+from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.rules.decision import verdict_of
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.policy import Policy
-from scrapy_neardup.wording import one_line
-
-_LEAD = 220  # characters
-_FIRST_SENTENCE = re.compile(r".{40,}?[.!?…。！？](?=[\s”\"»]|$|(?<=[。！？]))")
-_LEAD_WORDS = 6
-_MOST_OF_LEAD = 20_000  # characters in which a lead is looked for
-
 
 Named = Callable[[str], str]
 
@@ -57,7 +50,7 @@ def judge(
         Member(
             id=document.id,
             url=document.link,
-            title=document.title or _lead(document.text),
+            title=document.title or find_lead("", document.text),
             source=document.source,
             owner=owner_of(document.source),
             status=verdict.status,
@@ -73,7 +66,7 @@ def judge(
         figures_before=b"".join(change.before for change in told),
         figures_after=b"".join(change.after for change in told),
         figures=value_hashes(unpack_figures(fingerprint.figures)),
-        lead=_lead(document.text),
+        lead=find_lead(document.title, document.text),
         also=first(other.story, other.url, other.title, other.language) if other else None,
     )
     return Judged(verdict, join)
@@ -107,11 +100,3 @@ def _changes(document: Document, fingerprint: Fingerprint, match: Match | None) 
     if not changed_figures(old, new, are_copies=are_copies):
         return ()
     return changed_figures(old, with_labels(new, document.text), are_copies=are_copies)
-
-
-def _lead(text: str) -> str:
-    """Return the first sentence of a text: of its first line that is a sentence rather than a byline."""
-    lines = (line.strip() for line in text[:_MOST_OF_LEAD].split("\n"))
-    line = next((line for line in lines if len(line.split()) >= _LEAD_WORDS), "")
-    sentence = _FIRST_SENTENCE.match(line[: 2 * _LEAD])
-    return one_line(sentence[0] if sentence else line, _LEAD)
