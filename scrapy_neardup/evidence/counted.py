@@ -64,7 +64,7 @@ _BORDERS = frozenset((LINE_END, _FIGURE))
 _ENDS = _BORDERS | words("and und y et и та ve oraz")
 # No verb before these words tells what the number behind them counts: "killed in 2 attacks".
 _NO_OBJECT = words(
-    "in by on with from per during when after as while since at en dans por par durante cuando tras bei durch von mit "
+    "in by on with from per during when after as while since en dans por par durante cuando tras bei durch von mit "
     " nach wenn als quand lors в во от при на с после когда في على منذ بعد"
 )
 _NUMBER_OF = words(

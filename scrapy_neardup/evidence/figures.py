@@ -85,8 +85,8 @@ class Figure(NamedTuple):
 
     ``value`` is a plain decimal ("1200", "6.1"), or several for scores and ranges ("3-1"), fractions and rows of
     numbers ("7/32"); one that starts with "~" is a digest over a run of figures. ``label`` says what it counts: the
-    name of its ``kind``, or the word behind it, which is not packed. ``context`` has 4 bytes: 2 hash the words before, 2
-    the words behind. If one side has no words, words farther off on the other side stand in for them, or zeros.
+    name of its ``kind``, or the word behind it, which is not packed. ``context`` has 4 bytes: 2 hash the words before,
+    2 the words behind. If one side has no words, words farther off on the other side stand in for them, or zeros.
     """
 
     value: str
@@ -111,11 +111,11 @@ class Figure(NamedTuple):
 def compared_text(body: Body) -> str:
     """Return the lines of a text in which a figure says something: sentences of the blocks that are compared.
 
-    A line without the end of a sentence is a caption, a teaser or a counter, unless most of the text is like that.
+    A line without the end of a sentence is a caption, a teaser or a counter. A text without sentences is read whole.
     """
     lines = body.text.split("\n")
     sentences = [line for line in lines if line.endswith(SENTENCE_ENDS)]
-    return "\n".join(sentences if 2 * sum(map(len, sentences)) > sum(map(len, lines)) else lines)
+    return "\n".join(sentences) if 2 * sum(map(len, sentences)) > sum(map(len, lines)) else body.printed
 
 
 def find_figures(text: str) -> tuple[Figure, ...]:

@@ -12,7 +12,7 @@ _LONGEST = 300  # characters
 _MOST_READ = 20_000  # characters in which a lead is looked for
 _FEWEST_WORDS = 6
 _SAME_LINE = 0.8  # share of the terms of a headline and a line that make the line the headline
-_FEWEST_TERMS = 2
+_FEWEST_TERMS, _SHORT_HEADLINE = 2, 3  # terms
 
 
 def find_lead(headline: str, text: str) -> str:
@@ -32,10 +32,10 @@ def find_lead(headline: str, text: str) -> str:
 
 def tells_headline(headline: str, sentence: str) -> bool:
     """Decide whether a sentence shares a name or two terms with a headline, and does not contradict its tolls."""
-    shared = terms_of(headline) & terms_of(sentence)
+    terms = terms_of(headline)
     names = set(find_names([headline], is_title=True)).intersection(find_names([sentence]))
-    least = min(_FEWEST_TERMS, len(terms_of(headline)))
-    if not names and not (shared and len(shared) >= least):
+    fewest = _FEWEST_TERMS if len(terms) > _SHORT_HEADLINE else 1
+    if not names and len(terms & terms_of(sentence)) < fewest:
         return False
     return not contradict(figures_of_title(headline), find_figures(sentence))
 
