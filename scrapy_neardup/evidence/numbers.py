@@ -32,6 +32,8 @@ _MARGIN = ("", "", "")  # so that the neighbours of every token can be looked at
 
 _NUMERALS = dict(zip("〇零一二两兩三四五六七八九", (0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
 _UNITS = {"十": 10, "百": 100, "千": 1000}
+_KOREAN = re.compile("[0-9][0-9.,천백십]*[만억조천][0-9만억조천백십]*")
+_FROM_KOREAN = str.maketrans("십백천만억조", "十百千万億兆")
 _MYRIADS = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
 
 _IDEOGRAPHS = "〇零二两兩三四五六七八九十百千万萬億亿兆"
@@ -61,8 +63,8 @@ _FRACTIONS = ("分之", "分の")
 _USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
 _UNUSUAL = re.compile(f"[½¼¾٫٬{_IDEOGRAPHS}]")
 # "20K", "7.7M" and "2.3B" are other words in small letters, and "mil." is a thousand without its full stop.
-_SHORT_SCALE = re.compile("([0-9])([KMB])(?![A-Za-z0-9])")
-_SHORT_SCALES = {"K": " thousand", "M": " mln", "B": " mrd"}
+_SHORT_SCALE = re.compile("([0-9])(?: ?([kKM])|(B))(?![A-Za-z0-9])")
+_SHORT_SCALES = {"k": " thousand", "K": " thousand", "M": " mln", "B": " mrd"}
 _SHORT_MILLION = re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))")
 _SUFFIX = re.compile("([0-9])'[a-z]{1,6}(?![a-z0-9])")  # Turkish: "9'a", "4'ten"
 
@@ -167,13 +169,15 @@ def _plain(text: str) -> str:
         text = _SUFFIX.sub(r"\1", text)
         if "я" in text:  # the apostrophe inside Ukrainian words: "п'ять"
             text = text.replace("'я", "я")
+    if "만" in text or "억" in text or "조" in text:
+        text = _KOREAN.sub(lambda found: found[0].translate(_FROM_KOREAN), text)
     if not text.isascii() and _UNUSUAL.search(text):
         for sign, usual in _USUAL.items():
             text = text.replace(sign, usual)
         text = _RUN.sub(_numeral_with_digits, text)
     if "www." in text or ("/" in text and any(map(text.__contains__, _BEFORE_PATH))):
         text = _ADDRESS.sub(" ", text)
-    text = _SHORT_SCALE.sub(lambda found: found[1] + _SHORT_SCALES[found[2]], text)
+    text = _SHORT_SCALE.sub(lambda found: found[1] + _SHORT_SCALES[found[2] or found[3]], text)
     if " mil. " in text:
         text = _SHORT_MILLION.sub(" mln", text)
     return text.casefold()
