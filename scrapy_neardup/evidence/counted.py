@@ -35,7 +35,7 @@ class FigureKind(IntEnum):
 
 
 HARMED = frozenset({FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING, FigureKind.ILL, FigureKind.CASES})
-SILENT = 12  # ages, ordinals and numbers that are names: they count nothing
+SILENT = 12  # ages, ordinals and numbers that are names: they count nothing, so a change of them is not told
 _SIGNS = dict.fromkeys(CURRENCIES.values())
 _FIRST_MONEY = 32
 LABELS: tuple[str, ...] = (

@@ -3,10 +3,10 @@
 A figure is a number, in digits or words, with what it counts (see ``counted``) and a hash of the words around it. Two
 figures of two near-duplicates are one figure with another value if the words around it are the same, or if it is the
 newest toll of the same kind: people killed, injured, missing, ill, arrested and so on. Dates, clock times, years and
-phone numbers are left out, and ages and numbers that are names change nothing.
+phone numbers are left out. Another age, or another number that is a name, makes an update, but is not told.
 
-Only text that is compared is read (``compared_text``). The first ``MAX_FIGURES`` figures of a document are kept one by
-one, tolls first. The others are cut into at most ``MAX_DIGESTS`` runs, and one digest of each run is kept. The words
+Only text that is compared is read (``figures_of_body``). The first ``MAX_FIGURES`` figures of a document are kept one
+by one, tolls first. The others are cut into at most ``MAX_DIGESTS`` runs, and one digest of each run is kept. The words
 around the figures decide where a run ends. So a change is noticed anywhere in the text. But if it is far down a text
 full of numbers, it is not known which figure changed. The change is missed if that part of the text was edited too.
 """
@@ -74,7 +74,7 @@ _SHORTEST_GAP = 2  # words between two values of one thing
 _LEAST_OTHER_FIGURES = 3
 _PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
 _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
-_LEAST_ROUNDED = 10**5  # smaller whole numbers are told exactly
+_LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
 _SHOWN = 100  # characters of a value
 _IN_HEAD, _IN_TITLE, _KIND = 0x80, 0x40, 0x3F
@@ -108,14 +108,21 @@ class Figure(NamedTuple):
         return f"{self.value[:3]}{DIGEST}{xxh32_intdigest(self.value.encode()) % 10_000:04}"
 
 
-def compared_text(body: Body) -> str:
-    """Return the lines of a text in which a figure says something: sentences of the blocks that are compared.
+def figures_of_body(body: Body) -> tuple[Figure, ...]:
+    """Return the figures of the lines that are compared.
 
-    A line without the end of a sentence is a caption, a teaser or a counter. A text without sentences is read whole.
+    A line without the end of a sentence is a caption, a teaser or a row of a table, so its figures are no tolls. A text
+    without sentences is read whole.
     """
     lines = body.text.split("\n")
     sentences = [line for line in lines if line.endswith(SENTENCE_ENDS)]
-    return "\n".join(sentences) if 2 * sum(map(len, sentences)) > sum(map(len, lines)) else body.printed
+    if 2 * sum(map(len, sentences)) <= sum(map(len, lines)):
+        return find_figures(body.printed)
+    figures = _all_figures("\n".join(sentences))
+    if len(sentences) < len(lines):
+        others = _all_figures("\n".join(line for line in lines if not line.endswith(SENTENCE_ENDS)))
+        figures += [each._replace(label="", kind=0, in_head=False) for each in others]
+    return _bounded(figures)
 
 
 def find_figures(text: str) -> tuple[Figure, ...]:
@@ -303,7 +310,7 @@ def with_title(packed: bytes, title: str) -> bytes:
 
 def with_labels(figures: Sequence[Figure], text: str) -> list[Figure]:
     """Return figures with the labels that they have in their text, which packed figures of no kind lack."""
-    labels = {(each.context, each.short_value): each.label for each in _all_figures(text)}
+    labels = {(each.context, each.short_value): each.label for each in _all_figures(text) if not each.kind}
     return [each._replace(label=each.label or labels.get((each.context, each.value), "")) for each in figures]
 
 
@@ -353,7 +360,7 @@ def changed_figures(old: Sequence[Figure], new: Sequence[Figure], *, are_copies:
 
 
 def _is_change(before: Figure, after: Figure) -> bool:
-    if SILENT in (before.kind, after.kind) or (before.kind and after.kind and before.kind != after.kind):
+    if before.kind and after.kind and before.kind != after.kind:
         return False
     if _are_plain(before, after):
         return not _are_equal(before, after)

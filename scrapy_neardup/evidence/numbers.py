@@ -66,7 +66,7 @@ _UNUSUAL = re.compile(f"[½¼¾٫٬{_IDEOGRAPHS}]")
 _SHORT_SCALE = re.compile("([0-9])(?: ?([kKM])|(B))(?![A-Za-z0-9])")
 _SHORT_SCALES = {"k": " thousand", "K": " thousand", "M": " mln", "B": " mrd"}
 _SHORT_MILLION = re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))")
-_SUFFIX = re.compile("([0-9])'[a-z]{1,6}(?![a-z0-9])")  # Turkish: "9'a", "4'ten"
+_SUFFIX = re.compile("([0-9])'(?!s )[a-z]{1,6}(?![a-z0-9])")  # Turkish: "9'a", "4'ten"
 
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
@@ -203,7 +203,7 @@ def take_numbers(tokens: list[str], starts: list[int]) -> list[tuple[int, int, s
         if found is None:
             continue
         value, end, mark = found
-        if mark != _MASKED and not _is_converted(tokens, first):
+        if mark != _MASKED:
             numbers.append((first, end, value, mark))
         tokens[first] = "" if mark == _MASKED else "#"
         for place in range(first + 1, end):
@@ -237,12 +237,6 @@ def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, close
     scale, end = (1, end) if closed else _scale(tokens, first, end)
     mark, end = _mark(tokens, first, end, closed)
     return _value(core.replace(":", "-"), scale, mark), end, mark
-
-
-def _is_converted(tokens: list[str], first: int) -> bool:
-    """Decide whether a number is in brackets behind another one, as when a paper converts a currency."""
-    opening = first - 1 - (tokens[first - 1] in CURRENCIES)
-    return tokens[opening] == "(" and "#" in tokens[max(0, opening - 3) : opening]
 
 
 def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
