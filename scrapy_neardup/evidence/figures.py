@@ -73,6 +73,7 @@ _SHORTEST_GAP = 2  # words between two values of one thing
 # Two texts of one source are different reports if at least this many figures differ, and more differ than agree.
 _LEAST_OTHER_FIGURES = 3
 _PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
+_DIGIT = re.compile("[0-9]")
 _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
 _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
@@ -119,8 +120,9 @@ def figures_of_body(body: Body) -> tuple[Figure, ...]:
     if 2 * sum(map(len, sentences)) <= sum(map(len, lines)):
         return find_figures(body.printed)
     figures = _all_figures("\n".join(sentences))
-    if len(sentences) < len(lines):
-        others = _all_figures("\n".join(line for line in lines if not line.endswith(SENTENCE_ENDS)))
+    others_text = "\n".join(line for line in lines if not line.endswith(SENTENCE_ENDS))
+    if _DIGIT.search(others_text):
+        others = _all_figures(others_text)
         figures += [each._replace(label="", kind=0, in_head=False) for each in others]
     return _bounded(figures)
 
@@ -147,8 +149,7 @@ def _all_figures(text: str) -> list[Figure]:
     last_end = claimed = 0  # behind the figure before this one, and behind the word that says what it counts
     last_mark = ""
     for first, end, value, mark in numbers:
-        before, behind = tokens[max(0, first - REACH) : first], tokens[end : end + REACH]
-        before.reverse()
+        before, behind = tokens[max(0, first - REACH) : first][::-1], tokens[end : end + REACH]
         kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
         if figures and not last_mark and first - last_end <= _SHORTEST_GAP:
             kind = _shared_kind(figures, kind, tokens[last_end:first])

@@ -63,10 +63,10 @@ _FRACTIONS = ("分之", "分の")
 _USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
 _UNUSUAL = re.compile(f"[½¼¾٫٬{_IDEOGRAPHS}]")
 # "20K", "7.7M" and "2.3B" are other words in small letters, and "mil." is a thousand without its full stop.
-_SHORT_SCALE = re.compile("([0-9])(?: ?([kKM])|(B))(?![A-Za-z0-9])")
+_SHORT_SCALE = re.compile("(?: ?[kKM]|B)(?![A-Za-z0-9])|'(?!s )[a-z]{1,6}(?![a-z0-9])")
 _SHORT_SCALES = {"k": " thousand", "K": " thousand", "M": " mln", "B": " mrd"}
+"""All other endings say nothing, such as those of Turkish: "9'a", "4'ten"."""
 _SHORT_MILLION = re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))")
-_SUFFIX = re.compile("([0-9])'(?!s )[a-z]{1,6}(?![a-z0-9])")  # Turkish: "9'a", "4'ten"
 
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
@@ -74,7 +74,7 @@ _PART = r"(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]+(?:[.,][0-9]+)*"
 # A punctuation mark behind a number is kept with it: the number does not count the word after the mark.
 _NUMBER = re.compile(
     rf"{_PART}(?:[ ]{_PART})+(?![.,:/'⁄−-]?[0-9])[.,;:)!?]?"
-    r"|[0-9]{1,2}h[0-9]{2}(?![0-9a-z])"
+    r"|[0-9]{1,2}h[0-9]{2}(?![0-9A-Za-z])"
     r"|[0-9]+(?:[.,:/'⁄−-][0-9]+)*[.,;:)!?]?"
     r"|[$€£¥₹₽₩₺₴%]"
     r"|\+[0-9]{1,3}(?:[ -]\(?[0-9]{1,4}\)?){3,6}|\+[0-9]{8,15}|\([0-9]{3}\) ?[0-9]{3}-[0-9]{4}"
@@ -123,14 +123,16 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
     text = _plain(text)
     numbers: list[str] = []
     between: list[str] = []
-    end = 0
+    end, ending = 0, ""
     # One search for a digit or sign passes over most characters.
     while (sign := _SIGN.search(text, end)) and (found := _number_at(text, sign.start(), end)):
-        between.append(text[end : found.start()])
+        between.append(ending + text[end : found.start()])
         numbers.append(found[0])
-        end = found.end()
+        end, ending = found.end(), ""
+        if found[0][-1].isdigit() and (short := _SHORT_SCALE.match(text, end)):
+            end, ending = short.end(), _SHORT_SCALES.get(text[short.end() - 1], "") if "'" not in short[0] else ""
     # Replace each number by "0". No other digit is left, so all words are found in one search.
-    tokens = _words(" 0 ".join((*between, text[end:])))
+    tokens = _words(" 0 ".join((*between, ending + text[end:])).casefold())
     starts, place = [], -1
     for number in numbers:
         place = tokens.index("0", place + 1)
@@ -165,10 +167,8 @@ def _number_at(text: str, first: int, end: int) -> re.Match[str] | None:
 
 def _plain(text: str) -> str:
     text = fold(text)
-    if "'" in text:
-        text = _SUFFIX.sub(r"\1", text)
-        if "я" in text:  # the apostrophe inside Ukrainian words: "п'ять"
-            text = text.replace("'я", "я")
+    if "'я" in text:
+        text = text.replace("'я", "я")  # inside Ukrainian words: "п'ять"
     if "만" in text or "억" in text or "조" in text:
         text = _KOREAN.sub(lambda found: found[0].translate(_FROM_KOREAN), text)
     if not text.isascii() and _UNUSUAL.search(text):
@@ -177,10 +177,9 @@ def _plain(text: str) -> str:
         text = _RUN.sub(_numeral_with_digits, text)
     if "www." in text or ("/" in text and any(map(text.__contains__, _BEFORE_PATH))):
         text = _ADDRESS.sub(" ", text)
-    text = _SHORT_SCALE.sub(lambda found: found[1] + _SHORT_SCALES[found[2] or found[3]], text)
     if " mil. " in text:
         text = _SHORT_MILLION.sub(" mln", text)
-    return text.casefold()
+    return text
 
 
 def take_numbers(tokens: list[str], starts: list[int]) -> list[tuple[int, int, str, str]]:
@@ -241,15 +240,15 @@ def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, close
 
 def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
     """Return what the words behind a number multiply it by: 10^9 for "mil millones"."""
+    scales, scale, start = all_languages().scales, 1, end
     if tokens[end] == "m" and tokens[first - 1] in CURRENCIES:
         return 10**6, end + 1
-    scales, scale = all_languages().scales, 1
+    if tokens[end] == "de" and tokens[end + 1] in scales:  # Romanian
+        end += 1
     while (times := scales.get(tokens[end], 0)) and scale * times <= _LARGEST_SCALE:
         scale, end = scale * times, end + 1
-    if scale > 1 and tokens[end] == LINE_END and len(tokens[end - 1]) <= _LONGEST_ABBREVIATION:
+    if end > start and tokens[end] == LINE_END and len(tokens[end - 1]) <= _LONGEST_ABBREVIATION:
         end += 1  # "тыс. рублей"
-    if tokens[end] == "de" and tokens[end + 1] in scales:  # Romanian
-        return scales[tokens[end + 1]], end + 2
     return scale, end
 
 
