@@ -8,7 +8,7 @@ are in ``number_words``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import lru_cache
 from itertools import takewhile
@@ -81,15 +81,8 @@ _ORDINALS = words("st nd rd th er eme й го")
 _REACH_OF_VERBS, _REACH_OF_NOUNS = 7, 2  # words behind a number
 _REACH_BACK_OF_VERBS, _REACH_BACK_OF_NOUNS = 4, 5
 _UNSPACED = "\u0e00"
+_ARABIC_PREFIXES = frozenset("وفبلكا")
 _CLAUSE = 8  # characters
-_IN_CLAUSES = {
-    FigureKind.DEAD: "死 遇难 遇難 遗体 遺体 犠牲 罹难 罹難 丧生 喪生".split(),
-    FigureKind.INJURED: "傷 伤 けが 怪我".split(),
-    FigureKind.MISSING: "不明 失踪 失蹤 失联".split(),
-    FigureKind.CASES: "感染 确诊 確診".split(),
-    FigureKind.ARRESTED: "逮捕 拘留".split(),
-    FigureKind.EVACUATED: "避難 疏散".split(),
-}
 
 
 class Meaning(NamedTuple):
@@ -99,32 +92,34 @@ class Meaning(NamedTuple):
     is_noun: bool
 
 
-def _vocabulary() -> Iterator[tuple[str, Meaning]]:
-    for name, classes in read_table("counted.json").items():
-        for each, joined in classes.items():
-            meaning = Meaning(FigureKind[name.upper()], each == "nouns")
-            yield from ((word, meaning) for word in joined.split())
+class _Vocabulary(NamedTuple):
+    words: dict[str, Meaning]
+    stems: dict[str, Meaning]
+    lengths: Sequence[int]  # of the stems, the longest first
+    signs: dict[str, Meaning]  # parts of a clause, in scripts without spaces
 
 
 @lru_cache(maxsize=1)
-def _tables() -> tuple[dict[str, Meaning], dict[str, Meaning], Sequence[int]]:
-    """Return the whole words, the beginnings of words, and the lengths of the beginnings, the longest first."""
-    entries = dict(_vocabulary())
-    stems = {word[:-1]: meaning for word, meaning in entries.items() if word.endswith("*")}
-    return entries, stems, sorted(set(map(len, stems)), reverse=True)
+def _vocabulary() -> _Vocabulary:
+    words, stems, signs = dict[str, Meaning](), dict[str, Meaning](), dict[str, Meaning]()
+    for name, classes in read_table("counted.json").items():
+        for each, joined in classes.items():
+            for word in joined.split():
+                table = signs if each == "signs" else stems if word.endswith("*") else words
+                table[word.rstrip("*")] = Meaning(FigureKind[name.upper()], each == "nouns")
+    return _Vocabulary(words, stems, sorted(set(map(len, stems)), reverse=True), signs)
 
 
 @lru_cache(maxsize=1 << 14)
 def meaning_of(word: str) -> Meaning | None:
     """Return what a folded word says that is counted. In scripts without spaces a word is a clause."""
-    entries, stems, lengths = _tables()
-    found = entries.get(word) or next((stems[word[:n]] for n in lengths if word[:n] in stems), None)
-    if found is None and word[:1] in "وفبلكا" and word:  # Arabic: "and", "in", "for", "the" are written with the word
-        return meaning_of(word[2:] if word.startswith("ال") else word[1:] if word[0] != "ا" else "")
+    words, stems, lengths, signs = _vocabulary()
+    found = words.get(word) or next((stems[word[:n]] for n in lengths if word[:n] in stems), None)
     if found is None and word > _UNSPACED:
-        places = ((word.find(each), kind) for kind, signs in _IN_CLAUSES.items() for each in signs)
-        _, kind = min(((place, kind) for place, kind in places if place >= 0), default=(-1, None))
-        return Meaning(kind, is_noun=False) if kind else None
+        places = ((word.find(sign), meaning) for sign, meaning in signs.items() if sign in word)
+        return min(places, default=(0, None))[1]
+    if found is None and word[:1] in _ARABIC_PREFIXES:  # "and", "in", "for" and "the" are written with the word
+        return meaning_of(word[2 if word.startswith("ال") else 1 :])
     return found
 
 
@@ -156,35 +151,36 @@ def _first_word(tokens: Sequence[str]) -> str:
     return next((word for word in tokens if len(word) > 1 and word not in HEDGES), "")
 
 
-def _behind(tokens: Sequence[str]) -> Counted | None:
-    distance, reach = 0, _REACH_OF_NOUNS
-    for place, token in enumerate(tokens, 1):
-        if token in _ENDS or distance == _REACH_OF_VERBS:
+def _nearest_meaning(tokens: Sequence[str], near: slice) -> tuple[int, int, Meaning] | None:
+    """Return the place of the first token that says what is counted, how many words away it is, and its meaning."""
+    distance = 0
+    for place, token in enumerate(tokens):
+        if token in _ENDS:
             return None
-        if len(token) < 3 and token < _UNSPACED:
-            continue
-        distance += 1
-        if meaning := meaning_of(token if token < _UNSPACED else token[:_CLAUSE]):
-            return Counted(meaning.kind, place, distance) if not meaning.is_noun or distance <= reach else None
-        reach += token in _PERSONS or token in HEDGES
+        is_word = token > _UNSPACED or (len(token) > 2 and token not in HEDGES)
+        distance += is_word
+        if is_word and (meaning := meaning_of(token if token < _UNSPACED else token[near])):
+            return place, distance, meaning
     return None
+
+
+def _behind(tokens: Sequence[str]) -> Counted | None:
+    if (found := _nearest_meaning(tokens, slice(_CLAUSE))) is None:
+        return None
+    place, distance, meaning = found
+    people = sum(token in _PERSONS for token in tokens[:place])
+    reach = _REACH_OF_NOUNS + people if meaning.is_noun else _REACH_OF_VERBS
+    return Counted(meaning.kind, place + 1, distance) if distance <= reach else None
 
 
 def _before(tokens: Sequence[str]) -> Counted | None:
-    distance, may_be_object = 0, True
-    for place, token in enumerate(tokens, 1):
-        if token in _ENDS:
-            return None
-        may_be_object = may_be_object and token not in _NO_OBJECT
-        if (len(token) < 3 and token < _UNSPACED) or token in HEDGES:
-            continue
-        distance += 1
-        if meaning := meaning_of(token if token < _UNSPACED else token[-_CLAUSE:]):
-            is_passive = token.endswith("ed") and not _TO_BE.isdisjoint(tokens[place : place + 2])
-            is_object = may_be_object and distance <= _REACH_BACK_OF_VERBS and not is_passive
-            is_near = distance <= _REACH_BACK_OF_NOUNS if meaning.is_noun else is_object
-            return Counted(meaning.kind, 0, distance) if is_near or _is_number_of(tokens) else None
-    return None
+    if (found := _nearest_meaning(tokens, slice(-_CLAUSE, None))) is None:
+        return None
+    place, distance, meaning = found
+    is_passive = tokens[place].endswith("ed") and not _TO_BE.isdisjoint(tokens[place + 1 : place + 3])
+    is_object = not is_passive and _NO_OBJECT.isdisjoint(tokens[:place]) and distance <= _REACH_BACK_OF_VERBS
+    is_near = distance <= _REACH_BACK_OF_NOUNS if meaning.is_noun else is_object
+    return Counted(meaning.kind, 0, distance) if is_near or _is_number_of(tokens) else None
 
 
 def _is_number_of(tokens: Sequence[str]) -> bool:

@@ -5,10 +5,7 @@ figures of two near-duplicates are one figure with another value if the words ar
 newest toll of the same kind: people killed, injured, missing, ill, arrested and so on. Dates, clock times, years and
 phone numbers are left out. Another age, or another number that is a name, makes an update, but is not told.
 
-Only text that is compared is read (``figures_of_body``). The first ``MAX_FIGURES`` figures of a document are kept one
-by one, tolls first. The others are cut into at most ``MAX_DIGESTS`` runs, and one digest of each run is kept. The words
-around the figures decide where a run ends. So a change is noticed anywhere in the text. But if it is far down a text
-full of numbers, it is not known which figure changed. The change is missed if that part of the text was edited too.
+Only text that is compared is read (``figures_of_body``), and at most ``MAX_FIGURES`` figures of a document are kept.
 """
 
 from __future__ import annotations
@@ -50,10 +47,9 @@ from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.text.body import Body
 
-MAX_FIGURES = 24
-MAX_DIGESTS = 8
+MAX_FIGURES = 120
 MAX_CHARACTERS = 60_000
-DIGEST = "~"
+_CUT = "~"  # in a long value, between its beginning and a hash
 CONTEXT_WORDS, CONTEXT_BYTES = 2, 4  # words on either side of a figure; bytes of their hashes
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
 _LONGEST_LABEL = 20  # characters
@@ -68,6 +64,7 @@ _PASSED_OVER = HEDGES | WEEKDAYS | MONTHS | PERCENT | frozenset(CURRENCIES)
 SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।…")
 _FIRST_SENTENCE_WORDS = 8
 _OLDEST = 110
+_MOST_IN_TITLE = 20
 _SHORTEST_GAP = 2  # words between two values of one thing
 
 # Two texts of one source are different reports if at least this many figures differ, and more differ than agree.
@@ -85,9 +82,9 @@ class Figure(NamedTuple):
     """A number of a text, what it counts and where it stands.
 
     ``value`` is a plain decimal ("1200", "6.1"), or several for scores and ranges ("3-1"), fractions and rows of
-    numbers ("7/32"); one that starts with "~" is a digest over a run of figures. ``label`` says what it counts: the
-    name of its ``kind``, or the word behind it, which is not packed. ``context`` has 4 bytes: 2 hash the words before,
-    2 the words behind. If one side has no words, words farther off on the other side stand in for them, or zeros.
+    numbers ("7/32"). ``label`` says what it counts: the name of its ``kind``, or the word behind it, which is not
+    packed. ``context`` has 4 bytes: 2 hash the words before, 2 the words behind. If one side has no words, words farther
+    off on the other side stand in for them, or zeros.
     """
 
     value: str
@@ -98,15 +95,11 @@ class Figure(NamedTuple):
     in_title: bool = False
 
     @property
-    def is_digest(self) -> bool:
-        return self.value.startswith(DIGEST)
-
-    @property
     def short_value(self) -> str:
         """Return the value, if it is not long, or else its first characters and a hash. Equal values stay equal."""
         if len(self.value) <= _LONGEST_VALUE:
             return self.value
-        return f"{self.value[:3]}{DIGEST}{xxh32_intdigest(self.value.encode()) % 10_000:04}"
+        return f"{self.value[:3]}{_CUT}{xxh32_intdigest(self.value.encode()) % 10_000:04}"
 
 
 def figures_of_body(body: Body) -> tuple[Figure, ...]:
@@ -124,19 +117,19 @@ def figures_of_body(body: Body) -> tuple[Figure, ...]:
     if _DIGIT.search(others_text):
         others = _all_figures(others_text)
         figures += [each._replace(label="", kind=0, in_head=False) for each in others]
-    return _bounded(figures)
+    return _most(figures)
 
 
 def find_figures(text: str) -> tuple[Figure, ...]:
-    """Return the figures of a text: up to ``MAX_FIGURES`` in the order of the text, then up to ``MAX_DIGESTS`` digests.
+    """Return the figures of a text, up to ``MAX_FIGURES``.
 
     Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
     """
-    return _bounded(_all_figures(text))
+    return _most(_all_figures(text))
 
 
 def figures_of_title(title: str) -> list[Figure]:
-    return [each._replace(in_head=True, in_title=True) for each in find_figures(title) if not each.is_digest]
+    return [each._replace(in_head=True, in_title=True) for each in find_figures(title)[:_MOST_IN_TITLE]]
 
 
 def _all_figures(text: str) -> list[Figure]:
@@ -205,15 +198,14 @@ def _words(tokens: list[str], near: slice, count: int = CONTEXT_WORDS) -> list[s
     words: list[str] = []
     passed = 0
     for token in tokens:
-        if len(token) > 2 or token > _UNSPACED:
-            if token not in _PASSED_OVER:
-                words.append(token[:_STEM] if token < _UNSPACED else token[near])
-                if len(words) == count:
-                    break
-        elif token == "#":
-            passed += not words
-        elif token == LINE_END:
+        if token == LINE_END or len(words) == count:
             break
+        if token == "#":
+            passed += not words
+        elif token > _UNSPACED:
+            words.append(token[near])
+        elif len(token) > 2 and token not in _PASSED_OVER:
+            words.append(token[:_STEM])
     return [str(passed), *words] if words else words
 
 
@@ -232,47 +224,11 @@ def _label(value: str, mark: str, before: list[str], behind: list[str]) -> str:
     return "" if mark else label_of(behind)
 
 
-def _bounded(figures: list[Figure]) -> tuple[Figure, ...]:
-    """Keep the first figures, digest the rest.
-
-    A context is kept with all its values or not at all: if it were split at the limit, dropping a paragraph would move
-    values over the limit and look like a change.
-    """
-    if len(figures) <= MAX_FIGURES:
-        return tuple(figures)
-    tolls_first = sorted(figures, key=lambda figure: figure.kind not in HARMED)
-    times = Counter(figure.context for figure in tolls_first)
-    kept: set[bytes] = set()
-    room = MAX_FIGURES
-    for context, count in times.items():
-        if count <= room:
-            kept.add(context)
-            room -= count
-    single = [figure for figure in figures if figure.context in kept]
-    return (*single, *_digests(figures, kept))
-
-
-def _digests(figures: list[Figure], kept: set[bytes]) -> list[Figure]:
-    """Digest runs of the figures that are not kept.
-
-    The context of its last figure decides where a run ends, so an edit elsewhere does not change the run.
-    """
-    rest = [i for i, figure in enumerate(figures) if figure.context not in kept]
-    ends = {i: xxh32_intdigest(figures[i].context) for i in rest}
-    modulus = 1
-    while modulus < 2**32 and sum(end % modulus == 0 for end in ends.values()) >= MAX_DIGESTS:
-        modulus *= 2
-    digests = []
-    contexts, values = b"", ""
-    for i in rest:
-        # Add the context of the figure before, so that the same words elsewhere in a table differ from these.
-        contexts += figures[i - 1].context + figures[i].context
-        values += figures[i].value + " "
-        if ends[i] % modulus == 0 or i == rest[-1]:
-            digest = xxh32_intdigest(values.encode()) & 0xFFFF
-            digests.append(Figure(f"{DIGEST}{digest}", "", xxh32_digest(contexts)))
-            contexts, values = b"", ""
-    return digests
+def _most(figures: list[Figure]) -> tuple[Figure, ...]:
+    """Return as many figures as are kept: of a text full of numbers the tolls, and the first others."""
+    if len(figures) > MAX_FIGURES:
+        figures = sorted(figures, key=lambda figure: figure.kind not in HARMED)[:MAX_FIGURES]
+    return tuple(figures)
 
 
 def pack_figures(figures: Sequence[Figure]) -> bytes:
@@ -327,13 +283,9 @@ class Change(NamedTuple):
 
 
 def value_hashes(figures: Iterable[Figure]) -> bytes:
-    """Return 4 bytes for each figure, a hash of what it counts and its value; zeros for a digest of several figures."""
-    return b"".join(
-        bytes(4)
-        if each.is_digest
-        else xxh32_digest((LABELS[each.kind].encode() or each.context) + each.short_value.encode())
-        for each in figures
-    )
+    """Return 4 bytes for each figure, a hash of what it counts and its value."""
+    named = ((LABELS[each.kind].encode() or each.context, each.short_value.encode()) for each in figures)
+    return b"".join(xxh32_digest(name + value) for name, value in named)
 
 
 def changed_figures(old: Sequence[Figure], new: Sequence[Figure], *, are_copies: bool = True) -> tuple[Change, ...]:
@@ -349,14 +301,11 @@ def changed_figures(old: Sequence[Figure], new: Sequence[Figure], *, are_copies:
         pairs = [pair for pair in _same_context(old, new) if _counts_people(pair[1])]
     changes: dict[tuple[str, str], Change] = {}
     for before, after in pairs:
-        if _is_change(before, after):
-            values = before.value[:_SHOWN], after.value[:_SHOWN]
-            label = after.label or before.label
-            line = label and f"{label}: {values[0]} -> {values[1]}"
-            if after.is_digest:
-                values, line = (DIGEST, DIGEST), "other figures: changed"
-            if line or values not in changes:
-                changes[values] = Change(line, value_hashes([before]), value_hashes([after]))
+        values = before.value[:_SHOWN], after.value[:_SHOWN]
+        label = after.label or before.label
+        if _is_change(before, after) and (label or values not in changes):
+            line = f"{label}: {values[0]} -> {values[1]}" if label else ""
+            changes[values] = Change(line, value_hashes([before]), value_hashes([after]))
     return tuple(changes.values())
 
 
@@ -464,9 +413,9 @@ def lacks_toll(kept: bytes, new: bytes) -> bool:
     """
     if kept == new:
         return False
-    olds = [each for each in unpack_figures(kept) if not each.is_digest]
+    olds = unpack_figures(kept)
     told = (each for each in unpack_figures(new) if each.kind in HARMED or (each.in_head and each.kind != SILENT))
-    return any(not any(_is_held(figure, other) for other in olds) for figure in told if not figure.is_digest)
+    return not all(any(_is_held(figure, other) for other in olds) for figure in told)
 
 
 def _is_held(figure: Figure, other: Figure) -> bool:
@@ -484,7 +433,7 @@ def have_changed_figures(new: bytes, old: bytes) -> bool:
 
 def have_other_figures(a: bytes, b: bytes) -> bool:
     """Decide whether most figures of two texts differ, as in the reports of two lottery draws."""
-    figures_a, figures_b = set(_single_figures(a)), set(_single_figures(b))
+    figures_a, figures_b = set(_figures_of_text(a)), set(_figures_of_text(b))
     same = len(figures_a & figures_b)
     others = min(len(figures_a), len(figures_b)) - same
     return others >= _LEAST_OTHER_FIGURES and others > same
@@ -493,16 +442,15 @@ def have_other_figures(a: bytes, b: bytes) -> bool:
 def share_of_new_figures(new: bytes, old: bytes) -> float:
     """Return the share of a text's figures of which another text has neither the value nor the place, in [0, 1].
 
-    If the other text has more figures than are kept one by one, nothing is known of them: 0.
+    If the other text has more figures than are kept, nothing is known of them: 0.
     """
-    figures, others = set(_single_figures(new)), _single_figures(old)
+    figures, others = set(_figures_of_text(new)), _figures_of_text(old)
     if not figures or len(others) == MAX_FIGURES:
         return 0.0
     known = {part for figure in others for part in figure}
     return len([each for each in figures if known.isdisjoint(each)]) / len(figures)
 
 
-def _single_figures(packed: bytes) -> list[tuple[bytes, str]]:
-    """Return context and value of the figures of the body that are kept one by one."""
-    figures = unpack_figures(packed)
-    return [(each.context, each.value) for each in figures if not each.is_digest and not each.in_title]
+def _figures_of_text(packed: bytes) -> list[tuple[bytes, str]]:
+    """Return context and value of the figures that are not in the title."""
+    return [(each.context, each.value) for each in unpack_figures(packed) if not each.in_title]

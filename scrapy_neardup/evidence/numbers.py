@@ -375,14 +375,19 @@ def read_spelled(tokens: list[str], first: int, language: NumberWords) -> tuple[
         elif part:
             value += part * (scale - 1)
             room = scale
-        elif token in language.ones and room > 1 and i > first:
-            value, room = value + 1, 0
-        elif 0 < value % 100 < 10 and token in language.tens:
-            value, room = value + language.tens[token], 0
+        elif added := _added(token, value, room, language):
+            value, room = value + added, 0
         elif not (token == language.conjunction and i > first and _continues(tokens[i + 1], room, language)):
             break
         i += 1
     return (str(int(value) if value == int(value) else value) if i > first else ""), i
+
+
+def _added(token: str, value: float, room: float, language: NumberWords) -> int:
+    """Return what the last word of a number adds: "vingt et un", "خمسة وعشرون"."""
+    return (
+        language.tens.get(token, 0) if 0 < value % 100 < 10 else int(value > 0 and room > 1 and token in language.ones)
+    )
 
 
 def _continues(token: str, room: float, language: NumberWords) -> bool:

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from scrapy_neardup.evidence.counted import LABELS
 from scrapy_neardup.evidence.figures import (
     CONTEXT_BYTES,
-    DIGEST,
     MAX_CHARACTERS,
-    MAX_DIGESTS,
     MAX_FIGURES,
     Figure,
     changed_figures,
@@ -21,7 +19,6 @@ from scrapy_neardup.evidence.figures import (
     pack_figures,
     share_of_new_figures,
     unpack_figures,
-    value_hashes,
 )
 
 STORY = (
@@ -243,7 +240,7 @@ def test_a_change_is_seen_wherever_it_stands_in_a_text_full_of_numbers(count: in
 @given(st.text())
 def test_any_text_is_read_and_equals_itself(text: str) -> None:
     figures = find_figures(text)
-    assert len(figures) <= MAX_FIGURES + MAX_DIGESTS
+    assert len(figures) <= MAX_FIGURES
     assert changes(text, text) == ()
 
 
@@ -262,7 +259,7 @@ figures = st.lists(
         st.booleans(),
         st.booleans(),
     ),
-    max_size=MAX_FIGURES + MAX_DIGESTS,
+    max_size=MAX_FIGURES,
 )
 
 
@@ -276,12 +273,6 @@ def test_packed_figures_come_back_alike_without_labels_that_no_kind_has(some: li
         figure._replace(value="", label="") for figure in some
     ]
     assert changed_figures(back, some) == ()
-
-
-def test_a_digest_of_several_figures_has_no_value_of_its_own() -> None:
-    hashes = value_hashes([Figure(f"{DIGEST}1", "", b"aabb"), Figure("7", "", b"aabb")])
-    assert hashes[:4] == bytes(4)
-    assert len(hashes) == 8
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300))
