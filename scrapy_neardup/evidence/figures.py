@@ -83,8 +83,8 @@ class Figure(NamedTuple):
 
     ``value`` is a plain decimal ("1200", "6.1"), or several for scores and ranges ("3-1"), fractions and rows of
     numbers ("7/32"). ``label`` says what it counts: the name of its ``kind``, or the word behind it, which is not
-    packed. ``context`` has 4 bytes: 2 hash the words before, 2 the words behind. If one side has no words, words farther
-    off on the other side stand in for them, or zeros.
+    packed. ``context`` has 4 bytes: 2 hash the words before, 2 the words behind. If one side has no words, words
+    farther off on the other side stand in for them, or zeros.
     """
 
     value: str

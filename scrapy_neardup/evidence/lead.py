@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from scrapy_neardup.evidence.figures import SENTENCE_ENDS, contradict, figures_of_title, find_figures
 from scrapy_neardup.evidence.names import find_names
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.text.body import read_bodies
 from scrapy_neardup.wording import one_line
 
+# A line may end with short sentences. An abbreviation of one or two letters ends no sentence.
+_FIRST_SENTENCE = re.compile(r"""(?s).{40,}?[^\W\d_]{3}["')]?[.!?…]["')]?(?=\s+[^\Wa-z])""")
 _LONGEST = 300  # characters
 _MOST_READ = 20_000  # characters in which a lead is looked for
 _FEWEST_WORDS = 6
 _SAME_LINE = 0.8  # share of the terms of a headline and a line that make the line the headline
-_FEWEST_TERMS, _SHORT_HEADLINE = 2, 3  # terms
+_FEWEST_SHARED, _SHORT_HEADLINE = 2, 3  # names or terms
 
 
 def find_lead(headline: str, text: str) -> str:
@@ -26,16 +30,17 @@ def find_lead(headline: str, text: str) -> str:
     for line in lines[behind:]:
         is_sentence = line.text.endswith(SENTENCE_ENDS) and line.words >= _FEWEST_WORDS and len(line.text) <= _LONGEST
         if is_sentence and (not headline or tells_headline(headline, line.text)):
-            return one_line(line.text, _LONGEST)
+            first = _FIRST_SENTENCE.match(line.text)
+            return one_line(first[0] if first else line.text, _LONGEST)
     return ""
 
 
 def tells_headline(headline: str, sentence: str) -> bool:
-    """Decide whether a sentence shares a name or two terms with a headline, and does not contradict its tolls."""
+    """Decide whether a sentence shares names or terms with a headline, and does not contradict its tolls."""
     terms = terms_of(headline)
     names = set(find_names([headline], is_title=True)).intersection(find_names([sentence]))
-    fewest = _FEWEST_TERMS if len(terms) > _SHORT_HEADLINE else 1
-    if not names and len(terms & terms_of(sentence)) < fewest:
+    fewest = _FEWEST_SHARED if len(terms) > _SHORT_HEADLINE else 1
+    if max(len(names), len(terms & terms_of(sentence))) < fewest:
         return False
     return not contradict(figures_of_title(headline), find_figures(sentence))
 
