@@ -428,9 +428,8 @@ def _counts(numeral: str, run: re.Match[str]) -> bool:
 
 def _number(numeral: str) -> str:
     """Return the number in ASCII digits, or "" if the characters are no number: "一一", "万一"."""
-    if _NUMERALS.keys() >= set(numeral):  # 二〇一九
-        is_number = len(numeral) != 2 or numeral[1] in "〇零"
-        return "".join(str(_NUMERALS[character]) for character in numeral) if is_number else ""
+    if _NUMERALS.keys() >= set(numeral):
+        return _digit_by_digit(numeral)
     total, section, number = Decimal(0), Decimal(0), None
     unit_before, myriad_before = 10**4, 10**16
     for part in _NUMERAL_PART.findall(numeral):
@@ -445,3 +444,9 @@ def _number(numeral: str) -> str:
         elif part not in "〇零":
             number = Decimal(_NUMERALS.get(part) or part.replace(",", ""))
     return format((total + section + (number or 0)).normalize(), "f")
+
+
+def _digit_by_digit(numeral: str) -> str:
+    """Return 2019 for 二〇一九, and nothing for two digits without a zero."""
+    is_number = len(numeral) != 2 or numeral[1] in "〇零"
+    return "".join(str(_NUMERALS[character]) for character in numeral) if is_number else ""
