@@ -225,5 +225,5 @@ def in_words(label: str, old: str, new: str) -> str:
 def label_of(tokens: Iterable[str]) -> str:
     """Return the word behind a number, if it can be a noun, for figures of no kind: "17 of the patients"."""
     word = next((token for token in tokens if token not in _OF and token not in HEDGES), "")
-    is_word = 3 < len(word) and word.isalpha() and word < _UNSPACED
+    is_word = len(word) > 3 and word.isalpha() and word < _UNSPACED
     return word if is_word and word not in SAY_NOTHING else ""
