@@ -136,7 +136,7 @@ def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     nearest = behind[0] if behind else ""
     if nearest in _ORDINALS or _AGE.match(nearest):
         return Counted(SILENT)
-    first = nearest if len(nearest) > 1 and nearest not in HEDGES else _first_word(behind)
+    first = nearest if nearest not in HEDGES else next((word for word in behind if word not in HEDGES), "")
     if first in UNITS:
         is_age = first == "year" or any(word in _OLD or word.startswith("year-old") for word in behind[1:3])
         return Counted(SILENT if is_age else KINDS[UNITS[first]])
@@ -145,10 +145,6 @@ def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
         is_ahead = ahead.distance <= back.distance and not _is_of_next(behind, ahead.place)
         return ahead if is_ahead else back
     return ahead or back or Counted(PEOPLE if first in _PERSONS else 0)
-
-
-def _first_word(tokens: Sequence[str]) -> str:
-    return next((word for word in tokens if len(word) > 1 and word not in HEDGES), "")
 
 
 def _nearest_meaning(tokens: Sequence[str], near: slice) -> tuple[int, int, Meaning] | None:

@@ -293,12 +293,12 @@ def changed_figures(old: Sequence[Figure], new: Sequence[Figure], *, are_copies:
 
     A change is another value with the same words around it, or in copies another newest toll of one kind. A figure that
     only one text has is not a change. If two figures change from one value to another ("Fire kills 3", "3 people"), the
-    change is told once. Of texts that are no copies of each other, only figures of people count. Labels are taken from
-    ``new``; both arguments may come from ``unpack_figures``.
+    change is told once. Of texts that are no copies of each other, only people in title or first sentence count.
+    Labels are taken from ``new``; both arguments may come from ``unpack_figures``.
     """
     pairs = [*_same_context(old, new), *_newest_tolls(old, new)]
     if not are_copies:
-        pairs = [pair for pair in _same_context(old, new) if _counts_people(pair[1])]
+        pairs = [pair for pair in _same_context(old, new) if all(map(_is_main_toll, pair))]
     changes: dict[tuple[str, str], Change] = {}
     for before, after in pairs:
         values = before.value[:_SHOWN], after.value[:_SHOWN]
@@ -362,8 +362,8 @@ def _by_context(figures: Sequence[Figure]) -> dict[bytes, list[Figure]]:
     return found
 
 
-def _counts_people(figure: Figure) -> bool:
-    return 0 < figure.kind < FigureKind.HOMES or figure.kind == PEOPLE
+def _is_main_toll(figure: Figure) -> bool:
+    return figure.in_head and (0 < figure.kind < FigureKind.HOMES or figure.kind == PEOPLE)
 
 
 def _newest_tolls(old: Sequence[Figure], new: Sequence[Figure]) -> Iterator[tuple[Figure, Figure]]:

@@ -54,7 +54,7 @@ CURRENCIES: dict[str, str] = {
 
 PERCENT_PAIRS = {tuple(word.split()) for word, unit in _UNITS.items() if unit == "%" and " " in word}
 PERCENT = frozenset(word for word, unit in _UNITS.items() if unit == "%") | {"%", "pct"}
-UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"}
+UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"} | {"m": "metres", "м": "metres"}
 """Words behind a number of units, with the English name of the unit: "Jahre" is "years"."""
 
 MONTHS = words(f"{_CLDR['months']} may mars jan feb mar apr jun jul aug sep sept oct nov dec")

@@ -154,6 +154,7 @@ def test_the_news_in_an_update_is_told(old: str, new: str, expected: str) -> Non
         ("struck the 7,000 foot runway called north", "struck the 2,133 metre runway called north"),
         ("a sum of 20 billion pesos went missing", "a sum of 20 of the pesos went missing"),
         ("won by 2-0 against Brazil in the end", "won by 2 a 0 against Brazil in the end"),
+        ("fell about 200ft from a ridge", "fell about 60m from a ridge"),
         ("paid 9.5 million euros for it", "paid 9.49 million euros for it"),
         ("paid 1.2 billion dollars for it", "paid 1.1 billion euros for it"),
         ("paid $1.2bn for it", "paid $1.2bn (€1.1bn) for it"),
