@@ -277,7 +277,7 @@ class RunSummary:
         """Yield a few changes of figures: of the dead first, then those that most items print."""
         if not self._changes:
             return
-        from scrapy_neardup.evidence.number_words import kind_of  # most crawls have no changed figures
+        from scrapy_neardup.evidence.counted import kind_of  # most crawls have no changed figures
         from scrapy_neardup.stories.summary import read_change
 
         yield "Changed figures, with the items that print them:"

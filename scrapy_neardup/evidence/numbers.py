@@ -10,6 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import compress
 
+from scrapy_neardup.evidence.counted import LINE_END
 from scrapy_neardup.evidence.number_words import (
     AGO,
     BEHIND_MAY,
@@ -25,13 +26,14 @@ from scrapy_neardup.evidence.number_words import (
     all_languages,
     number_words,
 )
+from scrapy_neardup.text.folding import fold
 
-LINE_END = "|"
-"""The token at the end of a line."""
 _MARGIN = ("", "", "")  # so that the neighbours of every token can be looked at, also before the first
 
 _NUMERALS = dict(zip("〇零一二两兩三四五六七八九", (0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
 _UNITS = {"十": 10, "百": 100, "千": 1000}
+_KOREAN = re.compile("[0-9][0-9.,천백십]*[만억조천][0-9만억조천백십]*")
+_FROM_KOREAN = str.maketrans("십백천만억조", "十百千万億兆")
 _MYRIADS = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
 
 _IDEOGRAPHS = "〇零二两兩三四五六七八九十百千万萬億亿兆"
@@ -58,37 +60,39 @@ _LARGE = frozenset("百千") | _MYRIADS.keys()  # 百万 is a number, and in 千
 _NEVER_ALONE = frozenset("〇零一") | _MYRIADS.keys()
 _FRACTIONS = ("分之", "分の")
 
-_ZEROS = "٠۰߀०০੦૦୦௦౦೦൦෦๐໐༠၀០᠐０"
-_USUAL = str.maketrans(
-    {chr(ord(zero) + i): str(i) for zero in _ZEROS for i in range(10)}
-    | {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75", "％": "%", "，": ",", "．": "."}
-)
-_UNUSUAL = re.compile(f"[½¼¾％{_IDEOGRAPHS}" + "".join(f"{zero}-{chr(ord(zero) + 9)}" for zero in _ZEROS) + "]")
+_USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
+_UNUSUAL = re.compile(f"[½¼¾٫٬{_IDEOGRAPHS}]")
+# "20K", "7.7M" and "2.3B" are other words in small letters, and "mil." is a thousand without its full stop.
+_SHORT_SCALE = re.compile("(?: ?[kKM]|B)(?![A-Za-z0-9])|'(?!s )[a-z]{1,6}(?![a-z0-9])")
+_SHORT_SCALES = {"k": " thousand", "K": " thousand", "M": " mln", "B": " mrd"}
+"""All other endings say nothing, such as those of Turkish: "9'a", "4'ten"."""
+_SHORT_MILLION = re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))")
 
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
 _PART = r"(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]+(?:[.,][0-9]+)*"
 # A punctuation mark behind a number is kept with it: the number does not count the word after the mark.
 _NUMBER = re.compile(
-    rf"{_PART}(?:[ \u00a0\u2009\u202f]{_PART})+(?![.,:/'’⁄‐‑–−-]?[0-9])[.,;:)!?]?"
-    r"|[0-9]{1,2}h[0-9]{2}(?![0-9a-z])"
-    r"|[0-9]+(?:[.,:/'’⁄‐‑–−-][0-9]+)*[.,;:)!?]?"
-    r"|[$€£¥₹₽₩₺%]"
+    rf"{_PART}(?:[ ]{_PART})+(?![.,:/'⁄−-]?[0-9])[.,;:)!?]?"
+    r"|[0-9]{1,2}h[0-9]{2}(?![0-9A-Za-z])"
+    r"|[0-9]+(?:[.,:/'⁄−-][0-9]+)*[.,;:)!?]?"
+    r"|[$€£¥₹₽₩₺₴%]"
     r"|\+[0-9]{1,3}(?:[ -]\(?[0-9]{1,4}\)?){3,6}|\+[0-9]{8,15}|\([0-9]{3}\) ?[0-9]{3}-[0-9]{4}"
-    r"|[.,;(](?=\s?[0-9])"
+    r"|[.,;(](?=\s?[0-9$€£¥₹₽])"
 )
-_SIGN = re.compile("[0-9$€£¥₹₽₩₺%]")
+_SIGN = re.compile("[0-9$€£¥₹₽₩₺₴%]")
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
-_WORD_OR_MARK = re.compile(r"[a-zªµºÀ-\u1fff\u2c00-\u2fff\u3005-\U0010ffff]+|[0|]")
+_WORD_OR_MARK = re.compile(r"[a-zªµºÀ-\u060b\u060d-\u061a\u061c-\u1fff\u2c00-\u2fff\u3005-\U0010ffff]+|[0|]")
+_ENDS = ".!?;\n"
+_OTHER_ENDS = f"{_ENDS}。！？؟۔।"
 _LATIN_LETTERS = bytes(
-    ord(each) if each == "\n" or (each != LINE_END and _WORD_OR_MARK.match(each)) else ord(" ")
+    ord("\n" if each in _ENDS else each if each != LINE_END and _WORD_OR_MARK.match(each) else " ")
     for each in map(chr, range(256))
 )
-_PUNCTUATION = "\u2019\u201c\u201d\u2018\u2013\u2014\u2026\u2022"  # the commonest that is not in Latin-1
 _BEFORE_PATH = "://", ".com/", ".org/", ".net/"
 _ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 
-_CLOCK_PAIRS = frozenset({("a", "m"), ("p", "m"), ("o", "clock")})
+_CLOCK_PAIRS = frozenset({("a", LINE_END, "m"), ("p", LINE_END, "m"), ("o", "clock")})
 _SPACED = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+(?:[.,][0-9]+)?")
 _DATE_TIME_PHONE = re.compile(
     r"[0-9]{4}([-/.])[01]?[0-9]\1[0-3]?[0-9]|[0-3]?[0-9]([-/.])[0-3]?[0-9]\2(?:19|20)[0-9]{2}"
@@ -99,11 +103,14 @@ _DATE_TIME_PHONE = re.compile(
 )
 _DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
-_PLAINER = str.maketrans("⁄‐‑–−’\u00a0\u2009\u202f", "/----'   ")
+_PLAINER = str.maketrans("⁄−", "/-")
 _JOINTS = re.compile("([-/])")
 _SEPARATORS = re.compile("[.,' ]")
 _USUAL_LENGTH = 24  # characters of the numbers whose values are remembered
 _BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
+_LARGEST_SCALE = 10**15
+_LONGEST_ABBREVIATION = 4
+_MASKED = "masked"
 _MOST_WORDS = 12  # of one spelled number; "hundred hundred hundred ..." would grow without end
 
 
@@ -116,14 +123,16 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
     text = _plain(text)
     numbers: list[str] = []
     between: list[str] = []
-    end = 0
+    end, ending = 0, ""
     # One search for a digit or sign passes over most characters.
     while (sign := _SIGN.search(text, end)) and (found := _number_at(text, sign.start(), end)):
-        between.append(text[end : found.start()])
+        between.append(ending + text[end : found.start()])
         numbers.append(found[0])
-        end = found.end()
+        end, ending = found.end(), ""
+        if found[0][-1].isdigit() and (short := _SHORT_SCALE.match(text, end)):
+            end, ending = short.end(), _SHORT_SCALES.get(text[short.end() - 1], "") if "'" not in short[0] else ""
     # Replace each number by "0". No other digit is left, so all words are found in one search.
-    tokens = _words(" 0 ".join((*between, text[end:])))
+    tokens = _words(" 0 ".join((*between, ending + text[end:])).casefold())
     starts, place = [], -1
     for number in numbers:
         place = tokens.index("0", place + 1)
@@ -135,20 +144,20 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
 
 
 def _words(text: str) -> list[str]:
-    if not text.isascii():
-        for character in _PUNCTUATION:
-            text = text.replace(character, " ")
     try:
         latin = text.encode("latin-1")
     except UnicodeEncodeError:
-        return _WORD_OR_MARK.findall(text.replace(LINE_END, " ").replace("\n", LINE_END))
+        text = text.replace(LINE_END, " ")
+        for end in _OTHER_ENDS:
+            text = text.replace(end, LINE_END)
+        return _WORD_OR_MARK.findall(text)
     return latin.translate(_LATIN_LETTERS).decode("latin-1").replace("\n", f" {LINE_END} ").split()
 
 
 def _number_at(text: str, first: int, end: int) -> re.Match[str] | None:
     """Return the token with this digit or sign. It may begin at punctuation before it, but not before ``end``."""
     opening = first
-    if first > end and "0" <= text[first] <= "9":
+    if first > end and text[first] != "%":
         if text[first - 1] in ".,;(+":
             opening = first - 1
         elif first - 1 > end and text[first - 1].isspace() and text[first - 2] in ".,;(":
@@ -157,14 +166,20 @@ def _number_at(text: str, first: int, end: int) -> re.Match[str] | None:
 
 
 def _plain(text: str) -> str:
-    if "я" in text:  # the apostrophe inside Ukrainian words: "п'ять"
-        text = text.replace("'я", "ʼя").replace("’я", "ʼя")
-    # Do not use NFKC here: it takes as long as finding the tokens, and numbers need only the replacements below.
+    text = fold(text)
+    if "'я" in text:
+        text = text.replace("'я", "я")  # inside Ukrainian words: "п'ять"
+    if "만" in text or "억" in text or "조" in text:
+        text = _KOREAN.sub(lambda found: found[0].translate(_FROM_KOREAN), text)
     if not text.isascii() and _UNUSUAL.search(text):
-        text = _RUN.sub(_numeral_with_digits, text.translate(_USUAL))
+        for sign, usual in _USUAL.items():
+            text = text.replace(sign, usual)
+        text = _RUN.sub(_numeral_with_digits, text)
     if "www." in text or ("/" in text and any(map(text.__contains__, _BEFORE_PATH))):
         text = _ADDRESS.sub(" ", text)
-    return text.casefold()
+    if " mil. " in text:
+        text = _SHORT_MILLION.sub(" mln", text)
+    return text
 
 
 def take_numbers(tokens: list[str], starts: list[int]) -> list[tuple[int, int, str, str]]:
@@ -177,44 +192,64 @@ def take_numbers(tokens: list[str], starts: list[int]) -> list[tuple[int, int, s
     numbers = []
     end = 0
     words = number_words(tokens)
-    scales = all_languages().scales
     if words:
         starts = sorted([*starts, *compress(range(len(tokens)), map(words.__contains__, tokens))])
     for first in starts:
-        token = tokens[first]
         if first < end:
             continue
-        if token in MONTHS and not tokens[first + 1].isalpha():
-            continue  # "Sept. 11" is not French
-        if (language := words.get(token)) is not None:
-            core, end = read_spelled(tokens, first, language)
-            while core and end < len(tokens) and tokens[end] in language.small:
-                following, end = read_spelled(tokens, end, language)
-                core = f"{core}/{following}"
-            if not core:
-                continue
-            closed = masked = False
-        else:
-            closed = not token[-1].isdigit()
-            core, end = token[:-1] if closed else token, first + 1
-            if not core.isdigit():
-                core = core.translate(_PLAINER)
-            masked = _is_masked(tokens, first, core, token[-1])
-        if not masked:
-            scale, end = (1, end) if closed else _scale(tokens, first, end, scales)
-            mark, end = _mark(tokens, first, end, closed)
-            numbers.append((first, end, _value(core.replace(":", "-"), scale, mark), mark))
-        tokens[first] = "" if masked else "#"
+        language = words.get(tokens[first])
+        found = _in_words(tokens, first, language) if language else _in_digits(tokens, first)
+        if found is None:
+            continue
+        value, end, mark = found
+        if mark != _MASKED:
+            numbers.append((first, end, value, mark))
+        tokens[first] = "" if mark == _MASKED else "#"
         for place in range(first + 1, end):
             tokens[place] = ""
     return numbers
 
 
-def _scale(tokens: list[str], first: int, end: int, scales: dict[str, int]) -> tuple[int, int]:
-    token = tokens[end]
-    if token == "m" and tokens[first - 1] in CURRENCIES:
+def _in_words(tokens: list[str], first: int, language: NumberWords) -> tuple[str, int, str] | None:
+    """Return value, end and mark of a number in words; None if the word is no number here."""
+    if tokens[first] in MONTHS and not tokens[first + 1].isalpha():
+        return None  # "Sept. 11" is not French
+    core, end = read_spelled(tokens, first, language)
+    while core and end < len(tokens) and tokens[end] in language.small:
+        following, end = read_spelled(tokens, end, language)
+        core = f"{core}/{following}"
+    return _scaled_and_marked(tokens, first, end, core, closed=False) if core else None
+
+
+def _in_digits(tokens: list[str], first: int) -> tuple[str, int, str]:
+    token = tokens[first]
+    closed = not token[-1].isdigit()
+    core = token[:-1] if closed else token
+    if not core.isdigit():
+        core = core.translate(_PLAINER)
+    if _is_masked(tokens, first, core, token[-1]):
+        return "", first + 1, _MASKED
+    return _scaled_and_marked(tokens, first, first + 1, core, closed)
+
+
+def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, closed: bool) -> tuple[str, int, str]:
+    scale, end = (1, end) if closed else _scale(tokens, first, end)
+    mark, end = _mark(tokens, first, end, closed)
+    return _value(core.replace(":", "-"), scale, mark), end, mark
+
+
+def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
+    """Return what the words behind a number multiply it by: 10^9 for "mil millones"."""
+    scales, scale, start = all_languages().scales, 1, end
+    if tokens[end] == "m" and tokens[first - 1] in CURRENCIES:
         return 10**6, end + 1
-    return (scales[token], end + 1) if token in scales else (1, end)
+    if tokens[end] == "de" and tokens[end + 1] in scales:  # Romanian
+        end += 1
+    while (times := scales.get(tokens[end], 0)) and scale * times <= _LARGEST_SCALE:
+        scale, end = scale * times, end + 1
+    if end > start and tokens[end] == LINE_END and len(tokens[end - 1]) <= _LONGEST_ABBREVIATION:
+        end += 1  # "тыс. рублей"
+    return scale, end
 
 
 def _mark(tokens: list[str], first: int, end: int, closed: bool) -> tuple[str, int]:
@@ -243,12 +278,17 @@ def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
 
 
 def _is_clock(tokens: list[str], first: int, core: str) -> bool:
-    following, second = tokens[first + 1], tokens[first + 2]
+    following, second, third = tokens[first + 1 : first + 4]
     if following == "am":
         return "und" not in tokens[max(0, first - 200) : first + 200]  # German "am Montag" is no time of day
     is_hour = following[:1] in ("時", "时", "点") and not following.startswith("時間") and core.isdigit()
     is_ago = following in AGO and second == "ago"
-    return is_hour or is_ago or following in CLOCK or (following, second) in _CLOCK_PAIRS
+    return (
+        is_hour
+        or is_ago
+        or following in CLOCK
+        or not _CLOCK_PAIRS.isdisjoint(((following, second), (following, second, third)))
+    )
 
 
 def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
@@ -335,12 +375,19 @@ def read_spelled(tokens: list[str], first: int, language: NumberWords) -> tuple[
         elif part:
             value += part * (scale - 1)
             room = scale
-        elif token in language.ones and room > 1 and i > first:
-            value, room = value + 1, 0
+        elif added := _added(token, value, room, language):
+            value, room = value + added, 0
         elif not (token == language.conjunction and i > first and _continues(tokens[i + 1], room, language)):
             break
         i += 1
     return (str(int(value) if value == int(value) else value) if i > first else ""), i
+
+
+def _added(token: str, value: float, room: float, language: NumberWords) -> int:
+    """Return what the last word of a number adds: "vingt et un", "خمسة وعشرون"."""
+    return (
+        language.tens.get(token, 0) if 0 < value % 100 < 10 else int(value > 0 and room > 1 and token in language.ones)
+    )
 
 
 def _continues(token: str, room: float, language: NumberWords) -> bool:
@@ -381,9 +428,8 @@ def _counts(numeral: str, run: re.Match[str]) -> bool:
 
 def _number(numeral: str) -> str:
     """Return the number in ASCII digits, or "" if the characters are no number: "一一", "万一"."""
-    if _NUMERALS.keys() >= set(numeral):  # 二〇一九
-        is_number = len(numeral) != 2 or numeral[1] in "〇零"
-        return "".join(str(_NUMERALS[character]) for character in numeral) if is_number else ""
+    if _NUMERALS.keys() >= set(numeral):
+        return _digit_by_digit(numeral)
     total, section, number = Decimal(0), Decimal(0), None
     unit_before, myriad_before = 10**4, 10**16
     for part in _NUMERAL_PART.findall(numeral):
@@ -398,3 +444,9 @@ def _number(numeral: str) -> str:
         elif part not in "〇零":
             number = Decimal(_NUMERALS.get(part) or part.replace(",", ""))
     return format((total + section + (number or 0)).normalize(), "f")
+
+
+def _digit_by_digit(numeral: str) -> str:
+    """Return 2019 for 二〇一九, and nothing for two digits without a zero."""
+    is_number = len(numeral) != 2 or numeral[1] in "〇零"
+    return "".join(str(_NUMERALS[character]) for character in numeral) if is_number else ""

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from scrapy_neardup.document import STATUSES
-from scrapy_neardup.evidence.number_words import kind_of
+from scrapy_neardup.evidence.counted import kind_of
 from scrapy_neardup.report.rows import UNTAGGED, Row
 from scrapy_neardup.report.stories import FeedStory, Links
 from scrapy_neardup.stories.summary import read_change

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Join, Kind, Reason, Status, Verdict
-from scrapy_neardup.evidence.figures import Change, changed_figures, find_figures, unpack_figures
+from scrapy_neardup.evidence.figures import Change, changed_figures, unpack_figures, with_labels
 from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.rules.findings import Finding, Measured, told
@@ -125,7 +125,7 @@ class Judge:
             share=round(match.share, 4),
             would_drop=may_drop,
             story=match.story,
-            changes=tuple(change.line for change in changes),
+            changes=tuple(change.line for change in changes if change.line),
             id=document.id,
         )
 
@@ -170,10 +170,11 @@ def _changes(document: Document, match: Match, compared: Pair) -> tuple[Change, 
     if old == new or not (old and new):
         return ()
     before, are_copies = unpack_figures(old), not match.related
-    changes = changed_figures(before, unpack_figures(new), are_copies=are_copies)
-    # Packed figures have no labels: labels are read from the text, and only if a figure changed. A figure of the title,
-    # which a preset may compare too, has none.
-    return changes and (changed_figures(before, find_figures(document.text), are_copies=are_copies) or changes)
+    after = unpack_figures(new)
+    if not changed_figures(before, after, are_copies=are_copies):
+        return ()
+    # Packed figures have no labels but those of their kinds. The others are read from the text, if a figure changed.
+    return changed_figures(before, with_labels(after, document.text), are_copies=are_copies)
 
 
 def _status(match: Match, compared: Pair, changes: Sequence[Change]) -> tuple[Status, Kind | None]:
@@ -181,7 +182,7 @@ def _status(match: Match, compared: Pair, changes: Sequence[Change]) -> tuple[St
     if match.related:
         return "related", "translation" if match.relation.name == "translation" else None
     if changes:
-        lines = "; ".join(change.line for change in changes)
+        lines = "; ".join(change.line for change in changes if change.line) or "no word says what they count"
         match.pair.findings.append(Finding(True, (f"figures changed: {lines}",)))
     if changes or compared.is_page_changed:
         return "update", None

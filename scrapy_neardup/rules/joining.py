@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from scrapy_neardup.document import Document, Join, Member, Verdict
 from scrapy_neardup.evidence.figures import Change, unpack_figures, value_hashes
+from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.rules.match import Match
-from scrapy_neardup.wording import one_line
 
-_LEAD = 220  # characters
-_FIRST_SENTENCE = re.compile(r".{40,}?[.!?…。！？](?=[\s”\"»]|$|(?<=[。！？]))")
-_LEAD_WORDS = 6
 _TOLD_OF_TEXT = 1_000  # characters in which the words are looked for by which a document joined its story
 _MOST_OF_LEAD = 20_000  # characters in which a lead is looked for
 
@@ -48,14 +44,14 @@ def join_of(
     # When a story begins, the candidate is its first document, whose language is known. A copy of the first
     # document has the same language.
     language = match.language if match.candidate == match.story or not match.related else ""
-    lead = _lead(document.text)
+    told = [change for change in changes if change.line]
     topic = match.relation.topic
     return Join(
         first(match, url, title, language),
         Member(
             id=document.id,
             url=document.link,
-            title=document.title or lead,
+            title=document.title or find_lead("", document.text),
             source=document.source,
             owner=owner_of(document.source),
             status=verdict.status,
@@ -68,10 +64,10 @@ def join_of(
         is_coverage=_is_coverage(match),
         earlier_of_page=earlier_of_page,
         counted_at=document.counted_second,
-        figures_before=b"".join(change.before for change in changes),
-        figures_after=b"".join(change.after for change in changes),
+        figures_before=b"".join(change.before for change in told),
+        figures_after=b"".join(change.after for change in told),
         figures=value_hashes(unpack_figures(match.pair.new.figures)),
-        lead=lead,
+        lead=find_lead(document.title, document.text),
         also=first(also, also.url, also.title, also.language) if also else None,
     )
 
@@ -91,11 +87,3 @@ def _shared(match: Match, document: Document) -> tuple[str, ...]:
     of_topic = shared_words(new.topic, old.topic, document.title, beginning)
     of_names = shared_names(new.names, old.names, document.title, beginning)
     return of_topic if len(of_topic) >= len(of_names) else of_names
-
-
-def _lead(text: str) -> str:
-    """Return the first sentence of a text: of its first line that is a sentence rather than a byline."""
-    lines = (line.strip() for line in text[:_MOST_OF_LEAD].split("\n"))
-    line = next((line for line in lines if len(line.split()) >= _LEAD_WORDS), "")
-    sentence = _FIRST_SENTENCE.match(line[: 2 * _LEAD])
-    return one_line(sentence[0] if sentence else line, _LEAD)

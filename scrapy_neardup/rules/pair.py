@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.figures import share_of_new_figures
+from scrapy_neardup.evidence.figures import lacks_toll, share_of_new_figures
 from scrapy_neardup.evidence.minima import Likeness, share_of
 from scrapy_neardup.evidence.names import names_score
 from scrapy_neardup.evidence.templates import share_of_new_specifics
@@ -157,7 +157,10 @@ class Pair:
         """Return whether the new document is kept although the old one holds its text.
 
         Its page has other words than before, or it is the page's own url, and the old one a variant of it in this run.
+        Or it gives a toll that the old one lacks.
         """
+        if lacks_toll(self.old.figures, self.new.figures):
+            return True
         return self.same_page and ((self.policy.keep_updates and not self.same_text) or self.is_variant_of_run)
 
     @property

@@ -14,7 +14,7 @@ import xxhash
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
 from scrapy_neardup.evidence.boilerplate import NO_LINES, BoilerplateGuard, LineSample
-from scrapy_neardup.evidence.figures import find_figures, pack_figures
+from scrapy_neardup.evidence.figures import figures_of_body, pack_figures, with_title
 from scrapy_neardup.evidence.names import LEAD_WORDS as NAMED_WORDS
 from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
@@ -196,7 +196,7 @@ class Sketcher:
             sample_keys=_salted(sketch.signed.sample_keys, salt),
             name_keys=_salted(name_keys, salt),
             topic_keys=_salted(topic_keys, salt),
-            figures=sketch.figures,
+            figures=with_title(sketch.figures, document.title) if self.figures else b"",
             topic=topic,
             names=names,
             vector=vector if topic else b"",
@@ -330,9 +330,8 @@ class Sketcher:
 
     def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
         whole, body = read.whole, read.body
-        figures, lead, names = (whole.figures, whole.lead, whole.names) if whole else (b"", b"", b"")
-        if whole is None and self.figures:
-            figures = pack_figures(find_figures(read.text))
+        lead, names = (whole.lead, whole.names) if whole else (b"", b"")
+        figures = pack_figures(figures_of_body(body)) if self.figures else b""
         if not signed.signature:
             lead = names = b""
         elif whole is None or body.lead(LEAD_WORDS) != body.without(frozenset()).lead(LEAD_WORDS):

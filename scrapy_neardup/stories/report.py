@@ -8,6 +8,7 @@ from datetime import datetime, timezone, tzinfo
 from typing import Any
 
 from scrapy_neardup.document import Member, Story
+from scrapy_neardup.evidence.lead import tells_headline
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
 from scrapy_neardup.stories.summary import Fact, confirmed_changes, facts_of, figure_summary, headline_of, read_change
@@ -36,6 +37,7 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         if (change.subject, change.new) in confirmed
     ]
     story = event.story
+    headline = headline_of(event.members, {fact.change.old for fact in facts})
     return {
         "version": VERSION,
         "id": event.id,
@@ -45,8 +47,8 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "time": iso(event.time),
         "rule": event.rule,
         "item": None if event.item is None else name(event.item),
-        "headline": headline_of(event.members, {fact.change.old for fact in facts}),
-        "lead": event.lead,
+        "headline": headline,
+        "lead": event.lead if tells_headline(headline, event.lead) else "",
         "facts": list(map(_fact, facts)),
         "summary": figure_summary(facts[0], event.time, zone) if facts else "",
         "timezone": str(zone),

@@ -167,7 +167,7 @@ def test_explain_says_by_which_terms_two_documents_of_the_window_were_joined(fol
 def test_explain_names_changed_figures_of_the_window_as_their_tag_does(folder: Path) -> None:
     found = json.loads(neardup(folder, "explain", FIRE, NEWER, *WINDOW, "--json").stdout)
     assert found["status"] == "update"
-    assert found["changes"] == ["people dead: 4 -> 12"]
+    assert found["changes"] == ["dead: 4 -> 12"]
 
 
 def test_explain_says_of_which_documents_of_the_window_only_exact_repeats_match(folder: Path) -> None:

@@ -35,7 +35,7 @@ def test_a_story_opens_to_its_timeline_and_its_members_with_why_each_joined(brow
         assert texts(rows.locator(".why")) == [
             "the first of its kind",
             "copy, the same text",
-            "figures changed: people died: 4\u00a0→\u00a012; ill: 31\u00a0→\u00a058; patients: 17\u00a0→\u00a029"
+            "figures changed: dead: 4\u00a0→\u00a012; ill: 31\u00a0→\u00a058; patients: 17\u00a0→\u00a029"
             ", containment 97%",
             "copy, the same text",
         ]

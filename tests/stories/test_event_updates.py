@@ -34,10 +34,10 @@ async def test_a_figure_that_changed_is_told_once_enough_sources_print_it(newsro
     sources = ("news", "other", "more", "fourth", "fifth")
     later = [await newsroom.publish("fire", source, n * MINUTE, text=toll(12)) for n, source in enumerate(sources, 9)]
 
-    assert (first.status, first.changes) == ("update", ("people dead: 4 -> 12",))
+    assert (first.status, first.changes) == ("update", ("dead: 4 -> 12",))
     assert [verdict.event for verdict in (first, *later)] == [None, None, None, None, "update", None]
     (change,) = special_report(newsroom.events[-1])["update"]["figures"]
-    assert (change["figure"], change["old"], change["new"]) == ("people dead", "4", "12")
+    assert (change["figure"], change["old"], change["new"]) == ("dead", "4", "12")
     assert change["source"] == "news.example"
     assert special_report(newsroom.events[-1])["summary"] == (
         "12 dead, was 4: at least two sources say so, first news.example at 22:21 UTC."

@@ -1,0 +1,225 @@
+"""What a figure counts: people killed, injured, missing or ill, homes, money, percent, years.
+
+The words that say so are in ``counted.json``. A star stands for any ending. *Verbs* may stand some words away from
+their number ("nine people on board were killed"), *nouns* stand beside it ("nine deaths"). Units, months and currencies
+are in ``number_words``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from functools import lru_cache
+from itertools import takewhile
+from typing import NamedTuple
+
+from scrapy_neardup.evidence.number_words import CURRENCIES, HEDGES, SAY_NOTHING, UNITS, read_table, words
+from scrapy_neardup.text.folding import fold
+
+
+class FigureKind(IntEnum):
+    """What a figure counts, in the order in which a message names them: the dead first, money last."""
+
+    DEAD = 1
+    INJURED = 2
+    MISSING = 3
+    ILL = 4
+    CASES = 5
+    ARRESTED = 6
+    EVACUATED = 7
+    RESCUED = 8
+    HOMES = 9
+    OTHER = 10
+    MONEY = 11
+
+
+HARMED = frozenset({FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING, FigureKind.ILL, FigureKind.CASES})
+SILENT = 12  # ages, ordinals and numbers that are names: they count nothing, so a change of them is not told
+_SIGNS = dict.fromkeys(CURRENCIES.values())
+_FIRST_MONEY = 32
+LABELS: tuple[str, ...] = (
+    "",
+    *(kind.name.lower() for kind in FigureKind if kind < FigureKind.OTHER),
+    *["", "", ""],
+    *("people", "%", "score"),
+    *sorted(set(UNITS.values())),
+)
+LABELS += ("",) * (_FIRST_MONEY - len(LABELS)) + tuple(_SIGNS)
+"""What is told of a figure, by its kind."""
+KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
+PEOPLE = KINDS["people"]
+
+LINE_END = "|"
+"""The token at the end of a line or sentence."""
+_FIGURE = "#"
+_PERSONS = words(
+    "people persons person others more men women children workers menschen weitere personas persona personen"
+    " otras otros personnes personne autres persone altre altri pessoas pessoa outras outros mensen человек человека"
+    " людей люди людини людина осіб особи osób osoby osoba ludzi lidí osob ľudí osôb ember oameni persoane kişi kişinin"
+    " kişiyi insan"
+    " أشخاص شخص شخصا آخرين آخرون مدنيين نفر تن άτομα människor personer mennesker henkilöä ihmistä orang người लोग लोगों"
+)
+_BORDERS = frozenset((LINE_END, _FIGURE))
+_ENDS = _BORDERS | words("and und y et и та ve oraz")
+# No verb before these words tells what the number behind them counts: "killed in 2 attacks".
+_NO_OBJECT = words(
+    "in by on with from per during when after as while since en dans por par durante cuando tras bei durch von mit "
+    " nach wenn als quand lors в во от при на с после когда في على منذ بعد"
+)
+_NUMBER_OF = words(
+    "number toll zahl opferzahl cifra número numero nombre bilan bilancio aantal число количество кількість liczba "
+    " počet sayısı sayısının sayisi عدد حصيلة حصيله شمار تعداد antal antallet αριθμός broj број"
+)
+"""Words that begin a count, which may stand far from its value: "the number of people killed there rose to nine"."""
+_TO_BE = words("is are was were be been being")
+_TO = words("to auf bis a à al до на إلى ila alla naar tot do")
+_OF = words("of the von der den de las los les des dei di dos das van из з من")
+_OLD = words("old alt alte alten alter edad летний года")
+_AGE = re.compile("year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin")
+_ORDINALS = words("st nd rd th er eme й го")
+_REACH_OF_VERBS, _REACH_OF_NOUNS = 7, 2  # words behind a number
+_REACH_BACK_OF_VERBS, _REACH_BACK_OF_NOUNS = 4, 5
+_UNSPACED = "\u0e00"
+_ARABIC_PREFIXES = frozenset("وفبلكا")
+_CLAUSE = 8  # characters
+
+
+class Meaning(NamedTuple):
+    """What a word says of a number near it."""
+
+    kind: FigureKind
+    is_noun: bool
+
+
+class _Vocabulary(NamedTuple):
+    words: dict[str, Meaning]
+    stems: dict[str, Meaning]
+    lengths: Sequence[int]  # of the stems, the longest first
+    signs: dict[str, Meaning]  # parts of a clause, in scripts without spaces
+
+
+@lru_cache(maxsize=1)
+def _vocabulary() -> _Vocabulary:
+    words, stems, signs = dict[str, Meaning](), dict[str, Meaning](), dict[str, Meaning]()
+    for name, classes in read_table("counted.json").items():
+        for each, joined in classes.items():
+            for word in joined.split():
+                table = signs if each == "signs" else stems if word.endswith("*") else words
+                table[word.rstrip("*")] = Meaning(FigureKind[name.upper()], each == "nouns")
+    return _Vocabulary(words, stems, sorted(set(map(len, stems)), reverse=True), signs)
+
+
+@lru_cache(maxsize=1 << 14)
+def meaning_of(word: str) -> Meaning | None:
+    """Return what a folded word says that is counted. In scripts without spaces a word is a clause."""
+    words, stems, lengths, signs = _vocabulary()
+    found = words.get(word) or next((stems[word[:n]] for n in lengths if word[:n] in stems), None)
+    if found is None and word > _UNSPACED:
+        places = ((word.find(sign), meaning) for sign, meaning in signs.items() if sign in word)
+        return min(places, default=(0, None))[1]
+    if found is None and word[:1] in _ARABIC_PREFIXES:  # "and", "in", "for" and "the" are written with the word
+        return meaning_of(word[2 if word.startswith("ال") else 1 :])
+    return found
+
+
+class Counted(NamedTuple):
+    """The kind of a figure, and the word that says so: its place behind the figure, and how many words away it is."""
+
+    kind: int
+    place: int = 0  # 0 if it stands before the figure
+    distance: int = 0
+
+
+def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
+    """Return what a number counts, from the words before it, the nearest first, and those behind it."""
+    nearest = behind[0] if behind else ""
+    if nearest in _ORDINALS or _AGE.match(nearest):
+        return Counted(SILENT)
+    first = nearest if nearest not in HEDGES else next((word for word in behind if word not in HEDGES), "")
+    if first in UNITS:
+        is_age = first == "year" or any(word in _OLD or word.startswith("year-old") for word in behind[1:3])
+        return Counted(SILENT if is_age else KINDS[UNITS[first]])
+    ahead, back = _behind(behind), _before(before)
+    if ahead and back:
+        is_ahead = ahead.distance <= back.distance and not _is_of_next(behind, ahead.place)
+        return ahead if is_ahead else back
+    return ahead or back or Counted(PEOPLE if first in _PERSONS else 0)
+
+
+def _nearest_meaning(tokens: Sequence[str], near: slice) -> tuple[int, int, Meaning] | None:
+    """Return the place of the first token that says what is counted, how many words away it is, and its meaning."""
+    distance = 0
+    for place, token in enumerate(tokens):
+        if token in _ENDS:
+            return None
+        is_word = token > _UNSPACED or (len(token) > 2 and token not in HEDGES)
+        distance += is_word
+        if is_word and (meaning := meaning_of(token if token < _UNSPACED else token[near])):
+            return place, distance, meaning
+    return None
+
+
+def _behind(tokens: Sequence[str]) -> Counted | None:
+    if (found := _nearest_meaning(tokens, slice(_CLAUSE))) is None:
+        return None
+    place, distance, meaning = found
+    people = sum(token in _PERSONS for token in tokens[:place])
+    reach = _REACH_OF_NOUNS + people if meaning.is_noun else _REACH_OF_VERBS
+    return Counted(meaning.kind, place + 1, distance) if distance <= reach else None
+
+
+def _before(tokens: Sequence[str]) -> Counted | None:
+    if (found := _nearest_meaning(tokens, slice(-_CLAUSE, None))) is None:
+        return None
+    place, distance, meaning = found
+    is_passive = tokens[place].endswith("ed") and not _TO_BE.isdisjoint(tokens[place + 1 : place + 3])
+    is_object = not is_passive and _NO_OBJECT.isdisjoint(tokens[:place]) and distance <= _REACH_BACK_OF_VERBS
+    is_near = distance <= _REACH_BACK_OF_NOUNS if meaning.is_noun else is_object
+    return Counted(meaning.kind, 0, distance) if is_near or _is_number_of(tokens) else None
+
+
+def _is_number_of(tokens: Sequence[str]) -> bool:
+    return not _NUMBER_OF.isdisjoint(takewhile(lambda token: token not in _BORDERS, tokens))
+
+
+def _is_of_next(behind: Sequence[str], place: int) -> bool:
+    """Decide whether the word at a place belongs to the next number: "killed four, injured 31"."""
+    rest = (token for token in behind[place:] if len(token) > 2 or token in _BORDERS)
+    return next((token for token in rest if token not in HEDGES and token not in _PERSONS), "") == _FIGURE
+
+
+def leads_on(between: Sequence[str]) -> bool:
+    """Decide whether these words lead from the value before to the newest one: "from four to nine"."""
+    return not between or (all(len(word) < 5 for word in between) and not _TO.isdisjoint(between))
+
+
+def is_part_of(between: Sequence[str]) -> bool:
+    """Decide whether these words make the value before a part of the one behind: "49 of the 50 people died"."""
+    return bool(between) and _OF.issuperset(between)
+
+
+@lru_cache(maxsize=1 << 10)
+def kind_of(label: str) -> FigureKind:
+    """Return what a figure with this label counts. The last word decides, but for money: "people killed"."""
+    parts = fold(label).casefold().split() or [""]
+    if label in LABELS[1 : FigureKind.OTHER]:
+        return FigureKind(KINDS[label])
+    meaning = meaning_of(parts[-1])
+    is_money = not CURRENCIES.keys().isdisjoint(parts)
+    return meaning.kind if meaning else FigureKind.MONEY if is_money else FigureKind.OTHER
+
+
+def in_words(label: str, old: str, new: str) -> str:
+    """Return a changed figure in words: "7 dead, was 3". What happened to people is said in English."""
+    kind = kind_of(label)
+    noun = kind.name.lower() if kind < FigureKind.OTHER else label if kind is FigureKind.MONEY or label in KINDS else ""
+    told = f"{new} {noun}" if noun else f"{label}: {new}" if label else new
+    return f"{told}, was {old}" if old else told
+
+
+def label_of(tokens: Iterable[str]) -> str:
+    """Return the word behind a number, if it can be a noun, for figures of no kind: "17 of the patients"."""
+    word = next((token for token in tokens if token not in _OF and token not in HEDGES), "")
+    is_word = len(word) > 3 and word.isalpha() and word < _UNSPACED
+    return word if is_word and word not in SAY_NOTHING else ""

@@ -1,0 +1,50 @@
+"""The lead of an event: a whole sentence of a page that tells what the page's headline says."""
+
+from __future__ import annotations
+
+import re
+
+from scrapy_neardup.evidence.figures import SENTENCE_ENDS, contradict, figures_of_title, find_figures
+from scrapy_neardup.evidence.names import find_names
+from scrapy_neardup.evidence.titles import terms_of
+from scrapy_neardup.text.body import read_bodies
+from scrapy_neardup.wording import one_line
+
+# A line may end with short sentences. An abbreviation of one or two letters ends no sentence.
+_FIRST_SENTENCE = re.compile(r"""(?s).{40,}?[^\W\d_]{3}["')]?[.!?…]["')]?(?=\s+[^\Wa-z])""")
+_LONGEST = 300  # characters
+_MOST_READ = 20_000  # characters in which a lead is looked for
+_FEWEST_WORDS = 6
+_SAME_LINE = 0.8  # share of the terms of a headline and a line that make the line the headline
+_FEWEST_SHARED, _SHORT_HEADLINE = 2, 3  # names or terms
+
+
+def find_lead(headline: str, text: str) -> str:
+    """Return the first sentence behind the headline of a page that tells what the headline says, "" if none does.
+
+    A text without a headline has its first sentence. Lines that are no sentences, such as bylines and teasers, and
+    sentences of over 300 characters are passed over.
+    """
+    lines = [line for line, _ in read_bodies([text[:_MOST_READ]], min_words=1, min_block_words=1)[0].read_lines]
+    behind = next((at + 1 for at, line in enumerate(lines) if _are_one_line(headline, line.text)), 0)
+    for line in lines[behind:]:
+        is_sentence = line.text.endswith(SENTENCE_ENDS) and line.words >= _FEWEST_WORDS and len(line.text) <= _LONGEST
+        if is_sentence and (not headline or tells_headline(headline, line.text)):
+            first = _FIRST_SENTENCE.match(line.text)
+            return one_line(first[0] if first else line.text, _LONGEST)
+    return ""
+
+
+def tells_headline(headline: str, sentence: str) -> bool:
+    """Decide whether a sentence shares names or terms with a headline, and does not contradict its tolls."""
+    terms = terms_of(headline)
+    names = set(find_names([headline], is_title=True)).intersection(find_names([sentence]))
+    fewest = _FEWEST_SHARED if len(terms) > _SHORT_HEADLINE else 1
+    if max(len(names), len(terms & terms_of(sentence))) < fewest:
+        return False
+    return not contradict(figures_of_title(headline), find_figures(sentence))
+
+
+def _are_one_line(headline: str, line: str) -> bool:
+    terms, others = terms_of(headline), terms_of(line)
+    return bool(terms) and len(terms & others) >= _SAME_LINE * max(len(terms), len(others))

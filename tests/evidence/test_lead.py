@@ -1,0 +1,27 @@
+"""The lead of an event: one true sentence of the story, or none."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_neardup.evidence.lead import find_lead
+
+HEADLINE = "Ferry aground off Brackwater floats free"
+TEASER = "Four dead in river fever outbreak, the health office of Brackwater said on Monday."
+SENTENCE = "A ferry that ran aground off Brackwater on Sunday floated free with the morning tide."
+
+
+@pytest.mark.parametrize(
+    ("headline", "text", "lead"),
+    [
+        (HEADLINE, f"Four dead in river fever outbreak\n{SENTENCE}", SENTENCE),
+        (HEADLINE, f"{SENTENCE} Nobody was hurt.\nThe ferry of Brackwater sails again.", SENTENCE),
+        (HEADLINE, f"The old ferry of Brackwater is for sale again.\n{HEADLINE}\n{SENTENCE}", SENTENCE),
+        (HEADLINE, TEASER, ""),
+        (f"{HEADLINE}, 4 hurt", "In Brackwater a ferry floated free, and 9 passengers were hurt.", ""),
+        (HEADLINE, f"{HEADLINE} and more pictures of the day", ""),
+        ("", f"By Jane Doe\n{SENTENCE}", SENTENCE),
+    ],
+)
+def test_a_lead_is_a_sentence_that_tells_what_the_headline_says(headline: str, text: str, lead: str) -> None:
+    assert find_lead(headline, text) == lead
