@@ -138,13 +138,17 @@ def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
         return Counted(SILENT)
     first = nearest if nearest not in HEDGES else next((word for word in behind if word not in HEDGES), "")
     if first in UNITS:
-        is_age = first == "year" or any(word in _OLD or word.startswith("year-old") for word in behind[1:3])
-        return Counted(SILENT if is_age else KINDS[UNITS[first]])
+        return Counted(SILENT if first == "year" or not _OLD.isdisjoint(behind[1:3]) else KINDS[UNITS[first]])
+    return _by_words(before, behind) or Counted(PEOPLE if first in _PERSONS else 0)
+
+
+def _by_words(before: Sequence[str], behind: Sequence[str]) -> Counted | None:
+    """Return what the nearest words say that is counted, on the one side or the other."""
     ahead, back = _behind(behind), _before(before)
     if ahead and back:
         is_ahead = ahead.distance <= back.distance and not _is_of_next(behind, ahead.place)
         return ahead if is_ahead else back
-    return ahead or back or Counted(PEOPLE if first in _PERSONS else 0)
+    return ahead or back
 
 
 def _nearest_meaning(tokens: Sequence[str], near: slice) -> tuple[int, int, Meaning] | None:

@@ -35,6 +35,11 @@ def find_lead(headline: str, text: str) -> str:
     return ""
 
 
+def lead_under(headline: str, lead: str) -> str:
+    """Return the lead of a page if it tells the headline of the story, which may be that of another page, else ""."""
+    return lead if tells_headline(headline, lead) else ""
+
+
 def tells_headline(headline: str, sentence: str) -> bool:
     """Decide whether a sentence shares names or terms with a headline, and does not contradict its tolls."""
     terms = terms_of(headline)

@@ -8,7 +8,7 @@ from datetime import datetime, timezone, tzinfo
 from typing import Any
 
 from scrapy_neardup.document import Member, Story
-from scrapy_neardup.evidence.lead import tells_headline
+from scrapy_neardup.evidence.lead import lead_under
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
 from scrapy_neardup.stories.summary import Fact, confirmed_changes, facts_of, figure_summary, headline_of, read_change
@@ -48,7 +48,7 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "rule": event.rule,
         "item": None if event.item is None else name(event.item),
         "headline": headline,
-        "lead": event.lead if tells_headline(headline, event.lead) else "",
+        "lead": lead_under(headline, event.lead),
         "facts": list(map(_fact, facts)),
         "summary": figure_summary(facts[0], event.time, zone) if facts else "",
         "timezone": str(zone),
