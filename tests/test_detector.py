@@ -112,7 +112,7 @@ async def test_without_updates_a_lightly_changed_page_is_a_duplicate() -> None:
     await judge(detector, STORY, url=URL)
 
     verdict = await judge(detector, edited(STORY, 12), url=URL)
-    rewritten = await judge(detector, made_up("rewritten", 300), url=URL)
+    rewritten = await judge(detector, made_up("rewritten", 300), url=URL, at=START + 3600)
     await detector.close()
 
     assert (verdict.status, verdict.kind) == ("duplicate", "near")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
-from documents import MINUTE, WIRE, Article, band_keys, check, checked, specifics, story_of, topic
+from documents import HOUR, MINUTE, WIRE, Article, band_keys, check, checked, specifics, story_of, topic
 
 from scrapy_neardup.evidence.topic import KEYS, topic_score
 from scrapy_neardup.index import Index, Policy
@@ -296,5 +296,6 @@ async def test_another_report_of_one_template_is_no_match(
 async def test_a_template_never_hides_the_page_itself_or_its_very_text(index: Index) -> None:
     await check(index, Article(url=WIRE, specifics=specifics("AB", "123")))
 
-    assert await check(index, Article("changed", url=WIRE, specifics=specifics("CD", "456"))) is not None
+    changed = Article("changed", url=WIRE, at=HOUR, specifics=specifics("CD", "456"))
+    assert await check(index, changed) is not None
     assert await check(index, Article(specifics=specifics("CD", "456"))) is not None
