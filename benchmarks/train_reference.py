@@ -118,7 +118,7 @@ def read_texts(corpus: Path) -> list[str]:
     sketcher = Sketcher(settings.resolved_preset(), min_words=settings.min_words)
     with PageReader(settings, workers=1) as reader:
         pages = [page for page in reader.read(read_background([corpus])) if isinstance(page, RecordedPage)]
-    bodies = (sketcher.read_texts([page.text])[0].body for page in pages if page.text.strip())
+    bodies = (sketcher.read_texts([page.text])[0] for page in pages if page.text.strip())
     return [" ".join(body.tokens) for body in bodies if body.words >= settings.min_words]
 
 

@@ -74,7 +74,7 @@ class LineSample:
 
 
 NO_LINES = LineSample({}, array("I"), array("I"))
-"""The trace of a document of which nothing is remembered."""
+"""The sample of a document of which nothing is remembered."""
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class BoilerplateGuard:
     def __init__(self, most_lines: int = MOST_LINES, most_documents: int = MOST_DOCUMENTS) -> None:
         self._most_lines = most_lines
         self._most_documents = most_documents
-        # Most lines stand in one document. For such a line only the trace of that document is kept, so that the garbage
+        # Most lines stand in one document. For such a line only the sample of that document is kept, so that the garbage
         # collector has nothing more to visit.
         self._stories: OrderedDict[int, list[_Story] | LineSample] = OrderedDict()
         # Maps the identity of a document's trace to the number of lines for which it is remembered.

@@ -39,7 +39,7 @@ def mark_text(text: str, sketcher: Sketcher) -> list[str]:
     Short lines with only spaces between them are one passage. A whole line has its line end.
     """
     passages, end, done = list[str](), 0, 0
-    for line, is_long in sketcher.read_texts([text])[0].body.read_lines:
+    for line, is_long in sketcher.read_texts([text])[0].read_lines:
         stripped = line.text.strip()
         start = text.find(stripped, end) if stripped else -1
         if start < 0:

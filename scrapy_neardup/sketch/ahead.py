@@ -15,7 +15,7 @@ from typing import Any
 
 from scrapy_neardup.evidence.boilerplate import LineSample
 from scrapy_neardup.records.packing import PackedFields
-from scrapy_neardup.sketch.fingerprint import LeftOut, Sketcher, TextSketch
+from scrapy_neardup.sketch.fingerprint import Sketcher, TextSketch
 from scrapy_neardup.sketch.signatures import SignedText
 from scrapy_neardup.sketch.signatures.presets import Preset
 
@@ -54,8 +54,8 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
 
 def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
     """Pack a sketch for ``unpack_sketch`` on the same machine."""
-    signed, trace = sketch.signed, sketch.trace
-    numbers = trace.lines, trace.lines.values(), signed.band_keys, signed.sample_keys, trace.samples, trace.owners
+    signed, sample = sketch.signed, sketch.sample
+    numbers = sample.lines, sample.lines.values(), signed.band_keys, signed.sample_keys, sample.samples, sample.owners
     strings = signed.signature, sketch.figures, sketch.specifics, sketch.lead, sketch.names
     return _SKETCH.pack(
         milliseconds, signed.size, sketch.text_hash, *strings, *(array("I", each).tobytes() for each in numbers)
@@ -68,8 +68,7 @@ def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
     milliseconds, size, text_hash, signature, figures, specifics, lead, names, *numbers = values
     lines, words, band_keys, sample_keys, samples, owners = (array("I", each) for each in numbers)
     sketch = TextSketch(
-        trace=LineSample(dict(zip(lines, words, strict=True)), samples, owners),
-        left_out=LeftOut(),
+        sample=LineSample(dict(zip(lines, words, strict=True)), samples, owners),
         signed=SignedText(signature, size, tuple(band_keys), tuple(sample_keys)),
         text_hash=text_hash,
         figures=figures,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import xxhash
@@ -78,8 +77,7 @@ class LeftOut(NamedTuple):
 class TextSketch:
     """The part of a fingerprint that depends only on the text and on which of its lines are boilerplate."""
 
-    trace: LineSample
-    left_out: LeftOut
+    sample: LineSample
     signed: SignedText
     text_hash: bytes
     figures: bytes
@@ -88,17 +86,29 @@ class TextSketch:
     names: bytes  # of the first words, see evidence.names
 
 
-class TextRead(NamedTuple):
-    """A text that was read, before its boilerplate is left out."""
+@dataclass(slots=True)
+class Draft:
+    """A text on its way to its sketch. Its body is read when somebody needs it, for a worker may have sketched it."""
 
     text: str
-    body: Body
-    trace: LineSample
+    sample: LineSample
+    read: Callable[[Sequence[str]], list[Body]]
+    body: Body | None = None
+    sketch: TextSketch | None = None  # first that of all lines, if a worker made it
     left_out: LeftOut = LeftOut()
-    whole: TextSketch | None = None  # of all lines, if it was made before
+    terms_of_lines: dict[int, frozenset[int]] = field(default_factory=dict)  # by key, once somebody asked
 
-    def without(self, left_out: LeftOut) -> TextRead:
-        return self._replace(body=self.body.without(left_out.lines), left_out=left_out)
+    def read_body(self) -> Body:
+        if self.body is None:
+            (self.body,) = self.read([self.text])
+        return self.body
+
+    def terms_in(self, keys: frozenset[int]) -> frozenset[int]:
+        """Return the terms in the lines with these keys."""
+        if not self.terms_of_lines:
+            lines = (line for line, is_long in self.read_body().read_lines if is_long)
+            self.terms_of_lines = {line.key: terms_of(line.text) for line in lines}
+        return frozenset().union(*(self.terms_of_lines.get(key, frozenset()) for key in keys))
 
 
 class Sketcher:
@@ -159,22 +169,27 @@ class Sketcher:
         start = time.perf_counter()
         titled = self.preset.with_title
         texts = [f"{each.title}\n{each.text}" if titled and each.title else each.text for each in documents]
-        known = self._known(texts, ahead)
-        left_out: list[LeftOut] = []
+        drafts = self._drafts(texts, ahead or [None] * len(texts))
         places: list[Place] = []
         with self.lock:
-            for document, text, each in zip(documents, texts, known, strict=True):
+            for document, draft in zip(documents, drafts, strict=True):
                 place = Place.of(document)
-                left_out.append(self._leave_out(text, each, place))
+                draft.left_out = self._leave_out(draft, place)
                 places.append(self._telling(document, place))  # before the next document teaches more
-        sketches = self._sketch_again(texts, known, left_out, start)
+        unsketched = [draft for draft in drafts if draft.sketch is None or draft.left_out.lines]
+        if unsketched:
+            runs = sum(draft.sketch is None for draft in drafts)  # a sketch that was made ahead is counted already
+            self._sketch(unsketched)
+            self.timings.add((time.perf_counter() - start) * 1000, runs)
         with self.lock:
-            return list(map(self._fingerprint, documents, sketches, places))
+            return list(map(self._fingerprint, documents, drafts, places))
 
-    def _fingerprint(self, document: Document, sketch: TextSketch, place: Place) -> Fingerprint:
+    def _fingerprint(self, document: Document, draft: Draft, place: Place) -> Fingerprint:
+        sketch, left_out = draft.sketch, draft.left_out
+        assert sketch is not None
         source_hash = place.source_hash
         salt = int.from_bytes(source_hash, "big") if self.by_source else 0
-        is_boilerplate = bool(sketch.left_out.lines) and not sketch.signed.signature
+        is_boilerplate = bool(left_out.lines) and not sketch.signed.signature
         # A paywall notice is the same text on every page. So a text that is all boilerplate has only keys of its url.
         keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
         if document.url_identity:
@@ -206,7 +221,7 @@ class Sketcher:
             article_hash=place.article_hash,
             language=language,
             is_boilerplate=is_boilerplate,
-            own_parts=sketch.left_out.own_parts,
+            own_parts=left_out.own_parts,
             tells_title=tells_title(sketch.lead, place.terms),
             features=sketch.signed.features,
         )
@@ -239,42 +254,23 @@ class Sketcher:
 
     def whole(self, *texts: str) -> list[TextSketch]:
         """Return the sketches of texts with all their lines, boilerplate or not. Nothing is learned."""
-        return self.sketch_texts(self.read_texts(texts))
+        return self._sketch(self._drafts(texts, [None] * len(texts)))
 
-    def _known(self, texts: Sequence[str], ahead: Sequence[TextSketch | None]) -> Sequence[TextRead | TextSketch]:
-        """Return the sketches that were made ahead, and read the other texts together."""
-        if not ahead:
-            return self.read_texts(texts)
-        others = [text for text, sketch in zip(texts, ahead, strict=True) if sketch is None]
-        read = iter(self.read_texts(others) if others else ())  # to read nothing takes as long as a short text
-        return [sketch or next(read) for sketch in ahead]
+    def _drafts(self, texts: Sequence[str], ahead: Sequence[TextSketch | None]) -> list[Draft]:
+        """Read the texts of which no sketch was made ahead. They are read together."""
+        unread = [text for text, sketch in zip(texts, ahead, strict=True) if sketch is None]
+        bodies = iter(self.read_texts(unread) if unread else ())  # to read nothing takes as long as a short text
+        drafts = []
+        for text, sketch in zip(texts, ahead, strict=True):
+            body = next(bodies) if sketch is None else None
+            sample = self._sample(body) if body is not None else sketch.sample if sketch else NO_LINES
+            drafts.append(Draft(text, sample, self.read_texts, body, sketch))
+        return drafts
 
-    def _sketch_again(
-        self, texts: Sequence[str], known: Sequence[TextRead | TextSketch], left_out: Sequence[LeftOut], start: float
-    ) -> list[TextSketch]:
-        """Return the sketches of texts without the lines that are left out: those that are known, or new ones.
+    def _sample(self, body: Body) -> LineSample:
+        return LineSample.of(body, self.shingle_width(body)) if self.preset.guarded else NO_LINES
 
-        The work on the new ones began at ``start``. A sketch that was made ahead was counted when it was made.
-        """
-        sketches: dict[int, TextSketch] = {}
-        again: dict[int, TextRead] = {}
-        for number, (text, each, lines) in enumerate(zip(texts, known, left_out, strict=True)):
-            if isinstance(each, TextSketch) and each.left_out == lines:
-                sketches[number] = each
-            else:
-                again[number] = self._read(text, each).without(lines)
-        if again:
-            sketches.update(zip(again, self.sketch_texts(list(again.values())), strict=True))
-            runs = sum(isinstance(each, TextRead) for each in known)
-            self.timings.add((time.perf_counter() - start) * 1000, runs)
-        return [sketches[number] for number in range(len(texts))]
-
-    def _read(self, text: str, known: TextRead | TextSketch) -> TextRead:
-        if isinstance(known, TextRead):
-            return known
-        return TextRead(text, self._bodies([text])[0], known.trace, whole=known)
-
-    def _leave_out(self, text: str, known: TextRead | TextSketch, place: Place) -> LeftOut:
+    def _leave_out(self, draft: Draft, place: Place) -> LeftOut:
         """Learn from a document; return its lines that are boilerplate.
 
         Lines that are known from articles of others are left out only if they are at most half of the text. So
@@ -282,7 +278,7 @@ class Sketcher:
         """
         if not self.preset.guarded:
             return LeftOut()
-        trace = known.trace
+        sample = draft.sample
         own: frozenset[int] = frozenset()
         if place.source_hash != _NOTHING:
             own = self._sources.learn(
@@ -290,46 +286,36 @@ class Sketcher:
                 place.page,
                 place.article,
                 place.terms,
-                trace.lines,
-                mentioned=partial(self._terms_in_lines, text, known, {}),
+                sample.lines,
+                mentioned=draft.terms_in,
                 site_terms=place.site_terms,
             )
-        others = self._boilerplate.learn(trace, self.min_words, own)
-        own_parts = WHOLE_TEXT * trace.words_without(own | others) // trace.words_without(own) if others else WHOLE_TEXT
+        others = self._boilerplate.learn(sample, self.min_words, own)
+        own_parts = (
+            WHOLE_TEXT * sample.words_without(own | others) // sample.words_without(own) if others else WHOLE_TEXT
+        )
         return LeftOut(own | others, own_parts)
 
-    def _terms_in_lines(
-        self, text: str, known: TextRead | TextSketch, terms: dict[int, frozenset[int]], keys: frozenset[int]
-    ) -> frozenset[int]:
-        """Return the terms in the lines with these keys. The first call fills ``terms``, those of all lines."""
-        if not terms:
-            terms |= {
-                line.key: terms_of(line.text) for line, is_long in self._read(text, known).body.read_lines if is_long
-            }
-        return frozenset().union(*(terms.get(key, frozenset()) for key in keys))
-
-    def read_texts(self, texts: Sequence[str]) -> list[TextRead]:
+    def read_texts(self, texts: Sequence[str]) -> list[Body]:
         """Read texts with all their lines."""
-        bodies = self._bodies(texts)
-        traces = (LineSample.of(body, self.shingle_width(body)) if self.preset.guarded else NO_LINES for body in bodies)
-        return list(map(TextRead, texts, bodies, traces))
-
-    def _bodies(self, texts: Sequence[str]) -> list[Body]:
         return read_bodies(texts, min_words=self.min_words, min_block_words=self.preset.min_block_words)
 
-    def sketch_texts(self, texts: Sequence[TextRead]) -> list[TextSketch]:
-        """Sketch texts that were read, without their boilerplate."""
-        long_enough = [number for number, each in enumerate(texts) if each.body.words >= self.min_words]
-        bodies = [texts[number].body for number in long_enough]
-        made: dict[int, tuple[SignedText, bytes]] = {}
-        if bodies:
-            made.update(
-                zip(long_enough, zip(self._signer.sign(bodies), self._specifics(bodies), strict=True), strict=True)
-            )
-        return [self._text_sketch(each, *made.get(number, (UNSIGNED, b""))) for number, each in enumerate(texts)]
+    def _sketch(self, drafts: Sequence[Draft]) -> list[TextSketch]:
+        """Sketch texts together, without the lines that are left out."""
+        bodies = [draft.read_body().without(draft.left_out.lines) for draft in drafts]
+        long_enough = [body for body in bodies if body.words >= self.min_words]
+        signed = iter(self._signer.sign(long_enough) if long_enough else ())
+        specifics = iter(self._specifics(long_enough))
+        sketches = []
+        for draft, body in zip(drafts, bodies, strict=True):
+            is_long_enough = body.words >= self.min_words
+            parts = (next(signed), next(specifics)) if is_long_enough else (UNSIGNED, b"")
+            draft.sketch = self._text_sketch(draft, body, *parts)
+            sketches.append(draft.sketch)
+        return sketches
 
-    def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
-        whole, body = read.whole, read.body
+    def _text_sketch(self, draft: Draft, body: Body, signed: SignedText, specifics: bytes) -> TextSketch:
+        whole = draft.sketch
         lead, names = (whole.lead, whole.names) if whole else (b"", b"")
         figures = pack_figures(figures_of_body(body)) if self.figures else b""
         if not signed.signature:
@@ -338,10 +324,9 @@ class Sketcher:
             lead = read_lead(body.lead(LEAD_WORDS)) if self.preset.topic_terms else b""
             names = pack_names(find_names(body.lead(NAMED_WORDS))) if lead and self.preset.names else b""
         return TextSketch(
-            trace=read.trace,
-            left_out=read.left_out,
+            sample=draft.sample,
             signed=signed,
-            text_hash=read.body.text_hash,
+            text_hash=body.text_hash,
             figures=figures,
             specifics=specifics if signed.signature else b"",
             lead=lead,

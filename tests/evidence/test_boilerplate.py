@@ -26,7 +26,7 @@ def paragraphs(story: object, count: int, words: int = 30) -> list[str]:
 
 
 def body_of(lines: Sequence[str]) -> Body:
-    return SKETCHER.read_texts(["\n".join(lines)])[0].body
+    return SKETCHER.read_texts(["\n".join(lines)])[0]
 
 
 def left_out(guard: BoilerplateGuard, lines: Sequence[str]) -> list[str]:

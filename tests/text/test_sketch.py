@@ -300,7 +300,7 @@ async def test_copies_are_found_and_stories_kept_apart(detector: NearDupDetector
 
 @pytest.mark.parametrize("script", STORIES)
 async def test_the_words_of_every_script_are_counted(script: str) -> None:
-    body = Sketcher(PRESETS["news"]).read_texts(["\n".join(STORIES[script][0])])[0].body
+    body = Sketcher(PRESETS["news"]).read_texts(["\n".join(STORIES[script][0])])[0]
 
     assert body.words >= 30
     assert body.unspaced is (script in ("Han", "Kana", "Thai"))
