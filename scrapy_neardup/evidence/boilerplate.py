@@ -91,8 +91,8 @@ class BoilerplateGuard:
     def __init__(self, most_lines: int = MOST_LINES, most_documents: int = MOST_DOCUMENTS) -> None:
         self._most_lines = most_lines
         self._most_documents = most_documents
-        # Most lines stand in one document. For such a line only the sample of that document is kept, so that the garbage
-        # collector has nothing more to visit.
+        # Most lines stand in one document. Only the sample of that document is kept then: the garbage collector has
+        # nothing more to visit.
         self._stories: OrderedDict[int, list[_Story] | LineSample] = OrderedDict()
         # Maps the identity of a document's trace to the number of lines for which it is remembered.
         self._lines_of: Counter[int] = Counter()

@@ -106,6 +106,9 @@ _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _PLAINER = str.maketrans("⁄−", "/-")
 _JOINTS = re.compile("([-/])")
 _SEPARATORS = re.compile("[.,' ]")
+_WRITTEN_TO = re.compile(r"([A-Za-zÀ-\u052f]+)-?$")
+_CLOSING = ".,;:)!?"
+_LONGEST_NAME = 20  # characters of a word that a number is written to
 _USUAL_LENGTH = 24  # characters of the numbers whose values are remembered
 _BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
 _LARGEST_SCALE = 10**15
@@ -126,9 +129,12 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
     end, ending = 0, ""
     # One search for a digit or sign passes over most characters.
     while (sign := _SIGN.search(text, end)) and (found := _number_at(text, sign.start(), end)):
-        between.append(ending + text[end : found.start()])
+        before, end, ending = ending + text[end : found.start()], found.end(), ""
+        if found[0].rstrip(_CLOSING).isdigit() and _is_of_name(before):
+            ending = before + " "
+            continue
+        between.append(before)
         numbers.append(found[0])
-        end, ending = found.end(), ""
         if found[0][-1].isdigit() and (short := _SHORT_SCALE.match(text, end)):
             end, ending = short.end(), _SHORT_SCALES.get(text[short.end() - 1], "") if "'" not in short[0] else ""
     # Replace each number by "0". No other digit is left, so all words are found in one search.
@@ -141,6 +147,16 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
             starts.append(place)
     tokens += _MARGIN
     return tokens, starts
+
+
+def _is_of_name(before: str) -> bool:
+    """Decide whether a whole number belongs to the word that it is written to, as in "Covid-19": it counts nothing.
+
+    ``before`` is the text before the number. Some scripts are written without spaces, and in Arabic and Hebrew "and" is
+    written to the number. A currency may be written to it too.
+    """
+    word = _WRITTEN_TO.search(before[-_LONGEST_NAME:])
+    return word is not None and word[1].casefold() not in CURRENCIES
 
 
 def _words(text: str) -> list[str]:

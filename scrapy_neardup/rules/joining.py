@@ -10,7 +10,9 @@ from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.rules.match import Match
+from scrapy_neardup.wording import one_line
 
+_LONGEST_TITLE = 220  # characters of a text that stand for a missing title
 _TOLD_OF_TEXT = 1_000  # characters in which the words are looked for by which a document joined its story
 _MOST_OF_LEAD = 20_000  # characters in which a lead is looked for
 
@@ -51,7 +53,7 @@ def join_of(
         Member(
             id=document.id,
             url=document.link,
-            title=document.title or find_lead("", document.text),
+            title=document.title or find_lead("", document.text) or one_line(document.text, _LONGEST_TITLE),
             source=document.source,
             owner=owner_of(document.source),
             status=verdict.status,

@@ -117,6 +117,13 @@ def test_what_only_resembles_a_date_is_a_figure() -> None:
     assert values("es starben 12 am Montag und 3 danach") == ["12", "3"]
 
 
+@pytest.mark.parametrize(
+    "name", ["Covid-19 deaths", "F16 jets", "an A320 plane", "the G-7", "Ил-76 упал", "COVID-19: deaths"]
+)
+def test_a_number_that_belongs_to_a_name_is_no_figure(name: str) -> None:
+    assert values(f"In the city {name} were in the news again, and USD50 was paid.") == ["50"]
+
+
 def test_a_label_is_the_word_people_would_read() -> None:
     figures = find_figures(
         "At least 4 dead, 5 per cent, $3 billion, a magnitude-6.1 quake, won 2-1 on Sunday, 7 cases,"

@@ -120,4 +120,4 @@ def test_an_original_is_never_a_duplicate_of_another(articles: list[Article]) ->
     by_id = dict(zip((article.id for article in articles), matches, strict=True))
     for match in filter(None, matches):
         answer = by_id[match.original]
-        assert answer is None or answer.related or answer.is_wall, "a wall is an original of its own"
+        assert answer is None or answer.related or answer.pair.is_wall, "a wall is an original of its own"
