@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import glob
-import re
 import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
-
-from scrapy.settings import Settings
 
 from scrapy_neardup.commands.inputs import add_store, explain_emptiness, live_detector
 from scrapy_neardup.commands.terminal import print_error
@@ -19,11 +15,9 @@ from scrapy_neardup.detector import NearDupDetector, select
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.lab.stored import copies_elsewhere
-from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
+from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.outbox import remove_events
-from scrapy_neardup.wording import counted, printable, without_password
-
-_MOST_FILES = 10  # of one feed that are named, the newest
+from scrapy_neardup.wording import counted, printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,9 +45,10 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         print("Nothing was removed.")
         return 1
     if not selection.is_all:
-        _name_other_places(located, settings, options.source or options.url)
+        chosen = options.source or options.url
+        print_error(f"Feeds may hold documents of {chosen} too: docs/howto/purge.md says which, and how to clean them.")
         if outbox is None:
-            print_error(f"  {folder} (events that wait: leave out --store, --namespace)")
+            print_error(f"Events that wait in {folder} stay: to remove them, leave out --store and --namespace.")
     return 0
 
 
@@ -112,23 +107,3 @@ def _remove_events(outbox: str | None, selection: Selection, *, dry_run: bool = 
         except (OSError, sqlite3.Error) as error:  # noqa: PERF203
             raise InputError(f"{path}: the events cannot be read or removed: {error}") from error
     return removed
-
-
-def _name_other_places(settings: NearDupSettings, values: dict[str, Any], chosen: str) -> None:
-    """Name, on standard error, the feeds that may hold documents and that this command does not change."""
-    print_error(f"Not changed, and may hold documents of {chosen} too (docs/howto/purge.md shows how to clean them):")
-    places = [(file, "FEEDS") for uri in Settings(values).getdict("FEEDS") for file in _files_of(str(uri))]
-    for name, uri in settings.feeds().items():
-        uri = in_data_dir(settings, uri) if uri == DEFAULT_DROPPED_FEED else uri
-        places += [(file, name) for file in _files_of(uri)]
-    for place, name in places:
-        print_error(f"  {place} ({name})")
-    print_error("  feeds that were given to a crawl with -o or -O")
-
-
-def _files_of(uri: str) -> list[str]:
-    """Return the newest files of a feed, or its uri if it is no local one."""
-    if "://" in uri.removeprefix("file://") or uri.startswith("stdout:"):
-        return [without_password(uri)]
-    pattern = re.sub(r"%\(\w+\)[-+ #0]*\d*[a-z]", "*", glob.escape(uri.removeprefix("file://")))
-    return sorted(glob.glob(pattern))[-_MOST_FILES:]

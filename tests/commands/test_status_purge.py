@@ -209,23 +209,6 @@ def test_status_of_a_window_that_was_emptied(project: Path) -> None:
     assert done.stderr.endswith("is empty.\n")
 
 
-def test_purge_names_the_files_that_may_hold_documents_too(project: Path) -> None:
-    """The feeds of Scrapy and of dropped items, as they are on the disk, and the uri of a feed elsewhere."""
-    feeds = {"items-%(time)s.jsonl": {"format": "jsonlines"}, "s3://bucket/%(name)s.csv": {"format": "csv"}}
-    with next(project.glob("*/settings.py")).open("a") as file:
-        file.write(f"FEEDS = {feeds}\nNEARDUP_DROPPED_FEED = 'dropped-%(day)s.jsonl'\n")
-    for name in ("items-2026-01-01T00-00-00.jsonl", "dropped-2026-01-01.jsonl"):
-        (project / name).touch()
-
-    done = neardup(project, "purge", "--source", "wire.example", "--yes")
-
-    assert [line.strip() for line in done.stderr.splitlines()[1:4]] == [
-        "items-2026-01-01T00-00-00.jsonl (FEEDS)",
-        "s3://bucket/%(name)s.csv (FEEDS)",
-        "dropped-2026-01-01.jsonl (NEARDUP_DROPPED_FEED)",
-    ]
-
-
 def event(number: int, *urls: str) -> dict[str, Any]:
     members = [{"source": url.split("/")[2], "url": url, "title": "News"} for url in urls]
     return {
@@ -263,5 +246,5 @@ def test_purge_of_another_namespace_names_the_events_that_stay(project: Path) ->
 
     done = neardup(project, "purge", "--source", "wire.example", "--namespace", "others", "--yes")
 
-    assert f"{folder} (events that wait: leave out --store, --namespace)" in done.stderr
+    assert f"Events that wait in {folder} stay: to remove them, leave out --store and --namespace." in done.stderr
     assert count_events(folder / "webhook.sqlite") == (1, 0)
