@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import errno
 import os
+import secrets
 import shutil
 import tempfile
 import time
@@ -25,8 +26,9 @@ from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.exceptions import NearDupError, SettingsError
+from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError
 from scrapy_neardup.index import is_redis
+from scrapy_neardup.index.store import Call, Client, Commit, Expected, Facts
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.outbox import count_events
 from scrapy_neardup.stories.receivers import Receiver, receivers_of
@@ -245,28 +247,57 @@ async def _check_file(settings: NearDupSettings) -> list[Finding]:
 
 
 async def _check_redis(settings: NearDupSettings) -> list[Finding]:
-    from scrapy_neardup.index.redis.probe import FOR_PEOPLE, probe
-
-    prefix = NearDupDetector(settings).index.layout.prefix
-    probed = await probe(settings.store, prefix, settings.store_timeout)
-    facts, warnings, _ = probed.server
-    server = ", ".join(filter(None, (facts.get("server"), facts.get("mode"))))
-    slow = "each check waits for an answer: bring the server nearer to the crawl" if probed.seconds > _SLOW else ""
-    rights, grant = "this user may call every command that is needed", ""
-    is_for_people = FOR_PEOPLE.issuperset(probed.missing_rights)
-    if needed := " ".join(f"+{each}" for each in probed.missing_rights):
-        lost = "watch, explain and purge do not work" if is_for_people else "crawls cannot use the store"
-        rights, grant = f"{needed} missing: {lost}", f"ACL SETUSER <user> {needed}, see docs/redis.md"
-    policy = f"maxmemory-policy {facts.get('maxmemory-policy', 'unknown')}, {facts.get('memory', '')}"
-    clock = f"the server's clock is {probed.clock_ahead:+.1f} s from this machine's"
+    index = NearDupDetector(settings).index
+    await index.open()
+    try:
+        key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
+        seconds, ahead, refused = await index.store.ask(lambda client: _try_commands(client, key))
+        facts, rights = Facts({}), Finding("rights", "this user may call every command that is needed")
+        try:
+            await index.store.ask(lambda client: client.names(key))
+            facts = await index.store.ask(lambda client: client.facts([key]))
+        except StoreError as error:
+            lost = f"watch, explain and purge do not work: {error}"
+            rights = Finding("rights", lost, "see docs/redis.md", is_warning=True)
+        if refused:
+            rights = Finding("rights", f"crawls cannot use the store: {refused}", "ACL SETUSER, see docs/redis.md")
+    finally:
+        await index.close()
+    server = ", ".join(filter(None, (facts.facts.get("server"), facts.facts.get("mode"))))
+    slow = "each check waits for an answer: bring the server nearer to the crawl" if seconds > _SLOW else ""
+    policy = f"maxmemory-policy {facts.facts.get('maxmemory-policy', 'unknown')}, {facts.facts.get('memory', '')}"
+    clock = f"the server's clock is {ahead:+.1f} s from this machine's"
+    late = "synchronise both clocks (NTP)" if abs(ahead) > _CLOCK_OFF else ""
     return [
         Finding("store", f"{without_password(settings.store)}{f' ({server})' if server else ''}"),
-        Finding("latency", f"{_shown(probed.seconds)} for one answer", slow, is_warning=True),
-        Finding("rights", rights, grant, is_warning=is_for_people),
-        *(Finding("eviction", policy, warning, is_warning=True) for warning in warnings or [""]),
-        *[Finding("server clock", clock, "synchronise both clocks (NTP)", is_warning=True)]
-        * (abs(probed.clock_ahead) > _CLOCK_OFF),
+        Finding("latency", f"{_shown(seconds)} for one answer", slow, is_warning=True),
+        rights,
+        *(Finding("eviction", policy, warning, is_warning=True) for warning in facts.warnings or [""]),
+        *([Finding("server clock", clock, late, is_warning=True)] if late else []),
     ]
+
+
+async def _try_commands(client: Client, key: str) -> tuple[float, float, str]:
+    """Call each command that a crawl needs, for a key that the last one removes.
+
+    Return the seconds for an answer, by how many seconds the clock of the store is ahead, and what is refused.
+    """
+    start = time.time()
+    (found,) = await client.send([Call("RUNS", key)])
+    end = time.time()
+    ahead = found[0] / 1000 - (start + end) / 2 if isinstance(found, tuple) else 0.0
+    calls: list[Call | Commit] = [
+        Call("HSET", key, ("field", "value")),
+        Call("EXPIRE", key, (60,)),
+        *(Call(name, key, ("field",)) for name in ("HGET", "HEXISTS", "HMGET", "HDEL")),
+        *(Call(name, key) for name in ("EXISTS", "TYPE", "TTL", "HGETALL", "HLEN")),
+        Call("HSCAN", key, (0,)),
+        Commit([Expected(Call("HGET", key, ("field",)))], []),
+        Call("UNLINK", key),
+    ]
+    answers = [found, *await client.send(calls)]
+    refused = dict.fromkeys(str(answer) for answer in answers if isinstance(answer, Exception))
+    return end - start, ahead, "; ".join(refused)
 
 
 async def _check_extractor(settings: NearDupSettings) -> list[Finding]:
