@@ -154,7 +154,7 @@ def services(value: Any) -> tuple[str, ...]:
     if not isinstance(urls, list | tuple) or not all(isinstance(url, str) and _SERVICE.match(url) for url in urls):
         raise ValueError("must be a list of urls of Apprise, such as 'slack://…' or 'mailto://…'")
     if urls and find_spec("apprise") is None:
-        raise ValueError("needs pip install 'scrapy-neardup[alerts]'")
+        raise ValueError("needs pip install apprise")
     return tuple(urls)
 
 

@@ -277,8 +277,7 @@ class NearDupSettings:
     events_notify: tuple[str, ...] = setting((), checks.services, lambda name, value: "***")
     """Chats, mailboxes and other services that get a message about each event, as a list of urls of
     [Apprise](https://appriseit.com/services/): ``["slack://…", "mailto://…"]``. Run ``pip install
-    'scrapy-neardup[alerts]'``.
-    A message that a service does not take waits as it does for the webhook. See docs/howto/alerts.md.
+    apprise`` first. A message that a service does not take waits as it does for the webhook. See docs/howto/alerts.md.
     """
 
     events_levels: tuple[str, ...] = setting(LEVELS, checks.levels)

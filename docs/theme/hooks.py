@@ -1,6 +1,6 @@
 """Draw the Mermaid blocks of the pages as SVG while the site is built, so that the site needs no network.
 
-Also write what is rendered from the code, and keep the decision records out of the search: they answer
+Also write the public API and the keys of a report, and keep the decision records out of the search: they answer
 questions about the code, not about its use. The link to the repository is where the sources were cloned from.
 """
 
@@ -11,19 +11,22 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import mermaidx  # type: ignore[import-untyped]
-from reference import check_that_all_are_shown, with_reference
-from schema_page import table
+from mkdocs.exceptions import ConfigurationError
 
+try:
+    import mermaidx  # type: ignore[import-untyped]
+    from reference import with_built_parts
+    from schema_page import table
+except ModuleNotFoundError as error:
+    advice = "pip install mermaidx && pip install -e . in the root of the repository"
+    raise ConfigurationError(f"The site cannot be built without {error.name}: {advice}") from error
+
+SETTING = re.compile("^### (NEARDUP_)(\\w+)$", re.MULTILINE)
 BLOCK = re.compile("^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
 REMOTE = re.compile(r"(?:https?://(?:[^@/]*@)?|ssh://git@|git@)([\w.-]+)[:/](.+?)(?:\.git)?/?")  # without passwords
 
 
 def on_config(config: Any, **_: Any) -> Any:
-    pages = (Path(config.docs_dir) / name for name in ("settings.md", "commands.md"))
-    check_that_all_are_shown("\n".join(page.read_text(encoding="utf-8") for page in pages))
     command = ["git", "-C", str(Path(__file__).parent), "remote", "get-url", "origin"]
     remote = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     if not config.repo_url and (found := REMOTE.fullmatch(remote)):
@@ -34,7 +37,7 @@ def on_config(config: Any, **_: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.src_uri.startswith("decisions/"):
         page.meta["search"] = {"exclude": True}
-    markdown = with_reference(markdown)
+    markdown = SETTING.sub(r'### \1\2 { data-toc-label="\2" }', with_built_parts(markdown))
     if page.file.src_uri == "event-report.md":
         markdown += "\n" + table()
     return BLOCK.sub(lambda block: f'<div class="picture">{_svg(block[1])}</div>', markdown)

@@ -1,4 +1,8 @@
-"""Write the reference of settings, stats, hints, commands and the public API, from the code."""
+"""Write the reference of settings, stats, hints and options into the pages, from the code.
+
+``python docs/theme/reference.py`` writes it again; a test fails if a page has not what it writes. The public API and
+the list of decisions are written while the site is built.
+"""
 
 from __future__ import annotations
 
@@ -19,32 +23,39 @@ from scrapy_neardup.crawl.run_summary import HINTS, STATS
 from scrapy_neardup.settings import PREFIX, NearDupSettings
 
 DOCS = Path(__file__).parents[1]
+PAGES = ("settings.md", "commands.md")
 PLACE = re.compile(
-    r"^\*The site shows (settings|options|stats|hints|the API|the records) here\b(?:, those of (.+?))?:.*\*$",
-    re.MULTILINE,
+    r"^(<!-- from the code: (settings|options|stats|hints)(?: ([\w, ]+))? -->\n)(?:.*?)(^<!-- end -->)$",
+    re.MULTILINE | re.DOTALL,
 )
-"""The line of a page that is replaced. On GitHub it says where the text is."""
+"""A part of a page that is written from the code."""
+BUILT = re.compile(r"^\*The site shows (the API|the records) here\b.*\*$", re.MULTILINE)
+"""The line of a page that is replaced while the site is built. On GitHub it says where the text is."""
 
 
 def with_reference(markdown: str) -> str:
-    """Return a page with the reference in the places that its source names."""
-    return PLACE.sub(_written, markdown)
+    """Return a page with the reference in its places."""
+    return PLACE.sub(lambda place: f"{place[1]}{_written(place[2], place[3] or '')}\n{place[4]}", markdown)
 
 
-def check_that_all_are_shown(pages: str) -> None:
-    """Raise ValueError if a setting or a subcommand has no place in these pages."""
-    shown = {name for place in PLACE.finditer(pages) for name in (place[2] or "").split(", ")}
+def with_built_parts(markdown: str) -> str:
+    """Return a page of the site with the parts that its source lacks."""
+    return BUILT.sub(lambda place: {"the API": api_page.page, "the records": records}[place[1]](), markdown)
+
+
+def missing(pages: str) -> list[str]:
+    """Return the settings and subcommands that have no place in these pages."""
+    shown = {name for place in PLACE.finditer(pages) for name in (place[3] or "").split(", ")}
     wanted = {each.name.upper() for each in fields(NearDupSettings)} | set(commands.SUBCOMMANDS)
-    if missing := wanted - shown:
-        raise ValueError(f"docs/settings.md and docs/commands.md have no place for {sorted(missing)}")
+    return sorted(wanted - shown)
 
 
-def _written(place: re.Match[str]) -> str:
-    if place[1] == "settings":
-        return settings(place[2].split(", "))
-    if place[1] == "options":
-        return options(place[2])
-    return {"stats": stats, "hints": hints, "the API": api_page.page, "the records": records}[place[1]]()
+def _written(kind: str, names: str) -> str:
+    if kind == "settings":
+        return settings(names.split(", "))
+    if kind == "options":
+        return options(names)
+    return {"stats": stats, "hints": hints}[kind]()
 
 
 def settings(names: list[str]) -> str:
@@ -70,9 +81,8 @@ def _setting(name: str) -> str:
     (found,) = [each for each in fields(NearDupSettings) if each.name.upper() == name]
     default = found.default if found.default is not MISSING else found.default_factory()  # type: ignore[misc]
     shown = f"`{default!r}`" if name != "FIELDS" else "all tags"
-    heading = f'### {PREFIX}{name} {{ #{(PREFIX + name).lower()} data-toc-label="{name}" }}'
     allowed = _allowed(found.metadata["check"])
-    return f"{heading}\n\nDefault: {shown}. A value {allowed}.\n\n{_linked(setting_texts()[name])}\n"
+    return f"### {PREFIX}{name}\n\nDefault: {shown}. A value {allowed}.\n\n{_linked(setting_texts()[name])}\n"
 
 
 def _allowed(check: settings_module.checks.Check) -> str:
@@ -134,3 +144,8 @@ def _spelling(action: argparse.Action) -> str:
 
 def _help(action: argparse.Action) -> str:
     return _linked(action.help or "").replace("<", "&lt;")
+
+
+if __name__ == "__main__":
+    for path in (DOCS / name for name in PAGES):
+        path.write_text(with_reference(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -88,7 +88,8 @@ def _print(sides: Sides, found: Comparison) -> None:
         seen = "" if document.fingerprint else f"  {document.id}  {document.seen_at[:16].replace('T', ' ')} UTC"
         print_wrapped(f"{name}{seen}  {title}", hanging=3)
         print(printable(f"   {given if document.fingerprint else document.url}"))
-    _print_lines(f"B after A: {'/'.join(filter(None, (found.status, found.kind)))}", found.why)
+    reasons = [found.meaning, *found.why] if found.meaning else found.why
+    _print_lines(f"B after A: {'/'.join(filter(None, (found.status, found.kind)))}", reasons)
     print()
     rows = [("resemblance", found.resemblance), ("containment", found.containment)]
     if found.share is not None:

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--unmute", metavar="ID", help="raise events of this story again")
     parser.add_argument("--once", action="store_true", help="print the view once, for scripts")
     parser.add_argument(
-        "--interval", metavar="SECONDS", type=number(float, 0.5), default=2.0, help="between two looks (default: 2)"
+        "--interval", metavar="SECONDS", type=number(float, 0.5), default=2.0, help="seconds between refreshes (default: 2)"
     )
     parser.add_argument(
         "--members",
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=_MEMBERS,
         help=f"with --events: the newest members that are listed of each (default: {_MEMBERS})",
     )
-    add_json(parser, "one JSON object a look; with --events one special report a line")
+    add_json(parser, "one JSON object a refresh; with --events one special report a line")
 
 
 async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:

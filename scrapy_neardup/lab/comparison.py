@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from scrapy_neardup.detector import NearDupDetector
@@ -11,6 +12,12 @@ from scrapy_neardup.index.keys import LEAST_WEIGHT, weights_of
 from scrapy_neardup.lab.stored import StoredDocument
 from scrapy_neardup.rules.findings import Measured
 from scrapy_neardup.rules.pair import Pair
+
+_MEASURED = {
+    "containment": "of the shorter text is in the longer one",
+    "resemblance": "of the two texts together is in both",
+    "larger": "of the longer text is in the shorter one",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +29,7 @@ class Comparison:
 
     status: Status
     kind: Kind | None
+    meaning: str  # of the score, in a sentence; empty if the measure of the preset is no share of a text
     why: tuple[str, ...]
     resemblance: float
     containment: float
@@ -57,9 +65,12 @@ def compare(
     likeness = judge.system.likeness(second.record, first.record)
     pair = Pair(first.key, second.record, first.record, judge.policy, judge.system)
     has_topics = detector.preset.topic_terms and first.record.signature and second.record.signature
+    judged = verdict if is_found else alone
+    measured = _MEASURED.get(judge.system.measure, "")
     return Comparison(
-        status=(verdict if is_found else alone).status,
-        kind=(verdict if is_found else alone).kind,
+        status=judged.status,
+        kind=judged.kind,
+        meaning=measured and _meaning(measured, likeness.score, judge.policy.threshold, judged.status),
         why=(*notes, *decision.trace),
         resemblance=likeness.similarity,
         containment=likeness.containment,
@@ -70,6 +81,15 @@ def compare(
         documents=0 if detector.sketcher.topics is None else detector.sketcher.topics.frequencies.documents,
         changes=told or verdict.changes,
     )
+
+
+def _meaning(measured: str, score: float, threshold: float, status: Status) -> str:
+    share, least = math.floor(100 * score), round(100 * threshold)
+    if score < threshold:
+        return f"{share} % {measured}: no copy, which needs {least} %"
+    if status in ("duplicate", "update"):
+        return f"{share} % {measured}: a copy, from {least} % on"
+    return f"{share} % {measured}: enough for a copy, but another rule decides"
 
 
 def _shared_weight(first: StoredDocument, second: StoredDocument) -> int:

@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from guides import SITE, blocks
 from json_lines import read_lines
-from scrapy_processes import folder_of_scrapy
+from news_site import NewsSite, article, page
+from scrapy_processes import folder_of_scrapy, run_scrapy
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -52,14 +54,46 @@ def test_the_first_command_prints_what_the_readme_shows(project: Path) -> None:
         assert part in printed
 
 
-def test_the_tests_are_run_by_the_second_command() -> None:
-    assert COMMANDS[1] == 'pip install "tox>=4.10" && tox\n'
+def test_the_tests_are_run_by_the_last_command() -> None:
+    assert COMMANDS[-1] == 'pip install "tox>=4.10" && tox\n'
+
+
+def test_the_example_comes_after_one_paragraph_and_one_picture() -> None:
+    before = README.partition("```sh")[0].strip().split("\n\n")
+    assert [part[0] for part in before] == ["#", "S", "N", "!", "#"]  # title, versions, paragraph, picture, heading
+
+
+def test_the_versions_at_the_top_are_those_that_are_required() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (scrapy,) = re.findall('"scrapy>=(.+)"', project)
+    (python,) = re.findall('requires-python = ">=(.+)"', project)
+    (redis,) = re.findall(r"Redis \(([0-9.]+) and later\)", (ROOT / "docs/redis.md").read_text(encoding="utf-8"))
+    top = f"Scrapy {scrapy} or later · Python {python} or later · Redis {redis} or later, or none · BSD-3-Clause"
+    assert README.splitlines()[2] == top
+
+
+def test_the_spider_of_the_readme_drops_a_copy(site: NewsSite, tmp_path: Path) -> None:
+    site.publish("/news", "<h2><a href='/a'>A</a></h2><h2><a href='/b'>B</a></h2>")
+    for path in ("/a", "/b"):
+        site.publish(path, page(article("ferry"), "Ferry runs aground"))
+    (spider,) = [text for title, text in blocks(ROOT / "README.md", "python") if title == "courier.py"]
+    (tmp_path / "courier.py").write_text(spider.replace(SITE, site.url), encoding="utf-8")
+    done = run_scrapy(tmp_path, "runspider", "courier.py", environment={"XDG_DATA_HOME": str(tmp_path)})
+    assert [item["neardup_status"] for item in read_lines(tmp_path / "items.jsonl")] == ["original"], done.stderr
+    assert "2 items judged, 1 kept" in done.stderr
+
+
+def test_every_meta_key_is_in_the_table() -> None:
+    texts = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "scrapy_neardup").rglob("*.py"))
+    keys = set(re.findall(r"\bmeta(?:\.get\(|\[)\"(\w+)\"", texts)) - {"redirect_urls"}  # Scrapy's own
+    table = README.partition("| meta key of a request")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+):", table, re.MULTILINE)) == keys != set()
 
 
 @pytest.mark.slow
 def test_the_report_of_the_readme_is_made(project: Path) -> None:
     pytest.importorskip("jinja2")
-    install, *commands = COMMANDS[2].splitlines()
+    install, *commands = COMMANDS[1].splitlines()
     assert install.startswith("pip install ")
     for command in commands:
         shell(project, command)
@@ -76,7 +110,7 @@ def figures(page: str, heading: str, columns: slice) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "heading", "columns"),
     [
-        ("README.md", "## Measured", slice(2, 4)),
+        ("README.md", "## What it costs", slice(2, 4)),
         ("docs/sizing.md", "## Cores of the crawlers", slice(2, 4)),
         ("docs/choosing-a-preset.md", "## What each is good at", slice(5, 7)),
     ],

@@ -34,6 +34,11 @@ ANSWERS = {
     "JSON-LD": ["faq.html#does-it-read-json-ld"],
     "template of a message": ["faq.html#can-i-change-the-template-of-a-message"],
     "archive": ["howto/archive.html"],
+    "exclude a source": ["faq.html#how-do-i-exclude-a-source"],
+    "delete the data of a source": ["faq.html#how-do-i-delete-the-data-of-a-source", "howto/purge.html"],
+    "paywall": ["faq.html#what-does-it-do-with-pages-behind-a-paywall"],
+    "what does it cost": ["faq.html#what-does-it-cost"],
+    "three days": ["faq.html#how-do-i-compare-with-three-days-and-not-one"],
     "Postgres": ["howto/databases.html"],
 }
 

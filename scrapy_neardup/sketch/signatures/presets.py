@@ -118,7 +118,7 @@ PRESETS: dict[str, Preset] = {
             topic_terms=MOST_TOPIC_TERMS,
             names=True,
         ),
-        # Rodier and Carter 2020, the row of table 3 with the best F1: docs/systems/nrc.md.
+        # Rodier and Carter 2020, the row of table 3 with the best F1: docs/decisions/systems/nrc.md.
         Preset(
             name="nrc",
             signature="sketch",
@@ -135,7 +135,7 @@ PRESETS: dict[str, Preset] = {
             threshold=0.2,
             related_threshold=0.2,
         ),
-        # Gibson, Wellner and Lubar 2008, with extracted content: docs/systems/cedar.md.
+        # Gibson, Wellner and Lubar 2008, with extracted content: docs/decisions/systems/cedar.md.
         Preset(
             name="cedar",
             shingle_words=2,
@@ -148,7 +148,7 @@ PRESETS: dict[str, Preset] = {
             threshold=0.4,
             related_threshold=0.4,
         ),
-        # Montanari and Puglisi 2012: docs/systems/ddd.md.
+        # Montanari and Puglisi 2012: docs/decisions/systems/ddd.md.
         Preset(
             name="ddd",
             features="letters",
@@ -161,7 +161,8 @@ PRESETS: dict[str, Preset] = {
             threshold=0.7,
             related_threshold=0.7,
         ),
-        # Hu and You 2017: docs/systems/simhash.md. Up to 3 of 64 bits differ in a copy, 4 to 7 in a related text.
+        # Hu and You 2017: docs/decisions/systems/simhash.md.
+        # Up to 3 of 64 bits differ in a copy, 4 to 7 in a related text.
         Preset(
             name="simhash",
             signature="simhash",
@@ -175,7 +176,7 @@ PRESETS: dict[str, Preset] = {
             related_threshold=57 / 64,
             event_rule="count",
         ),
-        # Mohammadi and Khasteh 2020, who name no thresholds: docs/systems/multiref.md.
+        # Mohammadi and Khasteh 2020, who name no thresholds: docs/decisions/systems/multiref.md.
         Preset(
             name="multiref",
             signature="reference",
