@@ -55,7 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--unmute", metavar="ID", help="raise events of this story again")
     parser.add_argument("--once", action="store_true", help="print the view once, for scripts")
     parser.add_argument(
-        "--interval", metavar="SECONDS", type=number(float, 0.5), default=2.0, help="seconds between refreshes (default: 2)"
+        "--interval",
+        metavar="SECONDS",
+        type=number(float, 0.5),
+        default=2.0,
+        help="seconds between refreshes (default: 2)",
     )
     parser.add_argument(
         "--members",

@@ -141,22 +141,24 @@ class ExtractionProcesses:
             if job is None:
                 break
             request, answer = job
-            if not answer.set_running_or_notify_cancel():
-                continue
-            try:
-                worker.make_ready()
-                extracted = self._extract(worker, request)
-            except ExtractionError as error:
-                answer.set_exception(error)
-            except BaseException as error:  # keep the thread, for example if there is no memory for a process
-                answer.set_exception(ExtractionError(f"the worker process failed: {explain_failure(error)}"))
-            else:
+            if answer.set_running_or_notify_cancel() and (extracted := self._answer(worker, request, answer)):
                 if self._options.sketching is not None and 0 < len(extracted.text) < _LONGEST_IN_GROUP:
                     unsketched.append((extracted.text, answer))
                 else:
                     answer.set_result(extracted)
         self._sketch(worker, unsketched)
         worker.end()
+
+    def _answer(self, worker: WorkerProcess, request: Sequence[bytes], answer: Future[Extracted]) -> Extracted | None:
+        """Return what a worker extracts. If that fails, answer with the error, and return None."""
+        try:
+            worker.make_ready()
+            return self._extract(worker, request)
+        except ExtractionError as error:
+            answer.set_exception(error)
+        except BaseException as error:  # keep the thread, for example if there is no memory for a process
+            answer.set_exception(ExtractionError(f"the worker process failed: {explain_failure(error)}"))
+        return None
 
     def _sketch(self, worker: WorkerProcess, unsketched: list[tuple[str, Future[Extracted]]]) -> None:
         """Answer each page with its text and its sketch, if there is one."""

@@ -308,12 +308,17 @@ class Batcher(Generic[T, R]):
                 self._waiting.clear()
                 raise
             for (_, future), result in zip(batch, results, strict=True):
-                if future.done():
-                    continue
-                if isinstance(result, BaseException):
-                    future.set_exception(result)
-                else:
-                    future.set_result(result)
+                _settle(future, result)
+
+
+def _settle(future: asyncio.Future[R], result: R | BaseException) -> None:
+    """Give a result to who waits for it, unless nobody waits any more."""
+    if future.done():
+        return
+    if isinstance(result, BaseException):
+        future.set_exception(result)
+    else:
+        future.set_result(result)
 
 
 class Breaker:

@@ -116,8 +116,7 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
     if selection.is_all:
         counts = cast("list[int]", await answers(client, [Call("HLEN", name) for name in slices]))
         return sum(counts), [Call("UNLINK", name) for name in names]
-    found = [(name, *each) for name in slices for each in (await client.fields(name)).items()]
-    rows = [(name, key, record) for name, key, packed in found if (record := read_record(packed))]
+    rows = await _rows(client, slices)
     selected = {key: record.source_hash for _, key, record in rows if selection.takes(record)}
     sources = {selection.source_hash, *selected.values()}
     removed = [(name, key) for name, key, record in rows if key in selected or record.original in selected]
@@ -126,6 +125,12 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
     for name in names:
         calls += await _forget(client, name, selection, gone, learned)
     return len(removed), calls
+
+
+async def _rows(client: Client, slices: Sequence[str]) -> list[tuple[str, bytes, Record]]:
+    """Return the documents of these hashes of records: name of the hash, key and record."""
+    found = [(name, *each) for name in slices for each in (await client.fields(name)).items()]
+    return [(name, key, record) for name, key, packed in found if (record := read_record(packed))]
 
 
 async def _forget(

@@ -164,7 +164,7 @@ def test_explain_two_files(neardup: Neardup, tmp_path: Path) -> None:
     (tmp_path / "b.html").write_text(f"<title>Two storms</title><body><article><p>{story(1)}</p></article></body>")
     printed = neardup("explain", "a.txt", "b.html").stdout
     assert "B  Two storms\n" in printed, "as a crawl reads the page"
-    assert "B after A: duplicate/abridged\n  100 % of the shorter text is in the longer one: a copy, from 45 % on\n" in printed
+    assert "B after A: duplicate/abridged\n  100 % of the shorter text is in the longer one: a copy" in printed
 
 
 def test_explain_says_first_how_much_two_texts_share(neardup: Neardup, tmp_path: Path) -> None:
