@@ -14,7 +14,7 @@ from projects import FERRY, Project
 
 from scrapy_neardup.crawl.run_summary import STATS
 from scrapy_neardup.document import KINDS, LEVELS, STATUSES, TAGS, Reason
-from scrapy_neardup.evidence.topic import COVERAGE_SHARE, FEWEST_DOCUMENTS, LEAD_WORDS, UNKNOWN_COVERAGE
+from scrapy_neardup.evidence.topic import COVERAGE_SHARE, FEWEST_DOCUMENTS, TOPIC_WORDS, UNKNOWN_COVERAGE
 from scrapy_neardup.rules.guards import SAME_SOURCE_EXTRA, SUPPORTING_SHARE
 from scrapy_neardup.rules.uniting import UNITING_COSINE, UNITING_EXTRA
 from scrapy_neardup.sketch import PRESETS
@@ -28,7 +28,7 @@ def test_the_entry_of_the_topic_threshold_has_the_formula_of_the_code() -> None:
     entry = " ".join(PRESETS_PAGE.partition("### topic_threshold")[2].partition("\n### ")[0].split())
     for text in (
         f"default of `news` is {PRESETS['news'].topic_threshold:g}.",
-        f"up to {PRESETS['news'].topic_terms} terms of its title and its first {LEAD_WORDS} words",
+        f"up to {PRESETS['news'].topic_terms} terms of its title and its first {TOPIC_WORDS} words",
         f"score = {1 - COVERAGE_SHARE:g} × cosine + {COVERAGE_SHARE:g} × coverage",
         f"no title, {UNKNOWN_COVERAGE:g} stands for its share",
         f"one source need a score that is {SAME_SOURCE_EXTRA:g} higher",

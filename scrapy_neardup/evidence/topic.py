@@ -43,7 +43,7 @@ COVERAGE_SHARE = 0.3  # of the score of two topics; the rest is their cosine
 UNKNOWN_COVERAGE = 0.23  # of a document without a title
 
 
-LEAD_WORDS = 150
+TOPIC_WORDS = 150
 KEYS = 12
 _TITLE_KEYS = 8
 MOST_SHARED_WORDS = 5

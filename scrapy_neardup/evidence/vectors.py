@@ -22,7 +22,7 @@ from scrapy_neardup.wording import counted
 
 Vector = NDArray[np.float32]
 
-LEAD_WORDS = 50
+EMBEDDED_WORDS = 50
 BLOCK = 64  # documents of one language, at least
 MOST_OF_SOURCE = 8  # documents; see above
 FEWEST = 8  # documents of a language, before its vectors are used: until then they are unlike those of any other one
@@ -35,7 +35,7 @@ _KEY = b"mean "  # before a language: the key under which a store keeps its mean
 
 def text_to_embed(title: str, text: str) -> str:
     """Return the text that a vector is made of: the title, and the first words of the article below it."""
-    words = text[: 4 * _MOST_CHARACTERS].split(maxsplit=LEAD_WORDS)[:LEAD_WORDS]
+    words = text[: 4 * _MOST_CHARACTERS].split(maxsplit=EMBEDDED_WORDS)[:EMBEDDED_WORDS]
     return f"{title}\n{' '.join(words)}"[:_MOST_CHARACTERS]
 
 

@@ -37,7 +37,7 @@ _FIRST = 20  # entries; if none of them is a document, the file holds something 
 _SHOWN = 20  # errors listed; the others are counted
 
 
-class Line(NamedTuple):
+class FeedLine(NamedTuple):
     """A line of a file, or an item of a list: its JSON object, or why it has none."""
 
     number: int  # from 1
@@ -99,7 +99,7 @@ def _lacking(row: Mapping[str, Any]) -> str:
     return " and no ".join(name for name, is_missing in lacks.items() if is_missing and row)
 
 
-def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[Line]]) -> Iterator[Line]:
+def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[FeedLine]]) -> Iterator[FeedLine]:
     """Yield the lines of a file that may be packed, as ``read`` finds them.
 
     If the end of the file is damaged, the last line says so. Raise InputError if nothing can be read.
@@ -115,10 +115,10 @@ def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[Line]]) -> Iter
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         if not number:
             raise InputError(f"{shown(path)}: cannot be read: {reason}") from error
-        yield Line(number + 1, 0, {}, f"{shown(path)}:{number + 1}: cannot be read further: {reason}")
+        yield FeedLine(number + 1, 0, {}, f"{shown(path)}:{number + 1}: cannot be read further: {reason}")
 
 
-def objects_of(file: IO[bytes], path: Path, errors: str = "strict") -> Iterator[Line]:
+def objects_of(file: IO[bytes], path: Path, errors: str = "strict") -> Iterator[FeedLine]:
     """Yield each line that is not empty. For ``errors`` see ``bytes.decode``."""
     for number in count(1):
         line = rest = file.readline(LONGEST_LINE)
@@ -130,7 +130,7 @@ def objects_of(file: IO[bytes], path: Path, errors: str = "strict") -> Iterator[
             yield _line(number, line, f"{shown(path)}:{number}", errors, is_whole=rest is line)
 
 
-def _line(number: int, line: bytes, where: str, errors: str, *, is_whole: bool) -> Line:
+def _line(number: int, line: bytes, where: str, errors: str, *, is_whole: bool) -> FeedLine:
     problem = TOO_LONG
     try:
         if is_whole:
@@ -139,14 +139,14 @@ def _line(number: int, line: bytes, where: str, errors: str, *, is_whole: bool) 
         problem = f"not UTF-8 at byte {error.start}"
     except (ValueError, RecursionError) as error:
         problem = f"not JSON: {error}" if line.endswith(b"\n") else f"not JSON: {error}: perhaps {CUT_OFF}"
-    return Line(number, len(line), {}, f"{where}: {problem}")
+    return FeedLine(number, len(line), {}, f"{where}: {problem}")
 
 
-def line_of(number: int, size: int, value: object, where: str) -> Line:
+def line_of(number: int, size: int, value: object, where: str) -> FeedLine:
     """Return the line that has this value, which may be no JSON object."""
     if isinstance(value, dict):
-        return Line(number, size, value)
-    return Line(number, size, {}, f"{where}: must be a JSON object, not {type(value).__name__}")
+        return FeedLine(number, size, value)
+    return FeedLine(number, size, {}, f"{where}: must be a JSON object, not {type(value).__name__}")
 
 
 def shown(path: Path) -> str:
@@ -161,7 +161,7 @@ def _unpacked(file: BufferedReader) -> IO[bytes]:
     return lzma.LZMAFile(file) if magic == b"\xfd7" else file
 
 
-def _document(line: Line, path: Path) -> RecordedDocument:
+def _document(line: FeedLine, path: Path) -> RecordedDocument:
     where, given = f"{shown(path)}:{line.number}", line.row.get("id")
     wrong = RecordedDocument(line.number, where, given if isinstance(given, str | int) else None, error=line.error)
     if line.error is not None:
@@ -172,7 +172,7 @@ def _document(line: Line, path: Path) -> RecordedDocument:
         return replace(wrong, error=f"{where}: {error}")
 
 
-def _recorded(line: Line, where: str, folder: Path) -> RecordedDocument:
+def _recorded(line: FeedLine, where: str, folder: Path) -> RecordedDocument:
     # Lists take over twenty times as much memory as in the line, and are read only to say that they are wrong.
     is_short = line.size < _SHORT_LINE
     extra = {key: value for key, value in line.row.items() if is_short or not isinstance(value, list | dict)}

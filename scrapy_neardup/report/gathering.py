@@ -27,7 +27,7 @@ from scrapy_neardup.lab.feed import (
     CUT_OFF,
     LONGEST_LINE,
     TOO_LONG,
-    Line,
+    FeedLine,
     RecordedDocument,
     line_of,
     objects_of,
@@ -39,7 +39,7 @@ from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TEXT, LONGEST_URL, 
 from scrapy_neardup.report.stories import is_report, items_of
 from scrapy_neardup.settings import NearDupSettings
 
-Track = Callable[[Iterable[Line]], Iterator[Line]]
+Track = Callable[[Iterable[FeedLine]], Iterator[FeedLine]]
 
 MOST_PROBLEMS = 20  # listed; the others are counted
 _CHUNK = 1 << 20  # characters
@@ -49,7 +49,7 @@ _JSON_PARTS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[][{}]|[^][{}",:\s
 _BETWEEN_ITEMS = re.compile(r"[\s,\[\]]*")  # a crawl that appends to a JSON file leaves "][" in it
 
 
-def read_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[Line]:
+def read_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[FeedLine]:
     """Return the items of a feed in their order. The form is recognised by the first character.
 
     Raise InputError at once if nothing can be read. Text is taken for CSV only if one of its columns is in ``columns``.
@@ -58,7 +58,7 @@ def read_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[Line]:
     return chain(list(islice(lines, 1)), lines)
 
 
-def _lines(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[Line]:
+def _lines(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[FeedLine]:
     first = cast("io.BufferedReader", file).peek(64).removeprefix(BOM_UTF8).lstrip()[:1]
     if first == b"{":
         return objects_of(file, path, "replace")
@@ -66,7 +66,7 @@ def _lines(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[Line
     return _json_array(text, path) if first == b"[" else _csv(text, path, columns)
 
 
-def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[Line]:
+def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[FeedLine]:
     """Read a list of items in chunks, so that a feed of any size takes little memory."""
     buffer, place, number = source.read(_CHUNK), 0, 1
     while True:
@@ -81,11 +81,11 @@ def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[Line]:
         else:
             if rest:
                 problem = CUT_OFF if rest <= LONGEST_LINE else TOO_LONG
-                yield Line(number, 0, {}, f"{path}: item {number}: {problem}")
+                yield FeedLine(number, 0, {}, f"{path}: item {number}: {problem}")
             return
 
 
-def _item_at(buffer: str, place: int, number: int, where: str) -> tuple[Line | None, int]:
+def _item_at(buffer: str, place: int, number: int, where: str) -> tuple[FeedLine | None, int]:
     """Return the item that begins at a place, and the place behind it. It is None if its end is not in the buffer."""
     try:
         value, end = _DECODER.raw_decode(buffer, place)
@@ -97,11 +97,11 @@ def _item_at(buffer: str, place: int, number: int, where: str) -> tuple[Line | N
         for part in _JSON_PARTS.finditer(buffer, place):
             depth += (part[0] in "[{") - (part[0] in "]}")
             if not depth:
-                return Line(number, 0, {}, f"{where}: not JSON: {error}"), part.end()
+                return FeedLine(number, 0, {}, f"{where}: not JSON: {error}"), part.end()
         return None, place
 
 
-def _csv(source: io.TextIOWrapper, path: Path, columns: Sequence[str]) -> Iterator[Line]:
+def _csv(source: io.TextIOWrapper, path: Path, columns: Sequence[str]) -> Iterator[FeedLine]:
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     reader = csv.DictReader(_csv_lines(source))
     try:
@@ -113,10 +113,10 @@ def _csv(source: io.TextIOWrapper, path: Path, columns: Sequence[str]) -> Iterat
         for row in reader:
             row.pop(None, None)  # cells without a column
             if None in row.values():
-                yield Line(reader.line_num, 0, {}, f"{path}:{reader.line_num}: {CUT_OFF}")
-            yield Line(reader.line_num, 0, {name: value if value != "" else None for name, value in row.items()})
+                yield FeedLine(reader.line_num, 0, {}, f"{path}:{reader.line_num}: {CUT_OFF}")
+            yield FeedLine(reader.line_num, 0, {name: value if value != "" else None for name, value in row.items()})
     except csv.Error as error:
-        yield Line(reader.line_num, 0, {}, f"{path}:{reader.line_num}: not CSV: {error}")
+        yield FeedLine(reader.line_num, 0, {}, f"{path}:{reader.line_num}: not CSV: {error}")
 
 
 def _csv_lines(source: io.TextIOWrapper) -> Iterator[str]:

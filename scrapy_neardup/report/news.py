@@ -42,7 +42,7 @@ REMEDIES = {
 }
 
 
-class Figure(NamedTuple):
+class ToldFigure(NamedTuple):
     """A figure of a story whose value changed."""
 
     label: str  # "" if the figure has no word of its own
@@ -63,7 +63,7 @@ class News(NamedTuple):
     copies: int
     drops: int
     events: list[FeedStory]
-    figures: list[tuple[FeedStory, list[Figure]]]
+    figures: list[tuple[FeedStory, list[ToldFigure]]]
     losing: list[Row]  # drops that lose much of their text, the worst first
     largest: list[FeedStory]
     newest: list[FeedStory]
@@ -108,7 +108,7 @@ def news_of(start: float | None, stories: Sequence[FeedStory], links: Links) -> 
 
 def _changed(
     start: float | None, stories: Sequence[FeedStory], links: Links
-) -> Iterator[tuple[FeedStory, list[Figure]]]:
+) -> Iterator[tuple[FeedStory, list[ToldFigure]]]:
     """Yield the stories with figures that changed on this day."""
     for story in stories:
         if figures := [each for each in figures_of(story, links) if _is_of_day(start, each.first.time)]:
@@ -119,7 +119,7 @@ def _is_of_day(start: float | None, time: float | None) -> bool:
     return start is None or (time is not None and start <= time < start + DAY)
 
 
-def figures_of(story: FeedStory, links: Links) -> list[Figure]:
+def figures_of(story: FeedStory, links: Links) -> list[ToldFigure]:
     """Return the figures whose values changed: dead, injured and missing first, then in the order of their changes."""
     values: dict[Subject, list[str]] = {}
     firsts: dict[tuple[Subject, str], Row] = {}
@@ -138,7 +138,7 @@ def figures_of(story: FeedStory, links: Links) -> list[Figure]:
             owners[statement].add(row.owner)
     newest = {subject: (subject, said[-1]) for subject, said in values.items()}
     figures = [
-        Figure(subject[0], values[subject], firsts[statement], len(owners[statement]))
+        ToldFigure(subject[0], values[subject], firsts[statement], len(owners[statement]))
         for subject, statement in newest.items()
         if statement in firsts
     ]

@@ -70,7 +70,7 @@ def web_address(url: str) -> str:
     return url if _WEB.match(url) else ""
 
 
-def share_of(value: object) -> float | None:
+def as_share(value: object) -> float | None:
     """Return a number from 0 to 1, also if it is written as a text. Anything else is None."""
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         with suppress(ValueError, OverflowError):
@@ -189,9 +189,9 @@ class RowFormat:
             reason=intern(clean_line(tags.get("reason"), LONGEST_NAME)),
             original=_name(tags.get("original")),
             match=_name(tags.get("match")),
-            similarity=share_of(tags.get("similarity")),
-            containment=share_of(tags.get("containment")),
-            share=share_of(tags.get("share")),
+            similarity=as_share(tags.get("similarity")),
+            containment=as_share(tags.get("containment")),
+            share=as_share(tags.get("share")),
             story="" if status in ("unchecked", UNTAGGED) else intern(_name(tags.get("story"))),
             changes=_changes(tags.get("changes")),
             event=intern(clean_line(tags.get("event"), LONGEST_NAME)),

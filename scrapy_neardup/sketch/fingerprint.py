@@ -14,12 +14,11 @@ import xxhash
 from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
 from scrapy_neardup.evidence.boilerplate import NO_LINES, BoilerplateGuard, LineSample
 from scrapy_neardup.evidence.figures import figures_of_body, pack_figures, with_title
-from scrapy_neardup.evidence.names import LEAD_WORDS as NAMED_WORDS
-from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
+from scrapy_neardup.evidence.names import NAME_WORDS, find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.templates import find_specifics
 from scrapy_neardup.evidence.titles import edition_of, pack_terms, site_terms, terms_of, title_terms, title_without_site
-from scrapy_neardup.evidence.topic import LEAD_WORDS, TopicWeights, read_lead, tells_title
+from scrapy_neardup.evidence.topic import TOPIC_WORDS, TopicWeights, read_lead, tells_title
 from scrapy_neardup.evidence.vectors import VectorMeans
 from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.signatures import UNSIGNED, SignedText, signer_for
@@ -35,7 +34,7 @@ _NOTHING = bytes(4)  # instead of the hash of a source or article
 _LEAD_CHARACTERS = 2000  # in which a text says what it is about
 
 
-class Place(NamedTuple):
+class Origin(NamedTuple):
     """Hashes of a document's source, page and title."""
 
     source_hash: bytes  # zeros if it has no source
@@ -50,7 +49,7 @@ class Place(NamedTuple):
         return int.from_bytes(self.article_hash, "big")
 
     @classmethod
-    def of(cls, document: Document) -> Place:
+    def of(cls, document: Document) -> Origin:
         source, article = document.source, document.article
         return cls(
             source_hash(source),
@@ -170,33 +169,33 @@ class Sketcher:
         titled = self.preset.with_title
         texts = [f"{each.title}\n{each.text}" if titled and each.title else each.text for each in documents]
         drafts = self._drafts(texts, ahead or [None] * len(texts))
-        places: list[Place] = []
+        origins: list[Origin] = []
         with self.lock:
             for document, draft in zip(documents, drafts, strict=True):
-                place = Place.of(document)
-                draft.left_out = self._leave_out(draft, place)
-                places.append(self._telling(document, place))  # before the next document teaches more
+                origin = Origin.of(document)
+                draft.left_out = self._leave_out(draft, origin)
+                origins.append(self._telling(document, origin))  # before the next document teaches more
         unsketched = [draft for draft in drafts if draft.sketch is None or draft.left_out.lines]
         if unsketched:
             runs = sum(draft.sketch is None for draft in drafts)  # a sketch that was made ahead is counted already
             self._sketch(unsketched)
             self.timings.add((time.perf_counter() - start) * 1000, runs)
         with self.lock:
-            return list(map(self._fingerprint, documents, drafts, places))
+            return list(map(self._fingerprint, documents, drafts, origins))
 
-    def _fingerprint(self, document: Document, draft: Draft, place: Place) -> Fingerprint:
+    def _fingerprint(self, document: Document, draft: Draft, origin: Origin) -> Fingerprint:
         sketch, left_out = draft.sketch, draft.left_out
         assert sketch is not None
-        source_hash = place.source_hash
+        source_hash = origin.source_hash
         salt = int.from_bytes(source_hash, "big") if self.by_source else 0
         is_boilerplate = bool(left_out.lines) and not sketch.signed.signature
         # A paywall notice is the same text on every page. So a text that is all boilerplate has only keys of its url.
         keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
         if document.url_identity:
-            keys.append(xxhash.xxh32_intdigest(place.url_hash, _URL_KEY_SEED))
-        if place.article_hash != _NOTHING:
-            keys.append(xxhash.xxh32_intdigest(place.article_hash, _ARTICLE_KEY_SEED))
-        topic, topic_keys = self.topics.topic(sketch.lead, place.terms) if self.topics else (b"", ())
+            keys.append(xxhash.xxh32_intdigest(origin.url_hash, _URL_KEY_SEED))
+        if origin.article_hash != _NOTHING:
+            keys.append(xxhash.xxh32_intdigest(origin.article_hash, _ARTICLE_KEY_SEED))
+        topic, topic_keys = self.topics.topic(sketch.lead, origin.terms) if self.topics else (b"", ())
         names, name_keys = self._names(document, sketch) if topic else (b"", ())
         language = packed_language(document.language)
         vector = self.vector_means.centred(document.vector, language, source_hash)
@@ -204,7 +203,7 @@ class Sketcher:
             signature=sketch.signed.signature,
             size=sketch.signed.size,
             text_hash=sketch.text_hash,
-            url_hash=place.url_hash,
+            url_hash=origin.url_hash,
             source_hash=source_hash,
             identity_keys=tuple(keys),
             band_keys=_salted(sketch.signed.band_keys, salt),
@@ -216,13 +215,13 @@ class Sketcher:
             names=names,
             vector=vector if topic else b"",
             specifics=sketch.specifics,
-            titles=pack_terms(place.terms) if self.preset.guarded else b"",
+            titles=pack_terms(origin.terms) if self.preset.guarded else b"",
             edition=edition_of(document.title) if self.preset.guarded else 0,
-            article_hash=place.article_hash,
+            article_hash=origin.article_hash,
             language=language,
             is_boilerplate=is_boilerplate,
             own_parts=left_out.own_parts,
-            tells_title=tells_title(sketch.lead, place.terms),
+            tells_title=tells_title(sketch.lead, origin.terms),
             features=sketch.signed.features,
         )
 
@@ -233,24 +232,24 @@ class Sketcher:
         of_title = pack_names(find_names([fold(document.title)], is_title=True))
         return rarest_names(of_title + sketch.names, self.topics)
 
-    def _telling(self, document: Document, place: Place) -> Place:
-        """Return a place without what does not tell the articles of its source apart."""
-        if place.source_hash == _NOTHING or not self.preset.guarded:
-            return place
-        is_article = self._sources.is_article(place.source_hash, place.article)
-        terms = place.terms - self._usual_terms(document, place)
-        return place._replace(terms=terms, article_hash=place.article_hash if is_article else _NOTHING)
+    def _telling(self, document: Document, origin: Origin) -> Origin:
+        """Return an origin without what does not tell the articles of its source apart."""
+        if origin.source_hash == _NOTHING or not self.preset.guarded:
+            return origin
+        is_article = self._sources.is_article(origin.source_hash, origin.article)
+        terms = origin.terms - self._usual_terms(document, origin)
+        return origin._replace(terms=terms, article_hash=origin.article_hash if is_article else _NOTHING)
 
-    def _usual_terms(self, document: Document, place: Place) -> frozenset[int]:
+    def _usual_terms(self, document: Document, origin: Origin) -> frozenset[int]:
         """Return the terms of a title that do not tell articles apart: most titles of the source have them.
 
         A term that is in the lead of the text too does tell articles apart, unless it may be the name of the site.
         """
-        usual = self._sources.usual_terms(place.source_hash) & place.terms
-        if not usual - place.site_terms:
+        usual = self._sources.usual_terms(origin.source_hash) & origin.terms
+        if not usual - origin.site_terms:
             return usual
         lead = document.text[:_LEAD_CHARACTERS].replace(document.title, "")
-        return usual - (terms_of(lead) - place.site_terms)
+        return usual - (terms_of(lead) - origin.site_terms)
 
     def whole(self, *texts: str) -> list[TextSketch]:
         """Return the sketches of texts with all their lines, boilerplate or not. Nothing is learned."""
@@ -270,7 +269,7 @@ class Sketcher:
     def _sample(self, body: Body) -> LineSample:
         return LineSample.of(body, self.shingle_width(body)) if self.preset.guarded else NO_LINES
 
-    def _leave_out(self, draft: Draft, place: Place) -> LeftOut:
+    def _leave_out(self, draft: Draft, origin: Origin) -> LeftOut:
         """Learn from a document; return its lines that are boilerplate.
 
         Lines that are known from articles of others are left out only if they are at most half of the text. So
@@ -280,15 +279,15 @@ class Sketcher:
             return LeftOut()
         sample = draft.sample
         own: frozenset[int] = frozenset()
-        if place.source_hash != _NOTHING:
+        if origin.source_hash != _NOTHING:
             own = self._sources.learn(
-                place.source_hash,
-                place.page,
-                place.article,
-                place.terms,
+                origin.source_hash,
+                origin.page,
+                origin.article,
+                origin.terms,
                 sample.lines,
                 mentioned=draft.terms_in,
-                site_terms=place.site_terms,
+                site_terms=origin.site_terms,
             )
         others = self._boilerplate.learn(sample, self.min_words, own)
         own_parts = (
@@ -320,9 +319,9 @@ class Sketcher:
         figures = pack_figures(figures_of_body(body)) if self.figures else b""
         if not signed.signature:
             lead = names = b""
-        elif whole is None or body.lead(LEAD_WORDS) != body.without(frozenset()).lead(LEAD_WORDS):
-            lead = read_lead(body.lead(LEAD_WORDS)) if self.preset.topic_terms else b""
-            names = pack_names(find_names(body.lead(NAMED_WORDS))) if lead and self.preset.names else b""
+        elif whole is None or body.lead(TOPIC_WORDS) != body.without(frozenset()).lead(TOPIC_WORDS):
+            lead = read_lead(body.lead(TOPIC_WORDS)) if self.preset.topic_terms else b""
+            names = pack_names(find_names(body.lead(NAME_WORDS))) if lead and self.preset.names else b""
         return TextSketch(
             sample=draft.sample,
             signed=signed,

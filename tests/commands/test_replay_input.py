@@ -13,7 +13,7 @@ import pytest
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.lab.feed import LONGEST_LINE, TOO_LONG, Line, RecordedDocument, read_feed, read_labelled
+from scrapy_neardup.lab.feed import LONGEST_LINE, TOO_LONG, FeedLine, RecordedDocument, read_feed, read_labelled
 from scrapy_neardup.lab.replay import PageReader
 from scrapy_neardup.lab.stored import read_single
 from scrapy_neardup.report.gathering import read_rows
@@ -47,7 +47,7 @@ def test_a_line_that_is_too_long_is_named_and_the_others_are_read(tmp_path: Path
     path.write_bytes(gzip.compress(lines(rows).encode(), 1))
     first, wrong, last = read(path)
     assert wrong.error == f"{path}:2: {TOO_LONG}"
-    assert [each.row["id"] if isinstance(each, Line) else each.id for each in (first, last)] == [1, 3]
+    assert [each.row["id"] if isinstance(each, FeedLine) else each.id for each in (first, last)] == [1, 3]
     path.write_bytes(gzip.compress(lines(rows[:2])[:-9].encode(), 1))
     assert [entry.error for entry in read(path) if entry.error is not None] == [wrong.error]
 

@@ -8,8 +8,8 @@ from embedders import DIMENSIONS, by_first_word, vector_of
 
 from scrapy_neardup.evidence.vectors import (
     BLOCK,
+    EMBEDDED_WORDS,
     FEWEST,
-    LEAD_WORDS,
     MOST_OF_SOURCE,
     VectorMeans,
     cosine_of,
@@ -35,8 +35,8 @@ def learned(count: int, language: bytes = ENGLISH) -> VectorMeans:
 
 
 def test_title_and_first_words_are_embedded() -> None:
-    words = [f"w{number}" for number in range(LEAD_WORDS + 5)]
-    assert text_to_embed("Title", "\n".join(words)) == f"Title\n{' '.join(words[:LEAD_WORDS])}"
+    words = [f"w{number}" for number in range(EMBEDDED_WORDS + 5)]
+    assert text_to_embed("Title", "\n".join(words)) == f"Title\n{' '.join(words[:EMBEDDED_WORDS])}"
 
 
 def test_cosines_of_unrelated_texts_are_near_zero_although_all_vectors_are_alike() -> None:
