@@ -355,17 +355,15 @@ def _sides(context: bytes) -> set[tuple[int, bytes]]:
     return {(place, context[place : place + 2]) for place in (0, 2) if context[place : place + 2] != _NO_WORDS}
 
 
-def have_changed_figures(new: bytes, old: bytes) -> bool:
-    """Decide whether a figure of a text has another value in another text. Both are packed, as for all below."""
-    return bool(new and old and new != old and changed_figures(unpack_figures(old), unpack_figures(new)))
-
-
 def have_other_figures(a: bytes, b: bytes) -> bool:
-    """Decide whether most figures of two texts differ, as in the reports of two lottery draws."""
-    figures_a, figures_b = set(_single_figures(a)), set(_single_figures(b))
-    same = len(figures_a & figures_b)
-    others = min(len(figures_a), len(figures_b)) - same
-    return others >= _LEAST_OTHER_FIGURES and others > same
+    """Decide whether most figures of two texts differ, as in the reports of two lottery draws. Both are packed.
+
+    A figure of one text is in the other one if its value is there, with the same words on one side.
+    """
+    fewer, more = sorted((set(_single_figures(a)), set(_single_figures(b))), key=len)
+    known = {(side, value) for context, value in more for side in _sides(context)}
+    others = sum(known.isdisjoint((side, value) for side in _sides(context)) for context, value in fewer - more)
+    return others >= _LEAST_OTHER_FIGURES and 2 * others > len(fewer)
 
 
 def share_of_new_figures(new: bytes, old: bytes) -> float:

@@ -261,7 +261,7 @@ def template_evidence(a: bytes, b: bytes) -> Literal["places", "first names"] | 
     name is in the same place.
     """
     (values_a, leads_a), (values_b, leads_b) = _unpack_specifics(a), _unpack_specifics(b)
-    shared = [(values_a[place], values_b[place]) for place in values_a.keys() & values_b.keys()]
+    shared = _shared_places(values_a, values_b)
     names = [(in_a, in_b) for in_a, in_b in shared if in_a >= NAME_BIT]
     other_names = sum(in_a != in_b for in_a, in_b in names)
     if leads_a and leads_b and other_names == len(names) and leads_a.isdisjoint(leads_b):
@@ -272,6 +272,17 @@ def template_evidence(a: bytes, b: bytes) -> Literal["places", "first names"] | 
     else:
         is_other_report = not names and len(shared) >= LEAST_FIGURES and same <= SAME_FIGURES * len(shared)
     return "places" if is_other_report else None
+
+
+def count_other_names(a: bytes, b: bytes) -> int:
+    """Return the number of places in which two texts have two names."""
+    shared = _shared_places(_unpack_specifics(a)[0], _unpack_specifics(b)[0])
+    return sum(in_a != in_b for in_a, in_b in shared if in_a >= NAME_BIT)
+
+
+def _shared_places(a: dict[int, int], b: dict[int, int]) -> list[tuple[int, int]]:
+    """Return the values of both texts in each place that both have."""
+    return [(a[place], b[place]) for place in a.keys() & b.keys()]
 
 
 def share_of_new_specifics(new: bytes, old: bytes) -> float:
