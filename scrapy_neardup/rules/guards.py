@@ -10,7 +10,6 @@ from scrapy_neardup.evidence.figures import have_other_figures
 from scrapy_neardup.evidence.minima import share_of_larger
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE
 from scrapy_neardup.evidence.templates import count_other_names, template_evidence
-from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
 from scrapy_neardup.rules.findings import Finding, Measured, found, too_low
 from scrapy_neardup.rules.pair import Pair
@@ -124,7 +123,7 @@ def unlike_titles(pair: Pair) -> Finding | None:
 
 def shared_background(pair: Pair) -> Finding | None:
     """One source has them under different titles, and they share a background: little of both texts, not all of one."""
-    if not pair.same_source or pair.titles >= SAME_TITLES:
+    if not pair.same_source or pair.titles == 1:
         return None
     return _small_part(pair, BACKGROUND, "one source has them under different titles")
 
