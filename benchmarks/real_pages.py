@@ -8,8 +8,8 @@ usage: python benchmarks/real_pages.py [--data DIR] [--set stream-dev|day-dev]
 
 DIR as for accuracy.py. The pages of a set are judged with default settings at their real times, in one fixed random
 order or in that of their times. ``day-dev`` has texts, so the extractor is not used. Whoever changes a rule looks at
-pages of the ``seen`` half of the sources only, and measures the other half at the end. ``--read FILE`` writes the pairs without a label for a reader. See
-labels/README.md for the labels.
+pages of the ``seen`` half of the sources only, and measures the other half at the end. ``--read FILE`` writes the pairs
+without a label for a reader. See labels/README.md for the labels.
 """
 
 from __future__ import annotations
