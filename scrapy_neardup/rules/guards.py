@@ -9,7 +9,7 @@ from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.figures import have_other_figures
 from scrapy_neardup.evidence.minima import share_of_larger
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE
-from scrapy_neardup.evidence.templates import count_other_names, template_evidence
+from scrapy_neardup.evidence.templates import has_other_name, template_evidence
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
 from scrapy_neardup.rules.findings import Finding, Measured, found, too_low
 from scrapy_neardup.rules.pair import Pair
@@ -132,9 +132,9 @@ def shared_quotation(pair: Pair) -> Finding | None:
     """Two sources share quotations: little of both texts, and not most of one."""
     if pair.same_source:
         return None
-    if pair.titles < HALF_OF_TITLE:
-        return _small_part(pair, QUOTATIONS_IF_UNLIKE, _UNLIKE)
-    return _small_part(pair, QUOTATIONS, "two sources have them under titles that are alike")
+    return _small_part(
+        pair, QUOTATIONS_IF_UNLIKE if pair.titles < HALF_OF_TITLE else QUOTATIONS, "two sources have them"
+    )
 
 
 def short_in_long(pair: Pair) -> Finding | None:
@@ -171,11 +171,8 @@ def form_with_other_names(pair: Pair) -> Finding | None:
     """One source may have filled in a form twice: each title has a word of its own, or a name in one place differs."""
     if not pair.same_source or pair.same_page or pair.same_text:
         return None
-    if pair.titles < 1:
-        return found("kept, because one source has them under titles that each have a word of their own")
-    if count_other_names(pair.new.specifics, pair.old.specifics):
-        return found("kept, because one source has them with another name between the same words")
-    return None
+    is_other = pair.titles < 1 or has_other_name(pair.new.specifics, pair.old.specifics)
+    return found("kept: one source has them with different words in the titles, or another name") if is_other else None
 
 
 # Not related by its text
