@@ -33,7 +33,6 @@ STRONG_SCORE = 0.36  # of two topics: then a story may have moved on from its fi
 FIRST_COSINE_IF_STRONG = 0.05
 NAME_SHARE = 0.04  # what a common name of two languages counts, as a cosine of vectors
 
-_UNLIKE = "two sources have them under unlike titles"
 _TEMPLATES = {
     "places": "names and figures between the same words differ",
     "first names": "both are short, and their first sentences have no name in common",
@@ -139,7 +138,8 @@ def shared_quotation(pair: Pair) -> Finding | None:
 
 def short_in_long(pair: Pair) -> Finding | None:
     """Under unlike titles of two sources, a long article has most of a short one, but not all of it."""
-    return _small_part(pair, SHORT_IN_LONG, _UNLIKE) if _has_unlike_titles_of_two(pair) else None
+    is_asked = _has_unlike_titles_of_two(pair)
+    return _small_part(pair, SHORT_IN_LONG, "two sources have them under unlike titles") if is_asked else None
 
 
 def untold_title(pair: Pair) -> Finding | None:
