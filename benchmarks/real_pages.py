@@ -2,13 +2,14 @@
 
 Also find the copies that only brute force finds.
 
-usage: python benchmarks/real_pages.py [--data DIR] [--half seen|unseen|both] [--order shuffled|time]
+usage: python benchmarks/real_pages.py [--data DIR] [--set stream-dev|day-dev]
+                                       [--half seen|unseen|both] [--order shuffled|time]
                                        [--extractor NAME|both] [--workers N] [--read FILE]
 
-DIR as for accuracy.py. The pages of ``stream-dev`` are judged with default settings at their real times, in one fixed
-random order or in that of their times. Whoever changes a rule looks at pages of the ``seen`` half of the sources only,
-and measures the other half at the end. ``--read FILE`` writes the pairs without a label for a reader. See
-labels/README.md for the labels.
+DIR as for accuracy.py. The pages of a set are judged with default settings at their real times, in one fixed random
+order or in that of their times. ``day-dev`` has texts, so the extractor is not used. Whoever changes a rule looks at
+pages of the ``seen`` half of the sources only, and measures the other half at the end. ``--read FILE`` writes the pairs
+without a label for a reader. See labels/README.md for the labels.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from scrapy_neardup.lab.protocols import COPIES
 from scrapy_neardup.lab.replay import PageReader, RecordedPage, replay
 from scrapy_neardup.settings import NearDupSettings
 
+SETS = ("stream-dev", "day-dev")
 EXTRACTORS = ("trafilatura", "resiliparse")
 SEED = 20191115
 DAY = 24 * 3600
@@ -53,18 +55,19 @@ Key = tuple[str, str]
 
 def main() -> None:
     parser = data_parser(__doc__)
+    parser.add_argument("--set", choices=SETS, default=SETS[0], help="of pages")
     parser.add_argument("--half", choices=(*HALVES, "both"), default="both", help="of the sources")
     parser.add_argument("--order", choices=("shuffled", "time"), default="shuffled")
     parser.add_argument("--extractor", choices=(*EXTRACTORS, "both"), default="both")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="extraction processes")
     parser.add_argument("--read", type=Path, metavar="FILE", help="write the pairs without a label for a reader")
     options = parser.parse_args()
-    labels = _read_labels(LABELS / "stream-dev.jsonl")
+    labels = _read_labels(LABELS / f"{options.set}.jsonl")
     to_read: dict[Key, str] = {}
     with ExitStack() as stack:
         data = unpacked(options.data, stack)
         for extractor in EXTRACTORS if options.extractor == "both" else (options.extractor,):
-            recorded = _recorded(data, options.half, options.order)
+            recorded = _recorded(data / f"{options.set}.jsonl", options.half, options.order)
             run = asyncio.run(_judge(recorded, extractor, options.workers))
             unread = _report(run, labels)
             if options.read:
@@ -178,8 +181,8 @@ class Run:
         return {page: root(page) for page in parent}
 
 
-def _recorded(data: Path, half: str, order: str) -> list[RecordedDocument]:
-    recorded = [each for each in read_background([data / "stream-dev.jsonl"]) if half in ("both", half_of(each.url))]
+def _recorded(path: Path, half: str, order: str) -> list[RecordedDocument]:
+    recorded = [each for each in read_background([path]) if half in ("both", half_of(each.url))]
     if order == "time":
         return sorted(recorded, key=lambda each: each.time or 0.0)
     random.Random(SEED).shuffle(recorded)
@@ -282,6 +285,8 @@ def _second_reader(run: Run, matched: Sequence[Answer], labels: dict[Key, Label]
         firsts[one] += count
         seconds[other] += count
     pairs = both.total()
+    if not pairs:
+        return
     agreed = sum(both[kind, kind] for kind in firsts) / pairs
     chance = sum(firsts[kind] * seconds[kind] for kind in firsts) / pairs**2
     kappa = (agreed - chance) / (1 - chance)

@@ -386,7 +386,12 @@ def _newest_tolls(old: Sequence[Figure], new: Sequence[Figure]) -> Iterator[tupl
 
 def _share_side(a: Figure, b: Figure) -> bool:
     """Decide whether two figures have the same words before them or behind them."""
-    return any(a.context[at] == b.context[at] != _NO_WORDS for at in (slice(2), slice(2, 4)))
+    return not _sides(a.context).isdisjoint(_sides(b.context))
+
+
+def _sides(context: bytes) -> set[tuple[int, bytes]]:
+    """Return the words before and the words behind, each with its side."""
+    return {(at, context[at : at + 2]) for at in (0, 2) if context[at : at + 2] != _NO_WORDS}
 
 
 def contradict(some: Sequence[Figure], others: Sequence[Figure]) -> bool:
@@ -426,17 +431,15 @@ def _is_held(figure: Figure, other: Figure) -> bool:
     return figure.short_value == other.short_value
 
 
-def have_changed_figures(new: bytes, old: bytes) -> bool:
-    """Decide whether a figure of a text has another value in another text. Both are packed, as for all below."""
-    return bool(new and old and new != old and changed_figures(unpack_figures(old), unpack_figures(new)))
-
-
 def have_other_figures(a: bytes, b: bytes) -> bool:
-    """Decide whether most figures of two texts differ, as in the reports of two lottery draws."""
-    figures_a, figures_b = set(_figures_of_text(a)), set(_figures_of_text(b))
-    same = len(figures_a & figures_b)
-    others = min(len(figures_a), len(figures_b)) - same
-    return others >= _LEAST_OTHER_FIGURES and others > same
+    """Decide whether most figures of two texts differ, as in the reports of two lottery draws. Both are packed.
+
+    A figure of one text is in the other one if its value is there, with the same words on one side.
+    """
+    fewer, more = sorted((set(_figures_of_text(a)), set(_figures_of_text(b))), key=len)
+    known = {(side, value) for context, value in more for side in _sides(context)}
+    others = sum(known.isdisjoint((side, value) for side in _sides(context)) for context, value in fewer - more)
+    return others >= _LEAST_OTHER_FIGURES and 2 * others > len(fewer)
 
 
 def share_of_new_figures(new: bytes, old: bytes) -> float:

@@ -260,18 +260,27 @@ def template_evidence(a: bytes, b: bytes) -> Literal["places", "first names"] | 
     all of these figures must differ. Two short texts are two reports if their first sentences share no name, and no
     name is in the same place.
     """
-    (values_a, leads_a), (values_b, leads_b) = _unpack_specifics(a), _unpack_specifics(b)
-    shared = [(values_a[place], values_b[place]) for place in values_a.keys() & values_b.keys()]
+    leads_a, leads_b = _unpack_specifics(a)[1], _unpack_specifics(b)[1]
+    shared = _shared_places(a, b)
     names = [(in_a, in_b) for in_a, in_b in shared if in_a >= NAME_BIT]
     other_names = sum(in_a != in_b for in_a, in_b in names)
     if leads_a and leads_b and other_names == len(names) and leads_a.isdisjoint(leads_b):
         return "first names"
     same = sum(in_a == in_b for in_a, in_b in shared)
-    if other_names:
-        is_other_report = len(shared) >= LEAST_NAMES and same <= SAME_NAMES * len(shared)
-    else:
-        is_other_report = not names and len(shared) >= LEAST_FIGURES and same <= SAME_FIGURES * len(shared)
-    return "places" if is_other_report else None
+    least, most_same = (LEAST_NAMES, SAME_NAMES) if other_names else (LEAST_FIGURES, SAME_FIGURES)
+    is_other_report = len(shared) >= least and same <= most_same * len(shared)
+    return "places" if is_other_report and (other_names or not names) else None
+
+
+def has_other_name(a: bytes, b: bytes) -> bool:
+    """Decide whether two texts have two names in one place."""
+    return any(in_a != in_b for in_a, in_b in _shared_places(a, b) if in_a >= NAME_BIT)
+
+
+def _shared_places(a: bytes, b: bytes) -> list[tuple[int, int]]:
+    """Return the values of two texts in each place that both have."""
+    values_a, values_b = _unpack_specifics(a)[0], _unpack_specifics(b)[0]
+    return [(values_a[place], values_b[place]) for place in values_a.keys() & values_b.keys()]
 
 
 def share_of_new_specifics(new: bytes, old: bytes) -> float:

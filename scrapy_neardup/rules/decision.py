@@ -11,7 +11,8 @@ from scrapy_neardup.document import WHOLE_TEXT, Document, Join, Kind, Reason, St
 from scrapy_neardup.evidence.figures import Change, changed_figures, unpack_figures, with_labels
 from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.records.documents import IS_DROPPED, Record
-from scrapy_neardup.rules.findings import Finding, Measured, told
+from scrapy_neardup.rules.findings import Finding, Measured, stops, told
+from scrapy_neardup.rules.guards import form_with_other_names
 from scrapy_neardup.rules.joining import join_of
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.pair import REVISIT_SHARE, CandidateState, Pair
@@ -112,6 +113,7 @@ class Judge:
             and match.holds_for_good
             and not compared.pair.must_stay
             and self.policy.may_drop(document.source, match.kept_share)
+            and not stops(match.pair, (form_with_other_names,))
         )
         return Verdict(
             status,

@@ -6,23 +6,24 @@ A guard that stops says why two documents are *not* copies, or *not* related; a 
 from __future__ import annotations
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.figures import have_changed_figures, have_other_figures
+from scrapy_neardup.evidence.figures import have_other_figures
 from scrapy_neardup.evidence.minima import share_of_larger
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE
-from scrapy_neardup.evidence.templates import template_evidence
-from scrapy_neardup.evidence.titles import LIKE_TITLES, SAME_TITLES
+from scrapy_neardup.evidence.templates import has_other_name, template_evidence
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
 from scrapy_neardup.rules.findings import Finding, Measured, found, too_low
 from scrapy_neardup.rules.pair import Pair
 
 STRONG_EVIDENCE = 0.9  # if the titles have nothing in common, a copy must hold at least this share of the larger text
 SAME_SOURCE_SCORE = 0.7  # least score of two copies by one source
-# If the titles differ, and each text has at least this share of names or figures that the other one lacks, these are
-# two articles with a common introduction, notice, quotation or background.
-OWN_FACTS = 0.15
-SAME_LEAD = 0.4  # cosine of the topics of two texts with one beginning
-TOLD_TITLES = 0.5  # mean share of two titles that the other text tells, if both are about the same
-HELD = 0.8  # under unlike titles of two sources, two texts that share less of the smaller one may quote each other
+# Two texts share only a part if both their resemblance and their containment are below these bounds.
+BACKGROUND = (0.52, 0.88)  # of two articles of one source
+QUOTATIONS = (0.32, 0.62)  # of two articles of two sources
+QUOTATIONS_IF_UNLIKE = (0.40, 0.66)  # the same, if their titles are unlike
+SHORT_IN_LONG = (0.20, 0.88)  # a short article, and a long one that has parts of it
+HALF_OF_TITLE = 0.5  # two titles that share less of the shorter one are unlike
+TOLD_TITLES = 0.4  # mean share of two titles that the other text tells, if both are about the same
+HELD = 0.8  # a copy holds this share of the smaller text, if its title is about something else
 
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
@@ -84,11 +85,13 @@ def other_table(pair: Pair) -> Finding | None:
 
 
 def other_form(pair: Pair) -> Finding | None:
-    """Two reports of one template. Two sources that report one event in other words do not fill in one template."""
+    """Two reports of one template. Two sources that each tell the title of the other do not fill in one template."""
     if pair.same_page or pair.same_text or not (pair.same_source or pair.are_alike):
         return None
     template = template_evidence(pair.new.specifics, pair.old.specifics)
-    return found(f"reports of one template: {_TEMPLATES[template]}") if template else None
+    if not template or (not pair.same_source and _told(pair).is_reached):
+        return None
+    return found(f"reports of one template: {_TEMPLATES[template]}")
 
 
 # No copy
@@ -118,38 +121,58 @@ def unlike_titles(pair: Pair) -> Finding | None:
 
 
 def shared_background(pair: Pair) -> Finding | None:
-    """One source has them under different titles, and each text has names or figures of its own.
-
-    They are two versions of one article all the same if each text tells what the title of the other one says, and no
-    figure has another value. In a column, or in reports of one template, one of the two is different.
-    """
-    if not pair.same_source or not 0 < pair.titles < SAME_TITLES:
+    """One source has them under different titles, and they share a background: little of both texts, not all of one."""
+    if not pair.same_source or pair.titles == 1:
         return None
-    own = Measured("own facts of each", pair.own_facts_of_each, OWN_FACTS)
-    title = f"one source has them under different titles, which share {pair.titles:.2f} of their terms"
-    if not own.is_reached:
-        return Finding(False, (title, own))
-    told = Measured("share of both titles that the other text tells", pair.told_titles, TOLD_TITLES)
-    is_new_version = told.is_reached and not have_changed_figures(pair.new.figures, pair.old.figures)
-    return Finding(not is_new_version, (title, own, told))
+    return _small_part(pair, BACKGROUND, "one source has them under different titles")
 
 
 def shared_quotation(pair: Pair) -> Finding | None:
-    """Two sources have them under unlike titles: one may quote the other, or both have one background."""
-    if pair.same_source or pair.titles >= LIKE_TITLES:
+    """Two sources share quotations: little of both texts, and not most of one."""
+    if pair.same_source:
         return None
-    held = Measured(pair.system.measure, pair.likeness.score, HELD)
-    own = Measured("own facts of each", pair.own_facts_of_each, OWN_FACTS)
-    facts: list[Measured | str] = ["two sources have them under unlike titles, so one may quote the other", held, own]
-    have_topics = bool(pair.new.topic and pair.old.topic)
-    if not have_topics:
-        return Finding(own.is_reached and not held.is_reached, tuple(facts))
-    if held.is_reached:
-        # Below its own headline a copy begins as its match does, whatever the site adds.
-        lead = Measured("cosine of the topics", pair.topic_cosine, SAME_LEAD)
-        return Finding(own.is_reached and not lead.is_reached, (*facts, lead))
-    told = Measured("share of both titles that the other text tells", pair.told_titles, TOLD_TITLES)
-    return Finding(own.is_reached or not told.is_reached, (*facts, told))
+    return _small_part(
+        pair, QUOTATIONS_IF_UNLIKE if pair.titles < HALF_OF_TITLE else QUOTATIONS, "two sources have them"
+    )
+
+
+def short_in_long(pair: Pair) -> Finding | None:
+    """Under unlike titles of two sources, a long article has most of a short one, but not all of it."""
+    is_asked = _has_unlike_titles_of_two(pair)
+    return _small_part(pair, SHORT_IN_LONG, "two sources have them under unlike titles") if is_asked else None
+
+
+def untold_title(pair: Pair) -> Finding | None:
+    """Under unlike titles of two sources, neither beginning tells what the other title says."""
+    if not (_has_unlike_titles_of_two(pair) and pair.new.topic and pair.old.topic):
+        return None
+    return too_low(_told(pair), Measured("containment", pair.likeness.containment, HELD))
+
+
+def _small_part(pair: Pair, bounds: tuple[float, float], where: str) -> Finding:
+    """Stop if both the resemblance and the containment are below their bounds."""
+    resemblance = Measured("resemblance", pair.likeness.similarity, bounds[0])
+    containment = Measured("containment", pair.likeness.containment, bounds[1])
+    return Finding(not (resemblance.is_reached or containment.is_reached), (where, resemblance, containment))
+
+
+def _has_unlike_titles_of_two(pair: Pair) -> bool:
+    return not pair.same_source and pair.titles < HALF_OF_TITLE
+
+
+def _told(pair: Pair) -> Measured:
+    return Measured("share of both titles that the other text tells", pair.told_titles, TOLD_TITLES)
+
+
+# Not dropped
+
+
+def form_with_other_names(pair: Pair) -> Finding | None:
+    """One source may have filled in a form twice: each title has a word of its own, or a name in one place differs."""
+    if not pair.same_source or pair.same_page or pair.same_text:
+        return None
+    is_other = pair.titles < 1 or has_other_name(pair.new.specifics, pair.old.specifics)
+    return found("kept: one source has them with different words in the titles, or another name") if is_other else None
 
 
 # Not related by its text

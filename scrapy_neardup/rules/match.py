@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.guards import STRONG_EVIDENCE
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.systems import Relation
 
@@ -128,11 +127,8 @@ class Match:
         """Return the share of the new document's text that is in the nearest document that was kept.
 
         It is the share in the candidate, without that of the facts that the candidate lacks, times the share of the
-        candidate's text that was kept. If a source prints a text again under another title, it probably adds something:
-        then the share is 0 unless nearly all of the text is in the candidate.
+        candidate's text that was kept.
         """
-        if self.pair.is_new_headline and self.share < STRONG_EVIDENCE:
-            return 0.0
         lost_facts = 0.0 if self.related or self.pair.same_text else self.pair.lost_facts
         return max(0.0, self.share - lost_facts) * self.record.kept_share_parts / WHOLE_TEXT
 

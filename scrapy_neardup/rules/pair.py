@@ -10,8 +10,8 @@ from scrapy_neardup.evidence.figures import lacks_toll, share_of_new_figures
 from scrapy_neardup.evidence.minima import Likeness, share_of
 from scrapy_neardup.evidence.names import names_score
 from scrapy_neardup.evidence.templates import share_of_new_specifics
-from scrapy_neardup.evidence.titles import LIKE_TITLES, SAME_TITLES, title_overlap
-from scrapy_neardup.evidence.topic import COVERAGE_SHARE, LEAST_SHARED_TERMS, topic_cosine, topic_parts, topic_score
+from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
+from scrapy_neardup.evidence.topic import COVERAGE_SHARE, LEAST_SHARED_TERMS, topic_parts, topic_score
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.findings import Finding
@@ -136,13 +136,11 @@ class Pair:
 
     @cached_property
     def lost_facts(self) -> float:
-        """Return the share of the new document's names or figures that the old one lacks."""
-        return _own_facts(self.new, self.old)
-
-    @cached_property
-    def own_facts_of_each(self) -> float:
-        """Return the share of names or figures of its own that each of the two texts has at least."""
-        return min(self.lost_facts, _own_facts(self.old, self.new))
+        """Return the share of the new document's names and figures, or of the figures alone, that the old one lacks."""
+        return max(
+            share_of_new_specifics(self.new.specifics, self.old.specifics),
+            share_of_new_figures(self.new.figures, self.old.figures),
+        )
 
     # Pages that changed
 
@@ -162,11 +160,6 @@ class Pair:
         if lacks_toll(self.old.figures, self.new.figures):
             return True
         return self.same_page and ((self.policy.keep_updates and not self.same_text) or self.is_variant_of_run)
-
-    @property
-    def is_new_headline(self) -> bool:
-        """Return whether the source of the old document now prints its text under another title."""
-        return self.same_source and not self.same_page and self.titles < SAME_TITLES
 
     @property
     def is_wall(self) -> bool:
@@ -203,10 +196,6 @@ class Pair:
     def topic_score(self) -> float:
         return min(1.0, self.term_score + self.vector_part)
 
-    @cached_property
-    def topic_cosine(self) -> float:
-        return topic_cosine(self.new.topic, self.old.topic)
-
     @property
     def told_titles(self) -> float:
         """Return the mean share of each title that the beginning of the other text tells."""
@@ -216,8 +205,3 @@ class Pair:
     def names_score(self) -> float:
         """Return the cosine of the names of two documents, in one alphabet."""
         return names_score(self.new.names, self.old.names)
-
-
-def _own_facts(one: Record, other: Record) -> float:
-    """Return the share of the names and figures, or of the figures alone, that only the first of two texts has."""
-    return max(share_of_new_specifics(one.specifics, other.specifics), share_of_new_figures(one.figures, other.figures))

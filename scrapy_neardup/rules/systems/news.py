@@ -18,6 +18,8 @@ NO_COPY: Sequence[Guard] = (
     guards.unlike_titles,
     guards.shared_background,
     guards.shared_quotation,
+    guards.short_in_long,
+    guards.untold_title,
 )
 NOT_BY_TEXT: Sequence[Guard] = (guards.other_topic,)
 NOT_BY_TOPIC: Sequence[Guard] = (guards.low_topic_score, guards.no_common_name, guards.far_from_first)
