@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -26,10 +26,10 @@ MIN_SOURCES = 6
 WATCH_SHARE = 2 / 3
 """``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least two."""
 
-NEW_SHARE = 0.6
-"""``breaking``: at least this share of all sources is new.
+BURST, HOURS_BEFORE = 2, 6
+"""``breaking``: at least ``BURST`` times as many new sources as in each of the ``HOURS_BEFORE``.
 
-So a story that runs all day does not become ``breaking`` at its 60th source.
+So a story that goes on as it did all day does not become ``breaking``, and one in which something happens does.
 """
 
 COUNT_OVER = 15
@@ -75,17 +75,18 @@ ALLOWED_RULES = "'sources', 'count' or the import path of a callable (story, tim
 
 
 def sources(story: Story, time: float, breaking_over: int) -> Level | None:
-    """Return ``breaking`` if R > ``breaking_over`` and R >= 0.6 D, ``watch`` if R is over two thirds of the threshold.
+    """Return ``breaking`` if R > ``breaking_over`` and R >= 2 E, ``watch`` if R is over two thirds of the threshold.
 
-    R is the number of sources that joined for the first time within an hour, D the number of all sources by then.
+    R is the number of sources that joined for the first time within an hour, E the number that joined in the mean hour
+    of the three before.
     """
     watch_over = max(1, int(WATCH_SHARE * breaking_over))
     if len(story.sources) <= watch_over:
         return None
-    bursts = list(_spans(story.sources, HOUR, time))
-    if any(recent > breaking_over and recent >= NEW_SHARE * total for recent, total in bursts):
+    hours = [(end, _within(story.sources, HOUR, end)) for end in _ends(story.sources, HOUR, time)]
+    if any(recent > breaking_over and _is_burst(story.sources, end) for end, recent in hours):
         return "breaking"
-    return "watch" if any(recent > watch_over for recent, _ in bursts) else None
+    return "watch" if any(recent > watch_over for _, recent in hours) else None
 
 
 def count(story: Story, time: float, breaking_over: int) -> Level | None:
@@ -116,16 +117,16 @@ def most_within(times: Sequence[int], span: int, at: float) -> int:
 
     The times are ascending. Documents come late and out of order, so the fullest span may end after ``at``.
     """
-    return max((count for count, _ in _spans(times, span, at)), default=0)
+    return max(_within(times, span, end) for end in _ends(times, span, at))
 
 
 def fullest_hour(sources: EventSources) -> list[bytes]:
-    """Return the owners who were new within one hour: the hour with the most that are 60 % of all sources or more."""
+    """Return the owners who were new within one hour: the fullest hour that is a burst."""
     times = [second for second, _ in sources]
     fullest = range(0)
     for end, second in enumerate(times, 1):
         hour = range(bisect_right(times, second - HOUR), end)
-        if len(hour) > len(fullest) and len(hour) >= NEW_SHARE * end:
+        if len(hour) > len(fullest) and _is_burst(times, second):
             fullest = hour
     return [sources[number][1] for number in fullest]
 
@@ -167,12 +168,19 @@ class Threshold(NamedTuple):
         return _JUMPED % self if self.now >= self.day_before + JUMP else ""
 
 
-def _spans(times: Sequence[int], span: int, at: float) -> Iterator[tuple[int, int]]:
-    """Count the times in each span that holds ``at`` and ends with one of them, and all times up to its end."""
-    ends = [at, *(time for time in times if at < time < at + span)]
-    for end in ends:
-        total = bisect_right(times, end)
-        yield total - bisect_right(times, end - span), total
+def _is_burst(times: Sequence[int], end: float) -> bool:
+    """Decide whether the hour up to ``end`` has clearly more of these times than each of the hours before it."""
+    busiest = max(_within(times, HOUR, end - hours * HOUR) for hours in range(1, 1 + HOURS_BEFORE))
+    return _within(times, HOUR, end) >= BURST * busiest
+
+
+def _within(times: Sequence[int], span: int, end: float) -> int:
+    return bisect_right(times, end) - bisect_right(times, end - span)
+
+
+def _ends(times: Sequence[int], span: int, at: float) -> list[float]:
+    """Return the ends of the spans that hold ``at``: itself, and each later time."""
+    return [at, *(time for time in times if at < time < at + span)]
 
 
 ALLOWED_OWNERS = (

@@ -65,11 +65,18 @@ def test_the_threshold_is_never_lower_than_the_setting_allows() -> None:
     assert breaking_threshold([], 0, 17, min_sources=10) == 9
 
 
-def test_a_story_that_has_run_all_day_is_watched_but_does_not_break() -> None:
-    slow = minutes(*range(0, 600, 60))
+def test_a_story_that_goes_on_as_before_is_watched_and_one_that_moves_breaks() -> None:
+    all_day = minutes(*range(0, 700, 10))  # six new sources an hour
 
-    assert sources(story([*slow, *minutes(*range(700, 714))]), 713 * MINUTE, 5) == "watch"
-    assert sources(story([*slow, *minutes(*range(700, 715))]), 714 * MINUTE, 5) == "breaking"
+    assert sources(story(all_day), 690 * MINUTE, 5) == "watch"
+    assert sources(story([*all_day, *minutes(*range(750, 761))]), 760 * MINUTE, 5) == "watch"
+    assert sources(story([*all_day, *minutes(*range(750, 762))]), 761 * MINUTE, 5) == "breaking"
+
+
+def test_sources_of_the_morning_do_not_hide_a_burst_at_night() -> None:
+    morning, night = minutes(*range(0, 300, 5)), minutes(*range(900, 906))
+
+    assert sources(story([*morning, *night]), 905 * MINUTE, 5) == "breaking"
 
 
 def test_a_late_document_completes_the_hour_it_belongs_to() -> None:
