@@ -36,6 +36,12 @@ COUNT_OVER = 15
 COUNT_SPAN = 4 * HOUR
 """``breaking`` of the rule ``count``: more than 15 items within 4 hours, as in Hu & You (2017)."""
 
+YOUNG = 3 * HOUR
+"""A window of so many seconds has not seen what is old: until then documents count at the times that they give."""
+
+LATE = 3 * HOUR
+"""An event is only a ``watch`` if the document that tips it is older than the newest ones by more than this."""
+
 QUIET = 2 * HOUR
 """Seconds without a new source after which an event has ended."""
 

@@ -18,6 +18,7 @@ from scrapy_neardup.stories.rules import (
     DAY,
     HISTORY,
     HOUR,
+    LATE,
     MIN_SOURCES,
     QUIET,
     Rule,
@@ -252,7 +253,8 @@ class StoryTracker:
             level = self.rule(story=story, time=at, breaking_over=self.breaking_over)
             if level not in (None, "watch", "breaking"):
                 raise ValueError(f"{level!r} is not 'watch', 'breaking' or None")
-            return level
+            is_late = len(self._recent) > 1 and at < sorted(self._recent)[-2] - LATE
+            return "watch" if level and is_late else level
         except Exception:  # an error in a user's own rule must not stop the crawl
             if not self._rule_failed:
                 logger.exception("NEARDUP_EVENT_RULE = %r failed; no event is raised when it fails", self._rule_name)

@@ -247,3 +247,30 @@ async def test_three_sources_are_three_if_their_pages_give_older_times() -> None
         url, published = f"https://paper{n}.example/fire", now - 5 * HOUR + n
         await detector.check(detector.document(text("fire"), url=url, seen_at=published, counts_now=True))
     assert [event.level for event in detector.take_events()] == ["watch", "breaking"]
+
+
+@pytest.mark.parametrize(("began", "levels"), [(0, []), (2, []), (4, ["watch", "breaking"])])
+async def test_a_crawl_with_a_young_window_does_not_ring_for_what_took_hours(
+    tmp_path: Path, began: int, levels: list[str]
+) -> None:
+    now = 1_700_000_000.0
+    settings = NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite")
+    first = NearDupDetector(settings, clock=lambda: now - began * HOUR, delivers_later=True)
+    second = NearDupDetector(settings, clock=lambda: now, delivers_later=True)
+    await first.open()
+    await first.close()
+    await second.open()
+    for hours in range(7):
+        url, published = f"https://paper{hours}.example/fire", now - (7 - hours) * HOUR
+        await second.check(second.document(text("fire"), url=url, seen_at=published, counts_now=True))
+    assert [event.level for event in second.take_events()] == levels
+    await second.close()
+
+
+@pytest.mark.parametrize(("hour", "levels"), [(3, ["watch"]), (5, ["watch", "breaking"])])
+async def test_a_burst_of_hours_ago_is_a_watch(hour: int, levels: list[str]) -> None:
+    async with opened(store="memory://", event_rule="sources") as room:
+        await room.pass_time(7 * HOUR, 7 * HOUR + 32 * MINUTE)
+        for minute in range(6):
+            await room.publish("fire", f"s{minute}", hour * HOUR + minute * MINUTE)
+        assert room.levels == levels
