@@ -24,7 +24,7 @@ MIN_SOURCES = 6
 """``breaking`` needs at least as many new sources within an hour, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise."""
 
 WATCH_SHARE = 2 / 3
-"""``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least two."""
+"""``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least three."""
 
 BURST, HOURS_BEFORE = 2, 6
 """``breaking``: at least ``BURST`` times as many new sources as in each of the ``HOURS_BEFORE``.
@@ -86,9 +86,7 @@ def sources(story: Story, time: float, breaking_over: int) -> Level | None:
     R is the number of sources that joined for the first time within an hour, E the number that joined in the mean hour
     of the three before.
     """
-    watch_over = max(1, int(WATCH_SHARE * breaking_over))
-    if len(story.sources) <= watch_over:
-        return None
+    watch_over = max(2, int(WATCH_SHARE * breaking_over))
     hours = [(end, _within(story.sources, HOUR, end)) for end in _ends(story.sources, HOUR, time)]
     if any(recent > breaking_over and _is_burst(story.sources, end) for end, recent in hours):
         return "breaking"

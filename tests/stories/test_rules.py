@@ -55,9 +55,10 @@ def test_two_thirds_of_the_sources_that_break_are_a_watch() -> None:
     assert sources(story(minutes(0, 10, 20, 61)), 61 * MINUTE, 5) is None
 
 
-def test_one_source_is_no_watch_however_few_may_break() -> None:
-    assert sources(story([0]), 0, 1) is None
-    assert sources(story([0, 60]), 60, 1) == "breaking"
+@pytest.mark.parametrize(("breaks", "levels"), [(1, ["breaking"] * 3), (2, [None, "breaking", "breaking"])])
+def test_two_sources_are_no_watch_however_few_may_break(breaks: int, levels: list[str | None]) -> None:
+    assert [sources(story(minutes(*range(n))), 0, breaks) for n in (2, 3, 4)] == levels
+    assert sources(story([0]), 0, breaks) is None
 
 
 def test_the_threshold_is_never_lower_than_the_setting_allows() -> None:
@@ -233,9 +234,8 @@ async def test_a_small_team_is_told_of_three_sources() -> None:
     async with opened(store="memory://", event_rule="sources", events_min_sources=settings.events_min_sources) as room:
         for n in range(4):
             await room.publish("fire", f"s{n}", n * MINUTE)
-    assert room.levels == ["watch", "breaking"]
-    assert [event.story.extent.sources for event in room.events] == [2, 3]
-    assert [event.breaking_over for event in room.events] == [2, 2]
+    assert [(event.level, event.story.extent.sources) for event in room.events] == [("breaking", 3)]
+    assert [event.breaking_over for event in room.events] == [2]
 
 
 async def test_three_sources_are_three_if_their_pages_give_older_times() -> None:
@@ -246,7 +246,7 @@ async def test_three_sources_are_three_if_their_pages_give_older_times() -> None
     for n in range(3):
         url, published = f"https://paper{n}.example/fire", now - 5 * HOUR + n
         await detector.check(detector.document(text("fire"), url=url, seen_at=published, counts_now=True))
-    assert [event.level for event in detector.take_events()] == ["watch", "breaking"]
+    assert [event.level for event in detector.take_events()] == ["breaking"]
 
 
 @pytest.mark.parametrize(("began", "levels"), [(0, []), (2, []), (4, ["watch", "breaking"])])
