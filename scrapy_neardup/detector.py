@@ -23,7 +23,7 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
 from scrapy_neardup.sketch.running import Knowledge, PacedSketcher, grouped
 from scrapy_neardup.stories.event import StoryEvent
-from scrapy_neardup.stories.rules import YOUNG
+from scrapy_neardup.stories.rules import NEWS_AGE
 from scrapy_neardup.stories.tracker import StoryTracker
 from scrapy_neardup.timings import Timings
 
@@ -121,7 +121,7 @@ class NearDupDetector:
         async with self._opening:  # several checks may open the store together
             if not self._is_open and self.delivery is not None:
                 await self.delivery.begin()
-                self._young_until = await self.index.stories.began(int(self._documents.seconds())) + YOUNG
+                self._young_until = await self.index.stories.began(int(self._documents.seconds())) + NEWS_AGE
             self._is_open = True
 
     async def prepare(self) -> None:
