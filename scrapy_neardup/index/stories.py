@@ -130,6 +130,15 @@ class Stories(Steps, StoryStore):
         return stays.counters.story(stays.key)
 
     @changes
+    async def began(self, client: Client, second: int) -> int:
+        """Note that a crawl began at this second. Return when the first one began, if that is within a window."""
+        key, first = self.layout.name("began"), b"first"
+        (kept,) = await answers(client, [Call("HGET", key, (first,))])
+        began = min(second, int(cast("bytes", kept or b"%d" % second)))
+        await answers(client, [Call("HSET", key, (first, began)), Call("EXPIRE", key, (self.policy.window,))])
+        return began
+
+    @changes
     async def mute(self, client: Client, story: str, *, muted: bool) -> Story | None:
         found = await self._final(client, bytes.fromhex(story))
         counters = found.counters
@@ -256,15 +265,6 @@ class Stories(Steps, StoryStore):
         stories = [(counters, counters.story(key)) for key, counters in found if counters and counters.joined]
         latest = LAST_SECOND if quiet_since is None else quiet_since
         return [story for counters, story in stories if counters.newest_source <= latest]
-
-    @changes
-    async def began(self, client: Client, second: int) -> int:
-        """Note that a crawl began at this second. Return when the first one began, if that is within a window."""
-        key, first = self.layout.name("began"), b"first"
-        (kept,) = await answers(client, [Call("HGET", key, (first,))])
-        began = min(second, int(cast("bytes", kept or b"%d" % second)))
-        await answers(client, [Call("HSET", key, (first, began)), Call("EXPIRE", key, (self.policy.window,))])
-        return began
 
     async def count(self, client: Client) -> int:
         """Count the stories without those that became a part of another one."""
