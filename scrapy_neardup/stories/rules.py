@@ -79,10 +79,10 @@ ALLOWED_RULES = "'sources', 'count' or the import path of a callable (story, tim
 
 
 def sources(story: Story, time: float, breaking_over: int) -> Level | None:
-    """Return ``breaking`` if R > ``breaking_over`` and R >= 2 E, ``watch`` if R is over two thirds of the threshold.
+    """Return ``breaking`` if R > ``breaking_over`` and R >= 2 B, ``watch`` if R is over two thirds of the threshold.
 
-    R is the number of sources that joined for the first time within an hour, E the number that joined in the mean hour
-    of the three before.
+    R is the number of sources that joined for the first time within an hour, B the number that joined in the
+    busiest of the six hours before.
     """
     hours = [(end, _within(story.sources, HOUR, end)) for end in _ends(story.sources, HOUR, time)]
     if any(recent > breaking_over and _is_burst(story.sources, end) for end, recent in hours):
