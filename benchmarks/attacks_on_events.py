@@ -170,21 +170,25 @@ def backdated_pages() -> None:
     rows = []
     process = CrawlerProcess({"LOG_LEVEL": "ERROR", "TELNETCONSOLE_ENABLED": False})
     with tempfile.TemporaryDirectory() as folder:
-        feeds = {liars: Path(folder, f"{liars}.jsonl") for liars in (0, 5, 14)}
-        for liars, feed in feeds.items():
+        cases = [(liars, apart) for apart in (1, 0) for liars in (0, 4, 5, 14)]
+        feeds = {case: Path(folder, f"{case[0]} {case[1]}.jsonl") for case in cases}
+        for (liars, apart), feed in feeds.items():
             settings = {
                 "ADDONS": {"scrapy_neardup.Addon": 500},
-                "NEARDUP_STORE": "memory://",
+                "NEARDUP_STORE": "memory://",  # a new window, in which documents count at their own times
                 "NEARDUP_ITEM_FIELDS": {"time": "published"},
                 "NEARDUP_EVENTS_FEED": str(feed),
                 "NEARDUP_DATA_DIR": folder,
             }
-            process.crawl(type("Backdated", (Backdated,), {"liars": liars, "custom_settings": settings}))
+            attributes = {"liars": liars, "apart": apart, "custom_settings": settings}
+            process.crawl(type("Backdated", (Backdated,), attributes))
         process.start()
-        for liars, feed in feeds.items():
+        for (liars, apart), feed in feeds.items():
             reports = [json.loads(line) for line in feed.read_text().splitlines()] if feed.exists() else []
-            rows.append((liars, ", ".join(report["level"] for report in reports) or "none"))
-    table("Backdated pages: eight papers print a story within a minute", ("backdated pages", "levels raised"), rows)
+            levels = ", ".join(report["level"] for report in reports) or "none"
+            rows.append((liars, "each in an hour of its own" if apart else "all in one hour", levels))
+    title = "Backdated pages in a new window: eight papers print a story within a minute"
+    table(title, ("backdated pages", "dated back", "levels raised"), rows)
 
 
 class Backdated(scrapy.Spider):
@@ -192,11 +196,11 @@ class Backdated(scrapy.Spider):
 
     name = "backdated"
     start_urls = ("data:,",)
-    liars = 0
+    liars = apart = 0
 
     def parse(self, response: Response) -> Iterator[dict[str, str]]:
         now = datetime.now(timezone.utc)
-        for number, hours in enumerate((0, *range(2, 2 + self.liars), *[0] * 7)):
+        for number, hours in enumerate((0, *(2 + self.apart * liar for liar in range(self.liars)), *[0] * 7)):
             published = (now - timedelta(hours=hours)).isoformat()
             url = f"https://source{number}.example/ferry"
             yield {"url": url, "title": "Ferry", "text": words("ferry"), "published": published}

@@ -24,6 +24,7 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
 from scrapy_neardup.sketch.running import PacedSketcher, grouped
 from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.stories.rules import NEWS_AGE
 from scrapy_neardup.stories.tracker import StoryTracker
 from scrapy_neardup.timings import Timings
 
@@ -103,6 +104,7 @@ class NearDupDetector:
         self._knowledge = Knowledge(self.sketcher, self.index)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
         self._is_open = False
+        self._young_until = 0
         self._opening = asyncio.Lock()
 
     async def open(self) -> None:
@@ -120,6 +122,7 @@ class NearDupDetector:
         async with self._opening:  # several checks may open the store together
             if not self._is_open and self.delivery is not None:
                 await self.delivery.begin()
+                self._young_until = await self.index.stories.began(int(self._documents.seconds())) + NEWS_AGE
             self._is_open = True
 
     async def prepare(self) -> None:
@@ -172,7 +175,8 @@ class NearDupDetector:
         ``seen_at`` is in Unix seconds; the default is the time now. ``canonical`` is the url that the page gives as
         its own. ``url_is_own`` is False if several documents share the page. ``language`` is a tag such as "pt-BR".
         ``counts_now`` is True if the page itself gives ``seen_at``. Then it counts for events at the time now, unless
-        NEARDUP_SOURCE_OWNERS has its source. ``sketch`` is the one that a worker process made of this text.
+        NEARDUP_SOURCE_OWNERS has its source, or the window is young, so that old pages are new to it. ``sketch`` is the
+        one that a worker process made of this text.
         """
         document = self._documents.make(
             text,
@@ -184,8 +188,9 @@ class NearDupDetector:
             language=language,
             sketch=sketch,
         )
-        is_trusted = not counts_now or document.source in self.settings.source_owners
-        return document if is_trusted else replace(document, counted_at=self._documents.seconds())
+        now = self._documents.seconds()
+        is_trusted = not counts_now or now < self._young_until or document.source in self.settings.source_owners
+        return document if is_trusted else replace(document, counted_at=now)
 
     async def check(self, document: Document) -> Verdict:
         """Return the verdict for one document, and register it in the window.

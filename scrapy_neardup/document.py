@@ -217,8 +217,8 @@ class Join:
     """A document that matched, and the first document of the story that it joins.
 
     ``is_coverage`` is False if the document does not count as a further item of the story. Two kinds of documents do
-    not count: a page whose text changed, and a text that is related only to a related text. The changes of a changed
-    page are still kept.
+    not count: a page whose text changed, and a text that is similar only to a related text and has another topic than
+    the first document. The changes of a changed page are still kept.
 
     The values of figures are hashed, with 4 bytes for each figure. ``figures_before`` and ``figures_after`` hold the
     values that changed, in the order of the member's ``changes``. If one change concerns several figures, its value is

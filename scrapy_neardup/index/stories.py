@@ -140,6 +140,15 @@ class Stories(Steps):
         return stays.counters.story(stays.key)
 
     @changes
+    async def began(self, client: Client, second: int) -> int:
+        """Note that a crawl began at this second. Return when the first one began, if that is within a window."""
+        key, first = self.layout.name("began"), b"first"
+        (kept,) = await answers(client, [Call("HGET", key, (first,))])
+        began = min(second, int(cast("bytes", kept or b"%d" % second)))
+        await answers(client, [Call("HSET", key, (first, began)), Call("EXPIRE", key, (self.policy.window,))])
+        return began
+
+    @changes
     async def mute(self, client: Client, story: str, *, muted: bool) -> Story | None:
         """Mute a story, or raise its events again. Return the story, or None if there is none with this id.
 

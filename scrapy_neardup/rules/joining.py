@@ -8,8 +8,10 @@ from scrapy_neardup.document import Document, Join, Member, Verdict
 from scrapy_neardup.evidence.figures import Change, unpack_figures, value_hashes
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
-from scrapy_neardup.evidence.topic import shared_words
+from scrapy_neardup.evidence.topic import shared_words, topic_cosine
+from scrapy_neardup.rules.guards import FIRST_COSINE_IF_STRONG
 from scrapy_neardup.rules.match import Match
+from scrapy_neardup.rules.uniting import first_topic
 from scrapy_neardup.wording import one_line
 
 _LONGEST_TITLE = 220  # characters of a text that stand for a missing title
@@ -78,9 +80,10 @@ def _is_coverage(match: Match) -> bool:
     """Decide whether a document counts as coverage of its story: another page, that is about the same event."""
     if match.is_seen and match.pair.same_page:
         return False
-    # Each step from one related text to the next loses likeness. So a text that is related only to a related text does
-    # not count. Topics do not lose likeness: they are compared with any member.
-    return not match.related or match.relation.topic > 0 or match.original == match.story
+    if not match.related or match.relation.topic > 0 or match.original == match.story:
+        return True
+    # Each step from one similar text to the next loses likeness.
+    return topic_cosine(match.pair.new.topic, first_topic(match.record)) >= FIRST_COSINE_IF_STRONG
 
 
 def _shared(match: Match, document: Document) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""Join documents to a story, unite stories, and decide who may signal their levels: the rules of all stores."""
+"""Join documents to a story, unite stories, and decide who may signal their levels: the rules of all stores.
+
+They change the counters that they are given, and read and write nothing else.
+"""
 
 from __future__ import annotations
 
@@ -75,10 +78,11 @@ def sources_needed(sources: int) -> int:
 def count_join(
     counters: StoryCounters, join: Join, known: Container[str], story: str = ""
 ) -> list[tuple[bytes, bytes]]:
-    """Count a document into its story; into a new story count its first document too.
+    """Count a document into the counters of its story; into those of a new story count its first document too.
 
-    Return the members to keep, packed, by document key. A document that is a member already changes nothing; ``known``
-    has the ids of members that the caller knows of. ``story`` is the story that the join's own story became a part of.
+    This changes ``counters`` and nothing else. Return the members to keep, packed, by document key. A document that is
+    a member already changes nothing; ``known`` has the ids of members that the caller knows of. ``story`` is the story
+    that the join's own story became a part of.
     """
     story, member = story or join.story, join.member
 
@@ -118,6 +122,7 @@ def unite(
 ) -> list[tuple[bytes, bytes]]:
     """Add the counters of a story that moves to those of the story that stays; ``keys`` are their keys.
 
+    This changes both counters and nothing else.
     ``moving`` are the members of the story that moves. Return those that the other story keeps, packed, by document
     key. An event that runs in one of the two stories goes on.
     """
@@ -125,25 +130,18 @@ def unite(
     own_items, more_items = (
         {entry[4:]: entry for entry in split(each.items_seen, ITEM_BYTES)} for each in (stays, moves)
     )
-    again = len(own_items.keys() & more_items)
     is_open = stays.is_open or moves.is_open
     before, owners = stays.joined, {entry[:4] for entry in split(stays.sources, SOURCE_BYTES)}
     stays.joined += moves.joined
-    stays.items += moves.items - again
+    stays.items += moves.items - len(own_items.keys() & more_items)
     stays.copies += moves.copies
     stays.levels |= moves.levels
-    if is_open:
-        stays.levels &= ~ENDED
+    stays.levels &= ~(ENDED * is_open)
     stays.last = max(stays.last, moves.last)
     stays.items_seen = b"".join(sorted((more_items | own_items).values())[-MOST_ITEM_TIMES:])
     for entry in split(moves.sources, SOURCE_BYTES):
         _note_source(stays, entry[:4], entry[4:])
-    printed_before = {entry[:VALUE_BYTES] for entry in split(stays.printed, PRINTED_BYTES)}
-    for entry in split(moves.printed, PRINTED_BYTES):
-        if entry[:VALUE_BYTES] in printed_before:
-            _support_values(stays, entry[4:8], [entry[:VALUE_BYTES]])
-        elif len(stays.printed) < MOST_VALUES * PRINTED_BYTES:
-            stays.printed += entry
+    _unite_values(stays, split(moves.printed, PRINTED_BYTES))
     known = split(stays.changes, CHANGE_BYTES)
     stays.changes += b"".join(each for each in split(moves.changes, CHANGE_BYTES) if each not in known)
     stays.signalled = pack_extent(Extent(*map(max, read_extent(stays.signalled), read_extent(moves.signalled))))
@@ -156,6 +154,15 @@ def unite(
         for member in moving
         if before + member.number <= MOST_MEMBERS_KEPT or owner_hash(member) not in owners
     ]
+
+
+def _unite_values(counters: StoryCounters, moving: list[bytes]) -> None:
+    before = {entry[:VALUE_BYTES] for entry in split(counters.printed, PRINTED_BYTES)}
+    for entry in moving:
+        if entry[:VALUE_BYTES] in before:
+            _support_values(counters, entry[4:8], [entry[:VALUE_BYTES]])
+        elif len(counters.printed) < MOST_VALUES * PRINTED_BYTES:
+            counters.printed += entry
 
 
 def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
@@ -211,19 +218,17 @@ def _support_values(counters: StoryCounters, owner: bytes, values: list[bytes]) 
     if owner in (NO_OWNER, SETTLED):
         return
     needed = sources_needed(len(counters.sources) // SOURCE_BYTES)
-    printed: dict[bytes, list[bytes]] = {}  # entries by value; one that is settled has no other entry
-    for entry in split(counters.printed, PRINTED_BYTES):
-        if entry[4:8] != SETTLED and entry[:VALUE_BYTES] in values:
-            printed.setdefault(entry[:VALUE_BYTES], []).append(entry)
-    for value, entries in printed.items():
-        owners, change = {entry[4:8] for entry in entries}, entries[0][8:]
-        if owner in owners:
+    for value in dict.fromkeys(values):
+        printed = split(counters.printed, PRINTED_BYTES)
+        entries = [entry for entry in printed if entry[:VALUE_BYTES] == value]
+        owners = {entry[4:8] for entry in entries}
+        if not entries or owners & {owner, SETTLED}:
             continue
+        change = entries[0][8:]
         if len(owners - {NO_OWNER}) + 1 >= needed:
             counters.changes += change
-            others = (entry for entry in split(counters.printed, PRINTED_BYTES) if entry[:VALUE_BYTES] != value)
-            counters.printed = b"".join(others) + value + SETTLED + change
-        elif len(counters.printed) < MOST_VALUES * PRINTED_BYTES:
+            counters.printed = b"".join(entry for entry in printed if entry not in entries) + value + SETTLED + change
+        elif len(printed) < MOST_VALUES:
             counters.printed += value + owner + change
 
 

@@ -41,7 +41,7 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
         return False
     members = _Members.of(near, far, alive)
     is_strong = not match.new.vector and all(map(_is_strong, (near, far)))
-    cosine = topic_cosine(_first_topic(match.old), _first_topic(other.old))
+    cosine = topic_cosine(first_topic(match.old), first_topic(other.old))
     are_firsts_alike = cosine >= (FIRST_COSINE_IF_STRONG if is_strong or match.new.vector else FIRST_COSINE)
     if are_firsts_alike and members.mean_of_vectors >= UNITING_VECTORS:
         return True
@@ -91,5 +91,6 @@ def _is_strong(pair: Pair) -> bool:
     return pair.term_score >= STRONG_SCORE and len(names) >= UNITING_NAMES
 
 
-def _first_topic(record: Record) -> bytes:
+def first_topic(record: Record) -> bytes:
+    """Return the topic of the first document of the story that a document is in."""
     return record.first_topic or record.topic

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -17,24 +17,28 @@ from typing import Any, NamedTuple, Protocol
 from scrapy_neardup.document import EventSources, Level, Story
 from scrapy_neardup.imports import load_callable
 
-HOUR = 3600
-DAY = 24 * HOUR
+HOUR, DAY = 3600, 86_400
 
 MIN_SOURCES = 6
 """``breaking`` needs at least as many new sources within an hour, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise."""
 
 WATCH_SHARE = 2 / 3
-"""``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least two."""
+"""``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least three."""
 
-NEW_SHARE = 0.6
-"""``breaking``: at least this share of all sources is new.
+BURST, HOURS_BEFORE = 2, 6
+"""``breaking``: at least ``BURST`` times as many new sources as in each of the ``HOURS_BEFORE``.
 
-So a story that runs all day does not become ``breaking`` at its 60th source.
+So a story that goes on as it did all day does not become ``breaking``, and one in which something happens does.
 """
 
-COUNT_OVER = 15
-COUNT_SPAN = 4 * HOUR
+COUNT_OVER, COUNT_SPAN = 15, 4 * HOUR
 """``breaking`` of the rule ``count``: more than 15 items within 4 hours, as in Hu & You (2017)."""
+
+NEWS_AGE = 3 * HOUR
+"""Until a window has this age documents count at the times that they give: it has not seen what is old.
+
+An event is only a ``watch`` if the document that tips it is older than the newest ones by more than this.
+"""
 
 QUIET = 2 * HOUR
 """Seconds without a new source after which an event has ended."""
@@ -75,17 +79,15 @@ ALLOWED_RULES = "'sources', 'count' or the import path of a callable (story, tim
 
 
 def sources(story: Story, time: float, breaking_over: int) -> Level | None:
-    """Return ``breaking`` if R > ``breaking_over`` and R >= 0.6 D, ``watch`` if R is over two thirds of the threshold.
+    """Return ``breaking`` if R > ``breaking_over`` and R >= 2 B, ``watch`` if R is over two thirds of the threshold.
 
-    R is the number of sources that joined for the first time within an hour, D the number of all sources by then.
+    R is the number of sources that joined for the first time within an hour, B the number that joined in the
+    busiest of the six hours before.
     """
-    watch_over = max(1, int(WATCH_SHARE * breaking_over))
-    if len(story.sources) <= watch_over:
-        return None
-    bursts = list(_spans(story.sources, HOUR, time))
-    if any(recent > breaking_over and recent >= NEW_SHARE * total for recent, total in bursts):
+    hours = [(end, _within(story.sources, HOUR, end)) for end in _ends(story.sources, HOUR, time)]
+    if any(recent > breaking_over and _is_burst(story.sources, end) for end, recent in hours):
         return "breaking"
-    return "watch" if any(recent > watch_over for recent, _ in bursts) else None
+    return "watch" if any(recent > max(2, int(WATCH_SHARE * breaking_over)) for _, recent in hours) else None
 
 
 def count(story: Story, time: float, breaking_over: int) -> Level | None:
@@ -116,18 +118,15 @@ def most_within(times: Sequence[int], span: int, at: float) -> int:
 
     The times are ascending. Documents come late and out of order, so the fullest span may end after ``at``.
     """
-    return max((count for count, _ in _spans(times, span, at)), default=0)
+    return max(_within(times, span, end) for end in _ends(times, span, at))
 
 
 def fullest_hour(sources: EventSources) -> list[bytes]:
-    """Return the owners who were new within one hour: the hour with the most that are 60 % of all sources or more."""
+    """Return the owners who were new within one hour: the fullest hour that is a burst."""
     times = [second for second, _ in sources]
-    fullest = range(0)
-    for end, second in enumerate(times, 1):
-        hour = range(bisect_right(times, second - HOUR), end)
-        if len(hour) > len(fullest) and len(hour) >= NEW_SHARE * end:
-            fullest = hour
-    return [sources[number][1] for number in fullest]
+    hours = (range(bisect_right(times, second - HOUR), end) for end, second in enumerate(times, 1))
+    bursts = (hour for hour in hours if _is_burst(times, times[hour[-1]]))
+    return [sources[number][1] for number in max(bursts, key=len, default=())]
 
 
 def breaking_threshold(
@@ -167,12 +166,19 @@ class Threshold(NamedTuple):
         return _JUMPED % self if self.now >= self.day_before + JUMP else ""
 
 
-def _spans(times: Sequence[int], span: int, at: float) -> Iterator[tuple[int, int]]:
-    """Count the times in each span that holds ``at`` and ends with one of them, and all times up to its end."""
-    ends = [at, *(time for time in times if at < time < at + span)]
-    for end in ends:
-        total = bisect_right(times, end)
-        yield total - bisect_right(times, end - span), total
+def _is_burst(times: Sequence[int], end: float) -> bool:
+    """Decide whether the hour up to ``end`` has clearly more of these times than each of the hours before it."""
+    before = (_within(times, HOUR, end - hours * HOUR) for hours in range(1, 1 + HOURS_BEFORE))
+    return _within(times, HOUR, end) >= BURST * max(before)
+
+
+def _within(times: Sequence[int], span: int, end: float) -> int:
+    return bisect_right(times, end) - bisect_right(times, end - span)
+
+
+def _ends(times: Sequence[int], span: int, at: float) -> list[float]:
+    """Return the ends of the spans that hold ``at``: itself, and each later time."""
+    return [at, *(time for time in times if at < time < at + span)]
 
 
 ALLOWED_OWNERS = (
@@ -187,27 +193,32 @@ def read_owners(value: Any, source_of: Callable[[str], str]) -> dict[str, str]:
     ``source_of`` returns the source that a domain names.
     """
     if isinstance(value, str | Path) and str(value):
-        try:
-            value = json.loads(Path(value).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ValueError(f"cannot be read: {error.strerror or error}") from error
-        except ValueError as error:
-            raise ValueError(f"not JSON: {error}") from error
+        value = _read_json(Path(value))
     if not isinstance(value, Mapping):
         raise ValueError(f"not {type(value).__name__}")
     owners: dict[str, str] = {}
-    for name, other in value.items():
-        pairs = [(name, other)] if isinstance(other, str) else [(domain, name) for domain in _names(other)]
-        for domain, owner in pairs:
-            if not isinstance(domain, str) or not isinstance(owner, str) or not domain or not owner:
-                raise ValueError(f"{domain!r}: {owner!r} is no pair of names")
-            source = source_of(domain)
-            if owners.setdefault(source, owner) != owner:
-                raise ValueError(f"{source!r} has two owners, {owners[source]!r} and {owner!r}")
+    for domain, owner in (pair for entry in value.items() for pair in _pairs(*entry)):
+        if not all(isinstance(each, str) and each for each in (domain, owner)):
+            raise ValueError(f"{domain!r}: {owner!r} is no pair of names")
+        source = source_of(domain)
+        if owners.setdefault(source, owner) != owner:
+            raise ValueError(f"{source!r} has two owners, {owners[source]!r} and {owner!r}")
     return owners
 
 
-def _names(value: Any) -> list[Any]:
-    if not isinstance(value, list | tuple | set | frozenset):
-        raise ValueError(f"{value!r} is neither an owner nor a list of sources")
-    return sorted(value, key=str)
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise ValueError(f"not JSON: {error}") from error
+
+
+def _pairs(name: Any, other: Any) -> list[tuple[Any, Any]]:
+    """Return pairs of a domain and its owner: a name is a domain if its value is one name, else an owner."""
+    if isinstance(other, str):
+        return [(name, other)]
+    if not isinstance(other, list | tuple | set | frozenset):
+        raise ValueError(f"{other!r} is neither an owner nor a list of sources")
+    return [(domain, name) for domain in sorted(other, key=str)]

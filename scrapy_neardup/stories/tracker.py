@@ -19,6 +19,7 @@ from scrapy_neardup.stories.rules import (
     HISTORY,
     HOUR,
     MIN_SOURCES,
+    NEWS_AGE,
     QUIET,
     Rule,
     Threshold,
@@ -252,7 +253,8 @@ class StoryTracker:
             level = self.rule(story=story, time=at, breaking_over=self.breaking_over)
             if level not in (None, "watch", "breaking"):
                 raise ValueError(f"{level!r} is not 'watch', 'breaking' or None")
-            return level
+            # Two of the newest must agree on the time: one may be dated ahead.
+            return "watch" if level and at < min(sorted(self._recent)[-2:], default=0) - NEWS_AGE else level
         except Exception:  # an error in a user's own rule must not stop the crawl
             if not self._rule_failed:
                 logger.exception("NEARDUP_EVENT_RULE = %r failed; no event is raised when it fails", self._rule_name)

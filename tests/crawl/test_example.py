@@ -88,6 +88,11 @@ def test_crawl_agrees_with_the_truth_file(project: Path) -> None:
     assert "precision 1.000, recall 1.000" in done.stdout
 
 
+def test_the_first_crawl_rings_for_what_is_new_only(items: list[Row]) -> None:
+    (item,) = (item for item in items if item["neardup_event"] == "breaking")
+    assert "explosion" in item["title"]
+
+
 def test_check_truth_fails_on_a_wrong_tag(project: Path, items: list[Row]) -> None:
     wrong = [dict(item) for item in items]
     duplicate = next(item for item in wrong if item["neardup_status"] == "duplicate")

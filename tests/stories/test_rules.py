@@ -55,9 +55,10 @@ def test_two_thirds_of_the_sources_that_break_are_a_watch() -> None:
     assert sources(story(minutes(0, 10, 20, 61)), 61 * MINUTE, 5) is None
 
 
-def test_one_source_is_no_watch_however_few_may_break() -> None:
-    assert sources(story([0]), 0, 1) is None
-    assert sources(story([0, 60]), 60, 1) == "breaking"
+@pytest.mark.parametrize(("breaks", "levels"), [(1, ["breaking"] * 3), (2, [None, "breaking", "breaking"])])
+def test_two_sources_are_no_watch_however_few_may_break(breaks: int, levels: list[str | None]) -> None:
+    assert [sources(story(minutes(*range(n))), 0, breaks) for n in (2, 3, 4)] == levels
+    assert sources(story([0]), 0, breaks) is None
 
 
 def test_the_threshold_is_never_lower_than_the_setting_allows() -> None:
@@ -65,11 +66,18 @@ def test_the_threshold_is_never_lower_than_the_setting_allows() -> None:
     assert breaking_threshold([], 0, 17, min_sources=10) == 9
 
 
-def test_a_story_that_has_run_all_day_is_watched_but_does_not_break() -> None:
-    slow = minutes(*range(0, 600, 60))
+def test_a_story_that_goes_on_as_before_is_watched_and_one_that_moves_breaks() -> None:
+    all_day = minutes(*range(0, 700, 10))  # six new sources an hour
 
-    assert sources(story([*slow, *minutes(*range(700, 714))]), 713 * MINUTE, 5) == "watch"
-    assert sources(story([*slow, *minutes(*range(700, 715))]), 714 * MINUTE, 5) == "breaking"
+    assert sources(story(all_day), 690 * MINUTE, 5) == "watch"
+    assert sources(story([*all_day, *minutes(*range(750, 761))]), 760 * MINUTE, 5) == "watch"
+    assert sources(story([*all_day, *minutes(*range(750, 762))]), 761 * MINUTE, 5) == "breaking"
+
+
+def test_sources_of_the_morning_do_not_hide_a_burst_at_night() -> None:
+    morning, night = minutes(*range(0, 300, 5)), minutes(*range(900, 906))
+
+    assert sources(story([*morning, *night]), 905 * MINUTE, 5) == "breaking"
 
 
 def test_a_late_document_completes_the_hour_it_belongs_to() -> None:
@@ -226,9 +234,8 @@ async def test_a_small_team_is_told_of_three_sources() -> None:
     async with opened(store="memory://", event_rule="sources", events_min_sources=settings.events_min_sources) as room:
         for n in range(4):
             await room.publish("fire", f"s{n}", n * MINUTE)
-    assert room.levels == ["watch", "breaking"]
-    assert [event.story.extent.sources for event in room.events] == [2, 3]
-    assert [event.breaking_over for event in room.events] == [2, 2]
+    assert [(event.level, event.story.extent.sources) for event in room.events] == [("breaking", 3)]
+    assert [event.breaking_over for event in room.events] == [2]
 
 
 async def test_three_sources_are_three_if_their_pages_give_older_times() -> None:
@@ -239,4 +246,31 @@ async def test_three_sources_are_three_if_their_pages_give_older_times() -> None
     for n in range(3):
         url, published = f"https://paper{n}.example/fire", now - 5 * HOUR + n
         await detector.check(detector.document(text("fire"), url=url, seen_at=published, counts_now=True))
-    assert [event.level for event in detector.take_events()] == ["watch", "breaking"]
+    assert [event.level for event in detector.take_events()] == ["breaking"]
+
+
+@pytest.mark.parametrize(("began", "levels"), [(0, []), (2, []), (4, ["watch", "breaking"])])
+async def test_a_crawl_with_a_young_window_does_not_ring_for_what_took_hours(
+    tmp_path: Path, began: int, levels: list[str]
+) -> None:
+    now = 1_700_000_000.0
+    settings = NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite")
+    first = NearDupDetector(settings, clock=lambda: now - began * HOUR, delivers_later=True)
+    second = NearDupDetector(settings, clock=lambda: now, delivers_later=True)
+    await first.open()
+    await first.close()
+    await second.open()
+    for hours in range(7):
+        url, published = f"https://paper{hours}.example/fire", now - (7 - hours) * HOUR
+        await second.check(second.document(text("fire"), url=url, seen_at=published, counts_now=True))
+    assert [event.level for event in second.take_events()] == levels
+    await second.close()
+
+
+@pytest.mark.parametrize(("hour", "levels"), [(3, ["watch"]), (5, ["watch", "breaking"])])
+async def test_a_burst_of_hours_ago_is_a_watch(hour: int, levels: list[str]) -> None:
+    async with opened(store="memory://", event_rule="sources") as room:
+        await room.pass_time(7 * HOUR, 7 * HOUR + 32 * MINUTE)
+        for minute in range(6):
+            await room.publish("fire", f"s{minute}", hour * HOUR + minute * MINUTE)
+        assert room.levels == levels

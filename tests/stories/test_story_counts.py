@@ -17,6 +17,7 @@ from documents import (
     beginning,
     changed,
     check,
+    decision_on,
     join,
     joined,
     joining,
@@ -322,3 +323,21 @@ async def test_what_was_signalled_never_shrinks(index: Index) -> None:
     assert granted is not None
     assert granted.claim.signalled == (20, 20, 3)
     assert (await joined(index, join("copy", 60, "copy.example"))).signalled == (50, 50, 3)
+
+
+@pytest.mark.parametrize(("topic", "counts"), [("ABCDEfgh", True), ("VWXYZfgh", False)])
+async def test_a_text_like_a_rewrite_counts_if_it_is_still_about_the_first(
+    index: Index, topic: str, counts: bool
+) -> None:
+    first = Article("first", like="rewrite", equal=30, source="a.example", topic="ABCDEijk")
+    rewrite = Article("rewrite", source="b.example", topic="ABCDEVWXYZ")
+    third = Article("third", like="rewrite", equal=36, source="c.example", topic=topic)
+    decisions = [await decision_on(index, each) for each in (first, rewrite, third)]
+
+    assert [(each.verdict.status, each.verdict.match) for each in decisions[1:]] == [
+        ("related", first.id),
+        ("related", rewrite.id),
+    ]
+    assert [each.verdict.story for each in decisions] == [first.id] * 3
+    assert decisions[2].join is not None
+    assert decisions[2].join.is_coverage is counts
