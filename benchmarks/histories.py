@@ -4,8 +4,9 @@ usage: python benchmarks/histories.py [--minutes 60] [--seed 0]
 
 In a history several crawls run over one store, some side by side. They read pages that print the same stories. At
 random, pages are refused by a pipeline behind the plugin, pipelines and stores are slow, feeds come in batches, and
-crawls are killed. Then two crawls read all pages to the end. Prints the number of each history that breaks a law. Needs
-the packages that tox.ini names for the tests.
+crawls are killed. Redis may take its time between what a check reads and what it writes: others deliver meanwhile.
+Then two crawls read all pages to the end. Prints the number of each history that breaks a law. Needs the packages that
+tox.ini names for the tests.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ import asyncio
 
 class News(scrapy.Spider):
     name = "news"
-
     start_urls = ["data:,"]
 
     async def parse(self, response):
@@ -56,16 +56,34 @@ import random
 from scrapy import signals
 from scrapy.exceptions import DropItem
 
-from scrapy_neardup.index.redis.store import RedisStore
+from scrapy_neardup.index.redis.store import RedisClient, RedisStore
 from scrapy_neardup.index.sqlite import SQLiteStore
+from scrapy_neardup.index.store import Commit
 from scrapy_neardup.signals import story_event
 
+def delayed(call, slowest, is_slow=lambda *_, **__: True):
+    async def calls(*arguments, **named):
+        longest = slowest if is_slow(*arguments, **named) else 0
+        await asyncio.sleep(random.uniform(0, longest))
+        answer = await call(*arguments, **named)
+        await asyncio.sleep(random.uniform(0, longest))
+        return answer
 
-class Validator:
-    """Refuses some pages, and in tag mode also what is a duplicate."""
+    return calls
+
+class World:
+    """Refuses pages, in tag mode also duplicates. Delays the store, notes feeds and events, and kills the crawl."""
 
     def __init__(self, crawler):
-        self.settings = crawler.settings
+        self.crawler, self.settings, self.left = crawler, crawler.settings, crawler.settings["KILL_AT"]
+        for store in (RedisStore, SQLiteStore):
+            store.ask = delayed(store.ask, self.settings["SLOWEST_STORE"])
+        writes = lambda _, calls: any(isinstance(call, Commit) for call in calls)
+        RedisClient.send = delayed(RedisClient.send, self.settings["SLOWEST_COMMIT"], writes)
+        for name in ("item_scraped", "feed_slot_closed", "engine_stopped"):
+            crawler.signals.connect(getattr(self, name), getattr(signals, name))
+        crawler.signals.connect(self.event, story_event)
+        self.note(begun=True)
 
     @classmethod
     def from_crawler(cls, crawler):
@@ -78,62 +96,25 @@ class Validator:
             raise DropItem("not wanted")
         return item
 
-
-def delayed(ask, slowest):
-    async def asks(*arguments, **named):
-        await asyncio.sleep(random.uniform(0, slowest))
-        answer = await ask(*arguments, **named)
-        await asyncio.sleep(random.uniform(0, slowest))
-        return answer
-
-    return asks
-
-
-class World:
-    """Delays the answers of the store, notes which feeds are stored and which events raised, and kills the crawl."""
-
-    def __init__(self, crawler):
-        self.left, self.notes = crawler.settings["KILL_AT"], crawler.settings["NOTES"]
-        for store in (RedisStore, SQLiteStore):
-            store.ask = delayed(store.ask, crawler.settings["SLOWEST_STORE"])
-        crawler.signals.connect(self.scraped, signals.item_scraped)
-        crawler.signals.connect(self.stored, signals.feed_slot_closed)
-        crawler.signals.connect(self.event, story_event)
-        crawler.signals.connect(self.over, signals.engine_stopped)
-        self.crawler = crawler
-        self.note(begun=True)
-
-    @classmethod
-    def from_crawler(cls, crawler):
-        return cls(crawler)
-
     def note(self, **values):
-        with open(self.notes, "a") as notes:
+        with open(self.settings["NOTES"], "a") as notes:
             print(json.dumps(values, default=str), file=notes)
 
-    def scraped(self):
+    def item_scraped(self):
         self.left -= 1
         if self.left == 0:
             os.kill(os.getpid(), 9)
 
-    def stored(self, slot):
+    def feed_slot_closed(self, slot):
         self.note(feed=slot.uri)
 
     def event(self, event):
         self.note(event=event.id, story=event.story, level=event.level)
 
-    def over(self):
+    def engine_stopped(self):
         self.note(stats=self.crawler.stats.get_stats())
 '''
 
-LAWS = (
-    "stories in no feed",
-    "stories with several originals",
-    "known stories come again",
-    "levels raised twice",
-    "counts do not add up",
-    "copies of delivered documents that are not delivered",
-)
 STATUSES = "original", "related", "update", "duplicate", "unchecked"
 
 
@@ -151,11 +132,11 @@ class History:
             "NEARDUP_NAMESPACE": seed.replace(" ", "-"),
             "NEARDUP_ACTION": self.action,
             "NEARDUP_STORE_TIMEOUT": 30,
-            "ITEM_PIPELINES": {"news.world.Validator": 900},
-            "EXTENSIONS": {"news.world.World": 0},
+            "ITEM_PIPELINES": {"news.world.World": 900},
             "PAUSE": self.draw.choice((0, 0.1)),
             "SLOWEST_PIPELINE": self.draw.choice((0, 0, 0.2)),
-            "SLOWEST_STORE": self.draw.choice((0, 0.05, 0.2)),
+            "SLOWEST_STORE": self.draw.choice((0, 0.05, 0.4)),
+            "SLOWEST_COMMIT": self.draw.choice((0, 0, 0.4)),
         }
         self.stories = [list(self._pages_of(story, seed)) for story in range(12)]
         self.notes: dict[str, list[dict[str, Any]]] = {}
@@ -170,12 +151,11 @@ class History:
             yield {"url": url, "story": story, "text": article((seed, story)), "refused": paper in refused}
 
     def run(self) -> None:
-        for turn in range(self.draw.choice((1, 2))):
-            crawls = [self._start(f"crawl-{turn}-{number}") for number in range(self.draw.choice((1, 2, 3)))]
-            for crawl in crawls:
+        turns = [range(self.draw.choice((1, 2, 3))) for _ in range(self.draw.choice((1, 2)))]
+        names = [[f"crawl-{turn}-{number}" for number in numbers] for turn, numbers in enumerate(turns)]
+        for together in (*names, ["all"], ["again"]):
+            for crawl in [self._start(name) for name in together]:
                 crawl.communicate(timeout=300)
-        for name in ("all", "again"):
-            self._start(name).communicate(timeout=300)
         for path in sorted(self.project.folder.glob("*.notes")):
             self.notes[path.stem] = [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -222,9 +202,10 @@ class History:
         again = self.items([each for each in self.notes["again"] if "feed" in each])
         if new := [item["url"] for item in again if item["neardup_status"] == "original"]:
             yield f"known stories come again: {new}"
-        events = Counter((story, level) for _, story, level in {(*each.values(),) for each in self.noted("event")})
-        if any(count > 1 for count in events.values()):
-            yield f"levels raised twice: {events}"
+        raised = {(*each.values(),) for each in self.noted("event") if each["level"] != "update"}
+        levels = Counter((story, level) for _, story, level in raised)
+        if twice := [level for level, count in levels.items() if count > 1]:
+            yield f"levels raised twice: {twice}"
         for stats in (each["stats"] for each in self.noted("stats")):
             counts = [stats.get(f"neardup/{name}", 0) for name in ("checked", *STATUSES)]
             if counts[0] != sum(counts[1:]):
@@ -262,8 +243,8 @@ def main() -> None:
             number += 1
         server.stop()
     print(f"| histories | {number - options.seed} |")
-    for law in LAWS:
-        print(f"| {law} | {broken[law]} |")
+    for law, count in broken.items():
+        print(f"| {law} | {count} |")
 
 
 if __name__ == "__main__":
