@@ -132,6 +132,7 @@ class History:
             "NEARDUP_NAMESPACE": seed.replace(" ", "-"),
             "NEARDUP_ACTION": self.action,
             "NEARDUP_STORE_TIMEOUT": 30,
+            "LOG_LEVEL": "ERROR",  # nobody reads the log before the crawl is over: a full pipe would stop the crawl
             "ITEM_PIPELINES": {"news.world.World": 900},
             "PAUSE": self.draw.choice((0, 0.1)),
             "SLOWEST_PIPELINE": self.draw.choice((0, 0, 0.2)),
