@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 from conftest import OpenIndex
-from documents import Article, check, decision_on, silence
+from documents import Article, check, decision_on, silence, stored
 from news_site import article as text
 
 from scrapy_neardup.detector import NearDupDetector
@@ -265,6 +265,27 @@ async def test_a_copy_learns_what_became_of_its_match_in_another_crawl(
     assert await second.delivery.fate_of_match(copy.id, 0.2 if fate == "unknown" else 60) == fate
     for detector in (first, second):
         await detector.close()
+
+
+async def test_a_crawl_lives_while_a_report_takes_long_and_until_its_last_one_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rules, "BEAT_SECONDS", 0.01)
+    detector = _detector(f"sqlite:///{tmp_path}/window.sqlite", "slow")
+    await detector.open()
+    assert detector.delivery is not None
+
+    async def wait_for_heartbeats() -> None:
+        for _ in range(3):
+            before = await stored(detector.index, "runs")
+            while await stored(detector.index, "runs") == before:
+                pass
+
+    async with detector.delivery._reporting:
+        await asyncio.wait_for(wait_for_heartbeats(), 30)
+        closing = asyncio.create_task(detector.close())
+        await asyncio.wait_for(wait_for_heartbeats(), 30)
+    await closing
 
 
 @pytest.mark.parametrize("lives", [True, False])
