@@ -104,11 +104,16 @@ class Index(RunSteps):
         return answers
 
     async def _unlink_dead(self, documents: Iterable[Document]) -> None:
-        """Delete keys that have left the window: a replay runs faster than the clock by which they expire."""
+        """Delete keys that have left the window: a replay runs faster than the clock by which they expire.
+
+        A crawl does not, and others may have a longer window: it only forgets the names of stories that have expired.
+        """
         expired = [self.layout.dead_after(int(each.seen_at)) for each in documents]
         try:
             names = [name for found, _, _ in expired for name in found]
             _, first, end = expired[-1]
+            if self.run:
+                names, first = [], end
             if names or end > self._looked_until:
                 self._looked_until, self._part = max(end, self._looked_until), self._part or 0
             if self._part is not None:  # with each batch of checks a part, so that they do not wait long

@@ -13,10 +13,10 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from scrapy_neardup.index.layout import Steps, changes, reads
 from scrapy_neardup.index.store import Breaker, Call, Client, Commit, ConflictError, Expected, answers
@@ -30,11 +30,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = 2.0
-PATIENCE_SECONDS = 2.5
+PATIENCE_SECONDS = 6.0
 """How long a run that begins waits for the next heartbeats of those that began before it."""
-
-LATE_SECONDS = 6.0
-"""If the last heartbeat of a run is older than this, copies of its documents are no longer dropped."""
 
 DEAD_SECONDS = 15.0
 """If the last heartbeat of a run is older than this, the run is dead. It lives again with its next heartbeat."""
@@ -50,6 +47,7 @@ Fate = Literal["kept", "lost", "unknown"]
 
 LARGEST_RUN = WITHDRAWN - 1
 _REPORTED_TOGETHER = 64
+_MOST_COPIES = 1000  # whose match is remembered as one of another run, until somebody asks for its fate
 _END_SECONDS = 4.0  # how long a failing store is tried again at the end
 _PAUSE = 0.25
 _SUFFIX = ".run"
@@ -62,9 +60,8 @@ def state_of_run(beat: float | None, now: float, started: float | None) -> Candi
     ``started`` is the first heartbeat of the run that asks. An earlier heartbeat may be the last one of a crawl that
     was killed and then started again: runs that live have sent the next one while the run that asks began.
     """
-    if beat is None or abs(now - beat) > DEAD_SECONDS or (started is not None and beat < started):
-        return "lost"
-    return "late" if now - beat > LATE_SECONDS else "seen"
+    is_lost = beat is None or abs(now - beat) > DEAD_SECONDS or (started is not None and beat < started)
+    return "lost" if is_lost else "seen"
 
 
 @dataclass(slots=True)
@@ -131,7 +128,7 @@ class RunSteps(Steps):
         found = Heartbeats(self.run)
         found.note(answer)
         started, _ = found.of_run.get(self.run, (0.0, 0.0))
-        return any(beat < started and found.now - beat < LATE_SECONDS for _, beat in found.of_run.values())
+        return any(beat < started and abs(found.now - beat) < PATIENCE_SECONDS for _, beat in found.of_run.values())
 
     @changes
     async def end_run(self, client: Client) -> None:
@@ -235,37 +232,42 @@ class Run:
         self.is_kept: Callable[[str], bool] = lambda _: True
         """Whether the item of an undelivered document is known to have left the pipelines, given its id."""
         self._copies: dict[str, list[str]] = {}  # that were dropped, by their match, which is not delivered yet
-        self._of_others: set[str] = set()  # copies of what another run has yet to deliver
+        self._of_others: deque[str] = deque(maxlen=_MOST_COPIES)  # copies of what another run has yet to deliver
         self._reporting = asyncio.Lock()
-        self._over = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._report: asyncio.Task[None] | None = None
+        self._beating: asyncio.Task[None] | None = None
+        self._is_over = False
 
     async def begin(self) -> None:
         """Register documents as those of this run from now on, and find out which other runs live."""
         self._index.run = secrets.randbelow(LARGEST_RUN) + 1
-        await self._beat()
-        self._tasks = [asyncio.create_task(self._beat_on())]
+        await self._tell(self._index.beat())
+        self._beating = asyncio.create_task(self._beat())
         for _ in range(round(PATIENCE_SECONDS / _PAUSE)):
             if not await self._breaker.ask(self._index.waits_for_others()):
                 break
             await asyncio.sleep(_PAUSE)
 
-    async def _beat_on(self) -> None:
+    async def _beat(self) -> None:
+        """Send heartbeats on time, however long reports take, and also while the last documents are reported."""
         beat_at = time.monotonic()
-        while not self._over.is_set():
+        while True:
             beat_at = max(beat_at + BEAT_SECONDS, time.monotonic())
-            with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._over.wait(), beat_at - time.monotonic())
-                return
+            await asyncio.sleep(beat_at - time.monotonic())
             try:
-                await self._beat()
-                await self._take_copies()
-                await self._report_all()
+                if await self._tell(self._index.beat()) and not self._is_over:
+                    self._start(self._exchange)
             except Exception:
                 logger.exception("A heartbeat of this crawl failed; the next one follows")
 
-    async def _beat(self) -> None:
-        await self._tell(self._index.beat())
+    async def _exchange(self) -> None:
+        await self._take_copies()
+        await self._report_all()
+
+    def _start(self, report: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Start a report, unless one is under way."""
+        if self._report is None or self._report.done():
+            self._report = asyncio.create_task(report())
 
     async def _tell(self, call: Awaitable[None]) -> bool:
         """Return whether the store answers."""
@@ -281,13 +283,12 @@ class Run:
         if not match.run:
             self.deliver([document])
         elif match.run != self._index.run:
-            self._of_others.add(document)
+            self._of_others.append(document)
 
     async def fate_of_match(self, copy: str, seconds: float) -> Fate:
         """Return what became of the match of a dropped copy. If another run has it, wait for that run to tell."""
         until = time.monotonic() + seconds
         fate: Fate = "unknown" if copy in self._of_others else "kept"
-        self._of_others.discard(copy)
         while fate == "unknown" and time.monotonic() < until and not self._breaker.is_open:
             await asyncio.sleep(BEAT_SECONDS / 2)
             fate = await self._breaker.ask(self._index.fate_of_match(copy)) or fate
@@ -305,8 +306,8 @@ class Run:
     def deliver(self, documents: Iterable[str]) -> None:
         """Note that documents are delivered, and tell the store within ``BEAT_SECONDS``."""
         self._queue += documents
-        if len(self._queue) >= _REPORTED_TOGETHER and self._tasks and not self._reporting.locked():
-            self._tasks[1:] = [asyncio.create_task(self.report())]
+        if len(self._queue) >= _REPORTED_TOGETHER and self._beating is not None:
+            self._start(self.report)
 
     async def report(self) -> None:
         """Tell the store which documents are delivered or withdrawn. If that fails, the next heartbeat tries again."""
@@ -331,11 +332,10 @@ class Run:
 
     async def end(self) -> None:
         """Tell the store which documents are delivered, and that the run is over. Other documents do not count."""
-        self._over.set()
-        if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=_END_SECONDS)
-            for task in late:
-                task.cancel()
+        self._is_over = True
+        if self._report is not None:
+            await asyncio.wait([self._report], timeout=_END_SECONDS)
+            self._report.cancel()
         until = time.monotonic() + _END_SECONDS
         await self._report_all()
         if not self._queue:
@@ -347,4 +347,7 @@ class Run:
         if self._queue:
             message = "The store was not told that %d documents are delivered: the next crawl takes their pages as new"
             logger.warning(message, len(self._queue))
+        if self._beating is not None:
+            self._beating.cancel()
+            await asyncio.wait([self._beating])
         await self._tell(self._index.end_run())

@@ -110,7 +110,7 @@ class Judge:
         status, kind = _status(match, compared.pair, changes)
         may_drop = (
             status == "duplicate"
-            and match.holds_for_good
+            and not match.pair.must_stay
             and not compared.pair.must_stay
             and self.policy.may_drop(document.source, match.kept_share)
             and not stops(match.pair, (form_with_other_names,))

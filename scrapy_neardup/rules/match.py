@@ -33,11 +33,6 @@ class Match:
         return self.pair.state != "lost"
 
     @property
-    def holds_for_good(self) -> bool:
-        """Return whether the candidate is delivered, or its run lives, and the new document need not stay beside it."""
-        return self.pair.state == "seen" and not self.pair.must_stay
-
-    @property
     def related(self) -> bool:
         """Return whether it is similar enough to join the story, and too different to be a copy."""
         return self.relation.name != "copy"

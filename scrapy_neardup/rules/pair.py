@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.figures import lacks_toll, share_of_new_figures
@@ -20,11 +20,8 @@ from scrapy_neardup.rules.policy import Policy
 if TYPE_CHECKING:
     from scrapy_neardup.rules.systems import System
 
-CandidateState = Literal["seen", "late", "lost"]
-"""``seen``: the candidate is delivered or its run lives. ``late``: its run has been silent for a while. ``lost``: its
-run is dead."""
-
-CANDIDATE_STATES: tuple[CandidateState, ...] = get_args(CandidateState)
+CandidateState = Literal["seen", "lost"]
+"""``seen``: the candidate is delivered or its run lives. ``lost``: its run is dead."""
 
 REVISIT_SHARE = 0.93  # a page that comes again says nothing new if its earlier version holds this much of its text
 TOGETHER = 600  # seconds between two documents that count as those of one run if there are no runs

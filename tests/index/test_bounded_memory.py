@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import OpenIndex
-from documents import DAY, HOUR, MINUTE, START, Article, check, join, joined, overwrite, stored
+from documents import DAY, FIRST, HOUR, MINUTE, START, Article, check, join, joined, overwrite, stored
 from redis import Redis
 
 from scrapy_neardup.crawl.feeds import VerdictCounter
@@ -149,6 +149,20 @@ async def test_a_crawl_with_a_shorter_window_ends_no_key_sooner(
         await check(await open_index(url, Policy(window=2 * HOUR)), Article("another"))
         assert all(expiries()[name] > seconds - MINUTE for name, seconds in before.items())
         assert len(before) >= 2
+
+
+async def test_a_crawl_with_a_shorter_window_ends_no_document_or_story_of_another(
+    open_index: OpenIndex, sqlite_url: str, redis_url: str
+) -> None:
+    for url in (sqlite_url, redis_url):
+        index, other = await open_index(url), await open_index(url, Policy(window=2 * HOUR))
+        other.run = 1
+        await joined(index, join("copy", 60, "copy.example"))
+        for hour in range(8):
+            await check(other, Article(f"new {hour}", at=hour * HOUR))
+
+        assert len(await index.stories.members(FIRST.id)) == 2
+        assert len(await index.records()) == 9
 
 
 async def test_many_copies_keep_the_cost_of_a_redis_key_bounded(

@@ -24,8 +24,7 @@ from scrapy_neardup.rules.decision import Decision, Judge
 from scrapy_neardup.rules.pair import CandidateState
 
 EXAMPLES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(80)))
-LATE, DEAD = 600.0, 1500.0
-SILENCES = {"late": 1000.0, "dead": 3000.0}
+DEAD, SILENCE = 1500.0, 3000.0
 POLICY = Policy(drops=True)
 RUNS = (1, 2, 3)
 MOST_OF_A_FAMILY = 15
@@ -36,8 +35,7 @@ Step = tuple[Any, ...]
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Heartbeats are late after minutes, so that no test depends on how fast the machine is."""
-    monkeypatch.setattr(run_rules, "LATE_SECONDS", LATE)
+    """Runs die after minutes, so that no test depends on how fast the machine is."""
     monkeypatch.setattr(run_rules, "DEAD_SECONDS", DEAD)
 
 
@@ -135,7 +133,7 @@ STEPS = st.one_of(
     st.tuples(st.sampled_from(("deliver", "withdraw")), PLACES),
     st.tuples(st.just("beat"), st.sampled_from(RUNS)),
     st.tuples(st.just("end"), st.sampled_from(RUNS)),
-    st.tuples(st.sampled_from(tuple(SILENCES)), st.sampled_from(RUNS)),
+    st.tuples(st.just("dead"), st.sampled_from(RUNS)),
     st.tuples(st.just("reopen")),
 )
 
@@ -187,17 +185,11 @@ class Stage:
         await self.index.end_run()
         self.model.end(run)
 
-    async def _silent(self, run: int, state: CandidateState, seconds: float) -> None:
-        if self.model.beats.get(run) == "seen":
-            await silence(self.index, run, seconds, beat_alone=True)
-            self.model.beats[run] = state
-            self.model.beaten[run] -= seconds
-
-    async def _late(self, run: int, told: str = "") -> None:
-        await self._silent(run, "late", SILENCES["late"])
-
     async def _dead(self, run: int, told: str = "") -> None:
-        await self._silent(run, "lost", SILENCES["dead"])
+        if self.model.beats.get(run) == "seen":
+            await silence(self.index, run, SILENCE, beat_alone=True)
+            self.model.beats[run] = "lost"
+            self.model.beaten[run] -= SILENCE
 
     async def _check(self, run: int, article: Article, told: str = "") -> None:
         if sum(each.like == article.like for each in self.checked) < MOST_OF_A_FAMILY:

@@ -68,7 +68,7 @@ def _record(draw: random.Random, folder: Path) -> None:
     old = read_record(damaged(draw, other.pack()))
     if old is None:
         return
-    Judge(POLICY).decide(ARTICLE.document, new, [(b"k" * 8, old, draw.choice(("seen", "late", "lost")))]).record.pack()
+    Judge(POLICY).decide(ARTICLE.document, new, [(b"k" * 8, old, draw.choice(("seen", "lost")))]).record.pack()
     changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
 
 
