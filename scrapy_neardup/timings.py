@@ -18,7 +18,6 @@ class Timings:
     def __init__(self) -> None:
         self.count = 0
         self.total = 0.0
-        self.longest = 0.0
         self._recent: deque[float] = deque(maxlen=_RECENT)
         self._lock = threading.Lock()
 
@@ -36,11 +35,10 @@ class Timings:
         with self._lock:
             self.count += runs
             self.total += milliseconds
-            self.longest = max(self.longest, each)
             self._recent.extend(repeat(each, runs))
 
     def summary(self) -> dict[str, float]:
-        """Return ``ms_count``, ``ms_total``, ``ms_p50``, ``ms_p99`` and ``ms_max``, or an empty dictionary."""
+        """Return ``ms_count``, ``ms_total``, ``ms_p50`` and ``ms_p99``, or an empty dictionary."""
         if not self.count:
             return {}
         with self._lock:
@@ -50,5 +48,4 @@ class Timings:
             "ms_total": round(self.total, 1),
             "ms_p50": round(ordered[len(ordered) // 2], 3),
             "ms_p99": round(ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)], 3),
-            "ms_max": round(self.longest, 3),
         }

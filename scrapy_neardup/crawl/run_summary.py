@@ -47,10 +47,8 @@ STATS = {
     "stories_united": "stories that became a part of another one",
     "run/kept": "judged items that this plugin has not dropped",
     "run/lost": "kept items that a later pipeline dropped, or that failed in one",
-    "run/stories": "stories with at least two items of this crawl; pages that came again do not count",
-    "run/largest_story": "items of this crawl in its largest story",
     "hints/<name>": "items that a hint at the end of the crawl is about",
-    "extract/ms_<figure>": "``count``, ``total``, ``p50``, ``p99`` and ``max`` of the milliseconds to extract a page,"
+    "extract/ms_<figure>": "``count``, ``total``, ``p50`` and ``p99`` of the milliseconds to extract a page,"
     " without its wait for a worker",
     "sketch/ms_<figure>": "the same for the sketch of a text",
     "check/ms_<figure>": "the same for a check by the store, from request to answer",
@@ -150,7 +148,6 @@ class RunSummary:
         self._long_fields: Counter[str] = Counter()  # of items without a text
         self._would_drop = 0
         self._stories: dict[str, _RunStory] = {}
-        self._story_count = 0  # stories with at least two items of this run, also those that are forgotten
         self._changes: dict[tuple[str | None, str], tuple[str, int]] = {}  # (story, change) -> first title, items
         self._events: dict[str, Mapping[str, Any]] = {}  # the newest report of each story
         self._levels: Counter[str] = Counter()
@@ -173,7 +170,6 @@ class RunSummary:
             self._stories = dict(nlargest(_MOST_STORIES // 2, self._stories.items(), key=lambda each: each[1].items))
         story = self._stories.setdefault(key, _RunStory(title[:_LONGEST_TITLE], url[:_LONGEST_URL]))
         story.items += 1
-        self._story_count += story.items == 2
         if len(story.sources) < _MOST_SOURCES and (source := source_of(url)):
             story.sources.add(source)
 
@@ -189,9 +185,7 @@ class RunSummary:
         for key, final in final_stories.items():
             if (moved := self._stories.pop(key, None)) is not None:
                 story = self._stories.setdefault(final, _RunStory(moved.title, moved.url))
-                self._story_count -= (story.items > 1) + (moved.items > 1)
                 story.items += moved.items
-                self._story_count += story.items > 1
                 story.sources |= moved.sources
             if (report := self._events.pop(key, None)) is not None:
                 self._events[final] = max(report, self._events.get(final, report), key=lambda each: each["time"])
@@ -211,8 +205,6 @@ class RunSummary:
             yield "run/kept", self.judged - self.dropped
             if self.lost:
                 yield "run/lost", self.lost
-            yield "run/stories", self._story_count
-            yield "run/largest_story", max((story.items for story in self._largest_stories()), default=0)
         for name, items, _ in self._hints():
             yield f"hints/{name}", items
 
