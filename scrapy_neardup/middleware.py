@@ -157,7 +157,7 @@ class NearDupSpiderMiddleware(Component):
     async def _extract(self, response: TextResponse, page: Page, place: ResponsePlace) -> None:
         """Give the page its text, or the reason why it has none."""
         try:
-            if self._is_too_large(response):
+            if len(response.body) > self.settings.max_html_bytes:
                 size = f"{response.url}: {len(response.body)} bytes"
                 raise ExtractionError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {self.settings.max_html_bytes}")
             with self.shared.backlog.counted():
@@ -167,9 +167,6 @@ class NearDupSpiderMiddleware(Component):
             if not place.is_over:  # else its items are lost, and the crawl may be over
                 logger.warning("No main content: %s", error)
             page.reason = "extraction-failed"
-
-    def _is_too_large(self, response: Response) -> bool:
-        return len(response.body) > self.settings.max_html_bytes
 
 
 def _guessed_encoding(response: TextResponse) -> str:

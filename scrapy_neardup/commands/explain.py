@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
-from scrapy_neardup.commands.terminal import print_error, print_heading, print_json, print_table, print_wrapped, working
+from scrapy_neardup.commands.terminal import PlainConsole, print_error, print_json, print_table, print_wrapped, working
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Status
 from scrapy_neardup.exceptions import NoWindowError
@@ -106,7 +106,7 @@ def _print(sides: Sides, found: Comparison) -> None:
 def _print_lines(title: str, lines: Iterable[str]) -> None:
     for at, line in enumerate(lines):
         if not at:
-            print_heading(title)
+            PlainConsole().print(f"\n{title}", style="bold")
         print_wrapped(line, 2)
 
 

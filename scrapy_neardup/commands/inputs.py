@@ -14,8 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scrapy.utils.project import inside_project
-
 from scrapy_neardup.commands.terminal import print_error, print_wrapped, track, working
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.detector import NearDupDetector
@@ -172,7 +170,10 @@ async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> 
     scheme, _, path = settings.store.partition(":///")
     if scheme == "sqlite" and not (os.path.exists(path) and os.path.getsize(path)):  # noqa: ASYNC240
         # Opening it would make an empty window.
-        raise NoWindowError(f"{path}: no crawl has kept a window there; {_why_there(options, values)}")
+        raise NoWindowError(
+            f"{path}: no crawl has kept a window there; the first crawl makes it. If your spider has a NEARDUP_STORE in"
+            " its custom_settings, give that with --store (a path is relative to the current directory)"
+        )
     if settings.store == "memory://":
         raise NoWindowError(
             "memory://: such a window ends with its process, so there is nothing to see; name another one"
@@ -182,17 +183,6 @@ async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> 
             yield detector
         finally:
             detector.discard_learned()
-
-
-def _why_there(options: argparse.Namespace, values: dict[str, Any]) -> str:
-    """Say why a window was looked for at a place, and where it may be instead."""
-    if options.store:
-        return "--store names it, relative to the current directory"
-    whose = f"the project {values.get('BOT_NAME')!r}" if inside_project() else "a crawl outside a project"
-    return (
-        f"it is the window of {whose}, and the first crawl makes it. If your spider has a NEARDUP_STORE in its"
-        " custom_settings, give that with --store"
-    )
 
 
 async def explain_emptiness(detector: NearDupDetector, summary: StoreSummary | None = None) -> None:

@@ -38,7 +38,6 @@ def test_a_window_that_is_not_there_is_named_with_the_settings_that_name_it(
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert f"{project.folder}/.scrapy/neardup.sqlite: no crawl has kept a window there" in line
-    assert "the window of the project 'news'" in line
     assert "a NEARDUP_STORE in its custom_settings, give that with --store" in line
 
 
