@@ -14,6 +14,7 @@ from dataclasses import MISSING, fields
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from textwrap import wrap
 
 import api_page
 
@@ -112,9 +113,8 @@ def stats() -> str:
 
 
 def hints() -> str:
-    """Return the table of hints at the end of a crawl, with … for what differs each time."""
-    rows = [f"| `{name}` | {re.sub('{[^}]+}', '…', text)} |" for name, (_, text) in HINTS.items()]
-    return "\n".join(["| `<name>` | the hint |", "|---|---|", *rows])
+    """Return the names of the hints at the end of a crawl."""
+    return "\n".join(wrap(f"The names are {', '.join(f'`{name}`' for name in HINTS)}.", 120, break_on_hyphens=False))
 
 
 def records() -> str:
@@ -127,15 +127,14 @@ def options(subcommand: str) -> str:
     """Return the usage and the options of a subcommand, with an example."""
     parser = argparse.ArgumentParser(prog=f"scrapy neardup {subcommand}", add_help=False)
     import_module(f"{commands.__name__}.{subcommand.replace('-', '_')}").add_arguments(parser)
-    rows = [f"| {_spelling(action)} | {_help(action)} |" for action in parser._actions]
+    rows = [f"- {_spelling(action)}: {_help(action)}" for action in parser._actions]
     example = f"```sh\nscrapy neardup {subcommand} {commands.SUBCOMMANDS[subcommand][1]}\n```"
-    table = "\n".join(["| argument | meaning |", "|---|---|", *rows])
-    return f'{example}\n\n<details markdown="1">\n<summary>Options</summary>\n\n{table}\n\n</details>'
+    listed = "\n".join(rows)
+    return f'{example}\n\n<details markdown="1">\n<summary>Options</summary>\n\n{listed}\n\n</details>'
 
 
 def _spelling(action: argparse.Action) -> str:
     name = action.metavar or "|".join(map(str, action.choices or [])) or action.dest.upper()
-    name = str(name).replace("|", "\\|")
     if not action.option_strings:
         return f"`{name}`"
     spelled = ", ".join(action.option_strings)

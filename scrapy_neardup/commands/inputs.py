@@ -80,8 +80,8 @@ def add_labelled_input(parser: argparse.ArgumentParser) -> None:
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--store", metavar="URL", help="default: NEARDUP_STORE of the project")
-    parser.add_argument("--namespace", metavar="NAME", help="default: NEARDUP_NAMESPACE of the project")
+    parser.add_argument("--store", metavar="URL", help="the store (default: NEARDUP_STORE of the project)")
+    parser.add_argument("--namespace", metavar="NAME", help="the namespace (default: NEARDUP_NAMESPACE of the project)")
 
 
 def read_pages(
