@@ -53,11 +53,11 @@ GRIDS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_labelled_input(parser)
-    parser.add_argument("--parameter", choices=["threshold", "topic_threshold"], help="default: threshold")
+    parser.add_argument("--parameter", choices=["threshold", "topic_threshold"], help="what to measure (default: threshold)")
     parser.add_argument(
         "--stories",
         action="store_true",
-        help=f"with NEARDUP_EMBEDDER and labels of events: choose {', '.join(VECTOR_PARAMETERS)}, one after the other",
+        help=f"choose {', then '.join(VECTOR_PARAMETERS)}: needs NEARDUP_EMBEDDER, and events as labels",
     )
     parser.add_argument(
         "--precision",
