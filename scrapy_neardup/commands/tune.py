@@ -53,7 +53,9 @@ GRIDS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_labelled_input(parser)
-    parser.add_argument("--parameter", choices=["threshold", "topic_threshold"], help="what to measure (default: threshold)")
+    parser.add_argument(
+        "--parameter", choices=["threshold", "topic_threshold"], help="what to measure (default: threshold)"
+    )
     parser.add_argument(
         "--stories",
         action="store_true",
