@@ -81,6 +81,8 @@ def setting_texts() -> dict[str, str]:
 def _setting(name: str) -> str:
     (found,) = [each for each in fields(NearDupSettings) if each.name.upper() == name]
     default = found.default if found.default is not MISSING else found.default_factory()  # type: ignore[misc]
+    if isinstance(default, tuple | frozenset):
+        default = list(default)  # as people write it
     shown = f"`{default!r}`" if name != "FIELDS" else "all tags"
     allowed = _allowed(found.metadata["check"])
     return f"### {PREFIX}{name}\n\nDefault: {shown}. A value {allowed}.\n\n{_linked(setting_texts()[name])}\n"

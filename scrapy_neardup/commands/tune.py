@@ -165,7 +165,9 @@ def _require(name: str, options: argparse.Namespace, preset: Preset) -> None:
     if name not in preset.takes:
         raise SettingsError("--parameter", name, f"the preset {preset.name} has no such threshold")
     if name != "threshold" and not options.background:
-        raise InputError(f"--background: {name} needs documents without labels, which reports may join wrongly")
+        raise InputError(
+            f"{name} needs --background: documents without labels, that show how often a report joins a wrong one"
+        )
 
 
 def _with_threshold(settings: NearDupSettings, parameter: str, threshold: float) -> NearDupSettings:
