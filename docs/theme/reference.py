@@ -85,7 +85,7 @@ def _setting(name: str) -> str:
         default = list(default)  # as people write it
     shown = f"`{default!r}`" if name != "FIELDS" else "all tags"
     allowed = _allowed(found.metadata["check"])
-    return f"### {PREFIX}{name}\n\nDefault: {shown}. A value {allowed}.\n\n{_linked(setting_texts()[name])}\n"
+    return f"### {PREFIX}{name}\n\nDefault: {shown}. {allowed}.\n\n{_linked(setting_texts()[name])}\n"
 
 
 def _allowed(check: settings_module.checks.Check) -> str:
@@ -94,7 +94,7 @@ def _allowed(check: settings_module.checks.Check) -> str:
         check(object())
     except ValueError as error:
         allowed = str(error)
-    return re.sub(r"^.*?(?:^|; )(?=must )", "", allowed) if "must" in allowed else "names a store"
+    return re.sub(r"^.*?(?:^|; )must ", "Must ", allowed) if "must" in allowed else "Names a store"
 
 
 def _linked(text: str) -> str:
