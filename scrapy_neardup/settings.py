@@ -246,8 +246,8 @@ class NearDupSettings:
     or sources to owners, or name a JSON file that does. A source that is not listed is its own owner. All blogs of a
     platform have one owner unless you name others.
 
-    If ``NEARDUP_ITEM_FIELDS`` names a time, only listed sources count for events at the times that their pages give;
-    all others count when they are seen.
+    If ``NEARDUP_ITEM_FIELDS`` names a time, events use the times that the pages of listed sources give. Pages of all
+    other sources count when they are seen.
     """
 
     events_feed: str | None = setting(None, checks.feed, checks.hide_password)

@@ -14,6 +14,7 @@ from dataclasses import MISSING, fields
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from textwrap import wrap
 
 import api_page
 
@@ -80,9 +81,11 @@ def setting_texts() -> dict[str, str]:
 def _setting(name: str) -> str:
     (found,) = [each for each in fields(NearDupSettings) if each.name.upper() == name]
     default = found.default if found.default is not MISSING else found.default_factory()  # type: ignore[misc]
+    if isinstance(default, tuple | frozenset):
+        default = list(default)  # as people write it
     shown = f"`{default!r}`" if name != "FIELDS" else "all tags"
     allowed = _allowed(found.metadata["check"])
-    return f"### {PREFIX}{name}\n\nDefault: {shown}. A value {allowed}.\n\n{_linked(setting_texts()[name])}\n"
+    return f"### {PREFIX}{name}\n\nDefault: {shown}. {allowed}.\n\n{_linked(setting_texts()[name])}\n"
 
 
 def _allowed(check: settings_module.checks.Check) -> str:
@@ -91,7 +94,7 @@ def _allowed(check: settings_module.checks.Check) -> str:
         check(object())
     except ValueError as error:
         allowed = str(error)
-    return re.sub(r"^.*?(?:^|; )(?=must )", "", allowed) if "must" in allowed else "names a store"
+    return re.sub(r"^.*?(?:^|; )must ", "Must ", allowed) if "must" in allowed else "Names a store"
 
 
 def _linked(text: str) -> str:
@@ -112,9 +115,8 @@ def stats() -> str:
 
 
 def hints() -> str:
-    """Return the table of hints at the end of a crawl, with … for what differs each time."""
-    rows = [f"| `{name}` | {re.sub('{[^}]+}', '…', text)} |" for name, (_, text) in HINTS.items()]
-    return "\n".join(["| `<name>` | the hint |", "|---|---|", *rows])
+    """Return the names of the hints at the end of a crawl."""
+    return "\n".join(wrap(f"The names are {', '.join(f'`{name}`' for name in HINTS)}.", 120, break_on_hyphens=False))
 
 
 def records() -> str:
@@ -127,15 +129,14 @@ def options(subcommand: str) -> str:
     """Return the usage and the options of a subcommand, with an example."""
     parser = argparse.ArgumentParser(prog=f"scrapy neardup {subcommand}", add_help=False)
     import_module(f"{commands.__name__}.{subcommand.replace('-', '_')}").add_arguments(parser)
-    rows = [f"| {_spelling(action)} | {_help(action)} |" for action in parser._actions]
+    rows = [f"- {_spelling(action)}: {_help(action)}" for action in parser._actions]
     example = f"```sh\nscrapy neardup {subcommand} {commands.SUBCOMMANDS[subcommand][1]}\n```"
-    table = "\n".join(["| argument | meaning |", "|---|---|", *rows])
-    return f'{example}\n\n<details markdown="1">\n<summary>Options</summary>\n\n{table}\n\n</details>'
+    listed = "\n".join(rows)
+    return f'{example}\n\n<details markdown="1">\n<summary>Options</summary>\n\n{listed}\n\n</details>'
 
 
 def _spelling(action: argparse.Action) -> str:
     name = action.metavar or "|".join(map(str, action.choices or [])) or action.dest.upper()
-    name = str(name).replace("|", "\\|")
     if not action.option_strings:
         return f"`{name}`"
     spelled = ", ".join(action.option_strings)

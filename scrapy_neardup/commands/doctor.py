@@ -67,7 +67,7 @@ class Finding(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
     parser.add_argument("--no-events", action="store_true", help="send no test event to the webhook")
-    add_json(parser, "one JSON object a check")
+    add_json(parser, "one JSON object for each check")
 
 
 async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:

@@ -63,7 +63,7 @@ def add_labelled_input(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         default=[],
-        help="documents without labels, mixed with the others; a link to one of them counts as wrong; those with the"
+        help="documents without labels, mixed with the others: a link to one of them counts as wrong. Those with the"
         " url or the text of a labelled document are left out",
     )
     parser.add_argument(
@@ -78,8 +78,8 @@ def add_labelled_input(parser: argparse.ArgumentParser) -> None:
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--store", metavar="URL", help="default: NEARDUP_STORE of the project")
-    parser.add_argument("--namespace", metavar="NAME", help="default: NEARDUP_NAMESPACE of the project")
+    parser.add_argument("--store", metavar="URL", help="the store (default: NEARDUP_STORE of the project)")
+    parser.add_argument("--namespace", metavar="NAME", help="the namespace (default: NEARDUP_NAMESPACE of the project)")
 
 
 def read_pages(

@@ -42,15 +42,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="write the verdicts here: one line for each input line, in the same order; - is standard output",
     )
-    parser.add_argument("--events", metavar="EVENTS.jsonl", type=Path, help="one special report per event raised")
+    parser.add_argument(
+        "--events", metavar="EVENTS.jsonl", type=Path, help="write one special report for each event here"
+    )
     parser.add_argument(
         "--stories",
         metavar="STORIES.jsonl",
         type=Path,
-        help="one line for each story that became a part of another one after its id was written",
+        help="write here which stories became a part of another one after their id was written",
     )
-    parser.add_argument("--by-time", action="store_true", help="judge the earliest first; holds all in memory")
-    parser.add_argument("--store", metavar="URL", default="memory://", help="default: memory://, never the live window")
+    parser.add_argument(
+        "--by-time", action="store_true", help="judge the earliest document first; all are held in memory"
+    )
+    parser.add_argument(
+        "--store",
+        metavar="URL",
+        default="memory://",
+        help="the store (default: memory://, so the live window stays as it is)",
+    )
     add_workers(parser, "processes that extract and sketch")
     add_json(parser, "the summary as one JSON object")
 

@@ -48,7 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the news of the last 24 hours as one e-mail (HTML and plain text) instead of the page",
     )
     parser.add_argument(
-        "-o", dest="output", metavar="FILE", type=Path, help="default: report.html; with --digest standard output"
+        "-o",
+        dest="output",
+        metavar="FILE",
+        type=Path,
+        help="the file (default: report.html, with --digest standard output)",
     )
     parser.add_argument("--title", metavar="TEXT", default="", help="heading of the page, or subject of the e-mail")
 

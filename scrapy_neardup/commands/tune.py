@@ -53,11 +53,13 @@ GRIDS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_labelled_input(parser)
-    parser.add_argument("--parameter", choices=["threshold", "topic_threshold"], help="default: threshold")
+    parser.add_argument(
+        "--parameter", choices=["threshold", "topic_threshold"], help="what to measure (default: threshold)"
+    )
     parser.add_argument(
         "--stories",
         action="store_true",
-        help=f"with NEARDUP_EMBEDDER and labels of events: choose {', '.join(VECTOR_PARAMETERS)}, one after the other",
+        help=f"choose {', then '.join(VECTOR_PARAMETERS)}: needs NEARDUP_EMBEDDER, and events as labels",
     )
     parser.add_argument(
         "--precision",
@@ -163,7 +165,9 @@ def _require(name: str, options: argparse.Namespace, preset: Preset) -> None:
     if name not in preset.takes:
         raise SettingsError("--parameter", name, f"the preset {preset.name} has no such threshold")
     if name != "threshold" and not options.background:
-        raise InputError(f"--background: {name} needs documents without labels, which reports may join wrongly")
+        raise InputError(
+            f"{name} needs --background: documents without labels, that show how often a report joins a wrong one"
+        )
 
 
 def _with_threshold(settings: NearDupSettings, parameter: str, threshold: float) -> NearDupSettings:

@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=_MEMBERS,
         help=f"with --events: the newest members that are listed of each (default: {_MEMBERS})",
     )
-    add_json(parser, "one JSON object a refresh; with --events one special report a line")
+    add_json(parser, "one JSON object for each refresh; with --events one special report a line")
 
 
 async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:

@@ -260,7 +260,7 @@ class RunSummary:
                 yield from [f"    {' '.join(story.url.split())}"] if story.url else []
         if self._levels:
             yield "Events: " + ", ".join(f"{self._levels[level]:,} {level}" for level in LEVELS if self._levels[level])
-            yield "The newest, as counted when last signalled:"
+            yield "Latest alerts (counts at the time of the alert):"
             for report in list(self._events.values())[-_SHOWN:]:
                 counts = _counts(report["items"], report["measures"]["sources"])
                 yield _row(f"{report['level']:<9} {counts}", report["headline"] or report["url"])

@@ -78,7 +78,7 @@ def test_the_block_says_what_a_later_pipeline_has_taken(project: Project, site: 
 def test_events_are_listed_and_the_block_is_the_last_thing_and_names_the_next_command(project: Project) -> None:
     log = project.crawl(FERRY, "-O", "items.csv").log
     said = block(log)
-    assert "Events: 1 watch, 1 breaking\nThe newest, as counted when last signalled:\n" in said
+    assert "Events: 1 watch, 1 breaking\nLatest alerts (counts at the time of the alert):\n" in said
     assert "\n  breaking      6 items, 6 sources    the ferry ran aground in fog" in said
     assert "      7 items, 7 sources    https" not in said
     assert "Dumping Scrapy stats" in log

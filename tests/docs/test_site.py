@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
+import os
 import re
 import subprocess
 import sys
@@ -65,6 +66,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def chromium() -> Iterator[Browser]:
     with running_chromium() as browser:
         yield browser
+
+
+def test_a_build_without_a_package_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "mermaidx.py").write_text("raise ModuleNotFoundError(name='mermaidx')", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert "The site cannot be built without mermaidx: pip install mermaidx" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.slow
