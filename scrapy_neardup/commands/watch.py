@@ -31,6 +31,7 @@ from scrapy_neardup.document import STATUSES
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Index
 from scrapy_neardup.lab.stored import is_document_id
+from scrapy_neardup.sketch import PRESETS
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.wording import counted, printable, without_password
@@ -39,6 +40,7 @@ _SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}
 _STORIES_SHOWN = 8
 _STORIES_LOOKED_AT = 1000
 _MEMBERS = 10
+_BAR = 40  # characters
 
 View = dict[str, Any]
 """What is shown, as ``--json`` prints it. Counts are by span: the last minute, ten minutes, hour."""
@@ -228,12 +230,14 @@ async def _show_window(detector: NearDupDetector, options: argparse.Namespace) -
     with working("reading the window"):
         summary = await detector.summary()
         await explain_emptiness(detector, summary)
-    window, scope = detector.settings.window, detector.settings.scope
-    configuration = {**asdict(detector.preset), "window": window, "scope": scope}
-    thresholds = ", ".join(f"{name} {value}" for name, value in configuration.items() if name.endswith("threshold"))
+    configuration = {
+        **asdict(detector.preset),
+        "window": detector.settings.window,
+        "scope": detector.settings.scope,
+    }
     shown = {
         "namespace": summary.namespace,
-        "settings": f"preset {detector.preset.name}, {thresholds}, scope {scope}, window {window / 3600:g} hours",
+        "settings": _settings(configuration),
         "configuration": summary.config,
         "other configurations": ", ".join(summary.other_configs),
         "documents": f"{summary.documents:,}",
@@ -247,12 +251,22 @@ async def _show_window(detector: NearDupDetector, options: argparse.Namespace) -
     }
     if options.json:
         server = {"bytes": summary.store.bytes, "server": summary.store.facts, "warnings": summary.store.warnings}
-        held = {"configuration": configuration, "documents": summary.documents, "documents_per_hour": hours}
-        print_json({**asdict(summary), "store": summary.location, **held, **server})
+        window = {"configuration": configuration, "documents": summary.documents, "documents_per_hour": hours}
+        print_json({**asdict(summary), "store": summary.location, **window, **server})
         return
     print(printable(summary.location))
     print_table("", ("", ""), [(name, value) for name, value in shown.items() if value])
-    if rows := [(hour, f"{count:,}") for hour, count in hours.items() if count]:
-        print_table("", ("hour (UTC)", "documents"), rows)
+    if most := max(hours.values(), default=0):
+        rows = [(hour, f"{count:,}", "#" * round(_BAR * count / most)) for hour, count in hours.items() if count]
+        print_table("", ("hour (UTC)", "documents", ""), rows)
     for warning in summary.store.warnings:
         PlainConsole().print(f"Warning: {warning}.", style="bold yellow")
+
+
+def _settings(configuration: View) -> str:
+    """Return the settings that people ask for first, and the parameters that differ from those of the preset."""
+    thresholds = ("threshold", "related_threshold", *(["topic_threshold"] if configuration["topic_terms"] else []))
+    preset = asdict(PRESETS[configuration["name"]])
+    changed = [name for name, value in preset.items() if name not in thresholds and configuration[name] != value]
+    shown = ", ".join(f"{name} {configuration[name]}" for name in (*thresholds, *changed, "scope"))
+    return f"preset {configuration['name']}, {shown}, window {configuration['window'] / 3600:g} hours"

@@ -36,7 +36,7 @@ from scrapy_neardup.lab.feed import (
 )
 from scrapy_neardup.lab.replay import PageReader
 from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TEXT, LONGEST_URL, Row, RowFormat, clean_line, clean_text
-from scrapy_neardup.report.stories import is_report
+from scrapy_neardup.report.stories import is_report, items_of
 from scrapy_neardup.settings import NearDupSettings
 
 Track = Callable[[Iterable[FeedLine]], Iterator[FeedLine]]
@@ -199,6 +199,8 @@ def gather(
                 keys.add(key)
         earlier |= keys
     _add_documents(gathered)
+    for raw in items_of(gathered.events, {name for row in gathered.rows for name in (row.url, row.id)}):
+        gathered.add(raw).is_reported = True
     return gathered
 
 

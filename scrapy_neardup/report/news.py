@@ -147,7 +147,7 @@ def figures_of(story: FeedStory, links: Links) -> list[ToldFigure]:
 
 def numbers_of(all_rows: Sequence[Row], stories: Sequence[FeedStory], links: Links) -> dict[str, Any]:
     """Return what the part "Numbers" shows. A page that came again unchanged is in no number but ``again``."""
-    rows = [row for row in all_rows if not row.is_revisit]
+    rows = [row for row in all_rows if not row.is_revisit and not row.is_reported]
     times = sorted(row.time for row in rows if row.time is not None)
     counts = Counter(row.status for row in rows)
     step, bars, outside = _over_time(rows, times)

@@ -207,7 +207,7 @@ def notes_of(gathered: Gathered, *, listed: int, with_text: int, without_match: 
     ``listed`` items are in the page, ``with_text`` of them with their texts. The matches of ``without_match`` items are
     in none of the feeds.
     """
-    rows = gathered.rows
+    rows = [row for row in gathered.rows if not row.is_reported]
     if not rows:
         what = "events only" if gathered.events else "no items"
         return [Note(f"The feeds hold {what}.", "Give the feed of a crawl, or the output of scrapy neardup replay.")]

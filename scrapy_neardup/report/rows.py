@@ -110,6 +110,7 @@ class Row:
     would_drop: bool
     is_dropped: bool = False
     is_again: bool = False  # in an earlier feed too
+    is_reported: bool = False  # known from the report of an event only
     is_with_text: bool = False  # in the feed
     document: int = -1  # position among the recorded documents
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -130,6 +130,21 @@ Report = Mapping[str, Any]
 
 def is_report(raw: Report) -> bool:
     return raw.get("level") in LEVELS and isinstance(raw.get("members"), list) and "growth" in raw
+
+
+def items_of(reports: Sequence[Report], known: set[str]) -> Iterator[dict[str, Any]]:
+    """Yield the members of the newest report of each story, in the form of a replay's output.
+
+    Leave out members whose url or id is in ``known``: the feeds have them.
+    """
+    newest = {_name(report.get("story")): report for report in sorted(reports, key=_order)}
+    for key, report in newest.items():
+        figures = defaultdict(list)
+        for change in _objects(report, "figures"):
+            figures[_url(change)].append(f"{change.get('figure')}: {change.get('old')} -> {change.get('new')}")
+        for member in _objects(report, "members"):
+            if known.isdisjoint((_url(member), _name(member.get("id")))):
+                yield {**member, "story": key, "changes": figures.pop(_url(member), None)}
 
 
 def add_reports(reports: Sequence[Report], stories: Sequence[FeedStory]) -> None:

@@ -67,6 +67,14 @@ def test_an_event_has_one_number_of_items_and_of_sources(tmp_path: Path) -> None
     assert "3 items from" not in page
 
 
+def test_members_that_the_feeds_lack_are_part_of_their_story_but_not_of_the_items(tmp_path: Path) -> None:
+    (story,) = events_in([item(), event(4)], tmp_path)
+    assert (story.size, story.copies) == (4, 3)
+    assert build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).numbers["items"] == 1
+    (alone,) = events_in([event(4)], tmp_path)
+    assert (alone.size, alone.level, alone.headline) == (4, "breaking", "Ferry aground, paper 0")
+
+
 def test_sources_of_one_owner_are_one_independent_source(tmp_path: Path) -> None:
     owners = {"paper0.example": "Group", "paper1.example": "Group"}
     items = [item(), item(1, "duplicate"), item(2, "duplicate", neardup_event="watch")]

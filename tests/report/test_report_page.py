@@ -128,7 +128,11 @@ def test_hostile_values_become_neither_elements_nor_broken_text(tmp_path: Path, 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,<script>", "//[", "file:///etc/passwd"])
 def test_only_web_addresses_become_links(tmp_path: Path, url: str) -> None:
-    page = built([item(url=url), item(1, "update", url=url)], tmp_path).html
+    member = {"status": "related", "time": 1_700_000_000}
+    members = [{**member, "id": f"m{n}", "title": f"Told by {n}", "url": f"{url}{n}"} for n in range(2)]
+    event = {"level": "breaking", "story": "a", "members": members, "growth": []}
+    page = built([item(url=url), item(1, "update", url=url), event], tmp_path).html
+    assert "Told by 0" in page
     links = [attributes.get("href") or "" for tag, attributes in Elements(page).tags if tag == "a"]
     assert [link for link in links if not link.startswith("#")] == []
 
