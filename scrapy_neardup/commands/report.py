@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from scrapy_neardup.commands.inputs import STDOUT, refuse_overwriting
@@ -63,19 +66,31 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     inputs = [*options.feeds, *options.documents, *options.dropped]
     output = options.output or (STDOUT if options.digest else Path("report.html"))
     refuse_overwriting(output, inputs)
-    if STDIN in inputs:
-        raise InputError("-: the report reads its files twice, so give it files")
-    gathered = gather(
-        options.feeds, configured, options.documents, options.dropped, track=lambda rows: track(rows, "items")
-    )
-    if options.digest:
-        _write(output, build_digest(gathered, options.title))
-    else:
-        built = build_report(gathered, options.title)
-        _write(output, built.html.encode("utf-8"))
-        if output != STDOUT:
-            _print(output, built)
+    if inputs.count(STDIN) > 1:
+        raise InputError("-: standard input can be read only once")
+    with ExitStack() as stack:
+        feeds, documents, dropped = (
+            [_as_file(path, stack) for path in paths] for paths in (options.feeds, options.documents, options.dropped)
+        )
+        gathered = gather(feeds, configured, documents, dropped, track=lambda rows: track(rows, "items"))
+        if options.digest:
+            _write(output, build_digest(gathered, options.title))
+        else:
+            built = build_report(gathered, options.title)
+            _write(output, built.html.encode("utf-8"))
+            if output != STDOUT:
+                _print(output, built)
     return int(bool(gathered.problems))
+
+
+def _as_file(path: Path, stack: ExitStack) -> Path:
+    """Return a path that can be read twice: texts are read after everything else."""
+    if path != STDIN and (path.is_file() or path.is_dir() or not path.exists()):
+        return path
+    copy = Path(stack.enter_context(TemporaryDirectory()), "standard input" if path == STDIN else path.name)
+    with sys.stdin.buffer if path == STDIN else path.open("rb") as source, copy.open("wb") as target:
+        shutil.copyfileobj(source, target)
+    return copy
 
 
 def _write(output: Path, data: bytes) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter, is_item
-from scrapy.exceptions import NotConfigured, UsageError
+from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_neardup.crawl.file_locations import locate_files
@@ -68,7 +68,9 @@ class Component:
         try:
             return cls(crawler)
         except SettingsError as error:
-            raise UsageError(str(error)) from None
+            from scrapy_neardup.crawl.scrapy_internals import wrong_spider_setting
+
+            raise wrong_spider_setting(error) from None
 
     def is_judged(self, item: object) -> bool:
         """Decide whether an item is one of ``NEARDUP_ITEM_CLASSES``. An empty list selects every item."""

@@ -20,6 +20,7 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.report.gathering import Gathered
 from scrapy_neardup.report.news import DAY, VERDICTS, last_day, news_by_day, news_of, numbers_of
 from scrapy_neardup.report.payload import (
+    LINKED,
     MOST_ITEMS,
     Sample,
     add_texts,
@@ -242,8 +243,14 @@ def _about_items(gathered: Gathered, rows: list[Row], without_match: int) -> Ite
             "NEARDUP_FIELDS and NEARDUP_ITEM_CLASSES. If this is a file of documents, judge them first (scrapy neardup "
             "replay INPUT -O verdicts.jsonl), and then give it with --documents.",
         )
+    linked = [row for row in rows if row.status in LINKED]
+    if linked and not any(row.match for row in rows):
+        text = "No item says which document it was compared with, so it is compared with its original here."
+        yield Note(text, "Let NEARDUP_FIELDS select neardup_match.")
+    if linked and not any(row.story for row in rows):
+        yield Note("No item names its story, so nothing is grouped.", "Let NEARDUP_FIELDS select neardup_story.")
     if without_match:
-        text = f"{counted(without_match, 'match', 'matches')} of items are in none of these feeds"
+        text = f"{_of(without_match, linked, 'match', 'matches')} in none of these feeds"
         remedy = "Give the feeds of the last 24 hours together."
         yield Note(f"{text}: they were seen in an earlier crawl.", remedy, is_warning=False)
     without_time, field = sum(row.time is None for row in rows), gathered.format.time_field
@@ -255,6 +262,8 @@ def _about_items(gathered: Gathered, rows: list[Row], without_match: int) -> Ite
         )
     elif without_time:
         yield Note(f"{_of(without_time, rows, 'item')} without a time{f' in the field {field!r}' if field else ''}.")
+    elif field and gathered.settings.item_fields["time"] is None and not gathered.documents:
+        yield Note(f"Times are those of the field {field!r}.", is_warning=False)
 
 
 def _about_size(gathered: Gathered, rows: list[Row], listed: int, shown: int) -> Iterator[Note]:

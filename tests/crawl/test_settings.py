@@ -205,8 +205,11 @@ LATE_STATUS = 0 if scrapy_version.startswith("2.14.") else 1
 def test_a_wrong_setting_of_a_spider_stops_it(run: Callable[..., Crawl]) -> None:
     crawl = run(ITEM_A_PAGE + '    custom_settings = {"NEARDUP_ACTION": "delete"}\n')
     assert crawl.status == LATE_STATUS
-    said = "UsageError: NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop' (in the custom_settings of the spider)"
-    assert said in crawl.log
+    (line,) = crawl.lines("ERROR")
+    assert line.endswith(
+        "error: NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop' (in the custom_settings of the spider)"
+    )
+    assert "Traceback" not in crawl.log
 
 
 @pytest.mark.parametrize(

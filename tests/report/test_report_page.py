@@ -276,11 +276,11 @@ def test_the_command_writes_a_page_and_says_what_is_in_it(judged_day: JudgedSite
     assert (tmp_path / "day.html").stat().st_size < 1_000_000
 
 
-def test_standard_output(tmp_path: Path) -> None:
-    feed_of([item()], tmp_path)
-    done = neardup(tmp_path, "report", "items.jsonl", "-o", "-")
+def test_standard_input_and_output(tmp_path: Path) -> None:
+    done = neardup(tmp_path, "report", "-", "-o", "-", answer=json.dumps(item()) + "\n")
     assert done.returncode == 0
     assert done.stdout.startswith("<!DOCTYPE html>")
+    assert "<code>standard input</code>" in done.stdout
 
 
 def test_a_half_written_line_gives_the_page_and_exit_status_1(tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_a_half_written_line_gives_the_page_and_exit_status_1(tmp_path: Path) ->
         (["."], ".: cannot be read: Is a directory"),
         (["items.jsonl", "-o", "items.jsonl"], "items.jsonl: is the input"),
         (["items.jsonl", "-o", "no/folder.html"], "no/folder.html: cannot be written"),
-        (["-"], "-: the report reads its files twice"),
+        (["-", "--documents", "-"], "standard input can be read only once"),
     ],
 )
 def test_a_mistake_is_named_in_one_line(tmp_path: Path, arguments: list[str], problem: str) -> None:
