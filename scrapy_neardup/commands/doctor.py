@@ -20,7 +20,7 @@ from scrapy.settings import BaseSettings, Settings
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
-from scrapy_neardup.addon import Addon, checked_settings
+from scrapy_neardup.addon import add_components, checked_settings
 from scrapy_neardup.commands.inputs import add_json, add_store, located_settings, with_store
 from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
 from scrapy_neardup.content.processes import ExtractionProcesses
@@ -37,7 +37,6 @@ from scrapy_neardup.wording import counted, without_password
 
 _PATIENCE = 10.0  # seconds for one check
 _LITTLE_SPACE = 500_000_000  # bytes
-_PINGS = 20
 _SLOW = 0.02  # seconds for one answer of the store
 _CLOCK_OFF = 2.0  # seconds
 _SENTENCE = "The ferry had left the harbour of the island at noon, and the fog came down before it reached the strait. "
@@ -47,6 +46,13 @@ _PAGE = (
 _TITLE = "TEST, not a real event: sent by scrapy neardup doctor, please ignore"
 _ENTRY = '"scrapy_neardup.Addon": 500'
 _LINE = f"ADDONS = {{{_ENTRY}}}"
+_BY_HAND = {
+    "CapturePipeline": "ITEM_PIPELINES",
+    "NearDupPipeline": "ITEM_PIPELINES",
+    "NearDupDownloaderMiddleware": "DOWNLOADER_MIDDLEWARES",
+    "NearDupSpiderMiddleware": "SPIDER_MIDDLEWARES",
+}
+"""What the add-on adds to the settings, and what a project without it adds itself."""
 
 
 class Finding(NamedTuple):
@@ -139,27 +145,59 @@ async def _finish(name: str, check: Awaitable[list[Finding]]) -> list[Finding]:
 
 def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Finding:
     """Decide whether crawls with these settings of Scrapy judge items."""
-    added = [each for each, order in settings.getdict("ADDONS").items() if order is not None]
-    for each in added:
-        try:
-            load_object(each)
-        except Exception as error:  # noqa: PERF203  importing a module may raise anything
-            mend = f"write {_LINE}" if "scrapy_neardup" in str(each) else "correct or remove this entry"
-            return Finding("add-on", f"{each!r}, which cannot be loaded: {error}", mend)
+    settings = settings.copy()
+    found = _our_classes(settings, "ADDONS")
+    if any(part.__name__ == "Addon" for part in found if isinstance(part, type)):
+        add_components(settings)
+    found += [part for name in dict.fromkeys(_BY_HAND.values()) for part in _our_classes(settings, name)]
+    if wrong := next((part for part in found if isinstance(part, Finding)), None):
+        return wrong
     if not enabled:
         mend = "remove NEARDUP_ENABLED from the settings, or set it to True"
         return Finding("add-on", "NEARDUP_ENABLED = False: no item is judged", mend, is_warning=True)
-    if Addon not in map(load_object, added):
-        if not inside_project():
-            return Finding("add-on", f"not looked for, as there is no project here; in a script, set {_LINE}")
-        found = f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged"
-        return Finding("add-on", found, f"add {_ENTRY} to ADDONS in settings.py: {_LINE}")
+    parts = {part.__name__ for part in found if isinstance(part, type)}
+    missing = [part for part in _BY_HAND if part not in parts]
+    if missing:
+        return _not_wired(settings, missing)
     # With None, Twisted chooses another reactor. Without a reactor, Scrapy runs on asyncio alone.
     reactor = settings.get("TWISTED_REACTOR")
     if settings.getbool("TWISTED_REACTOR_ENABLED", True) and not str(reactor).endswith("AsyncioSelectorReactor"):
         mend = "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default"
         return Finding("add-on", f"TWISTED_REACTOR = {reactor!r}: no item is judged", mend)
     return Finding("add-on", "these settings turn the plugin on")
+
+
+def _our_classes(settings: BaseSettings, name: str) -> list[type | Finding]:
+    """Return the classes of the plugin that a setting turns on, with their bases, and findings of wrong entries."""
+    found: list[type | Finding] = []
+    for component in _enabled(settings, name):
+        try:
+            classes = getattr(load_object(component), "__mro__", ())
+        except Exception as error:  # noqa: PERF203  importing a module may raise anything
+            is_ours = "scrapy_neardup" in str(component)
+            if name == "ADDONS" or is_ours:  # of others the crawl itself says so
+                mend = f"write {_LINE}" if is_ours else "correct or remove this entry"
+                found.append(Finding("add-on", f"{component!r}, which cannot be loaded: {error}", mend))
+        else:
+            found += [each for each in classes if each.__module__.startswith("scrapy_neardup.")]
+    return found
+
+
+def _enabled(settings: BaseSettings, name: str) -> list[Any]:
+    return [component for component, order in (settings.getdict(name) or {}).items() if order is not None]
+
+
+def _not_wired(settings: BaseSettings, missing: list[str]) -> Finding:
+    if len(missing) < len(_BY_HAND):
+        found = f"wired by hand, without {' and '.join(f'{part} in {_BY_HAND[part]}' for part in missing)}"
+        mend = f'add it (docs/settings.md, "Wiring by hand"), or write {_LINE} instead'
+        # Without this one items are judged, but bursts of responses take memory and hold up the crawl.
+        return Finding("add-on", found, mend, is_warning=missing == ["NearDupDownloaderMiddleware"])
+    if not inside_project():
+        return Finding("add-on", f"not looked for, as there is no project here; in a script, set {_LINE}")
+    others = [name for name in _enabled(settings, "ADDONS") if not str(name).startswith("scrapy_neardup.")]
+    mend = f"add {_ENTRY} to ADDONS in settings.py" if others else f"write {_LINE} into settings.py"
+    return Finding("add-on", f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged", mend)
 
 
 async def _check_data_dir(settings: NearDupSettings) -> list[Finding]:
@@ -242,15 +280,12 @@ async def _check_redis(settings: NearDupSettings) -> list[Finding]:
 async def _try_commands(client: Client, key: str) -> tuple[float, float, str]:
     """Call each command that a crawl needs, for a key that the last one removes.
 
-    Return the seconds for an answer (the median), by how many seconds the clock of the store is ahead, and what is
-    refused.
+    Return the seconds for an answer, by how many seconds the clock of the store is ahead, and what is refused.
     """
-    seconds = []
-    for _ in range(_PINGS):
-        start = time.time()
-        (found,) = await client.send([Call("RUNS", key)])
-        seconds.append(time.time() - start)
-    ahead = found[0] / 1000 - time.time() + seconds[-1] / 2 if isinstance(found, tuple) else 0.0
+    start = time.time()
+    (found,) = await client.send([Call("RUNS", key)])
+    end = time.time()
+    ahead = found[0] / 1000 - (start + end) / 2 if isinstance(found, tuple) else 0.0
     calls: list[Call | Commit] = [
         Call("HSET", key, ("field", "value")),
         Call("EXPIRE", key, (60,)),
@@ -262,7 +297,7 @@ async def _try_commands(client: Client, key: str) -> tuple[float, float, str]:
     ]
     answers = [found, *await client.send(calls)]
     refused = dict.fromkeys(str(answer) for answer in answers if isinstance(answer, Exception))
-    return sorted(seconds)[_PINGS // 2], ahead, "; ".join(refused)
+    return end - start, ahead, "; ".join(refused)
 
 
 async def _check_extractor(settings: NearDupSettings) -> list[Finding]:

@@ -58,7 +58,7 @@ def test_a_healthy_project_is_ok(project: Project) -> None:
         ),
         ("NEARDUP_ENABLED=False", "warning", "NEARDUP_ENABLED = False: no item is judged", "remove NEARDUP_ENABLED"),
         (f"TWISTED_REACTOR={REACTOR}", "failed", "no item is judged", "remove TWISTED_REACTOR"),
-        ("ADDONS={}", "failed", "ADDONS = {}: the plugin is off, and no item is judged", ADDON_LINE),
+        ("ADDONS={}", "failed", "ADDONS = {}: the plugin is off, and no item is judged", f"write {ADDON_LINE} into"),
         ('ADDONS={"scrapy.Item": 1}', "failed", "{'scrapy.Item': 1}: the plugin is off", f"add {ADDON_LINE[10:-1]} to"),
         ("NEARDUP_WINDOW=86400", "ok", "these settings turn the plugin on", ""),
     ],
@@ -69,6 +69,22 @@ def test_the_add_on_has_a_line(project: Project, given: str, state: str, found: 
     assert (lines["add-on"]["state"], status) == (state, 1 if state == "failed" else 0)
     assert found in lines["add-on"]["found"]
     assert mend in lines["add-on"]["mend"]
+
+
+def test_a_plugin_that_is_wired_by_hand(project: Project) -> None:
+    pipelines = {"scrapy_neardup.CapturePipeline": 1, "scrapy_neardup.NearDupPipeline": 300}
+    settings = {"ITEM_PIPELINES": pipelines, "SPIDER_MIDDLEWARES": {"scrapy_neardup.NearDupSpiderMiddleware": 10}}
+    project.prepare(ITEM_A_PAGE, {"ADDONS": {}, **settings})
+    status, found = findings(project.folder)
+    assert (status, found["add-on"]["state"]) == (0, "warning")
+    assert "without NearDupDownloaderMiddleware in DOWNLOADER_MIDDLEWARES" in found["add-on"]["found"]
+    downloader = {"scrapy_neardup.middleware.NearDupDownloaderMiddleware": 1}
+    project.prepare(ITEM_A_PAGE, {"ADDONS": {}, **settings, "DOWNLOADER_MIDDLEWARES": downloader})
+    assert findings(project.folder)[1]["add-on"]["state"] == "ok"
+    project.prepare(ITEM_A_PAGE, {"ITEM_PIPELINES": {"scrapy_neardup.NearDupPipeline": None}})
+    assert findings(project.folder)[1]["add-on"]["found"].endswith(", without NearDupPipeline in ITEM_PIPELINES")
+    project.prepare(ITEM_A_PAGE, {"ADDONS": {}, "ITEM_PIPELINES": pipelines})
+    assert findings(project.folder)[1]["add-on"]["found"].endswith("NearDupSpiderMiddleware in SPIDER_MIDDLEWARES")
 
 
 @pytest.mark.every_store
