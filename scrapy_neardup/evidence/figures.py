@@ -128,13 +128,15 @@ def find_figures(text: str) -> tuple[Figure, ...]:
     return _most(_all_figures(text))
 
 
-def figures_of_title(title: str) -> list[Figure]:
-    return [each._replace(in_head=True, in_title=True) for each in find_figures(title)[:_MOST_IN_TITLE]]
+def figures_of_title(title: str, language: str = "") -> list[Figure]:
+    """Return the figures of a title in this language, which is an ISO 639-1 code, or "" if it is not known."""
+    found = _most(_all_figures(title, language))[:_MOST_IN_TITLE]
+    return [each._replace(in_head=True, in_title=True) for each in found]
 
 
-def _all_figures(text: str) -> list[Figure]:
+def _all_figures(text: str, language: str = "") -> list[Figure]:
     tokens, starts = number_tokens(text[:MAX_CHARACTERS])
-    numbers = take_numbers(tokens, starts)
+    numbers = take_numbers(tokens, starts, language)
     if not numbers:
         return []
     head = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
@@ -259,9 +261,9 @@ def unpack_figures(packed: bytes) -> tuple[Figure, ...]:
     )
 
 
-def with_title(packed: bytes, title: str) -> bytes:
+def with_title(packed: bytes, title: str, language: str) -> bytes:
     """Return packed figures with those of the title before them."""
-    of_title = figures_of_title(title)
+    of_title = figures_of_title(title, language)
     return pack_figures([*of_title, *unpack_figures(packed)]) if of_title else packed
 
 

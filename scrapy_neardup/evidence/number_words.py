@@ -109,7 +109,7 @@ SCORED = words("win victory loss defeat draw lead against over after half overti
 """Words that stand behind a score: "a 2-1 win"."""
 
 _FUNCTION_WORDS = {
-    "en": "the of and to in that was for with by from this are have has not they were which would",
+    "en": "the of and to in that was for with by from this are have has not they were which would on at is as it",
     "de": "der die das und ist in nicht mit von den dem auf für sich im auch nach bei wird werden",
     "es": "el la los las en que por con del una para su se al como más fue pero y es",
     "fr": "le la les des et est une dans pour que qui sur pas avec du au par ce plus sont",
@@ -154,15 +154,19 @@ class Languages(NamedTuple):
     """Words that multiply the digits before them, in a text of any language: "5 million", "3 тысячи"."""
 
 
-def number_words(tokens: Iterable[str]) -> dict[str, NumberWords]:
+def number_words(tokens: Iterable[str], code: str = "") -> dict[str, NumberWords]:
     """Return the number words of a text, each with the language in which to read it.
 
-    The language of a text is the one with the most words in it. Only number words and the commonest other words of a
-    language are counted, each word once. A sentence more or less does not change the answer, and equal texts get equal
-    answers. Another language with half as many words, of a notice or a quotation, is read too.
+    ``code`` is its language, if that is known: a headline is too short to tell. Otherwise the language is the one with
+    the most words in the text. Only number words and the commonest other words of a language are counted, each word
+    once. A sentence more or less does not change the answer, and equal texts get equal answers. Another language with
+    half as many words, of a notice or a quotation, is read too.
     """
     languages = all_languages()
     known = languages.of_word.keys() & tokens
+    if code:
+        told = languages.by_name.get(code)
+        return dict.fromkeys(told.words & known, told) if told else {}
     votes = Counter(name for word in known for name in languages.of_word[word])
     first = max(languages.by_name, key=votes.__getitem__)  # English, which is the first one, if there are only digits
     least = max(_SECOND_LANGUAGE, votes[first] / 2)

@@ -198,23 +198,23 @@ def _plain(text: str) -> str:
     return text
 
 
-def take_numbers(tokens: list[str], starts: list[int]) -> list[tuple[int, int, str, str]]:
+def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> list[tuple[int, int, str, str]]:
     """Find the numbers and overwrite them: "#" for a figure, "" for a date, time, year or phone number.
 
-    ``starts`` are the tokens that begin with a digit; the last three tokens are empty, as ``number_tokens`` leaves
-    them. Return for each figure its first token, the token behind it, its value, and its mark: "%", a currency, "."
-    if punctuation closes it, or "".
+    ``language`` is that of the text, if it is known. ``starts`` are the tokens that begin with a digit; the last three
+    tokens are empty, as ``number_tokens`` leaves them. Return for each figure its first token, the token behind it, its
+    value, and its mark: "%", a currency, "." if punctuation closes it, or "".
     """
     numbers = []
     end = 0
-    words = number_words(tokens)
+    words = number_words(tokens, language)
     if words:
         starts = sorted([*starts, *compress(range(len(tokens)), map(words.__contains__, tokens))])
     for first in starts:
         if first < end:
             continue
-        language = words.get(tokens[first])
-        found = _in_words(tokens, first, language) if language else _in_digits(tokens, first)
+        spelled = words.get(tokens[first])
+        found = _in_words(tokens, first, spelled) if spelled else _in_digits(tokens, first)
         if found is None:
             continue
         value, end, mark = found

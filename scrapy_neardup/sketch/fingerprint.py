@@ -210,7 +210,7 @@ class Sketcher:
             sample_keys=_salted(sketch.signed.sample_keys, salt),
             name_keys=_salted(name_keys, salt),
             topic_keys=_salted(topic_keys, salt),
-            figures=with_title(sketch.figures, document.title) if self.figures else b"",
+            figures=with_title(sketch.figures, document.title, document.language) if self.figures else b"",
             topic=topic,
             names=names,
             vector=vector if topic else b"",
