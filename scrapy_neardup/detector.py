@@ -259,7 +259,7 @@ class NearDupDetector:
         return document if self.embedding is None else asyncio.ensure_future(self.embedding.ask(document))
 
     async def _check_together(self, waiting: Sequence[Waiting]) -> list[Verdict]:
-        """Judge the documents that wait, in their order: this is the one place where documents travel together."""
+        """Judge the documents that wait, in their order. A preset that learns takes one at a time."""
         documents = [await each if isinstance(each, asyncio.Future) else each for each in waiting]
         if new_sources := self._knowledge.new_sources(documents):
             await self._exchange_learned(new_sources)

@@ -14,6 +14,7 @@ Kind = Literal["exact", "near", "abridged", "extended", "revisit", "translation"
 Reason = Literal["no-text", "too-short", "boilerplate", "store-unavailable", "extraction-failed", "internal-error"]
 Level = Literal["watch", "breaking", "update", "ended"]
 
+# Stores keep the places of statuses and kinds in these tuples: add new ones at the end.
 STATUSES: tuple[Status, ...] = get_args(Status)
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LEVELS: tuple[Level, ...] = get_args(Level)

@@ -122,7 +122,7 @@ class Batch:
         return self.heartbeats.state(record, self.records.get)
 
     def follow_lost(self, attempt: Attempt) -> None:
-        """Add what lost candidates were like to the candidates: a page that is lost each time would hide it."""
+        """Add what each lost candidate was like. Otherwise a page that is lost in every run would hide its original."""
         for key in attempt.candidates:  # it grows
             record, known = self.records.get(key), (attempt.new.key, *attempt.candidates)
             if record and record.candidate not in known and self.state(record) == "lost":

@@ -81,7 +81,7 @@ class Record(Evidence):
     is_variant: int = 0  # 1 if its page has another url that it gives as its own
     original: bytes = b""
     story: bytes = b""
-    candidate: bytes = b""  # the best match at the time of registration, its own key if there was none
+    candidate: bytes = b""  # the document that it was judged against, its own key if there was none
     first_topic: bytes = b""  # of the first document of its story in its language, empty if that is its own topic
     url: bytes = b""
     title: bytes = b""

@@ -21,8 +21,8 @@ from scrapy_neardup.rules.systems import System
 from scrapy_neardup.rules.systems.news import NEWS
 from scrapy_neardup.rules.uniting import in_united_story
 
-# A copy is abridged or extended if one shingle set has fewer than this share of the shingles of both. If the larger one
-# holds nearly all of the smaller one, the rest of it is a block of its own: then less of it is enough.
+# A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
+# of the smaller one, the rest of it is a block of its own: then the smaller one must have more of its size.
 _NEAR_SIZE, _NEAR_SIZE_IF_HELD, _HELD = 0.75, 0.9, 0.9
 
 Candidate = tuple[bytes, Record, CandidateState]
@@ -35,8 +35,8 @@ Named = Callable[[str], str]
 class Decision:
     """What the rules say of a new document: its verdict, the record to register, and how it changes its story.
 
-    ``join`` is None if it joins no story. ``findings`` are those of the guards that were asked about the match, or
-    about all candidates if none is a match; they are the trace.
+    ``join`` is None if it joins no story. ``findings`` are what was found of the match, or of all candidates if none is
+    a match; they are the trace.
     """
 
     verdict: Verdict
@@ -146,9 +146,9 @@ def _choose(alive: Sequence[Match]) -> Match | None:
 
 
 def _versions_of_page(match: Match, matches: Sequence[Match]) -> tuple[Match | None, Match | None]:
-    """Return an earlier version of the document's page, if the match is of another page, or is lost.
+    """Return an earlier version of the document's page, and the version at its url whose text differs.
 
-    Return also the version of the same url with another text, if another page printed the new text first.
+    The first is None if the match is that version itself, the second if no other page printed the new text before.
     """
     if match.pair.same_page:
         return (None if match.is_seen else match), None

@@ -1,6 +1,6 @@
 """The guards of the rules for news, each a function of one pair. ``systems/news.py`` has their order.
 
-A guard that stops says why two documents are *not* copies, or *not* related; a proof that stops says why they are.
+If a proof stops, two documents are copies. If another guard stops, they are not what the list of this guard says.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ def few_common_names(pair: Pair) -> Finding:
     common = Measured(
         "names that both languages share", len(shared_terms(pair.new.names, pair.old.names)), LEAST_COMMON_NAMES
     )
-    cosine = Measured("cosine of the names", pair.names_score, least)
+    cosine = Measured("score of the names", pair.names_score, least)
     return Finding(not cosine.is_reached, (common, cosine))
 
 

@@ -200,5 +200,5 @@ class Pair:
 
     @cached_property
     def names_score(self) -> float:
-        """Return the cosine of the names of two documents, in one alphabet."""
+        """Return how well the names agree, in one alphabet: their cosine, less with three common ones, 0 with fewer."""
         return names_score(self.new.names, self.old.names)

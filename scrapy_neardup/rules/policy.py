@@ -14,7 +14,7 @@ HOUR = 3600
 class Policy:
     """The thresholds of a verdict. Every store judges by the same policy in the same way.
 
-    A candidate with the same url or the same text is a copy. Any other candidate is a copy if its score is at least
+    A candidate of the same page or with the same text is a copy. Any other candidate is a copy if its score is at least
     ``threshold``, and related if its score is at least ``related_threshold``, as far as the rules of the system allow.
     With news, a candidate with a lower score is still related if the score of the topics is at least
     ``topic_threshold``. ``scope`` never excludes candidates with the document's own url.

@@ -64,8 +64,8 @@ class Origin(NamedTuple):
 class LeftOut(NamedTuple):
     """The lines of a text that do not enter its fingerprint.
 
-    ``own_parts`` is the share of the words that enter it, in parts of ``WHOLE_TEXT``, without the boilerplate of the
-    text's own source.
+    ``own_parts`` is the share of the words that enter it, in parts of ``WHOLE_TEXT``: of those that are no boilerplate
+    of the text's own source.
     """
 
     lines: frozenset[int] = frozenset()  # keys

@@ -24,7 +24,7 @@ NO_COPY: Sequence[Guard] = (
 NOT_BY_TEXT: Sequence[Guard] = (guards.other_topic,)
 NOT_BY_TOPIC: Sequence[Guard] = (guards.low_topic_score, guards.no_common_name, guards.far_from_first)
 NO_MATCH: Sequence[Guard] = (guards.other_table, guards.other_form)
-"""Asked last: they overrule what makes a copy or related text, but not what proves one."""
+"""Asked last, unless a proof decided: if one stops, the pair is no match at all."""
 
 
 @dataclass(frozen=True, slots=True)

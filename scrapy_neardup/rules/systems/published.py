@@ -18,7 +18,7 @@ def below_threshold(pair: Pair) -> Finding:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Judges by one likeness alone, whatever the titles are. See ``docs/systems/``.
+    """Judges by one likeness alone, whatever the titles are. See ``docs/decisions/systems/``.
 
     With the measure "overlap", more than ``collisions`` equal lanes are needed.
     """

@@ -47,7 +47,7 @@ class Preset:
     reference: str = ""  # path of a reference file, "" for the one of this package
     topic_terms: int = 0  # at most this many terms of title and lead; a document may join a story by them
     topic_threshold: float = 0.28  # least score of two topics by which a document joins a story
-    vector_middle: float = 0.34  # these two only with a language model, see ``rules.meaning``
+    vector_middle: float = 0.34  # these two only with a language model, see ``rules.guards``
     vector_bar: float = 0.58
     names: bool = False  # a document may join a story in another language by its names
     event_rule: str = "sources"
