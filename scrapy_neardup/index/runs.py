@@ -54,16 +54,6 @@ _SUFFIX = ".run"
 _BEATS = re.compile(rb"(\d{1,15}) (\d{1,15})")
 
 
-def state_of_run(beat: float | None, now: float, started: float | None) -> CandidateState:
-    """Return the state of a run's documents, from the last heartbeat of the run.
-
-    ``started`` is the first heartbeat of the run that asks. An earlier heartbeat may be the last one of a crawl that
-    was killed and then started again: runs that live have sent the next one while the run that asks began.
-    """
-    is_lost = beat is None or abs(now - beat) > DEAD_SECONDS or (started is not None and beat < started)
-    return "lost" if is_lost else "seen"
-
-
 @dataclass(slots=True)
 class Heartbeats:
     """The heartbeats of all runs as a store has them, for one run that asks. It asks with 0 if it is none."""
@@ -79,15 +69,17 @@ class Heartbeats:
         self.of_run = {int(number): (a / 1000, b / 1000) for number, (a, b) in heartbeats(kept).items()}
 
     def state(self, record: Record, record_of: Callable[[bytes], Record | None]) -> CandidateState:
-        """Decide whether a document counts as seen. A dropped copy does if its match does."""
+        """Decide whether a document counts as seen. A dropped copy does if its match does.
+
+        A heartbeat before the first one of the run that asks may be the last one of a crawl that was killed and then
+        started again: runs that live have sent the next one while the run that asks began.
+        """
         _, kept = kept_by(b"", record, record_of)
-        if kept is None:
-            return "lost"
-        if kept.run in (0, self.own):
+        if kept is not None and kept.run in (0, self.own):
             return "seen"
-        started, _ = self.of_run.get(self.own, (None, None))
-        _, beat = self.of_run.get(kept.run, (None, None))
-        return state_of_run(beat, self.now, started)
+        started, _ = self.of_run.get(self.own, (0.0, 0.0))
+        _, beat = self.of_run.get(kept.run if kept else WITHDRAWN, (0.0, 0.0))
+        return "seen" if beat >= started and abs(self.now - beat) <= DEAD_SECONDS else "lost"
 
 
 def kept_by(key: bytes, record: Record, record_of: Callable[[bytes], Record | None]) -> tuple[bytes, Record | None]:
