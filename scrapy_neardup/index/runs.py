@@ -108,11 +108,6 @@ class RunSteps(Steps):
     run: int = 0
     """Number of the run that registers documents, up to ``LARGEST_RUN``; 0 registers them as delivered."""
 
-    @changes
-    async def beat(self, client: Client) -> None:
-        """Tell the store that ``run`` is alive."""
-        await self._beat(client, self.run)
-
     @reads
     async def waits_for_others(self, client: Client) -> bool:
         """Return whether another run may live that has sent no heartbeat since the first one of ``run``."""
@@ -123,17 +118,16 @@ class RunSteps(Steps):
         return any(beat < started and abs(found.now - beat) < PATIENCE_SECONDS for _, beat in found.of_run.values())
 
     @changes
-    async def end_run(self, client: Client) -> None:
-        """Tell the store that ``run`` is over: documents that it has not delivered no longer count."""
-        await self._beat(client, self.run, is_over=True)
+    async def beat(self, client: Client, *, is_over: bool = False) -> None:
+        """Tell the store that ``run`` is alive, or over: documents that it has not delivered then no longer count.
 
-    async def _beat(self, client: Client, own: int, *, is_over: bool = False) -> None:
-        """Note that a run lives or is over, and forget those that were silent for long."""
+        Forget runs that were silent for long.
+        """
         name = self.layout.runs
         (answer,) = await answers(client, [Call("RUNS", name)])
         now, kept = cast("tuple[int, dict[bytes, bytes]]", answer)
         beats = heartbeats(kept)
-        run = str(own).encode()
+        run = str(self.run).encode()
         old = {number for number, (_, last) in beats.items() if now - last > 1000 * FORGOTTEN_SECONDS}
         gone = [*(kept.keys() - beats.keys() | old) - {run}]
         # Many runs beat at the same time: only those conflict that write or remove the heartbeat of the same run.
@@ -342,4 +336,4 @@ class Run:
         if self._beating is not None:
             self._beating.cancel()
             await asyncio.wait([self._beating])
-        await self._tell(self._index.end_run())
+        await self._tell(self._index.beat(is_over=True))
