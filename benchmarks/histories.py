@@ -162,17 +162,17 @@ class History:
     def _start(self, name: str) -> Any:
         """Start a crawl of some stories, or of all."""
         is_last, is_alone = name in ("all", "again"), name == "alone"
-        batch = 1 if is_alone else 3 if self.has_batches else 0
         pages = [page for story in self.draw.sample(self.stories, 12 if is_last else 8) for page in story]
         pages = self.draw.choice((pages, self.draw.sample(pages, len(pages))))
         settings = {
             "PAGES": pages,
-            "FEEDS": {f"{name}-%(batch_id)d.jsonl": {"format": "jsonlines", "batch_item_count": batch}},
+            "FEEDS": {f"{name}-%(batch_id)d.jsonl": {"format": "jsonlines", "batch_item_count": 3 * self.has_batches}},
             "NOTES": f"{name}.notes",
             "KILL_AT": self.draw.randrange(1, 12) if self.has_kills and not is_last and self.draw.random() < 0.5 else 0,
         }
         if is_alone:
             settings |= {"KILL_AT": 0, "PAUSE": 0.1, "SLOWEST_COMMIT": 0.4, "BEAT_SECONDS": 0.1}
+            settings |= {"NEARDUP_DELIVERED": "scraped", "SLOWEST_STORE": 0, "SLOWEST_PIPELINE": 0}
         self.project.prepare(SPIDER, {**self.settings, **settings})
         crawl = self.project.start("crawl", "news")
         begun = self.project.folder / f"{name}.notes"

@@ -54,16 +54,6 @@ _SUFFIX = ".run"
 _BEATS = re.compile(rb"(\d{1,15}) (\d{1,15})")
 
 
-def state_of_run(beat: float | None, now: float, started: float | None) -> CandidateState:
-    """Return the state of a run's documents, from the last heartbeat of the run.
-
-    ``started`` is the first heartbeat of the run that asks. An earlier heartbeat may be the last one of a crawl that
-    was killed and then started again: runs that live have sent the next one while the run that asks began.
-    """
-    is_lost = beat is None or abs(now - beat) > DEAD_SECONDS or (started is not None and beat < started)
-    return "lost" if is_lost else "seen"
-
-
 @dataclass(slots=True)
 class Heartbeats:
     """The heartbeats of all runs as a store has them, for one run that asks. It asks with 0 if it is none."""
@@ -79,15 +69,17 @@ class Heartbeats:
         self.of_run = {int(number): (a / 1000, b / 1000) for number, (a, b) in heartbeats(kept).items()}
 
     def state(self, record: Record, record_of: Callable[[bytes], Record | None]) -> CandidateState:
-        """Decide whether a document counts as seen. A dropped copy does if its match does."""
+        """Decide whether a document counts as seen. A dropped copy does if its match does.
+
+        A heartbeat before the first one of the run that asks may be the last one of a crawl that was killed and then
+        started again: runs that live have sent the next one while the run that asks began.
+        """
         _, kept = kept_by(b"", record, record_of)
-        if kept is None:
-            return "lost"
-        if kept.run in (0, self.own):
+        if kept is not None and kept.run in (0, self.own):
             return "seen"
-        started, _ = self.of_run.get(self.own, (None, None))
-        _, beat = self.of_run.get(kept.run, (None, None))
-        return state_of_run(beat, self.now, started)
+        started, _ = self.of_run.get(self.own, (0.0, 0.0))
+        _, beat = self.of_run.get(kept.run if kept else WITHDRAWN, (0.0, 0.0))
+        return "seen" if beat >= started and abs(self.now - beat) <= DEAD_SECONDS else "lost"
 
 
 def kept_by(key: bytes, record: Record, record_of: Callable[[bytes], Record | None]) -> tuple[bytes, Record | None]:
@@ -116,11 +108,6 @@ class RunSteps(Steps):
     run: int = 0
     """Number of the run that registers documents, up to ``LARGEST_RUN``; 0 registers them as delivered."""
 
-    @changes
-    async def beat(self, client: Client) -> None:
-        """Tell the store that ``run`` is alive."""
-        await self._beat(client, self.run)
-
     @reads
     async def waits_for_others(self, client: Client) -> bool:
         """Return whether another run may live that has sent no heartbeat since the first one of ``run``."""
@@ -131,17 +118,16 @@ class RunSteps(Steps):
         return any(beat < started and abs(found.now - beat) < PATIENCE_SECONDS for _, beat in found.of_run.values())
 
     @changes
-    async def end_run(self, client: Client) -> None:
-        """Tell the store that ``run`` is over: documents that it has not delivered no longer count."""
-        await self._beat(client, self.run, is_over=True)
+    async def beat(self, client: Client, *, is_over: bool = False) -> None:
+        """Tell the store that ``run`` is alive, or over: documents that it has not delivered then no longer count.
 
-    async def _beat(self, client: Client, own: int, *, is_over: bool = False) -> None:
-        """Note that a run lives or is over, and forget those that were silent for long."""
+        Forget runs that were silent for long.
+        """
         name = self.layout.runs
         (answer,) = await answers(client, [Call("RUNS", name)])
         now, kept = cast("tuple[int, dict[bytes, bytes]]", answer)
         beats = heartbeats(kept)
-        run = str(own).encode()
+        run = str(self.run).encode()
         old = {number for number, (_, last) in beats.items() if now - last > 1000 * FORGOTTEN_SECONDS}
         gone = [*(kept.keys() - beats.keys() | old) - {run}]
         # Many runs beat at the same time: only those conflict that write or remove the heartbeat of the same run.
@@ -350,4 +336,4 @@ class Run:
         if self._beating is not None:
             self._beating.cancel()
             await asyncio.wait([self._beating])
-        await self._tell(self._index.end_run())
+        await self._tell(self._index.beat(is_over=True))

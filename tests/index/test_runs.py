@@ -49,7 +49,7 @@ async def check_as(index: Index, run: int, article: Article) -> Match | None:
 
 async def end(index: Index, run: int) -> None:
     index.run = run
-    await index.end_run()
+    await index.beat(is_over=True)
 
 
 def is_seen(match: Match | None) -> bool:

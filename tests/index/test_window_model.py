@@ -182,7 +182,7 @@ class Stage:
 
     async def _end(self, run: int, told: str = "") -> None:
         self.index.run = run
-        await self.index.end_run()
+        await self.index.beat(is_over=True)
         self.model.end(run)
 
     async def _dead(self, run: int, told: str = "") -> None:
