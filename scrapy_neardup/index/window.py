@@ -360,11 +360,16 @@ class Window(Steps):
 
 
 def _answers(batch: Batch, results: Mapping[Attempt, object]) -> dict[NewDocument, Checked | StoreError]:
-    """Return the answers of the documents that are registered, from the answers of the store to their commits."""
+    """Return the answers of the documents that are registered, from the answers of the store to their commits.
+
+    Raise StoreUnavailable if the store is lost.
+    """
     done = dict[NewDocument, Checked | StoreError]()
     for each in batch.attempts:
         result = results.get(each, _COMMITTED)
         first = done.get(each.earlier.new) if isinstance(each.earlier, Attempt) else each.answer
+        if isinstance(result, StoreUnavailable):  # the store is lost for all documents
+            raise result
         if isinstance(result, StoreError):
             done[each.new] = result
         # An earlier attempt may have written this very record, and its answer was lost on its way.
