@@ -57,7 +57,7 @@ PERCENT = frozenset(word for word, unit in _UNITS.items() if unit == "%") | {"%"
 UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"} | {"m": "metres", "м": "metres"}
 """Words behind a number of units, with the English name of the unit: "Jahre" is "years"."""
 
-MONTHS = words(f"{_CLDR['months']} may mars jan feb mar apr jun jul aug sep sept oct nov dec")
+MONTHS = words(f"{_CLDR['months']} may march mars jan feb mar apr jun jul aug sep sept oct nov dec")
 WEEKDAYS = words(_CLDR["weekdays"])
 
 BEHIND_MAY = words("be have not also still yet well never already soon even need face die lose become")

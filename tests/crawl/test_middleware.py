@@ -202,7 +202,7 @@ def test_a_page_has_the_text_of_all_items_that_name_one_of_its_addresses(project
 LOADED = """
 class News(Pages):
     def parse(self, response):
-        given = {"url": [self.given, "/other"], "title": ["A", "B"], "language": ["de", "en"]}
+        given = {"url": [self.given, "/other"], "title": ["A", "B"], "language": ["en", "de"]}
         yield {**given, "seen": ["2020-05-05T08:00:00Z", "2021"]}
 """
 
@@ -224,7 +224,7 @@ def test_a_page_of_a_renderer_belongs_to_the_url_that_page_and_item_name(
         return
     assert crawl.statuses == {"original": 1}
     (row,) = read_lines(project.folder / "recorded.jsonl")
-    assert (row["url"], row["language"], row["time"]) == (given, "de", "2020-05-05T08:00:00+00:00")
+    assert (row["url"], row["language"], row["time"]) == (given, "en", "2020-05-05T08:00:00+00:00")
     later = project.crawl(LOADED, "-a", *arguments, urls=[f"{site.url}/render?url=x"], **settings)
     assert later.statuses == {"duplicate": 1}
     assert later.items[0]["neardup_kind"] == "revisit"

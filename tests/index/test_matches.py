@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 from conftest import OpenIndex
-from documents import LANES, MINUTE, Article, check, decision_on
+from documents import HOUR, LANES, Article, check, decision_on
 
 from scrapy_neardup.evidence.minima import containment
 from scrapy_neardup.index import Index, Policy, Scope
@@ -84,11 +84,12 @@ async def test_precedence(
 ) -> None:
     index = await open_index(store_url)
     order = (better, worse) if better_is_first else (worse, better)
-    articles = {name: PRECEDENCE[name].copy(at=number) for number, name in enumerate(order)}
+    # Further apart than documents that come together, whose common url proves nothing.
+    articles = {name: PRECEDENCE[name].copy(at=number * HOUR) for number, name in enumerate(order)}
     for name in order:
         await check(index, articles[name])
 
-    match = await check(index, Article("wire", url=PAGE, topic="ABCdefgh", at=MINUTE))
+    match = await check(index, Article("wire", url=PAGE, topic="ABCdefgh", at=3 * HOUR))
 
     assert match is not None
     assert match.candidate == articles[better].id

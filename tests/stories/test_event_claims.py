@@ -14,14 +14,19 @@ import pytest
 from conftest import OpenIndex
 from documents import joined
 from faults import Clock, Network
+from json_lines import read_lines
+from news_site import article
 from newsdesk import MINUTE, START, opened
 from redis import Redis
+from scrapy import Spider
+from scrapy.utils.test import get_crawler
 from servers import RedisServer
 
 from scrapy_neardup.document import Claim, Extent, Join, Member
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Breaker, Index
 from scrapy_neardup.index.stories import Granted
+from scrapy_neardup.pipeline import NearDupPipeline
 from scrapy_neardup.records.stories import pack_grant, read_grant
 from scrapy_neardup.stories.report import special_report
 
@@ -272,3 +277,22 @@ async def test_an_event_of_an_evicted_story_has_the_same_id_again(redis_url: str
 
     assert list(first) == list(again) == ["breaking"]
     assert again == first
+
+
+async def test_an_event_that_cannot_be_reported_takes_no_other_with_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawler = get_crawler(Spider, {"NEARDUP_STORE": "memory://", "NEARDUP_EVENTS_FEED": f"{tmp_path}/events.jsonl"})
+    crawler.spider = Spider("news")
+    pipeline = NearDupPipeline.from_crawler(crawler)
+    await pipeline.open_spider()
+    for number in range(12):
+        document = pipeline.detector.document(article("fire"), url=f"https://www.s{number}.example/", title="Fire")
+        await pipeline.detector.check(document)
+    events = pipeline.detector.stories.custody._events
+    token, first = next(iter(events.items()))
+    events[token] = replace(first, time=1 << 62)  # in no calendar
+    await pipeline.close_spider()
+    await pipeline._close_detector()
+    assert [row["level"] for row in read_lines(tmp_path / "events.jsonl")] == ["breaking", "update"]
+    assert caplog.text.count("a bug in scrapy-neardup") == 1

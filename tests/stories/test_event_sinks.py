@@ -7,7 +7,6 @@ import hmac
 import json
 import stat
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,12 +14,9 @@ from json_lines import read_lines
 from news_site import NewsSite, article, page
 from projects import HAS_REACTORLESS, Project
 from receivers import Receiver, deliver, report
-from scrapy import Spider
-from scrapy.utils.test import get_crawler
 from scrapy_processes import neardup
 
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.pipeline import NearDupPipeline
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.receivers import SIGNATURE, Webhook
 
@@ -164,22 +160,3 @@ def test_an_event_waits_for_its_own_receiver(tmp_path: Path, site: NewsSite, rec
         project.crawl(COVERAGE, urls=[], NEARDUP_EVENTS_WEBHOOK=away.url)
         assert set(away.ids) == sent
     assert not [path for path in tmp_path.rglob("*") if "key" in path.name]
-
-
-async def test_an_event_that_cannot_be_reported_takes_no_other_with_it(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    crawler = get_crawler(Spider, {"NEARDUP_STORE": "memory://", "NEARDUP_EVENTS_FEED": f"{tmp_path}/events.jsonl"})
-    crawler.spider = Spider("news")
-    pipeline = NearDupPipeline.from_crawler(crawler)
-    await pipeline.open_spider()
-    for number in range(12):
-        document = pipeline.detector.document(article("fire"), url=f"https://www.s{number}.example/", title="Fire")
-        await pipeline.detector.check(document)
-    events = pipeline.detector.stories.custody._events
-    token, first = next(iter(events.items()))
-    events[token] = replace(first, time=1 << 62)  # in no calendar
-    await pipeline.close_spider()
-    await pipeline._close_detector()
-    assert [row["level"] for row in read_lines(tmp_path / "events.jsonl")] == ["breaking", "update"]
-    assert caplog.text.count("a bug in scrapy-neardup") == 1

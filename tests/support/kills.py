@@ -115,7 +115,9 @@ class World:
                     self._later.append((url, story, dead + 20))
 
     def _print(self, url: str, story: int, dead: int, end: str = "") -> None:
-        body = f"{dead} people died in the storm, the governor said on Monday.\n{article((self._seed, story, 2), 60)}"
+        # One sentence under several titles of a paper would be its boilerplate.
+        place = article((self._seed, story, 3), 2).rstrip(".")
+        body = f"{dead} people died in the storm at {place}, it was said.\n{article((self._seed, story, 2), 60)}"
         title = f"{_TITLES[story % 6]} {'north south east west'.split()[story // 6 % 4]}"
         self.printed[url].append(f"{story}/{dead}")
         html = page(f"{article((self._seed, story))}\n{body}{end}", title)

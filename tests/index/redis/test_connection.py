@@ -48,7 +48,11 @@ def test_a_url_is_taken(url: str) -> None:
 
 async def test_all_nodes_of_a_cluster_are_named() -> None:
     client: Any = connect("redis+cluster://u:p%40@a:1,[::1]:2,c", 1)
-    assert {(node.host, node.port) for node in client.startup_nodes} == {("a", 1), ("::1", 2), ("c", 6379)}
+    assert {(node.host, node.port) for node in client.nodes_manager.startup_nodes.values()} == {
+        ("a", 1),
+        ("::1", 2),
+        ("c", 6379),
+    }
     assert client.connection_kwargs["password"] == "p@"
 
 
