@@ -87,17 +87,22 @@ class Network:
                     _close(near)
                     continue
                 self._sockets |= {near, far}
+                asked = threading.Event()  # since the last answer, which may come in several parts
                 for ends in ((near, far, False), (far, near, True)):
-                    threading.Thread(target=self._pump, args=ends, daemon=True).start()
+                    threading.Thread(target=self._pump, args=(*ends, asked), daemon=True).start()
 
-    def _pump(self, source: socket.socket, target: socket.socket, answers: bool) -> None:
+    def _pump(self, source: socket.socket, target: socket.socket, answers: bool, asked: threading.Event) -> None:
         with suppress(OSError):
             while data := source.recv(1 << 16):
-                if answers and self._arriving_answers:
-                    self._arriving_answers -= 1
-                elif answers and self._lost_answers:
-                    self._lost_answers -= 1
-                    break
+                if not answers:
+                    asked.set()
+                elif asked.is_set():
+                    asked.clear()
+                    if self._arriving_answers:
+                        self._arriving_answers -= 1
+                    elif self._lost_answers:
+                        self._lost_answers -= 1
+                        break
                 self._flowing.wait()
                 target.sendall(data)
         _close(source)
