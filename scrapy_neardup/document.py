@@ -235,7 +235,7 @@ class Join:
     also: Member | None = None  # the first document of another story that turned out to be the same one
     earlier_of_page: str = ""  # id of an earlier document of the page; if it is a member, this one is not counted
     counted_at: int | None = None  # when the document counts, in Unix seconds; None if that is the member's own time
-    lead: str = ""  # the document's first sentence, for the event that it may raise. No store keeps it
+    document: Document | None = field(default=None, repr=False, compare=False)  # for the lead of an event it may raise
 
     @property
     def story(self) -> str:

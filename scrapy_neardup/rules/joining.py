@@ -71,7 +71,7 @@ def join_of(
         figures_before=b"".join(change.before for change in told),
         figures_after=b"".join(change.after for change in told),
         figures=value_hashes(unpack_figures(match.pair.new.figures)),
-        lead=find_lead(document.title, document.text),
+        document=document,
         also=first(also, also.url, also.title, also.language) if also else None,
     )
 

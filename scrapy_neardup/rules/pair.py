@@ -147,16 +147,16 @@ class Pair:
         is_other = self.same_page and not self.same_text and self.share < REVISIT_SHARE
         return is_other and (self.policy.keep_updates or self.likeness.score < self.policy.threshold)
 
-    @property
+    @cached_property
     def must_stay(self) -> bool:
         """Return whether the new document is kept although the old one holds its text.
 
         Its page has other words than before, or it is the page's own url, and the old one a variant of it in this run.
         Or it gives a toll that the old one lacks.
         """
-        if lacks_toll(self.old.figures, self.new.figures):
+        if self.same_page and ((self.policy.keep_updates and not self.same_text) or self.is_variant_of_run):
             return True
-        return self.same_page and ((self.policy.keep_updates and not self.same_text) or self.is_variant_of_run)
+        return lacks_toll(self.old.figures, self.new.figures)
 
     @property
     def is_wall(self) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from weakref import WeakValueDictionary
 
 from scrapy_neardup.document import LAST_SECOND, LEVELS, Claim, Extent, Join, Level, Member, Story
+from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.stories.event import Custody, StoryEvent, event_of
@@ -155,7 +156,8 @@ class StoryTracker:
             warrants_update = story.signalled == Extent() or story.extent.warrants_update(story.signalled)
             if not story.is_running or not warrants_update:
                 return None
-        claim = replace(self._claim(level, join.time, story), item=join.member.id, lead=join.lead)
+        lead = find_lead(join.document.title, join.document.text) if join.document else ""
+        claim = replace(self._claim(level, join.time, story), item=join.member.id, lead=lead)
         event = await self.custody.claim(claim, story)
         self._note_raised(story, level, is_granted=event is not None)
         if event is None and level != "update":
