@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import sys
 from contextlib import ExitStack
+from datetime import datetime, tzinfo
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,6 +19,10 @@ from scrapy_neardup.lab.feed import STDIN
 from scrapy_neardup.report import Built, build_digest, build_report, gather
 from scrapy_neardup.report.page import load_templates
 from scrapy_neardup.settings import NearDupSettings
+
+REPORT = Path("report.html")
+_UNTIL = re.compile(rb'<meta name="neardup-until" content="([0-9]{1,12})')
+_HEAD = 10_000  # bytes of a report in which its time stands
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,9 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the NEARDUP_DROPPED_FEED of the crawl",
     )
     parser.add_argument(
+        "--since",
+        metavar="WHEN",
+        default="",
+        help="first show what is new since a time (2026-11-26T08:00), or since the last report (give its file)",
+    )
+    parser.add_argument(
         "--digest",
         action="store_true",
-        help="write the news of the last 24 hours as one e-mail (HTML and plain text) instead of the page",
+        help="write the news of the last 24 hours (or since WHEN) as one e-mail of plain text instead of the page",
     )
     parser.add_argument(
         "-o",
@@ -64,8 +76,9 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     load_templates()
     configured = NearDupSettings.from_mapping(settings)
     inputs = [*options.feeds, *options.documents, *options.dropped]
-    output = options.output or (STDOUT if options.digest else Path("report.html"))
+    output = options.output or (STDOUT if options.digest else REPORT)
     refuse_overwriting(output, inputs)
+    since = _since(options.since, configured.zone)
     if inputs.count(STDIN) > 1:
         raise InputError("-: standard input can be read only once")
     with ExitStack() as stack:
@@ -74,13 +87,26 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         )
         gathered = gather(feeds, configured, documents, dropped, track=lambda rows: track(rows, "items"))
         if options.digest:
-            _write(output, build_digest(gathered, options.title))
+            _write(output, build_digest(gathered, options.title, since))
         else:
-            built = build_report(gathered, options.title)
+            built = build_report(gathered, options.title, since)
             _write(output, built.html.encode("utf-8"))
             if output != STDOUT:
                 _print(output, built)
     return int(bool(gathered.problems))
+
+
+def _since(given: str, zone: tzinfo) -> float | None:
+    """Return the time of a text, or the newest time of an earlier report. A report that is not there yet has none."""
+    path = Path(given or REPORT)
+    if path.suffix == REPORT.suffix:
+        found = _UNTIL.search(path.open("rb").read(_HEAD)) if given and path.is_file() else None
+        return float(found[1]) if found else None
+    try:
+        time = datetime.fromisoformat(given.replace("Z", "+00:00"))
+    except ValueError as error:
+        raise InputError(f"--since {given}: give the last report, or a time such as 2026-11-26T08:00") from error
+    return (time if time.tzinfo else time.replace(tzinfo=zone)).timestamp()
 
 
 def _as_file(path: Path, stack: ExitStack) -> Path:

@@ -1,15 +1,16 @@
-"""What is new, for the opening of the page and a digest; and the numbers: by verdict, over time, and by source."""
+"""What is new, for the opening of the page and a digest; and the numbers by verdict and by source."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from functools import partial
+from datetime import date, datetime, time, timedelta, tzinfo
 from itertools import islice
 from typing import Any, NamedTuple
 
 from scrapy_neardup.document import STATUSES
-from scrapy_neardup.evidence.counted import kind_of
+from scrapy_neardup.evidence.counted import in_words, kind_of
 from scrapy_neardup.report.rows import UNTAGGED, Row
 from scrapy_neardup.report.stories import FeedStory, Links
 from scrapy_neardup.stories.summary import read_change
@@ -22,13 +23,9 @@ _MOST_DAYS = 14  # that can be chosen, the fullest ones
 _MOST_LISTED = 5
 _MOST_EVENTS = 30
 _MOST_FIGURES = 30
+_MOST_SOURCES = 100  # lines of a table
 _MUCH = 0.05  # of a text: the news tell of drops that lose more
 VERDICTS = (*STATUSES, UNTAGGED)
-
-_MOST_SOURCES = 24  # lines of a table
-_MOST_BARS = 72
-_STEPS = {600: "10 minutes", 3600: "1 hour", 10_800: "3 hours", 21_600: "6 hours", 86_400: "1 day", 604_800: "7 days"}
-"""Lengths of a bar in seconds, and their names."""
 
 REMEDIES = {
     "no-text": "Set text in NEARDUP_ITEM_FIELDS to the field that holds it, or yield items from the response of their "
@@ -48,18 +45,37 @@ class ToldFigure(NamedTuple):
     label: str  # "" if the figure has no word of its own
     values: list[str]  # the oldest first
     first: Row  # the item that printed the newest value first
-    sources: int  # independent ones that print the newest value
+    papers: int  # independent ones that print the newest value
+
+    @property
+    def words(self) -> str:
+        """Return the change in the words of the alerts: "9 dead, was 4"."""
+        *before, newest = self.values
+        return in_words(self.label, before[-1] if before else "", newest)
+
+
+class Period(NamedTuple):
+    """A time whose news are told: from ``start`` on, and before ``end``, in Unix seconds."""
+
+    name: str
+    start: float = -math.inf
+    end: float = math.inf
+
+    def has(self, second: float | None) -> bool:
+        """Return whether something is of this period. What has no time is only of the whole time."""
+        return self.start == -math.inf if second is None else self.start <= second < self.end
 
 
 class News(NamedTuple):
-    """The news of a day, or of all days. A story is listed once: as an event, or among the largest or the newest.
+    """The news of a period. A story is listed once: as an event, or among the largest or the newest.
 
-    Counts of a story are those of all feeds, also if only a part of it is of this day.
+    Stories are as they were at the end of the period, with everything that they had before it.
     """
 
-    start: float | None  # of the day, in Unix seconds; None for all days
+    period: Period
     items: int
     stories: int  # of two items or more
+    begun: int  # of these, the stories that began in this period
     copies: int
     drops: int
     events: list[FeedStory]
@@ -69,54 +85,52 @@ class News(NamedTuple):
     newest: list[FeedStory]
 
 
-def news_by_day(stories: Sequence[FeedStory], links: Links) -> list[News]:
-    """Return the news of all feeds, and then those of each day if there are several, the newest day first."""
-    counts = Counter(row.time // DAY for story in stories for row in story.coverage if row.time is not None)
+def periods_of(stories: Sequence[FeedStory], zone: tzinfo, since: float | None = None) -> list[Period]:
+    """Return the time since the last report, the whole time, and the days if they are several, the newest first."""
+    times = [row.time for story in stories for row in story.coverage if row.time is not None]
+    counts = Counter(datetime.fromtimestamp(second, zone).date() for second in times)
     days = sorted((day for day, _ in counts.most_common(_MOST_DAYS)), reverse=True) if len(counts) > 1 else []
-    return [news_of(None, stories, links), *(news_of(int(day * DAY), stories, links) for day in days)]
+    new = [Period(f"since {datetime.fromtimestamp(since, zone):%Y-%m-%d %H:%M}", since)] if since is not None else []
+    each_day = (Period(str(day), _midnight(day, zone), _midnight(day + timedelta(1), zone)) for day in days)
+    return [*new, Period("all days"), *each_day]
 
 
-def last_day(stories: Sequence[FeedStory]) -> float | None:
-    """Return the beginning of the 24 hours before the end of the feeds, None if no item has a time."""
-    times = sorted(row.time for story in stories for row in story.coverage if row.time is not None)
-    return usual_span(times)[1] - DAY + 1 if times else None
+def _midnight(day: date, zone: tzinfo) -> float:
+    return datetime.combine(day, time(), zone).timestamp()
 
 
-def news_of(start: float | None, stories: Sequence[FeedStory], links: Links) -> News:
-    """Return the news of a day, or of all days; ``stories`` are the largest first."""
-    has = partial(_is_of_day, start)
-    stories = [story for story in stories if any(has(row.time) for row in story.coverage)]
+def news_of(period: Period, stories: Sequence[FeedStory], links: Links) -> News:
+    """Return the news of a period; ``stories`` are the largest first."""
+    has = period.has
+    stories = [story.until(period.end) for story in stories if any(has(row.time) for row in story.coverage)]
     rows = [row for story in stories for row in story.coverage if has(row.time)]
-    several = [story for story in stories if story.size > 1]
-    events = [story for story in stories if any(has(time) for _, time in story.levels)][:_MOST_EVENTS]
+    several = sorted((story for story in stories if story.size > 1), key=lambda story: -story.size)
+    events = [story for story in stories if any(has(signal.time) for signal in story.signals)][:_MOST_EVENTS]
     others = [story for story in several if story not in events]
-    begun = [story for story in others[_MOST_LISTED:] if has(story.members[0].time)]
+    newest = [story for story in others[_MOST_LISTED:] if has(story.members[0].time)]
     drops = [row for row in rows if row.is_drop]
     return News(
-        start,
+        period,
         items=len(rows),
         stories=len(several),
+        begun=sum(has(story.members[0].time) for story in several),
         copies=sum(row.status == "duplicate" for row in rows),
         drops=len(drops),
         events=events,
-        figures=list(islice(_changed(start, stories, links), _MOST_FIGURES)),
+        figures=list(islice(_changed(period, stories, links), _MOST_FIGURES)),
         losing=[row for row in sorted(drops, key=lambda row: -row.lost)[:_MOST_LISTED] if row.lost > _MUCH],
         largest=others[:_MOST_LISTED],
-        newest=sorted(begun, key=lambda story: -(story.members[0].time or 0))[:_MOST_LISTED],
+        newest=sorted(newest, key=lambda story: -(story.members[0].time or 0))[:_MOST_LISTED],
     )
 
 
 def _changed(
-    start: float | None, stories: Sequence[FeedStory], links: Links
+    period: Period, stories: Sequence[FeedStory], links: Links
 ) -> Iterator[tuple[FeedStory, list[ToldFigure]]]:
-    """Yield the stories with figures that changed on this day."""
+    """Yield the stories with figures that changed in this period."""
     for story in stories:
-        if figures := [each for each in figures_of(story, links) if _is_of_day(start, each.first.time)]:
+        if figures := [each for each in figures_of(story, links) if period.has(each.first.time)]:
             yield story, figures
-
-
-def _is_of_day(start: float | None, time: float | None) -> bool:
-    return start is None or (time is not None and start <= time < start + DAY)
 
 
 def figures_of(story: FeedStory, links: Links) -> list[ToldFigure]:
@@ -148,25 +162,20 @@ def figures_of(story: FeedStory, links: Links) -> list[ToldFigure]:
 def numbers_of(all_rows: Sequence[Row], stories: Sequence[FeedStory], links: Links) -> dict[str, Any]:
     """Return what the part "Numbers" shows. A page that came again unchanged is in no number but ``again``."""
     rows = [row for row in all_rows if not row.is_revisit and not row.is_reported]
-    times = sorted(row.time for row in rows if row.time is not None)
+    times = [row.time for row in rows if row.time is not None]
     counts = Counter(row.status for row in rows)
-    step, bars, outside = _over_time(rows, times)
+    lines = _by_source(rows, stories, links)
     return {
         "items": len(rows),
         "again": sum(row.is_revisit for row in all_rows),
         "verdicts": {status: counts[status] for status in VERDICTS if counts[status]},
         "kinds": dict(Counter(row.kind for row in rows if row.kind and row.status == "duplicate").most_common()),
         "stories": sum(story.size > 1 for story in stories),
-        "sources": len({row.source for row in rows} - {""}),
+        "sources": len(lines),
         "would_drop": sum(row.would_drop and not row.is_dropped for row in rows),
         "dropped": sum(row.is_dropped for row in rows),
-        "span": (times[0], times[-1]) if times else None,
-        "step": step,
-        "step_name": _STEPS[step],
-        "bars": bars,  # start and counts by verdict
-        "outside": outside,  # items before the first bar or after the last one, which are counted there
-        "by_source": _by_source(rows, stories),
-        "copying": _copying(rows, links),
+        "span": (min(times), max(times)) if times else None,
+        "by_source": lines[:_MOST_SOURCES],
         "unchecked": _unchecked(rows),
     }
 
@@ -177,51 +186,26 @@ def _unchecked(rows: Sequence[Row]) -> list[tuple[str, int, str]]:
     return [(name, count, REMEDIES.get(name, "Look at the log.")) for name, count in reasons.most_common()]
 
 
-def _over_time(rows: Sequence[Row], times: Sequence[float]) -> tuple[int, list[tuple[int, Counter[str]]], int]:
-    """Count items in equal periods. Return the seconds of a period, the periods, and the items outside of them.
+def _by_source(
+    rows: Sequence[Row], stories: Sequence[FeedStory], links: Links
+) -> list[tuple[str, int, int, str, int, int]]:
+    """Return each source with its items, those copied from other owners, and the source that it copies most.
 
-    The items outside are a few with wrong or very old times, and they are counted in the first or the last period.
+    Then come the number of stories of several sources that it had before all others, and of those that it had later.
+    Sources that copy most come first.
     """
-    if not times:
-        return 600, [], 0
-    first, last = usual_span(times)
-    step = next((step for step in _STEPS if (last - first) / step < _MOST_BARS), 604_800)
-    end = int(last) // step
-    start = max(int(first) // step, end - _MOST_BARS)
-    bars = {place: Counter[str]() for place in range(start, end + 1)}
-    for row in rows:
-        if row.time is not None:
-            bars[min(max(start, int(row.time) // step), end)][row.status] += 1
-    outside = sum(int(time) // step not in bars for time in times)
-    return step, [(place * step, counts) for place, counts in bars.items()], outside
-
-
-def usual_span(times: Sequence[float]) -> tuple[float, float]:
-    """Return the first and the last time, without the outermost 1 % if they make the span over four times as long."""
-    edge = len(times) // 100
-    inner = times[edge], times[-1 - edge]
-    whole = times[0], times[-1]
-    return inner if whole[1] - whole[0] > 4 * max(inner[1] - inner[0], 3600) else whole
-
-
-def _by_source(rows: Sequence[Row], stories: Sequence[FeedStory]) -> list[tuple[str, int, int, int, int]]:
-    """Return for each source its items, its copies, and in how many stories of several it was the first or later."""
     items = Counter(row.source for row in rows if row.source)
-    copies = Counter(row.source for row in rows if row.status == "duplicate")
+    copied: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        match = links.match(row) if row.status in ("duplicate", "update") and row.source else None
+        if match is not None and match.source and match.owner != row.owner:
+            copied[row.source][match.source] += 1
     first, later = Counter[str](), Counter[str]()
     for story in stories:
         sources = list(dict.fromkeys(row.source for row in story.coverage if row.source))
         if len(sources) > 1:
             first[sources[0]] += 1
             later.update(sources[1:])
-    return [(name, n, copies[name], first[name], later[name]) for name, n in items.most_common(_MOST_SOURCES)]
-
-
-def _copying(rows: Sequence[Row], links: Links) -> list[tuple[tuple[str, str], int]]:
-    """Count the duplicates and updates of a source whose match is of another source. Return the commonest pairs."""
-    pairs: Counter[tuple[str, str]] = Counter()
-    for row in rows:
-        match = links.match(row) if row.status in ("duplicate", "update") and row.source else None
-        if match is not None and match.source not in ("", row.source):
-            pairs[row.source, match.source] += 1
-    return pairs.most_common(_MOST_SOURCES)
+    most = {name: max(counts, key=counts.__getitem__) for name, counts in copied.items()}
+    lines = [(name, n, copied[name].total(), most.get(name, ""), first[name], later[name]) for name, n in items.items()]
+    return sorted(lines, key=lambda line: (-line[2], -line[1]))

@@ -7,27 +7,30 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Sequence
-from datetime import datetime, timezone
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone, tzinfo
 from email.message import EmailMessage
 from email.policy import default as default_policy
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scrapy_neardup.evidence.lead import find_lead, lead_under
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.report.gathering import Gathered
-from scrapy_neardup.report.news import DAY, VERDICTS, last_day, news_by_day, news_of, numbers_of
+from scrapy_neardup.report.news import DAY, VERDICTS, Period, figures_of, news_of, numbers_of, periods_of
 from scrapy_neardup.report.payload import (
     LINKED,
-    MOST_ITEMS,
     Sample,
     add_texts,
     choose_pairs,
     choose_stories,
     inert_json,
     mark_text,
+    number_words_of,
     payload_of,
     review_data,
     size_of,
@@ -45,6 +48,8 @@ MOST_BYTES = 24_000_000
 _MOST_LIST = 17_000_000  # bytes of the list of items
 _MOST_TEXTS = 6_000  # read for the page
 _FRAME = 400_000  # bytes of the page without its data, at most
+_MOST_TOLLS = 3  # of an event
+_MOST_LEADS = 20  # members in which a lead is looked for
 
 _HERE = files("scrapy_neardup.report")
 _LIBRARY = "jsdiff-9.0.0"
@@ -74,19 +79,21 @@ class Built(NamedTuple):
     notes: list[Note]
 
 
-def build_report(gathered: Gathered, title: str = "", most_bytes: int = MOST_BYTES) -> Built:
-    """Return the page. If there is too much for one page, the page says what it left out."""
+def build_report(
+    gathered: Gathered, title: str = "", since: float | None = None, most_bytes: int = MOST_BYTES
+) -> Built:
+    """Return the page. If there is too much for one page, the page says what it left out.
+
+    ``since`` is the time of the last report, in Unix seconds: the page opens with what is new since then.
+    """
     settings, links, stories = gathered.settings, *_stories_of(gathered)
-    sample = choose_pairs(gathered.rows, links, settings)
-    preset, room, most = settings.resolved_preset(), most_bytes - _FRAME, MOST_ITEMS
-    payload = payload_of(choose_stories(stories, most), links, preset.measure)
-    while (size := size_of([payload.items, payload.stories])) > min(_MOST_LIST, room) and most > 1:
-        most //= 2
-        payload = payload_of(choose_stories(stories, most), links, preset.measure)
+    sample, periods = choose_pairs(gathered.rows, links, settings), periods_of(stories, settings.zone, since)
+    measure, room = settings.resolved_preset().measure, most_bytes - _FRAME
+    payload = payload_of(choose_stories(stories, links, measure, min(_MOST_LIST, room)), links, measure, periods)
     wanted = _wanted_texts(stories, sample)
-    sketcher = settings.sketcher()
-    texts = {number: mark_text(text, sketcher) for number, text in gathered.texts(set(wanted)).items()}
-    with_text = add_texts(payload, wanted, texts, room - size)
+    sketcher, texts = settings.sketcher(), gathered.texts(set(wanted))
+    passages = {number: mark_text(text, sketcher) for number, text in texts.items()}
+    with_text = add_texts(payload, wanted, passages, room - size_of([payload.items, payload.stories]))
     numbers, listed = numbers_of(gathered.rows, stories, links), len(payload.places)
     notes = notes_of(gathered, listed=listed, with_text=with_text, without_match=sample.without_match)
     own = "\n".join(_read("static", f"{name}.js") for name in _SCRIPTS)
@@ -100,13 +107,19 @@ def build_report(gathered: Gathered, title: str = "", most_bytes: int = MOST_BYT
         "verdicts": VERDICTS,
         "review": review_data(sample, payload),
         "reasons": reasons_of(gathered.events),
-        "measure": preset.measure,
-        "relatedThreshold": preset.related_threshold,
+        "measure": measure,
+        "relatedThreshold": settings.resolved_preset().related_threshold,
+        "zone": str(settings.zone),
+        "periods": [[edge if math.isfinite(edge) else None for edge in (each.start, each.end)] for each in periods],
+        "numberWords": number_words_of(texts),
     }
-    days = dict.fromkeys(_moment(time, "%Y-%m-%d") for time in numbers["span"] or ())
-    html = _template("page.html").render(
+    days = dict.fromkeys(_moment(settings.zone, second, "%Y-%m-%d") for second in numbers["span"] or ())
+    html = _template("page.html", settings.zone).render(
         title=title or (f"News of {' to '.join(days)}" if days else "News"),
-        days=news_by_day(stories, links),
+        news_of_periods=[news_of(period, stories, links) for period in periods],
+        figures_of=lambda story: figures_of(story, links)[:_MOST_TOLLS],
+        lead_of=lambda story: story.lead or _lead_in(story, texts),
+        until=min(time.time(), numbers["span"][1]) if numbers["span"] else None,
         notes=notes,
         numbers=numbers,
         sample=sample,
@@ -126,21 +139,26 @@ def build_report(gathered: Gathered, title: str = "", most_bytes: int = MOST_BYT
     return Built(html, numbers, listed, with_text, notes)
 
 
-def build_digest(gathered: Gathered, title: str = "") -> bytes:
-    """Return the news of the last 24 hours of the feeds as one e-mail.
-
-    It has the news as plain text and as HTML, whose styles are in the elements, as e-mail needs it.
-    """
-    links, stories = _stories_of(gathered)
-    news = news_of(last_day(stories), stories, links)
+def build_digest(gathered: Gathered, title: str = "", since: float | None = None, now: float | None = None) -> bytes:
+    """Return the news of the last 24 hours up to now, or since a time, as one e-mail of plain text."""
+    zone, links, stories = gathered.settings.zone, *_stories_of(gathered)
+    now = time.time() if now is None else now
+    newest = max((row.time for row in gathered.rows if row.time is not None), default=None)
+    start = now - DAY if since is None else since
+    period = Period("", -math.inf if newest is None else start)  # without times, everything is told
     message = EmailMessage(policy=default_policy)
-    day = "" if news.start is None else f", {_moment(news.start)} to {_moment(news.start + DAY)} UTC"
-    message["Subject"] = clean_line(title or f"News digest{day}", LONGEST_NAME)
-    message.set_content(_template("digest.txt").render(news=news, title=title))
-    html = _template("digest.html").render(news=news, title=title)
-    message.add_alternative(html, subtype="html")
-    message.set_boundary(hashlib.sha256(html.encode("utf-8")).hexdigest())  # no text of the feeds can guess it
+    span = f"{_moment(zone, start)} to {_moment(zone, now)} {datetime.fromtimestamp(now, zone):%Z}"
+    message["Subject"] = clean_line(title or f"News digest, {span}", LONGEST_NAME)
+    template = _template("digest.txt", zone)
+    message.set_content(template.render(news=news_of(period, stories, links), span=span, newest=newest))
     return message.as_bytes()
+
+
+def _lead_in(story: FeedStory, texts: Mapping[int, str]) -> str:
+    """Return the newest lead that tells the headline of a story without a report."""
+    rows = (row for row in story.coverage[::-1][:_MOST_LEADS] if row.number in texts)
+    leads = (lead_under(story.headline, find_lead(row.title, texts[row.number])) for row in rows)
+    return next(filter(None, leads), "")
 
 
 def _stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
@@ -169,8 +187,11 @@ def _read(*path: str) -> str:
     return _HERE.joinpath(*path).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
-def _template(name: str) -> Template:
-    return load_templates().get_template(f"{name}.j2")
+def _template(name: str, zone: tzinfo) -> Template:
+    """Return a template that tells times of this zone."""
+    environment = load_templates().overlay()
+    environment.filters = {**environment.filters, "moment": partial(_moment, zone)}
+    return environment.get_template(f"{name}.j2", globals={"zone": zone})
 
 
 @cache
@@ -190,16 +211,15 @@ def load_templates() -> Environment:
     environment.filters.update(
         number=lambda number: f"{number:,}",
         percent=lambda share: f"{share:.0%}",
-        moment=_moment,
-        iso=lambda second: _moment(second, "%Y-%m-%dT%H:%M:%SZ"),
+        iso=lambda second: _moment(timezone.utc, second, "%Y-%m-%dT%H:%M:%SZ"),
         address=web_address,
     )
     environment.globals.update(counted=counted)
     return environment
 
 
-def _moment(second: float, form: str = "%Y-%m-%d %H:%M") -> str:
-    return f"{datetime.fromtimestamp(second, timezone.utc):{form}}"
+def _moment(zone: tzinfo, second: float, form: str = "%Y-%m-%d %H:%M") -> str:
+    return f"{datetime.fromtimestamp(second, zone):{form}}"
 
 
 def notes_of(gathered: Gathered, *, listed: int, with_text: int, without_match: int) -> list[Note]:

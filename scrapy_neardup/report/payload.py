@@ -14,15 +14,21 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from scrapy_neardup.evidence.minima import Measure
+from scrapy_neardup.evidence.number_words import number_words
+from scrapy_neardup.report.news import Period
 from scrapy_neardup.report.rows import Row, score_of
 from scrapy_neardup.report.stories import FeedStory, Links
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.stories.summary import read_change
+from scrapy_neardup.text.folding import fold
 
 MOST_ITEMS = 20_000
 """How many items a page lists."""
 
 _LARGE = 10  # items of a story that is always listed
+_LARGEST_STORY = 400  # bytes of what is said of a story, and of the places of its items
+_WORD = re.compile(r"[^\W\d_]+")
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 NEAR_THRESHOLD = "nearest to the threshold"
@@ -77,14 +83,19 @@ def size_of(value: object) -> int:
     return len(inert_json(value).encode())
 
 
-def choose_stories(stories: Sequence[FeedStory], most: int = MOST_ITEMS) -> list[FeedStory]:
-    """Return stories with at most so many items, in their order.
+def choose_stories(
+    stories: Sequence[FeedStory], links: Links, measure: Measure, most_bytes: int, room: int = MOST_ITEMS
+) -> list[FeedStory]:
+    """Return stories with at most ``room`` items and about so many bytes, in their order.
 
     All that are large, or have changed or dropped items, come first, and then the newest.
     """
-    chosen, room = set[FeedStory](), most
+    chosen = set[FeedStory]()
     for story in sorted(stories, key=_rank):
-        if not chosen or len(story.members) <= room:
+        if len(story.members) <= room:
+            most_bytes -= size_of([_item(row, {}, links, measure) for row in story.members]) + _LARGEST_STORY
+            if most_bytes < 0:
+                break
             chosen.add(story)
             room -= len(story.members)
     return [story for story in stories if story in chosen]
@@ -95,13 +106,13 @@ def _rank(story: FeedStory) -> tuple[bool, float]:
     return not is_notable, -max(row.time or 0 for row in story.members)
 
 
-def payload_of(stories: Sequence[FeedStory], links: Links, measure: Measure) -> Payload:
+def payload_of(stories: Sequence[FeedStory], links: Links, measure: Measure, periods: Sequence[Period] = ()) -> Payload:
     """Return the items of these stories, story after story."""
     rows = [row for story in stories for row in story.members]
     places = {row.number: place for place, row in enumerate(rows)}
     return Payload(
         [_item(row, places, links, measure) for row in rows],
-        [_story(story, places[story.members[0].number]) for story in stories],
+        [_story(story, places[story.members[0].number], periods) for story in stories],
         places,
     )
 
@@ -112,7 +123,8 @@ def _item(row: Row, places: Mapping[int, int], links: Links, measure: Measure) -
     )
     names = "title", "source", "language", "time", "kind", "similarity", "containment", "share", "reason", "event"
     found = {
-        **{name: getattr(row, name) for name in (*names, "changes")},
+        **{name: getattr(row, name) for name in names},
+        "changes": "; ".join(read_change(line).words for line in row.changes.split("; ") if line),
         "url": row.url or row.id,
         "verdict": row.status,
         "match": match,
@@ -126,21 +138,33 @@ def _item(row: Row, places: Mapping[int, int], links: Links, measure: Measure) -
     return {name: value for name, value in found.items() if value not in (None, "") and value is not False}
 
 
-def _story(story: FeedStory, start: int) -> dict[str, Any]:
+def _story(story: FeedStory, start: int, periods: Sequence[Period]) -> dict[str, Any]:
     times = [row.time for row in story.coverage if row.time is not None]
+    # A story that went on behind a period had another headline then.
+    begun = {place: each for place, each in enumerate(periods) if times and times[0] < each.end <= times[-1]}
     return {
         "start": start,
         "end": start + len(story.members),
         "headline": story.headline,
-        "levels": story.levels,
+        "headlines": {place: story.until(period.end).headline for place, period in begun.items()},
+        "levels": [(signal.level, signal.time) for signal in story.signals],
+        "words": story.words,
         "size": story.size,
-        "copies": story.copies,
         "updates": sum(row.status == "update" for row in story.coverage),
         "sources": len(story.owners),
         "visits": len(story.members) - story.size,
         "first": min(times, default=None),
         "last": max(times, default=None),
     }
+
+
+def number_words_of(texts: Mapping[int, str]) -> list[str]:
+    """Return the words that are numbers in these texts: "four", "zwölf"."""
+    found = set[str]()
+    for text in texts.values():
+        spelled = {fold(word).casefold(): word for word in _WORD.findall(text.casefold())}
+        found.update(spelled[word] for word in number_words(spelled))
+    return sorted(found)
 
 
 def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, list[str]], most: int) -> int:

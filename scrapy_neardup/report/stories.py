@@ -7,14 +7,25 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.document import LEVELS, Member
-from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_URL, Row, clean_line
+from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, UNTAGGED, Row, clean_line
+from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.summary import headline_of, read_change
+from scrapy_neardup.wording import coverage_words
 
 _MOST_TITLES = 20  # the first and the last ones, which may be the headline
+
+
+class Signal(NamedTuple):
+    """What an event said when it reached a level."""
+
+    level: str
+    time: float
+    words: str  # "9 dead, was 4", as the alert has them
+    lead: str
 
 
 @dataclass(eq=False)
@@ -27,7 +38,7 @@ class FeedStory:
 
     keys: dict[str, None] = field(default_factory=dict)
     members: list[Row] = field(default_factory=list)
-    levels: list[tuple[str, float]] = field(default_factory=list)  # of an event: each with its time
+    signals: list[Signal] = field(default_factory=list)  # of an event, the earliest first
     disagreements: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)  # figure: source, value
 
     @cached_property
@@ -39,8 +50,10 @@ class FeedStory:
         return len(self.coverage)
 
     @property
-    def copies(self) -> int:
-        return sum(row.status == "duplicate" for row in self.coverage)
+    def words(self) -> str:
+        """Return how many papers print the story, in the words of the alerts."""
+        own = {row.owner for row in self.coverage if row.status in ("original", "related", UNTAGGED)}
+        return coverage_words(len(self.owners), self.size, len(set(self.owners) - own))
 
     @cached_property
     def owners(self) -> list[str]:
@@ -50,8 +63,24 @@ class FeedStory:
     @property
     def level(self) -> str:
         """Return the highest level of an event, "" if the story is none."""
-        levels = [level for level, _ in self.levels]
+        levels = [signal.level for signal in self.signals]
         return "breaking" if "breaking" in levels else "watch" if levels else ""
+
+    @property
+    def lead(self) -> str:
+        return next((signal.lead for signal in reversed(self.signals) if signal.lead), "")
+
+    @property
+    def last_update(self) -> Signal | None:
+        """Return the newest signal that said something new."""
+        return next((signal for signal in reversed(self.signals) if signal.level != "ended"), None)
+
+    def until(self, end: float) -> FeedStory:
+        """Return the story as it was at a time."""
+        rows = [row for row in self.members if row.time is None or row.time < end]
+        signals = [signal for signal in self.signals if signal.time < end]
+        is_whole = (len(rows), len(signals)) == (len(self.members), len(self.signals))
+        return self if is_whole else FeedStory(self.keys, rows, signals, self.disagreements)
 
     @cached_property
     def headline(self) -> str:
@@ -155,10 +184,28 @@ def add_reports(reports: Sequence[Report], stories: Sequence[FeedStory]) -> None
         sent[by_key.get(_name(report.get("story")))].append(report)
     for story in stories:
         told = sent.get(story, [])
-        levels = [(str(report["level"]), _time_of_level(report)) for report in told]
-        levels = levels or [(row.event, row.time) for row in story.members if row.event in LEVELS]
-        story.levels = [(level, time) for level, time in dict.fromkeys(levels) if time is not None]
+        signals = filter(None, map(_signal, told)) if told else filter(None, map(_signal_of_item, story.members))
+        story.signals = sorted(dict.fromkeys(signals), key=lambda each: (each.time, LEVELS.index(each.level)))
         story.disagreements = _disagreements(told[-1]) if told else []
+
+
+def _signal(report: Report) -> Signal | None:
+    """Read a report. A feed of events may hold anything, so what cannot be read is left out."""
+    raised = (member for member in _objects(report, "members") if member.get("id") == report.get("item"))
+    time, level = _time(next(raised, report)), _name(report["level"])
+    try:
+        words = message_of(report).title.partition(": ")[2]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        words = ""
+    return None if time is None else Signal(level, time, words, clean_line(report.get("lead"), LONGEST_TITLE))
+
+
+def _signal_of_item(row: Row) -> Signal | None:
+    """Return the signal that an item's tags tell of."""
+    if row.event not in LEVELS or row.time is None:
+        return None
+    words = "; ".join(read_change(line).words for line in row.changes.split("; ") if line) or row.title
+    return Signal(row.event, row.time, words, "")
 
 
 def _disagreements(report: Report) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -175,11 +222,6 @@ def reasons_of(reports: Sequence[Report]) -> dict[str, str]:
     members = (member for report in reports for member in _objects(report, "members"))
     reasons = {_url(member): _name(member.get("why")) for member in members}
     return {url: why for url, why in reasons.items() if why.startswith("topic")}
-
-
-def _time_of_level(report: Report) -> float | None:
-    raised = (member for member in _objects(report, "members") if member.get("id") == report.get("item"))
-    return _time(next(raised, report))
 
 
 def _order(report: Report) -> float:

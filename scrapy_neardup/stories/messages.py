@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from scrapy_neardup.wording import counted, one_line
+from scrapy_neardup.wording import counted, coverage_words, one_line
 
 _LONGEST_HEADLINE = 140  # characters
 _LONGEST_NEWS = 120
@@ -67,12 +67,9 @@ def _growth(report: Mapping[str, Any], level: str) -> str:
 
 
 def _coverage(report: Mapping[str, Any]) -> str:
-    """Say how many independent sources there are, and how many of them print copies only."""
+    """Say how many independent papers there are, and how many of them print copies only."""
     measures = report.get("measures") or {}
-    copies = measures.get("sources_with_copies", 0)
-    told = counted(measures.get("sources", 0), "independent source")
-    told += f", {copies} of them print copies only" if copies else ""
-    return f"{told}; {counted(report.get('items', 0), 'item')}"
+    return coverage_words(measures.get("sources", 0), report.get("items", 0), measures.get("sources_with_copies", 0))
 
 
 def _links(report: Mapping[str, Any]) -> Iterator[str]:

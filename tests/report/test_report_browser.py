@@ -33,10 +33,10 @@ def test_a_story_opens_to_its_timeline_and_its_members_with_why_each_joined(brow
         open_story(watched.page, "River fever: twelve dead, dozens ill")
         rows = watched.page.locator(".members tbody tr")
         assert texts(rows.locator(".why")) == [
-            "the first of its kind",
+            "the first version we saw",
             "copy, the same text",
-            "figures changed: dead: 4\u00a0→\u00a012; ill: 31\u00a0→\u00a058; patients: 17\u00a0→\u00a029"
-            ", containment 97%",
+            "figures changed: 12 dead, was 4; 58 ill, was 31; patients: 29, was 17; 97% of the shorter text is in the"
+            " longer one",
             "copy, the same text",
         ]
         assert watched.page.locator("#story .timeline circle").count() == 4

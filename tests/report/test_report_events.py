@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import email
+import re
 from email.message import EmailMessage
 from email.policy import default as policy
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from json_lines import write_lines
 from newsstand import JudgedSite
 from report_items import item
+from scrapy_processes import neardup
 
 from scrapy_neardup.report import build_digest, build_report, gather
-from scrapy_neardup.report.news import News, news_by_day
+from scrapy_neardup.report.news import News, Period, news_of, periods_of
 from scrapy_neardup.report.stories import FeedStory, Links, add_reports, group_stories
 from scrapy_neardup.settings import NearDupSettings
 
@@ -39,14 +42,20 @@ def event(items: int, level: str = "breaking", **fields: Any) -> dict[str, Any]:
     return {**sent, "items": items, "members": members, "growth": []} | fields
 
 
-def news_in(rows: list[dict[str, Any]], folder: Path, **settings: Any) -> list[News]:
+def news_in(
+    rows: list[dict[str, Any]], folder: Path, since: float | None = None, zone: str = "UTC", **settings: Any
+) -> list[News]:
     feed = folder / "feed.jsonl"
     write_lines(feed, rows)
     gathered = gather([feed], NearDupSettings(**settings))
     links = Links(gathered.rows)
     stories = group_stories(gathered.rows, links)
     add_reports(gathered.events, stories)
-    return news_by_day(stories, links)
+    return [news_of(period, stories, links) for period in periods_of(stories, ZoneInfo(zone), since)]
+
+
+def page_of(folder: Path, **settings: Any) -> str:
+    return " ".join(build_report(gather([folder / "feed.jsonl"], NearDupSettings(**settings))).html.split())
 
 
 def events_in(rows: list[dict[str, Any]], folder: Path, **settings: Any) -> list[FeedStory]:
@@ -55,21 +64,19 @@ def events_in(rows: list[dict[str, Any]], folder: Path, **settings: Any) -> list
 
 def figures_in(rows: list[dict[str, Any]], folder: Path) -> list[tuple[str, list[str], str, int]]:
     ((_, figures),) = news_in(rows, folder)[0].figures
-    return [(figure.label, figure.values, figure.first.source, figure.sources) for figure in figures]
+    return [(figure.label, figure.values, figure.first.source, figure.papers) for figure in figures]
 
 
 def test_an_event_has_one_number_of_items_and_of_sources(tmp_path: Path) -> None:
     items = [item(n, "duplicate" if n else "original") for n in range(5)]
     (story,) = events_in([*items, event(2), event(3, "update")], tmp_path)
-    assert (story.size, len(story.owners), story.copies) == (5, 5, 4)
-    page = " ".join(build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).html.split())
-    assert "5 items from 5 sources; 4 items are copies" in page
-    assert "3 items from" not in page
+    assert story.words == "5 papers; 4 reprint the same text"
+    assert "3 papers" not in page_of(tmp_path)
 
 
 def test_members_that_the_feeds_lack_are_part_of_their_story_but_not_of_the_items(tmp_path: Path) -> None:
     (story,) = events_in([item(), event(4)], tmp_path)
-    assert (story.size, story.copies) == (4, 3)
+    assert story.words == "4 papers; 3 reprint the same text"
     assert build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).numbers["items"] == 1
     (alone,) = events_in([event(4)], tmp_path)
     assert (alone.size, alone.level, alone.headline) == (4, "breaking", "Ferry aground, paper 0")
@@ -112,7 +119,7 @@ def test_each_day_has_its_own_news(tmp_path: Path) -> None:
         item(11, "update", published=START + DAY + 60, **second),
     ]
     everything, later, earlier = news_in(rows, tmp_path)
-    assert [news.start for news in (everything, later, earlier)] == [None, 1_700_006_400, 1_699_920_000]
+    assert [news.period.name for news in (everything, later, earlier)] == ["all days", "2023-11-15", "2023-11-14"]
     assert [news.items for news in (everything, later, earlier)] == [4, 2, 2]
     assert [len(news.figures) for news in (everything, later, earlier)] == [1, 1, 0]
     assert [story.headline for story in later.largest] == ["Ferry runs aground, report 10"]
@@ -135,33 +142,128 @@ def test_every_event_of_the_day_is_in_the_news(judged_day: JudgedSite) -> None:
     links = Links(gathered.rows)
     stories = group_stories(gathered.rows, links)
     add_reports(gathered.events, stories)
-    (news,) = news_by_day(stories, links)
+    news = news_of(Period("all days"), stories, links)
     assert [story.headline for story in news.events] == ["Brackwater blast: workers missing"]
     sent = [report["level"] for report in gathered.events if report["story"] in map(int, news.events[0].keys)]
-    assert [level for level, _ in news.events[0].levels] == sent
+    assert [signal.level for signal in news.events[0].signals] == sent
     assert "breaking" in sent
     assert [story.headline for story, _ in news.figures][:1] == ["River fever: twelve dead, dozens ill"]
 
 
-@pytest.mark.parametrize("title", ["", "Ferry\nBcc: everybody@example.org"])
-def test_a_digest_is_one_message_with_the_same_news_in_two_forms(tmp_path: Path, title: str) -> None:
-    hostile = item(5, "duplicate", neardup_event="breaking", title='<img src="x" onerror="alert(1)">')
+# What an event tells
+
+FACT = {"words": "9 dead, was 4", "is_new": True}
+LEAD = "The night ferry ran aground off Skerrow on Tuesday evening."
+
+
+def test_an_event_tells_its_lead_the_toll_and_what_its_last_alert_said(tmp_path: Path) -> None:
+    rows = [item(), item(1, "update", neardup_changes="dead: 4 -> 9"), event(2, lead=LEAD, facts=[])]
+    news_in([*rows, event(2, "update", lead=LEAD, facts=[FACT])], tmp_path)
+    page = page_of(tmp_path)
+    assert f"<bdi>{LEAD}</bdi>" in page
+    assert '<span class="figure-value">9 dead, was 4</span> <span class="meta">in 1 paper</span>' in page
+    assert re.search("Last alert: update, .{,90}: <strong><bdi>9 dead, was 4</bdi></strong>", page)
+
+
+def test_an_event_without_a_report_has_its_lead_from_a_text_and_its_news_from_the_tags(tmp_path: Path) -> None:
+    text = "Home\nThe night ferry ran aground off Skerrow on Tuesday and nine people died, the coast guard said.\n"
+    changed = {"neardup_changes": "dead: 4 -> 9", "neardup_event": "update", "text": text}
+    news_in([item(), item(1, "update", title="Nine dead as ferry runs aground off Skerrow", **changed)], tmp_path)
+    page = page_of(tmp_path)
+    assert "<bdi>The night ferry ran aground off Skerrow on Tuesday and nine people died" in page
+    assert re.search("Last alert: update, .{,90}: <strong><bdi>9 dead, was 4</bdi></strong>", page)
+
+
+@pytest.mark.parametrize("wrong", [{"facts": [5]}, {"facts": [{}]}, {"measures": 3}, {"lead": ["a"]}, {"summary": {}}])
+def test_a_report_that_cannot_be_read_is_an_event_all_the_same(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    (story,) = events_in([item(), event(2, **wrong)], tmp_path)
+    assert story.level == "breaking"
+    assert "Ferry" in page_of(tmp_path)
+
+
+def test_watch_comes_before_breaking_if_one_item_raised_both(tmp_path: Path) -> None:
+    (story,) = events_in([item(), event(3), event(3, "watch", time=START + DAY + 60)], tmp_path)
+    assert [signal.level for signal in story.signals] == ["watch", "breaking"]
+
+
+def test_a_day_has_the_headline_the_size_and_the_toll_that_it_had(tmp_path: Path) -> None:
     rows = [
-        item(title="--boundary--"),
-        item(1, "update"),
-        hostile,
-        item(8, published=START - 3 * DAY, neardup_story="c" * 16),
+        item(title="Four dead as ferry runs aground"),
+        item(1, "duplicate", title="Four dead as ferry runs aground"),
     ]
-    news_in(rows, tmp_path)
-    written = build_digest(gather([tmp_path / "feed.jsonl"], NearDupSettings()), title)
-    assert written == build_digest(gather([tmp_path / "feed.jsonl"], NearDupSettings()), title)
+    for number in (2, 3):
+        changed = {"neardup_changes": "dead: 4 -> 9", "published": START + DAY + 60 * number}
+        rows.append(item(number, "update", title="Nine dead as ferry runs aground", **changed))
+    everything, later, earlier = (news.largest[0] for news in news_in(rows, tmp_path))
+    assert everything.headline == later.headline == "Nine dead as ferry runs aground"
+    assert (earlier.headline, earlier.size) == ("Four dead as ferry runs aground", 2)
+
+
+def test_days_are_those_of_the_time_zone(tmp_path: Path) -> None:
+    rows = [item(), item(1, "duplicate", published=START + 7200)]  # 22:13 and 0:13 UTC
+    assert [news.period.name for news in news_in(rows, tmp_path)] == ["all days", "2023-11-15", "2023-11-14"]
+    assert [news.period.name for news in news_in(rows, tmp_path, zone="Asia/Tokyo")] == ["all days"]
+    assert ">2023-11-15 07:13</time>" in page_of(tmp_path, events_timezone="Asia/Tokyo")
+
+
+def test_the_news_since_the_last_report_come_first(tmp_path: Path) -> None:
+    second = {"neardup_story": "b" * 16, "published": START + DAY}
+    rows = [item(), item(1, "duplicate"), item(10, **second), item(11, "update", **second | {"neardup_match": "x"})]
+    new, everything, *_ = news_in(rows, tmp_path, since=START + 7200)
+    assert (new.items, new.begun, len(new.figures), everything.items) == (2, 1, 1, 4)
+    assert new.period.name == "since 2023-11-15 00:13"
+
+
+def test_the_command_reads_the_time_of_the_last_report(tmp_path: Path) -> None:
+    write_lines(tmp_path / "first.jsonl", [item()])
+    write_lines(tmp_path / "second.jsonl", [item(9)])
+    for feeds in (["first.jsonl"], ["first.jsonl", "second.jsonl"]):
+        neardup(tmp_path, "report", *feeds, "--since", "report.html").check_returncode()
+    page = " ".join((tmp_path / "report.html").read_text(encoding="utf-8").split())
+    assert "New since 2023-11-14 22:13: 0 events" in page
+    assert "<strong>0 of 1 item (0%)</strong>" in page[page.index("New since") :][:200]
+    assert "give the last report" in neardup(tmp_path, "report", "first.jsonl", "--since", "noon").stderr
+
+
+# The digest
+
+
+def digest_of(folder: Path, title: str = "", now: float = START + 3600, **settings: Any) -> EmailMessage:
+    written = build_digest(gather([folder / "feed.jsonl"], NearDupSettings(**settings)), title, now=now)
     message = email.message_from_bytes(written, policy=policy)
     assert isinstance(message, EmailMessage)
+    return message
+
+
+@pytest.mark.parametrize("title", ["", "Ferry\nBcc: everybody@example.org"])
+def test_a_digest_has_one_line_of_news_for_each_story_in_the_words_of_the_alerts(tmp_path: Path, title: str) -> None:
+    changed = {"neardup_changes": "dead: 4 -> 9"}
+    rows = [
+        item(title="Ferry aground, four dead"),
+        item(1, "update", title="Ferry aground, nine dead", **changed),
+        item(2, neardup_story="c" * 16),
+        item(3, "update", neardup_story="c" * 16, neardup_match=item(2)["url"]),
+        item(4, "duplicate", neardup_story="c" * 16, neardup_match=item(2)["url"], neardup_share=0.2),
+        item(8, published=START - 3 * DAY, neardup_story="d" * 16),
+        event(2, "update", facts=[FACT]),
+    ]
+    news_in(rows, tmp_path)
+    message = digest_of(tmp_path, title, events_timezone="Europe/Berlin", now=START + DAY)
     assert message["Bcc"] is None
-    plain, html = (part.get_content() for part in message.iter_parts())
-    for text in (plain, html):
-        assert "3 items" in text
-        assert "people: " in text
-        assert "[breaking]" in text
-    assert "<img" not in html
-    assert "https://paper0.example/0" in plain
+    assert title or message["Subject"] == "News digest, 2023-11-14 23:13 to 2023-11-15 23:13 CET"
+    lines = [line for line in message.get_content().split("\n") if line.startswith("*")]
+    assert lines == [
+        "* [watch] Ferry aground, nine dead: 9 dead, was 4. 2 papers; 1 reprints the same text,"
+        " first paper0.example, 2023-11-14 23:13",
+        "* Ferry runs aground, report 2: 42 people, was 40. 3 papers; 2 reprint the same text,"
+        " first paper2.example, 2023-11-14 23:33",
+    ]
+    assert "https://paper0.example/0" in message.get_content()
+
+
+def test_a_digest_reaches_up_to_now(tmp_path: Path) -> None:
+    news_in([item(), item(1, "duplicate", title="--boundary--\nBcc: x")], tmp_path)
+    assert "1 story of several items" in digest_of(tmp_path).get_content()
+    late = digest_of(tmp_path, now=START + 3 * DAY).get_content()
+    assert "Nothing new: the newest item is of 2023-11-14 22:23." in late
+    assert "*" not in late

@@ -1,7 +1,7 @@
 // Two texts side by side. What one of them lacks is marked in the other, numbers in it in their own way, and short lines
 // that the plugin leaves out of a fingerprint are shown but not compared.
 
-const NUMBER = /(\p{N}+(?:[.,:]\p{N}+)*)/u;
+const NUMBER = new RegExp(`(\\p{N}+(?:[.,:]\\p{N}+)*${meta.numberWords.map((word) => `|(?<![\\p{L}\\p{M}])${word}(?![\\p{L}\\p{M}])`).join('')})`, 'iu');
 
 // Return the nodes of some tokens. Numbers in a change are marked, and spaces at its end are not.
 function paint(tokens, tag, number) {

@@ -6,7 +6,7 @@ const reasons = new Map(Object.entries(meta.reasons)); // why an item joined by 
 
 for (const story of stories) {
   const words = itemsOf(story).flatMap((item) => [items[item].title ?? '', sourceOf(item)]);
-  story.words = [...new Set(words)].join('\n').toLowerCase(); // that a search finds
+  story.searched = [...new Set(words)].join('\n').toLowerCase(); // that a search finds
 }
 
 // Return the passages of an item's text, in turn compared and left out, or null if the page does not have its text.
@@ -21,6 +21,8 @@ function sourceOf(item) {
 }
 
 const isAgain = (item) => items[item].again === true; // the page came again unchanged
+// A print page or the like: it came again unchanged, under another address than its match.
+const isVariant = (item) => kindOf(item) === 'revisit' && items[item].match !== undefined && items[items[item].match].url !== items[item].url;
 const isDrop = (item) => (items[item].drops || items[item].dropped) === true;
 const verdictOf = (item) => items[item].verdict;
 const kindOf = (item) => items[item].kind ?? '';
@@ -35,11 +37,11 @@ function whyOf(item) {
   const verdict = verdictOf(item);
   const kind = kindOf(item);
   const changes = items[item].changes;
-  if (verdict === 'duplicate') return `copy${kind ? `, ${KIND_MEANS[kind]}` : ''}`;
-  if (verdict === 'update') return changes ? `figures changed: ${changes.replaceAll(' -> ', '\u00a0→\u00a0')}` : 'the same page with changed text';
+  if (verdict === 'duplicate') return isVariant(item) ? 'the same page under another address' : `copy${kind ? `, ${KIND_MEANS[kind]}` : ''}`;
+  if (verdict === 'update') return changes ? `figures changed: ${changes}` : 'the same page with changed text';
   if (verdict === 'related') return whyRelated(item);
   if (verdict === 'unchecked') return `not judged: ${items[item].reason ?? 'unknown reason'}`;
-  return verdict === 'original' ? 'the first of its kind' : 'no verdict';
+  return verdict === 'original' ? 'the first version we saw' : 'no verdict';
 }
 
 function whyRelated(item) {
@@ -58,15 +60,18 @@ const isSimilar = (item) => (textScore(item) ?? 0) >= meta.relatedThreshold;
 function scoreText(item) {
   const score = textScore(item);
   const isByText = ['duplicate', 'update'].includes(verdictOf(item)) ? !['exact', 'revisit'].includes(kindOf(item)) : isSimilar(item);
-  return score !== null && isByText ? `, ${MEASURE_NAMES[meta.measure] ?? 'similarity'} ${percent(score)}` : '';
+  return score !== null && isByText ? `; ${MEASURES[meta.measure]?.(percent(score)) ?? `similarity ${percent(score)}`}` : '';
 }
 
-const MEASURE_NAMES = { containment: 'containment', larger: 'share of the larger text' };
+const MEASURES = {
+  containment: (share) => `${share} of the shorter text is in the longer one`,
+  larger: (share) => `${share} of the longer text is in the shorter one`,
+};
 
 const KIND_MEANS = {
   exact: 'the same text',
   near: 'about the same length',
-  abridged: 'its match holds nearly all of it',
-  extended: 'it adds to its match',
+  abridged: 'shorter than its match',
+  extended: 'longer than its match',
   revisit: 'the same page again',
 };

@@ -21,9 +21,44 @@ const button = (label, onclick, attributes = {}, key = '') =>
 const counted = (number, noun, nouns = `${noun}s`) => `${number.toLocaleString('en')} ${number === 1 ? noun : nouns}`;
 const percent = (share) => `${Math.round(share * 100)}%`;
 const isoOf = (seconds) => new Date(seconds * 1000).toISOString();
-const momentText = (seconds) => (seconds === null ? 'no time' : `${isoOf(seconds).slice(0, 10)} ${isoOf(seconds).slice(11, 16)}`);
+const clockOf = (timeZone) => new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'short', timeZone }); // 2023-11-14 22:13
+let clock = clockOf('UTC');
+try {
+  clock = clockOf(meta.zone);
+} catch {
+  // A browser may not know the zone.
+}
+const momentText = (seconds) => (seconds === null ? 'no time' : clock.format(seconds * 1000));
 const moment = (seconds) =>
   seconds === null ? element('span', {}, 'no time') : element('time', { datetime: isoOf(seconds) }, momentText(seconds));
+
+// Leave the date out of each time whose date the time before it has told.
+function tellDatesOnce(node) {
+  let day = '';
+  for (const each of node.querySelectorAll('time')) {
+    each.title ||= each.textContent;
+    each.textContent = each.title.startsWith(day || ' ') ? each.title.slice(11) : each.title;
+    day = each.title.slice(0, 11);
+  }
+}
+
+// Let a click on the head of a column sort the table; numbers begin with the largest.
+function makeSortable(table, sorted = () => {}) {
+  for (const head of table.tHead.rows[0].cells) {
+    const isNumber = head.classList.contains('n');
+    const valueOf = (row) => row.cells[head.cellIndex].querySelector('time')?.dateTime ?? row.cells[head.cellIndex].textContent;
+    const sort = () => {
+      const order = (head.ariaSort ?? (isNumber ? 'ascending' : 'descending')) === 'ascending' ? -1 : 1;
+      const compare = (one, other) => (isNumber ? valueOf(one).replace(/\D/g, '') - valueOf(other).replace(/\D/g, '') : valueOf(one).localeCompare(valueOf(other)));
+      const rows = [...table.tBodies[0].rows].sort((one, other) => order * compare(one, other));
+      for (const each of table.tHead.rows[0].cells) each.removeAttribute('aria-sort');
+      head.ariaSort = order > 0 ? 'ascending' : 'descending';
+      table.tBodies[0].append(...rows);
+      sorted();
+    };
+    if (!head.querySelector('.hidden')) head.replaceChildren(button(head.textContent, sort, { class: 'plain sort' }));
+  }
+}
 
 // A link that a browser may follow, or the text alone: never javascript: or the like.
 function linkTo(url, text) {

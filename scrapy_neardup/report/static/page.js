@@ -36,26 +36,24 @@ document.addEventListener('keydown', (event) => {
 });
 
 // The chosen day. Its news are in the page; stories and drops of other days are left out.
-let dayStart = null;
-const DAY = 86400;
-
-const isOfDay = (first, last) => dayStart === null || (first !== null && last >= dayStart && first < dayStart + DAY);
+function isOfDay(first, last) {
+  const [start, end] = meta.periods[byId('day').value];
+  return (start === null || (last !== null && last >= start)) && (end === null || (first !== null && first < end));
+}
 
 function startDays() {
-  const news = [...document.querySelectorAll('.news')];
-  if (news.length < 2) return;
-  const choice = byId('day');
-  choice.append(...news.map((each) => element('option', { value: each.dataset.start }, each.dataset.name)));
-  choice.addEventListener('input', () => {
-    dayStart = choice.value === '' ? null : Number(choice.value);
-    for (const each of news) each.hidden = each.dataset.start !== choice.value;
+  const news = document.querySelectorAll('.news');
+  byId('day').addEventListener('input', () => {
+    news.forEach((each, place) => { each.hidden = String(place) !== byId('day').value; });
     filterStories();
     showDrops();
   });
-  byId('days').hidden = false;
+  byId('days').hidden = news.length < 2;
 }
 
 document.querySelectorAll('.scroll').forEach(watchOverflow);
+document.querySelectorAll('header, #news .meta').forEach(tellDatesOnce);
+document.querySelectorAll('table.sortable').forEach((table) => makeSortable(table));
 window.addEventListener('hashchange', route);
 drawTimelines();
 fillFilters();

@@ -1,7 +1,6 @@
 // The list of stories with its filters, and one story opened.
 
 const storyPages = new Growing(byId('story-list'), byId('story-pages'), (story) => storyCard(story));
-const MOST_MEMBERS = 200; // shown at first
 const MOST_DOTS = 150;
 
 const KEYS = {
@@ -25,7 +24,7 @@ function chosenFilters() {
 function isChosen(story, filters) {
   if (story.size < filters.size) return false;
   if (!isOfDay(story.first, story.last)) return false;
-  if (!filters.words.every((word) => story.words.includes(word))) return false;
+  if (!filters.words.every((word) => story.searched.includes(word))) return false;
   return ['verdict', 'source', 'language'].every((name) => !filters[name] || hasMember(story, name, filters[name]));
 }
 
@@ -50,15 +49,17 @@ function verdictCounts(story) {
   return meta.verdicts.map((verdict) => verdicts.filter((each) => each === verdict).length);
 }
 
-// The words of the template's macro `size`.
-const sizeText = (story) => `${counted(story.size, 'item')} from ${counted(story.sources, 'source')}${story.copies ? `; ${counted(story.copies, 'item')} ${story.copies === 1 ? 'is a copy' : 'are copies'}` : ''}`;
+// In a period that has ended, a story has the headline that it had then.
+const headlineOf = (story) => story.headlines[byId('day').value] || story.headline || nameOf(story.start);
 
 function storyCard(story) {
   const span = story.last > story.first ? [moment(story.first), ' to ', moment(story.last)] : [moment(story.first)];
-  return element('li', {},
-    button(element('bdi', {}, story.headline || nameOf(story.start)), () => { location.hash = `#story/${story.start}`; }, { class: 'plain' }),
-    element('p', { class: 'meta' }, sizeText(story), ' · ', ...span),
+  const card = element('li', {},
+    button(element('bdi', {}, headlineOf(story)), () => { location.hash = `#story/${story.start}`; }, { class: 'plain' }),
+    element('p', { class: 'meta' }, story.words, ' · ', ...span),
     element('div', { class: 'side' }, story.size === 1 ? badge(verdictOf(story.start), kindOf(story.start)) : stackOf(verdictCounts(story), 'By verdict: ')));
+  tellDatesOnce(card);
+  return card;
 }
 
 function fillFilters() {
@@ -92,48 +93,50 @@ function showStory(start) {
   article.replaceChildren(
     element('p', {}, element('a', { href: '#stories' }, '← All stories')),
     heading,
-    element('p', { class: 'meta' }, sizeText(story)),
+    element('p', { class: 'meta' }, story.words),
     ...timelineOf(story),
     element('p', { class: 'keys' }, 'Keys: ', element('kbd', {}, 'j'), ' and ', element('kbd', {}, 'k'), ' compare the next or previous item, ', element('kbd', {}, 'n'), ' and ',
       element('kbd', {}, 'p'), ' go to the next or previous change, ', element('kbd', {}, 'o'), ' changes between match and original, ', element('kbd', {}, 'Esc'), ' closes.'),
-    membersOf(story, MOST_MEMBERS, rest),
+    membersOf(story, rest),
     rest,
   );
   heading.focus({ preventScroll: true });
   window.scrollTo({ top: 0, behavior: 'instant' });
 }
 
-// Visits of pages that had not changed are folded, and so is what does not fit at first.
-function membersOf(story, most, rest) {
+// Visits of pages that had not changed are folded.
+function membersOf(story, rest) {
+  const head = [`time (${meta.zone})`, 'source', 'title', 'verdict and why it joined', ''].map((name) => element('th', { scope: 'col' }, name || element('span', { class: 'hidden' }, 'compare')));
   const body = element('tbody');
-  const all = itemsOf(story);
-  const counts = countedItems(story);
+  const table = element('table', { class: 'wide members' }, element('thead', {}, element('tr', {}, ...head)), body);
   const fill = (shown) => {
     openStory.rows.clear();
     body.replaceChildren(...shown.map(memberRow));
+    tellDatesOnce(body);
   };
-  const more = (label, shown) => {
-    const unfold = button(label, () => { fill(shown); unfold.remove(); });
-    rest.append(unfold);
-  };
-  fill(counts.slice(0, most));
-  if (counts.length > most) more(`Show ${counted(counts.length - most, 'more item')}`, counts);
-  if (story.visits) more(`Show ${counted(story.visits, 'repeated visit')}`, all);
-  const head = ['time (UTC)', 'source', 'title', 'verdict and why it joined', ''];
-  return element('table', { class: 'wide members' }, element('thead', {}, element('tr', {}, ...head.map((name) => element('th', { scope: 'col' }, name || element('span', { class: 'hidden' }, 'compare'))))), body);
+  const counts = new Set(countedItems(story));
+  const shown = itemsOf(story).filter((item) => counts.has(item) || isVariant(item));
+  const unfold = button(`Show ${counted(story.end - story.start - shown.length, 'repeated visit')}`, () => { fill(itemsOf(story)); unfold.remove(); });
+  if (story.end - story.start > shown.length) rest.append(unfold);
+  fill(shown);
+  makeSortable(table, () => {
+    openStory.panel.remove();
+    const rows = [...openStory.rows].sort(([, one], [, other]) => one.rowIndex - other.rowIndex);
+    openStory.rows = new Map(rows);
+    tellDatesOnce(body);
+  });
+  return table;
 }
 
 function memberRow(item) {
-  const { story } = openStory;
   const { event, url, title, match, original, elsewhere } = items[item];
   const isLinked = [match, original, elsewhere].some((each) => each !== undefined);
   const label = isLinked ? 'Compare' : 'Read';
   const open = button(label, () => compareMember(item), { 'aria-label': `${label}: ${nameOf(item)}, ${sourceOf(item)}` });
-  const hasVariants = story.end - story.start <= MOST_MEMBERS && itemsOf(story).some((other) => other !== item && sourceOf(other) === sourceOf(item));
   const row = element('tr', {},
     element('td', {}, moment(timeOf(item))),
     element('td', {}, sourceOf(item)),
-    element('td', {}, linkTo(url, title), hasVariants ? element('div', { class: 'path' }, pathOf(url)) : null),
+    element('td', {}, linkTo(url, title), element('div', { class: 'path' }, pathOf(url))),
     element('td', {}, badge(verdictOf(item), kindOf(item)), event ? [' ', element('span', { class: `badge level-${event}` }, event)] : null,
       dropChip(item), element('div', { class: 'why' }, whyOf(item), scoreText(item))),
     element('td', {}, isLinked || textOf(item) ? open : ''));
@@ -192,9 +195,8 @@ function timelineOf(story) {
   const last = Math.max(story.last ?? 0, ...levels.map(([, time]) => time));
   if (story.first === null || last <= story.first) return [];
   const x = (time) => `${Math.max(0, ((time - story.first) / (last - story.first)) * 100).toFixed(2)}%`;
-  const ofDay = (time) => momentText(time).replace(momentText(story.first).slice(0, 11), ''); // without the first day
-  const named = levels.map(([level, time]) => `${level} ${ofDay(time)}`).join(', ');
-  const svg = drawing('svg', { class: 'timeline', height: 22, role: 'img', 'aria-label': `${sizeText(story)}, from ${momentText(story.first)} to ${momentText(last)}${named && `: ${named}`}` },
+  const named = levels.flatMap(([level, time], place) => [place ? `, ${level} ` : `${level} `, moment(time)]);
+  const svg = drawing('svg', { class: 'timeline', height: 22, role: 'img', 'aria-label': `${story.words}, from ${momentText(story.first)} to ${momentText(last)}${levels.map(([level, time]) => `, ${level} ${momentText(time)}`).join('')}` },
     drawing('line', { class: 'grid', x1: 0, x2: '100%', y1: 11, y2: 11 }),
     ...levels.map(([, time]) => drawing('line', { class: 'level-line', x1: x(time), x2: x(time), y1: 0, y2: 22 })));
   const dated = itemsOf(story).filter((item) => !isAgain(item) && timeOf(item) !== null);
@@ -203,7 +205,9 @@ function timelineOf(story) {
     svg.append(drawing('circle', { class: `v-${verdictOf(item)}`, cx: x(timeOf(item)), cy: 11, r: 5 },
       drawing('title', {}, `${momentText(timeOf(item))} ${sourceOf(item)}: ${verdictOf(item)}`)));
   }
-  return [svg, element('p', { class: 'ends' }, moment(story.first), named && element('span', {}, named), moment(last))];
+  const ends = element('p', { class: 'ends' }, moment(story.first), moment(last), element('span', {}, ...named));
+  tellDatesOnce(ends);
+  return [svg, ends];
 }
 
 function drawTimelines() {
