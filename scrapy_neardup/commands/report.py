@@ -13,12 +13,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from scrapy_neardup.commands.inputs import STDOUT, refuse_overwriting
-from scrapy_neardup.commands.terminal import print_table, print_wrapped, track
+from scrapy_neardup.commands.terminal import print_wrapped, track
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.feed import STDIN
 from scrapy_neardup.report import Built, build_digest, build_report, gather
 from scrapy_neardup.report.page import load_templates
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.wording import counted
 
 REPORT = Path("report.html")
 _UNTIL = re.compile(rb'<meta name="neardup-until" content="([0-9]{1,12})')
@@ -130,16 +131,10 @@ def _write(output: Path, data: bytes) -> None:
 
 
 def _print(output: Path, built: Built) -> None:
-    rows = [
-        ("items", f"{built.numbers['items']:,}"),
-        ("pages that came again unchanged", f"{built.numbers['again']:,}"),
-        ("stories of two items or more", f"{built.numbers['stories']:,}"),
-        ("texts in the page", f"{built.texts:,}"),
-        ("size", f"{len(built.html) / 1e6:.1f} MB"),
-    ]
-    print_table(str(output), ("", ""), rows)
+    items, stories = counted(built.numbers["items"], "item"), counted(built.numbers["stories"], "story", "stories")
+    size = f"{counted(built.texts, 'text')}, {len(built.html) / 1e6:.1f} MB"
+    print_wrapped(f"{output}: {items}, {stories} of several items, {size}")
     for note in built.notes:
-        if note.is_warning:
-            print_wrapped(" ".join(filter(None, (note.text, note.remedy))), stderr=True)
+        print_wrapped(" ".join(filter(None, (note.text, note.remedy))), stderr=True)
         for line in note.details:
             print_wrapped(line, 2, stderr=True)

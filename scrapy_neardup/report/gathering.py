@@ -103,7 +103,7 @@ def _item_at(buffer: str, place: int, number: int, where: str) -> tuple[FeedLine
 
 def _csv(source: io.TextIOWrapper, path: Path, columns: Sequence[str]) -> Iterator[FeedLine]:
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    reader = csv.DictReader(_csv_lines(source))
+    reader = csv.DictReader(source)
     try:
         names = reader.fieldnames or ()
         if names and columns and not set(columns) & set(names):
@@ -117,13 +117,6 @@ def _csv(source: io.TextIOWrapper, path: Path, columns: Sequence[str]) -> Iterat
             yield FeedLine(reader.line_num, 0, {name: value if value != "" else None for name, value in row.items()})
     except csv.Error as error:
         yield FeedLine(reader.line_num, 0, {}, f"{path}:{reader.line_num}: not CSV: {error}")
-
-
-def _csv_lines(source: io.TextIOWrapper) -> Iterator[str]:
-    while line := source.readline(LONGEST_LINE):
-        if len(line) == LONGEST_LINE:
-            raise csv.Error(TOO_LONG)
-        yield line
 
 
 @dataclass

@@ -16,27 +16,15 @@ from scrapy_neardup.report.stories import FeedStory, Links
 from scrapy_neardup.stories.summary import read_change
 
 DAY = 86_400
-Subject = tuple[str, str]
-"""Identifies a figure, see ``FigureChange.subject``."""
+Subject = tuple[str, str]  # identifies a figure, see ``FigureChange.subject``
 
 _MOST_DAYS = 14  # that can be chosen, the fullest ones
 _MOST_LISTED = 5
 _MOST_EVENTS = 30
 _MOST_FIGURES = 30
 _MOST_SOURCES = 100  # lines of a table
-_MUCH = 0.05  # of a text: the news tell of drops that lose more
+_MUCH = 0.05  # of a text
 VERDICTS = (*STATUSES, UNTAGGED)
-
-REMEDIES = {
-    "no-text": "Set text in NEARDUP_ITEM_FIELDS to the field that holds it, or yield items from the response of their "
-    "page, with its url, so that the page's own text is extracted.",
-    "too-short": "Nothing to fix: a text of fewer than NEARDUP_MIN_WORDS words is recognised only if it is repeated.",
-    "boilerplate": "Nothing to fix if these pages are notices. Else see what was extracted: scrapy neardup explain.",
-    "store-unavailable": "The store was away: look at the log. If it is only slow, raise NEARDUP_STORE_TIMEOUT.",
-    "extraction-failed": "Look at the log for the error. NEARDUP_EXTRACT_TIMEOUT and NEARDUP_MAX_HTML_BYTES "
-    "limit a page.",
-    "internal-error": "An error of scrapy-neardup: the log has its trace. Please report it.",
-}
 
 
 class ToldFigure(NamedTuple):
@@ -80,7 +68,7 @@ class News(NamedTuple):
     drops: int
     events: list[FeedStory]
     figures: list[tuple[FeedStory, list[ToldFigure]]]
-    losing: list[Row]  # drops that lose much of their text, the worst first
+    lost: float  # the largest share of its text that a drop loses, 0 if it is small
     largest: list[FeedStory]
     newest: list[FeedStory]
 
@@ -118,7 +106,7 @@ def news_of(period: Period, stories: Sequence[FeedStory], links: Links) -> News:
         drops=len(drops),
         events=events,
         figures=list(islice(_changed(period, stories, links), _MOST_FIGURES)),
-        losing=[row for row in sorted(drops, key=lambda row: -row.lost)[:_MOST_LISTED] if row.lost > _MUCH],
+        lost=max((row.lost for row in drops if row.lost > _MUCH), default=0.0),
         largest=others[:_MOST_LISTED],
         newest=sorted(newest, key=lambda story: -(story.members[0].time or 0))[:_MOST_LISTED],
     )
@@ -176,14 +164,7 @@ def numbers_of(all_rows: Sequence[Row], stories: Sequence[FeedStory], links: Lin
         "dropped": sum(row.is_dropped for row in rows),
         "span": (min(times), max(times)) if times else None,
         "by_source": lines[:_MOST_SOURCES],
-        "unchecked": _unchecked(rows),
     }
-
-
-def _unchecked(rows: Sequence[Row]) -> list[tuple[str, int, str]]:
-    """Return the reasons why items were not judged, the commonest first, with their number and what to do."""
-    reasons = Counter(row.reason or "unknown" for row in rows if row.status == "unchecked")
-    return [(name, count, REMEDIES.get(name, "Look at the log.")) for name, count in reasons.most_common()]
 
 
 def _by_source(

@@ -23,8 +23,7 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.report.gathering import Gathered
 from scrapy_neardup.report.news import DAY, VERDICTS, Period, figures_of, news_of, numbers_of, periods_of
 from scrapy_neardup.report.payload import (
-    LINKED,
-    Sample,
+    Pair,
     add_texts,
     choose_pairs,
     choose_stories,
@@ -42,8 +41,7 @@ from scrapy_neardup.wording import counted
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
-MOST_BYTES = 24_000_000
-"""Of a page. The list of items comes first, and texts fill the rest."""
+MOST_BYTES = 24_000_000  # of a page: the list of items comes first, and texts fill the rest
 
 _MOST_LIST = 17_000_000  # bytes of the list of items
 _MOST_TEXTS = 6_000  # read for the page
@@ -52,8 +50,7 @@ _MOST_TOLLS = 3  # of an event
 _MOST_LEADS = 20  # members in which a lead is looked for
 
 _HERE = files("scrapy_neardup.report")
-_LIBRARY = "jsdiff-9.0.0"
-"""The library that is part of the page. The first lines of its licence name its holders."""
+_LIBRARY = "jsdiff-9.0.0"  # is part of the page
 
 _SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "review", "marks", "page")
 
@@ -65,7 +62,6 @@ class Note(NamedTuple):
 
     text: str
     remedy: str = ""  # what to do about it
-    is_warning: bool = True
     details: tuple[str, ...] = ()  # lines of their own
 
 
@@ -74,7 +70,6 @@ class Built(NamedTuple):
 
     html: str
     numbers: dict[str, Any]
-    listed: int  # items
     texts: int
     notes: list[Note]
 
@@ -87,15 +82,18 @@ def build_report(
     ``since`` is the time of the last report, in Unix seconds: the page opens with what is new since then.
     """
     settings, links, stories = gathered.settings, *_stories_of(gathered)
-    sample, periods = choose_pairs(gathered.rows, links, settings), periods_of(stories, settings.zone, since)
-    measure, room = settings.resolved_preset().measure, most_bytes - _FRAME
-    payload = payload_of(choose_stories(stories, links, measure, min(_MOST_LIST, room)), links, measure, periods)
-    wanted = _wanted_texts(stories, sample)
+    pairs, population = choose_pairs(gathered.rows, links, settings)
+    preset, room, periods = settings.resolved_preset(), most_bytes - _FRAME, periods_of(stories, settings.zone, since)
+    listed = choose_stories(stories, links, preset.measure, min(_MOST_LIST, room))
+    payload = payload_of(listed, links, preset.measure, periods)
+    wanted = _wanted_texts(stories, pairs)
     sketcher, texts = settings.sketcher(), gathered.texts(set(wanted))
     passages = {number: mark_text(text, sketcher) for number, text in texts.items()}
     with_text = add_texts(payload, wanted, passages, room - size_of([payload.items, payload.stories]))
-    numbers, listed = numbers_of(gathered.rows, stories, links), len(payload.places)
-    notes = notes_of(gathered, listed=listed, with_text=with_text, without_match=sample.without_match)
+    numbers, notes = (
+        numbers_of(gathered.rows, stories, links),
+        notes_of(gathered, len(payload.places), has_texts=bool(texts)),
+    )
     own = "\n".join(_read("static", f"{name}.js") for name in _SCRIPTS)
     # The scripts of the report are one, in a scope of its own.
     scripts = [_read("static", "vendor", f"{_LIBRARY}.min.js"), f"(() => {{\n'use strict';\n{own}\n}})();"]
@@ -105,10 +103,10 @@ def build_report(
         "stories": payload.stories,
         "texts": payload.texts,
         "verdicts": VERDICTS,
-        "review": review_data(sample, payload),
+        "review": review_data(pairs, population, payload),
         "reasons": reasons_of(gathered.events),
-        "measure": measure,
-        "relatedThreshold": settings.resolved_preset().related_threshold,
+        "measure": preset.measure,
+        "relatedThreshold": preset.related_threshold,
         "zone": str(settings.zone),
         "periods": [[edge if math.isfinite(edge) else None for edge in (each.start, each.end)] for each in periods],
         "numberWords": number_words_of(texts),
@@ -122,7 +120,8 @@ def build_report(
         until=min(time.time(), numbers["span"][1]) if numbers["span"] else None,
         notes=notes,
         numbers=numbers,
-        sample=sample,
+        pairs=pairs,
+        threshold=preset.threshold,
         payload=payload,
         drop_share=settings.drop_share,
         feeds=[path.name for path in (*gathered.feeds, *gathered.dropped)],
@@ -136,7 +135,7 @@ def build_report(
         library=_LIBRARY.replace("-", " "),
         licence=_read("static", "vendor", f"{_LIBRARY}.LICENSE"),
     )
-    return Built(html, numbers, listed, with_text, notes)
+    return Built(html, numbers, with_text, notes)
 
 
 def build_digest(gathered: Gathered, title: str = "", since: float | None = None, now: float | None = None) -> bytes:
@@ -168,11 +167,11 @@ def _stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
     return links, stories
 
 
-def _wanted_texts(stories: Sequence[FeedStory], sample: Sample) -> list[int]:
+def _wanted_texts(stories: Sequence[FeedStory], pairs: Sequence[Pair]) -> list[int]:
     """Return the rows whose texts the page should have: the pairs to review, then the largest stories."""
-    reviewed = (row for pair in sample.pairs for row in (pair.match, pair.row))
+    reviewed = (row for pair in pairs for row in (pair.match, pair.row))
     members = (row for story in stories for row in story.members)
-    numbers = dict.fromkeys(row.number for row in chain(reviewed, members) if row.has_text)
+    numbers = dict.fromkeys(row.number for row in chain(reviewed, members))
     return list(islice(numbers, _MOST_TEXTS))
 
 
@@ -222,11 +221,10 @@ def _moment(zone: tzinfo, second: float, form: str = "%Y-%m-%d %H:%M") -> str:
     return f"{datetime.fromtimestamp(second, zone):{form}}"
 
 
-def notes_of(gathered: Gathered, *, listed: int, with_text: int, without_match: int) -> list[Note]:
+def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
     """Return what is missing, the most important first.
 
-    ``listed`` items are in the page, ``with_text`` of them with their texts. The matches of ``without_match`` items are
-    in none of the feeds.
+    ``listed`` items are in the page, ``has_texts`` says whether any of their texts is.
     """
     rows = [row for row in gathered.rows if not row.is_reported]
     if not rows:
@@ -234,8 +232,8 @@ def notes_of(gathered: Gathered, *, listed: int, with_text: int, without_match: 
         return [Note(f"The feeds hold {what}.", "Give the feed of a crawl, or the output of scrapy neardup replay.")]
     return [
         *_about_reading(gathered, rows),
-        *_about_items(gathered, rows, without_match),
-        *_about_size(gathered, rows, listed, with_text),
+        *_about_items(gathered, rows),
+        *_about_size(gathered, listed, has_texts=has_texts),
     ]
 
 
@@ -254,7 +252,7 @@ def _about_reading(gathered: Gathered, rows: list[Row]) -> Iterator[Note]:
         )
 
 
-def _about_items(gathered: Gathered, rows: list[Row], without_match: int) -> Iterator[Note]:
+def _about_items(gathered: Gathered, rows: list[Row]) -> Iterator[Note]:
     if untagged := sum(row.status == UNTAGGED for row in rows):
         yield Note(
             f"{_of(untagged, rows, 'item')} without a verdict.",
@@ -263,16 +261,6 @@ def _about_items(gathered: Gathered, rows: list[Row], without_match: int) -> Ite
             "NEARDUP_FIELDS and NEARDUP_ITEM_CLASSES. If this is a file of documents, judge them first (scrapy neardup "
             "replay INPUT -O verdicts.jsonl), and then give it with --documents.",
         )
-    linked = [row for row in rows if row.status in LINKED]
-    if linked and not any(row.match for row in rows):
-        text = "No item says which document it was compared with, so it is compared with its original here."
-        yield Note(text, "Let NEARDUP_FIELDS select neardup_match.")
-    if linked and not any(row.story for row in rows):
-        yield Note("No item names its story, so nothing is grouped.", "Let NEARDUP_FIELDS select neardup_story.")
-    if without_match:
-        text = f"{_of(without_match, linked, 'match', 'matches')} in none of these feeds"
-        remedy = "Give the feeds of the last 24 hours together."
-        yield Note(f"{text}: they were seen in an earlier crawl.", remedy, is_warning=False)
     without_time, field = sum(row.time is None for row in rows), gathered.format.time_field
     if without_time == len(rows):
         yield Note(
@@ -282,13 +270,10 @@ def _about_items(gathered: Gathered, rows: list[Row], without_match: int) -> Ite
         )
     elif without_time:
         yield Note(f"{_of(without_time, rows, 'item')} without a time{f' in the field {field!r}' if field else ''}.")
-    elif field and gathered.settings.item_fields["time"] is None and not gathered.documents:
-        yield Note(f"Times are those of the field {field!r}.", is_warning=False)
 
 
-def _about_size(gathered: Gathered, rows: list[Row], listed: int, shown: int) -> Iterator[Note]:
-    with_text = sum(row.has_text for row in rows)
-    if not with_text:
+def _about_size(gathered: Gathered, listed: int, *, has_texts: bool) -> Iterator[Note]:
+    if not has_texts:
         remedy = (
             "Give the recorded documents (--documents INPUT), or let the items carry their text in the field that "
             f"NEARDUP_ITEM_FIELDS names (now {gathered.settings.item_fields['text']!r})."
@@ -296,16 +281,10 @@ def _about_size(gathered: Gathered, rows: list[Row], listed: int, shown: int) ->
         # With documents, another note says that they are those of other items.
         text = "There are no texts, so nothing can be compared side by side."
         yield Note(text, "" if gathered.documents else remedy)
-    elif shown < len(rows):
-        yield Note(
-            f"Texts of {shown:,} of {len(rows):,} items are in this page: those of the pairs to review and of the "
-            f"largest stories. {len(rows) - with_text:,} items have no text.",
-            is_warning=False,
-        )
     if listed < len(gathered.rows):
         yield Note(
-            f"{listed:,} of {len(gathered.rows):,} items are listed: stories that are large or have changed or dropped"
-            f" items, and the newest. {len(gathered.rows) - listed:,} are left out. All numbers count every item."
+            f"{listed:,} of {len(gathered.rows):,} items are listed: those of the largest stories, and the newest of"
+            f" the others. {len(gathered.rows) - listed:,} are left out. All numbers count every item."
         )
 
 

@@ -23,10 +23,8 @@ from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.text.folding import fold
 
-MOST_ITEMS = 20_000
-"""How many items a page lists."""
+MOST_ITEMS = 20_000  # that a page lists
 
-_LARGE = 10  # items of a story that is always listed
 _LARGEST_STORY = 400  # bytes of what is said of a story, and of the places of its items
 _WORD = re.compile(r"[^\W\d_]+")
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
@@ -86,24 +84,15 @@ def size_of(value: object) -> int:
 def choose_stories(
     stories: Sequence[FeedStory], links: Links, measure: Measure, most_bytes: int, room: int = MOST_ITEMS
 ) -> list[FeedStory]:
-    """Return stories with at most ``room`` items and about so many bytes, in their order.
-
-    All that are large, or have changed or dropped items, come first, and then the newest.
-    """
-    chosen = set[FeedStory]()
-    for story in sorted(stories, key=_rank):
-        if len(story.members) <= room:
-            most_bytes -= size_of([_item(row, {}, links, measure) for row in story.members]) + _LARGEST_STORY
-            if most_bytes < 0:
-                break
-            chosen.add(story)
-            room -= len(story.members)
-    return [story for story in stories if story in chosen]
-
-
-def _rank(story: FeedStory) -> tuple[bool, float]:
-    is_notable = story.size >= _LARGE or any(row.status == "update" or row.is_drop for row in story.members)
-    return not is_notable, -max(row.time or 0 for row in story.members)
+    """Return the first stories, which are the largest, with at most ``room`` items and about so many bytes."""
+    chosen = list[FeedStory]()
+    for story in stories:
+        room -= len(story.members)
+        most_bytes -= size_of([_item(row, {}, links, measure) for row in story.members]) + _LARGEST_STORY
+        if min(room, most_bytes) < 0:
+            break
+        chosen.append(story)
+    return chosen
 
 
 def payload_of(stories: Sequence[FeedStory], links: Links, measure: Measure, periods: Sequence[Period] = ()) -> Payload:
@@ -118,18 +107,16 @@ def payload_of(stories: Sequence[FeedStory], links: Links, measure: Measure, per
 
 
 def _item(row: Row, places: Mapping[int, int], links: Links, measure: Measure) -> dict[str, Any]:
-    match, original = (
-        None if found is None else places.get(found.number) for found in (links.match(row), links.original(row))
-    )
+    match = links.match(row)
+    place = None if match is None else places.get(match.number)
     names = "title", "source", "language", "time", "kind", "similarity", "containment", "share", "reason", "event"
     found = {
         **{name: getattr(row, name) for name in names},
         "changes": "; ".join(read_change(line).words for line in row.changes.split("; ") if line),
         "url": row.url or row.id,
         "verdict": row.status,
-        "match": match,
-        "original": original,
-        "elsewhere": row.match or row.original if match is None else None,
+        "match": place,
+        "elsewhere": row.match or row.original if place is None else None,
         "score": score_of(row, measure),
         "drops": row.would_drop,
         "dropped": row.is_dropped,
@@ -187,28 +174,16 @@ class Pair(NamedTuple):
     score: float | None
 
 
-class Sample(NamedTuple):
-    """The pairs, and how many pairs there are in each group that was sampled at random."""
-
-    pairs: tuple[Pair, ...]
-    population: dict[str, int]
-    threshold: float
-    without_match: int  # items whose match is in none of the feeds
-
-
-def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -> Sample:
-    """Return the same pairs for the same feeds. A pair is in one group only."""
+def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -> tuple[list[Pair], dict[str, int]]:
+    """Return the same pairs for the same feeds, and how many there are of each kind. A pair is in one group only."""
     preset = settings.resolved_preset()
     groups: defaultdict[str, list[Pair]] = defaultdict(list)
-    without_match = 0
-    for row in (row for row in rows if row.status in LINKED):
-        match = links.match(row)
-        if match is None:
-            without_match += 1
-            continue
-        score = score_of(row, preset.measure)
-        group = f"{row.status}, {row.kind}" if row.kind else row.status
-        groups[group].append(Pair(match, row, group, row.similarity if score is None else score))
+    for row in rows:
+        match = links.match(row) if row.status in LINKED else None
+        if match is not None:
+            score = score_of(row, preset.measure)
+            group = f"{row.status}, {row.kind}" if row.kind else row.status
+            groups[group].append(Pair(match, row, group, row.similarity if score is None else score))
     near = _near_threshold(groups, preset.threshold)
     taken = {pair.row.number for pair in near}
     chosen = random.Random(0)  # the same sample each time
@@ -217,7 +192,7 @@ def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -
         left = [pair for pair in pairs if pair.row.number not in taken]
         sampled += chosen.sample(left, min(_MOST_OF_A_KIND, len(left)))
     population = {group: len(pairs) for group, pairs in groups.items()}
-    return Sample((*near, *sampled), population, preset.threshold, without_match)
+    return [*near, *sampled], population
 
 
 def _near_threshold(groups: dict[str, list[Pair]], threshold: float) -> list[Pair]:
@@ -230,10 +205,10 @@ def _near_threshold(groups: dict[str, list[Pair]], threshold: float) -> list[Pai
     return [pair._replace(group=NEAR_THRESHOLD) for pair in nearest]
 
 
-def review_data(sample: Sample, payload: Payload) -> dict[str, Any]:
+def review_data(pairs: Sequence[Pair], population: Mapping[str, int], payload: Payload) -> dict[str, Any]:
     """Return the pairs of a review for the scripts, with ids by which ``eval`` and an import know the documents."""
     places = payload.places
-    pairs = [pair for pair in sample.pairs if {pair.match.number, pair.row.number} <= places.keys()]
+    pairs = [pair for pair in pairs if {pair.match.number, pair.row.number} <= places.keys()]
     rows = {row.number: row for pair in pairs for row in (pair.match, pair.row)}
     ids: dict[int, str] = {}
     for number, row in sorted(rows.items()):
@@ -244,5 +219,5 @@ def review_data(sample: Sample, payload: Payload) -> dict[str, Any]:
             {"match": places[pair.match.number], "item": places[pair.row.number], "group": pair.group} for pair in pairs
         ],
         "ids": ids,
-        "population": sample.population,
+        "population": population,
     }

@@ -27,14 +27,12 @@ LONGEST_NAME = 200  # characters
 LONGEST_TITLE = 300
 LONGEST_URL = 2_000
 LONGEST_TEXT = 20_000
-UNTAGGED = "untagged"
-"""The status of an item without tags, or with a status that this version does not know."""
+UNTAGGED = "untagged"  # the status of an item without tags, or with a status that this version does not know
 
 _LONGEST_CHANGES = 500
 _WEB = re.compile("https?://", re.IGNORECASE)
 _BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
-_RECORDED = "time"
-"""The key in which ``NEARDUP_RECORD`` writes the time."""
+_RECORDED = "time"  # the key in which ``NEARDUP_RECORD`` writes the time
 
 _TIME_FIELDS = (_RECORDED, "published", "published_at", "date", "timestamp", "seen_at", "scraped_at", "crawled_at")
 
@@ -56,13 +54,6 @@ def clean_text(value: object, most: int) -> str:
 def clean_line(value: object, most: int) -> str:
     """Return a text on one line. A text that is longer than ``most`` characters ends with "…"."""
     return one_line(clean_text(value, most + 1 if isinstance(value, str) else most), most)
-
-
-def is_text(value: object) -> bool:
-    """Return whether a value is a text, or a list with one, that is not blank."""
-    if isinstance(value, list | tuple):
-        return any(map(is_text, value))
-    return isinstance(value, str) and value != "" and not value.isspace()
 
 
 def web_address(url: str) -> str:
@@ -111,7 +102,6 @@ class Row:
     is_dropped: bool = False
     is_again: bool = False  # in an earlier feed too
     is_reported: bool = False  # known from the report of an event only
-    is_with_text: bool = False  # in the feed
     document: int = -1  # position among the recorded documents
 
     @property
@@ -128,10 +118,6 @@ class Row:
         """Return the share of its text that its match lacks, in [0, 1]."""
         held = self.similarity if self.share is None else self.share
         return 0.0 if held is None else 1 - held
-
-    @property
-    def has_text(self) -> bool:
-        return self.is_with_text or self.document >= 0
 
 
 def score_of(row: Row, measure: Measure) -> float | None:
@@ -196,7 +182,6 @@ class RowFormat:
             changes=_changes(tags.get("changes")),
             event=intern(clean_line(tags.get("event"), LONGEST_NAME)),
             would_drop=truth_of(tags.get("would_drop")),
-            is_with_text=is_text(self._value(raw, "text")),
         )
 
     def fill(self, row: Row, entry: RecordedDocument) -> None:

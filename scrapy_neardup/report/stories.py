@@ -39,7 +39,6 @@ class FeedStory:
     keys: dict[str, None] = field(default_factory=dict)
     members: list[Row] = field(default_factory=list)
     signals: list[Signal] = field(default_factory=list)  # of an event, the earliest first
-    disagreements: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)  # figure: source, value
 
     @cached_property
     def coverage(self) -> list[Row]:
@@ -80,7 +79,7 @@ class FeedStory:
         rows = [row for row in self.members if row.time is None or row.time < end]
         signals = [signal for signal in self.signals if signal.time < end]
         is_whole = (len(rows), len(signals)) == (len(self.members), len(self.signals))
-        return self if is_whole else FeedStory(self.keys, rows, signals, self.disagreements)
+        return self if is_whole else FeedStory(self.keys, rows, signals)
 
     @cached_property
     def headline(self) -> str:
@@ -96,31 +95,33 @@ class FeedStory:
 
 
 def group_stories(rows: Sequence[Row], links: Links) -> list[FeedStory]:
-    """Return all stories, the largest first. An item without a story is a story of its own.
+    """Return all stories, the largest first. An item is in the story of its match, and else in one of its own.
 
     Two stories that a crawl united have two ids in the feed: an item that joined after that has the id of one of them,
     while its match may have the other.
     """
     by_key: defaultdict[str, FeedStory] = defaultdict(FeedStory)
-    alone = []
+    keys = {row.number: row.story or f" {row.number}" for row in rows}  # no id begins with a space
     for row in rows:
-        if row.story:
-            by_key[row.story].members.append(row)
-            by_key[row.story].keys[row.story] = None
-        else:
-            alone.append(FeedStory(members=[row]))
+        by_key[keys[row.number]].members.append(row)
+        by_key[keys[row.number]].keys[keys[row.number]] = None
     for row in rows:
-        match = links.match(row)
-        if row.story and match is not None and match.story:
-            smaller, larger = sorted((by_key[row.story], by_key[match.story]), key=lambda story: len(story.members))
+        if (match := links.match(row)) is not None:
+            both = by_key[keys[row.number]], by_key[keys[match.number]]
+            smaller, larger = sorted(both, key=lambda story: len(story.members))
             if smaller is not larger:
                 larger.members += smaller.members
                 larger.keys |= smaller.keys
                 by_key |= dict.fromkeys(smaller.keys, larger)
-    stories = [*dict.fromkeys(by_key.values()), *alone]
+    stories = list(dict.fromkeys(by_key.values()))
     for story in stories:
         story.members.sort(key=order_of)
-    return sorted(stories, key=lambda story: (-story.size, -len(story.members), order_of(story.members[0])))
+    return sorted(stories, key=_rank)
+
+
+def _rank(story: FeedStory) -> tuple[int, int, float]:
+    """Sort by size, and stories of one size by their newest item."""
+    return -story.size, -len(story.members), -max(row.time or 0 for row in story.members)
 
 
 def order_of(row: Row) -> tuple[bool, float, int]:
@@ -136,22 +137,18 @@ class Links:
         for row in sorted(rows, key=order_of):
             for name in {row.url, row.id} - {""}:
                 self._by_name[name].append(row)
-        self._matches = {row.number: self._find(row, row.match or row.original, latest=True) for row in rows}
+        self._matches = {row.number: self._find(row, row.match or row.original) for row in rows}
 
     def match(self, row: Row) -> Row | None:
         """Return the latest item under the name of the match that came before this one."""
         return self._matches[row.number]
 
-    def original(self, row: Row) -> Row | None:
-        """Return the first item under the name of the original."""
-        return self._find(row, row.original, latest=False)
-
-    def _find(self, row: Row, name: str, *, latest: bool) -> Row | None:
+    def _find(self, row: Row, name: str) -> Row | None:
         visits = self._by_name.get(name, [])
         before = visits[: bisect_left(visits, order_of(row), key=order_of)]
         others = before or [visit for visit in visits if visit is not row]
         same_story = [visit for visit in others if visit.story == row.story] or others
-        return same_story[-1 if latest else 0] if same_story else None
+        return same_story[-1] if same_story else None
 
 
 Report = Mapping[str, Any]
@@ -186,7 +183,6 @@ def add_reports(reports: Sequence[Report], stories: Sequence[FeedStory]) -> None
         told = sent.get(story, [])
         signals = filter(None, map(_signal, told)) if told else filter(None, map(_signal_of_item, story.members))
         story.signals = sorted(dict.fromkeys(signals), key=lambda each: (each.time, LEVELS.index(each.level)))
-        story.disagreements = _disagreements(told[-1]) if told else []
 
 
 def _signal(report: Report) -> Signal | None:
@@ -206,15 +202,6 @@ def _signal_of_item(row: Row) -> Signal | None:
         return None
     words = "; ".join(read_change(line).words for line in row.changes.split("; ") if line) or row.title
     return Signal(row.event, row.time, words, "")
-
-
-def _disagreements(report: Report) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the figures for which sources differ, each with what its sources say."""
-    found = []
-    for each in _objects(report, "disagreements"):
-        said = [(_name(value.get("source")), _name(value.get("value"))) for value in _objects(each, "values")]
-        found.append((_name(each.get("figure")), said))
-    return [each for each in found if each[1]]
 
 
 def reasons_of(reports: Sequence[Report]) -> dict[str, str]:

@@ -99,18 +99,6 @@ def exported(page: Page, folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_marks_are_counted_exported_and_imported_again(browser: Browser, day_report: Path, tmp_path: Path) -> None:
-    with open_page(browser, day_report, "#review") as watched:
-        number = answer_all(watched.page)
-        before = texts(watched.page.locator("#precision tbody tr"))
-        labels = exported(watched.page, tmp_path)
-    with open_page(browser, day_report, "#review") as watched:
-        watched.page.locator("#import").set_input_files(labels)
-        watched.page.locator("#review-status", has_text=f"Imported {number} marks.").wait_for()
-        assert texts(watched.page.locator("#precision tbody tr")) == before
-
-
-@pytest.mark.slow
 def test_exported_labels_are_read_by_eval_and_tune(browser: Browser, day_report: Path, tmp_path: Path) -> None:
     with open_page(browser, day_report, "#review") as watched:
         answer_all(watched.page)

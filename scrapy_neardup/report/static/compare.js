@@ -68,39 +68,20 @@ function rowsOf(left, right) {
   return { rows, changes };
 }
 
-// The panel that compares an item with its match or its original. `tools` are further buttons of its head.
+// The panel that compares an item with its match. `tools` are further buttons of its head.
 class Comparison {
   constructor(item, title, tools = []) {
     this.item = item;
     this.at = 0; // the number of the change that is marked
-    this.other = items[item].match ?? items[item].original ?? -1;
+    this.other = items[item].match ?? -1;
     this.heading = element('h3', { tabindex: '-1' }, title);
     const steps = [button('‹ Change', () => this.step(-1), { 'aria-label': 'Previous change' }, 'p'), button('Change ›', () => this.step(1), { 'aria-label': 'Next change' }, 'n')];
     this.facts = element('p', { class: 'facts' });
     this.sides = element('div', { class: 'sides' });
-    this.head = element('div', { class: 'head' }, this.heading, ...this.choices(), ...steps, ...tools);
+    this.head = element('div', { class: 'head' }, this.heading, ...steps, ...tools);
     const loses = isDrop(item);
     this.node = element('section', { class: loses ? 'compare loses' : 'compare', 'aria-label': 'Side by side' }, this.head, this.facts, this.sides);
     this.draw();
-  }
-
-  // Buttons to compare with the match or with the original, if they differ.
-  choices() {
-    const { original } = items[this.item];
-    if (original === undefined || original === this.other || original === this.item) return [];
-    this.choice = [['Match', this.other], ['Original', original]].map(([label, other]) =>
-      button(label, () => this.turnTo(other), { 'data-other': other, 'aria-pressed': String(other === this.other) }, label === 'Original' ? 'o' : ''));
-    return this.choice;
-  }
-
-  turnTo(other) {
-    this.other = other;
-    for (const each of this.choice) each.setAttribute('aria-pressed', String(Number(each.dataset.other) === other));
-    this.draw();
-  }
-
-  toggleOriginal() {
-    if (this.choice) this.turnTo(Number(this.choice.find((each) => Number(each.dataset.other) !== this.other).dataset.other));
   }
 
   draw() {
@@ -108,7 +89,7 @@ class Comparison {
     this.facts.replaceChildren(...this.factsOf());
     const [left, right] = [other, item].map(textOf).map((text) => text && tokensOf(text));
     const titles = [
-      other >= 0 ? this.titleOf(other, this.role) : this.absent(),
+      other >= 0 ? this.titleOf(other, 'Match') : this.absent(),
       this.titleOf(item, 'This item'),
     ];
     this.at = 0;
@@ -130,13 +111,8 @@ class Comparison {
     this.facts.append('. ', this.legend(passages > 0));
   }
 
-  get role() {
-    return this.other === items[this.item].original && this.other !== items[this.item].match ? 'Original' : 'Match';
-  }
-
   legend(hasLeftOut) {
-    const name = this.role.toLowerCase();
-    return element('span', { class: 'keys' }, element('del', {}, `only in the ${name}`), ': missing in this item · ', element('ins', {}, 'only in this item'), `: missing in the ${name}`,
+    return element('span', { class: 'keys' }, element('del', {}, 'only in the match'), ': missing in this item · ', element('ins', {}, 'only in this item'), ': missing in the match',
       hasLeftOut ? [' · ', element('span', { class: 'left-out' }, 'short line'), ': not compared'] : null);
   }
 
@@ -178,7 +154,6 @@ class Comparison {
   key(name) {
     if (name === 'n') this.step(1);
     else if (name === 'p') this.step(-1);
-    else if (name === 'o') this.toggleOriginal();
     else return false;
     return true;
   }

@@ -54,7 +54,7 @@ function whyRelated(item) {
 const textScore = (item) => shareOf('score', item);
 
 // Whether the text of a related item is similar enough to join without its topic. Feeds of old versions do not say.
-const isSimilar = (item) => (textScore(item) ?? 0) >= meta.relatedThreshold;
+const isSimilar = (item) => kindOf(item) !== 'translation' && (textScore(item) ?? 0) >= meta.relatedThreshold;
 
 // The score by which the texts were compared, if it was needed.
 function scoreText(item) {

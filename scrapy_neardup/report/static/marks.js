@@ -1,4 +1,4 @@
-// The marks of a review: kept in this browser, counted, exported as labels, and imported again.
+// The marks of a review: kept in this browser, counted, and exported as labels.
 
 const MARKS = ['right', 'wrong', 'unsure'];
 const pairs = meta.review.pairs;
@@ -76,17 +76,16 @@ function join(labels, one, other) {
 
 // Return the lines of labels, and what could not be exported. The label of an item is an item.
 function labelsOf() {
-  const [copies, reports, reviewed] = [new Map(), new Map(), new Map()];
-  const [unsure, wrong] = [[], []];
+  const [copies, reports] = [new Map(), new Map()];
+  const wrong = [];
   let withoutText = 0;
   for (const pair of pairs) {
     const mark = marks.get(keyOf(pair));
     const both = [pair.match, pair.item];
-    if (mark === 'unsure') unsure.push(both.map(idOf));
-    else if (mark && both.map(textOf).includes(null)) withoutText += 1;
-    else if (mark) {
+    if (!mark || mark === 'unsure') continue;
+    if (both.map(textOf).includes(null)) withoutText += 1;
+    else {
       for (const item of both.filter((each) => !copies.has(each))) [copies, reports].forEach((labels) => labels.set(item, item));
-      reviewed.set(pair.item, [...(reviewed.get(pair.item) ?? []), { match: idOf(pair.match), mark }]);
       if (mark === 'wrong') wrong.push(both);
       else join(reports, ...both);
       if (mark === 'right' && verdictOf(pair.item) !== 'related') join(copies, ...both);
@@ -103,29 +102,6 @@ function labelsOf() {
     story: idOf(reports.get(item)),
     time: timeOf(item) === null ? undefined : isoOf(timeOf(item)),
     language: items[item].language,
-    review: reviewed.get(item),
   }));
-  if (lines.length && unsure.length) lines[0].unsure = unsure;
-  return { lines, withoutText, contradictions, unsure: unsure.length };
-}
-
-// Take over the marks of exported labels. Return how many were known to this page and how many were not.
-function importLabels(text) {
-  const known = new Set(pairs.map(keyOf));
-  const result = { taken: 0, unknown: 0, wrongLines: 0 };
-  for (const row of text.split('\n').filter((each) => each.trim())) {
-    try {
-      const line = JSON.parse(row);
-      const found = (line.review ?? []).map(({ match, mark }) => [match, line.id, mark]);
-      for (const [match, item, mark] of [...found, ...(line.unsure ?? []).map((pair) => [...pair, 'unsure'])]) {
-        const key = JSON.stringify([match, item]);
-        const isKnown = MARKS.includes(mark) && known.has(key);
-        if (isKnown) marks.set(key, mark);
-        result[isKnown ? 'taken' : 'unknown'] += 1;
-      }
-    } catch {
-      result.wrongLines += 1;
-    }
-  }
-  return result;
+  return { lines, withoutText, contradictions };
 }

@@ -11,8 +11,6 @@ function startReview() {
   byId('review-group').append(...groups.map((group) => element('option', { value: group }, group)));
   byId('review-group').addEventListener('input', () => chooseGroup(byId('review-group').value));
   byId('export').addEventListener('click', exportLabels);
-  byId('import').addEventListener('change', readImport);
-  byId('forget').addEventListener('click', forgetMarks);
   byId('review-tools').hidden = false;
   chooseGroup('');
 }
@@ -103,12 +101,11 @@ function intervalCell(share, size) {
   return element('td', { class: 'n' }, `${percent(low)} to ${percent(high)}`);
 }
 
-// Export and import
+// Export
 
 function exportLabels() {
-  const { lines, withoutText, contradictions, unsure } = labelsOf();
+  const { lines, withoutText, contradictions } = labelsOf();
   const asides = [
-    unsure ? `${counted(unsure, 'unsure pair')} without a label` : '',
     withoutText ? `${counted(withoutText, 'pair')} left out because a text is not in this page` : '',
     contradictions ? `${counted(contradictions, 'pair')} marked wrong although other marks join the two: look at them again` : '',
   ].filter(Boolean);
@@ -121,28 +118,6 @@ function exportLabels() {
   element('a', { href: url, download: 'labels.jsonl' }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10000);
   say(`Exported ${counted(lines.length, 'document')} to labels.jsonl.${asides.length ? ` ${asides.join('; ')}.` : ''} Next: scrapy neardup tune labels.jsonl`);
-}
-
-async function readImport(event) {
-  const [file] = event.target.files;
-  if (!file) return;
-  const result = importLabels(await file.text());
-  event.target.value = '';
-  keepMarks();
-  chooseGroup(byId('review-group').value);
-  const problems = [
-    result.unknown ? `${counted(result.unknown, 'mark')} of pairs that this page does not have` : '',
-    result.wrongLines ? `${counted(result.wrongLines, 'line')} that could not be read` : '',
-  ].filter(Boolean);
-  say(`Imported ${counted(result.taken, 'mark')}.${problems.length ? ` Left out: ${problems.join(', ')}.` : ''}`);
-}
-
-function forgetMarks() {
-  if (!marks.size || !confirm(`Forget ${counted(marks.size, 'mark')}?`)) return;
-  marks.clear();
-  keepMarks();
-  chooseGroup(byId('review-group').value);
-  say('All marks are forgotten.');
 }
 
 function reviewKey(name) {

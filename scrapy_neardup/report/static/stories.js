@@ -96,7 +96,7 @@ function showStory(start) {
     element('p', { class: 'meta' }, story.words),
     ...timelineOf(story),
     element('p', { class: 'keys' }, 'Keys: ', element('kbd', {}, 'j'), ' and ', element('kbd', {}, 'k'), ' compare the next or previous item, ', element('kbd', {}, 'n'), ' and ',
-      element('kbd', {}, 'p'), ' go to the next or previous change, ', element('kbd', {}, 'o'), ' changes between match and original, ', element('kbd', {}, 'Esc'), ' closes.'),
+      element('kbd', {}, 'p'), ' go to the next or previous change, ', element('kbd', {}, 'Esc'), ' closes.'),
     membersOf(story, rest),
     rest,
   );
@@ -129,8 +129,8 @@ function membersOf(story, rest) {
 }
 
 function memberRow(item) {
-  const { event, url, title, match, original, elsewhere } = items[item];
-  const isLinked = [match, original, elsewhere].some((each) => each !== undefined);
+  const { event, url, title, match, elsewhere } = items[item];
+  const isLinked = match !== undefined || elsewhere !== undefined;
   const label = isLinked ? 'Compare' : 'Read';
   const open = button(label, () => compareMember(item), { 'aria-label': `${label}: ${nameOf(item)}, ${sourceOf(item)}` });
   const row = element('tr', {},
