@@ -52,7 +52,7 @@ function startDays() {
 }
 
 document.querySelectorAll('.scroll').forEach(watchOverflow);
-document.querySelectorAll('header, #news .meta').forEach(tellDatesOnce);
+document.querySelectorAll('header, .card, .figures > li').forEach(tellDatesOnce);
 document.querySelectorAll('table.sortable').forEach((table) => makeSortable(table));
 window.addEventListener('hashchange', route);
 drawTimelines();
