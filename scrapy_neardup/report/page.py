@@ -264,7 +264,7 @@ def _about_items(gathered: Gathered, rows: list[Row]) -> Iterator[Note]:
     without_time, field = sum(row.time is None for row in rows), gathered.format.time_field
     if without_time == len(rows):
         yield Note(
-            "No item has a time: nothing can be shown over time, and items are in the order of their feed.",
+            "No item has a time: there are no days to choose, and items are in the order of their feed.",
             "Let the spider fill a field with the time, and name it in NEARDUP_ITEM_FIELDS, for example with "
             """-s 'NEARDUP_ITEM_FIELDS={"time": "published"}'. Or give --documents.""",
         )
