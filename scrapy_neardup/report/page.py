@@ -109,7 +109,7 @@ def build_report(
         "relatedThreshold": preset.related_threshold,
         "zone": str(settings.zone),
         "periods": [[edge if math.isfinite(edge) else None for edge in (each.start, each.end)] for each in periods],
-        "numberWords": number_words_of(texts),
+        "numberWords": {payload.places[n]: number_words_of(texts[n]) for n in texts if n in payload.places},
     }
     days = dict.fromkeys(_moment(settings.zone, second, "%Y-%m-%d") for second in numbers["span"] or ())
     html = _template("page.html", settings.zone).render(

@@ -145,13 +145,9 @@ def _story(story: FeedStory, start: int, periods: Sequence[Period]) -> dict[str,
     }
 
 
-def number_words_of(texts: Mapping[int, str]) -> list[str]:
-    """Return the words that are numbers in these texts: "four", "zwölf"."""
-    found = set[str]()
-    for text in texts.values():
-        spelled = {fold(word).casefold(): word for word in _WORD.findall(text.casefold())}
-        found.update(spelled[word] for word in number_words(spelled))
-    return sorted(found)
+def number_words_of(text: str) -> list[str]:
+    """Return the words that are numbers in this text, folded: "four", "zwolf"."""
+    return sorted(number_words(_WORD.findall(fold(text).casefold())))
 
 
 def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, list[str]], most: int) -> int:

@@ -1,7 +1,9 @@
 // Two texts side by side. What one of them lacks is marked in the other, numbers in it in their own way, and short lines
 // that the plugin leaves out of a fingerprint are shown but not compared.
 
-const NUMBER = new RegExp(`(\\p{N}+(?:[.,:]\\p{N}+)*${meta.numberWords.map((word) => `|(?<![\\p{L}\\p{M}])${word}(?![\\p{L}\\p{M}])`).join('')})`, 'iu');
+const PIECES = /(\p{N}+(?:[.,:]\p{N}+)*|[\p{L}\p{M}]+)/u; // numbers and words
+let numberWords = new Set(); // of the two texts that are compared, without accents
+const isNumber = (piece) => /^\p{N}/u.test(piece) || numberWords.has(piece.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase());
 
 // Return the nodes of some tokens. Numbers in a change are marked, and spaces at its end are not.
 function paint(tokens, tag, number) {
@@ -11,7 +13,7 @@ function paint(tokens, tag, number) {
     if (!tag) nodes.push(text);
     else {
       const change = text.trimEnd();
-      const pieces = change.split(NUMBER).map((piece, place) => (place % 2 ? element('strong', { class: 'figure' }, piece) : piece));
+      const pieces = change.split(PIECES).map((piece) => (isNumber(piece) ? element('strong', { class: 'figure' }, piece) : piece));
       nodes.push(change ? element(tag, { 'data-change': number }, ...pieces) : '', text.slice(change.length));
     }
     text = '';
@@ -87,6 +89,7 @@ class Comparison {
   draw() {
     const { item, other } = this;
     this.facts.replaceChildren(...this.factsOf());
+    numberWords = new Set([other, item].flatMap((each) => meta.numberWords[each] ?? []));
     const [left, right] = [other, item].map(textOf).map((text) => text && tokensOf(text));
     const titles = [
       other >= 0 ? this.titleOf(other, 'Match') : this.absent(),
