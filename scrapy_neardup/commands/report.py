@@ -101,7 +101,7 @@ def _since(given: str, zone: tzinfo) -> float | None:
     """Return the time of a text, or the newest time of an earlier report. A report that is not there yet has none."""
     path = Path(given or REPORT)
     if path.suffix == REPORT.suffix:
-        found = _UNTIL.search(path.open("rb").read(_HEAD)) if given and path.is_file() else None
+        found = _UNTIL.search(path.read_bytes()[:_HEAD]) if given and path.is_file() else None
         return float(found[1]) if found else None
     try:
         time = datetime.fromisoformat(given.replace("Z", "+00:00"))
