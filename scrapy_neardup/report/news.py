@@ -175,12 +175,7 @@ def _by_source(
     Then come the number of stories of several sources that it had before all others, and of those that it had later.
     Sources that copy most come first.
     """
-    items = Counter(row.source for row in rows if row.source)
-    copied: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for row in rows:
-        match = links.match(row) if row.status in ("duplicate", "update") and row.source else None
-        if match is not None and match.source and match.owner != row.owner:
-            copied[row.source][match.source] += 1
+    items, copied = Counter(row.source for row in rows if row.source), _copied(rows, links)
     first, later = Counter[str](), Counter[str]()
     for story in stories:
         sources = list(dict.fromkeys(row.source for row in story.coverage if row.source))
@@ -190,3 +185,13 @@ def _by_source(
     most = {name: max(counts, key=counts.__getitem__) for name, counts in copied.items()}
     lines = [(name, n, copied[name].total(), most.get(name, ""), first[name], later[name]) for name, n in items.items()]
     return sorted(lines, key=lambda line: (-line[2], -line[1]))
+
+
+def _copied(rows: Sequence[Row], links: Links) -> defaultdict[str, Counter[str]]:
+    """Count for each source whose texts its duplicates and updates match, other than those of its own owner."""
+    copied: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        match = links.match(row) if row.status in ("duplicate", "update") and row.source else None
+        if match is not None and match.source and match.owner != row.owner:
+            copied[row.source][match.source] += 1
+    return copied

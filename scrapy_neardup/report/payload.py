@@ -9,7 +9,7 @@ import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -174,21 +174,24 @@ def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -
     """Return the same pairs for the same feeds, and how many there are of each kind. A pair is in one group only."""
     preset = settings.resolved_preset()
     groups: defaultdict[str, list[Pair]] = defaultdict(list)
+    for pair in _pairs(rows, links, preset.measure):
+        groups[pair.group].append(pair)
+    chosen = _near_threshold(groups, preset.threshold)
+    taken = {pair.row.number for pair in chosen}
+    sampler = random.Random(0)  # the same sample each time
+    for pairs in sorted(groups.values(), key=len, reverse=True):
+        left = [pair for pair in pairs if pair.row.number not in taken]
+        chosen += sampler.sample(left, min(_MOST_OF_A_KIND, len(left)))
+    return chosen, {group: len(pairs) for group, pairs in groups.items()}
+
+
+def _pairs(rows: Sequence[Row], links: Links, measure: Measure) -> Iterator[Pair]:
     for row in rows:
         match = links.match(row) if row.status in LINKED else None
         if match is not None:
-            score = score_of(row, preset.measure)
+            score = score_of(row, measure)
             group = f"{row.status}, {row.kind}" if row.kind else row.status
-            groups[group].append(Pair(match, row, group, row.similarity if score is None else score))
-    near = _near_threshold(groups, preset.threshold)
-    taken = {pair.row.number for pair in near}
-    chosen = random.Random(0)  # the same sample each time
-    sampled = []
-    for pairs in sorted(groups.values(), key=len, reverse=True):
-        left = [pair for pair in pairs if pair.row.number not in taken]
-        sampled += chosen.sample(left, min(_MOST_OF_A_KIND, len(left)))
-    population = {group: len(pairs) for group, pairs in groups.items()}
-    return [*near, *sampled], population
+            yield Pair(match, row, group, row.similarity if score is None else score)
 
 
 def _near_threshold(groups: dict[str, list[Pair]], threshold: float) -> list[Pair]:
