@@ -30,7 +30,7 @@ def test_the_entry_of_the_topic_threshold_has_the_formula_of_the_code() -> None:
         f"default of `news` is {PRESETS['news'].topic_threshold:g}.",
         f"up to {PRESETS['news'].topic_terms} terms of its title and its first {TOPIC_WORDS} words",
         f"score = {1 - COVERAGE_SHARE:g} × cosine + {COVERAGE_SHARE:g} × coverage",
-        f"no title, {UNKNOWN_COVERAGE:g} stands for its share",
+        f"a document without a title counts as {UNKNOWN_COVERAGE:g} ",
         f"one source need a score that is {SAME_SOURCE_EXTRA:g} higher",
         f"Until {FEWEST_DOCUMENTS} documents of a language",
         f"{UNITING_EXTRA:g} higher than needed, and the members of both stories that it resembles have a mean cosine of"
