@@ -115,7 +115,15 @@ def test_hostile_values_become_neither_elements_nor_broken_text(tmp_path: Path, 
 
     def page_with(value: str) -> str:
         fields = dict.fromkeys(names, value)
-        return built([item(**fields), item(1, "duplicate", **fields, neardup_event="breaking")], tmp_path).html
+        event = {
+            "level": "update",
+            "story": item()["neardup_story"],
+            "time": 1_700_000_000,
+            "members": [],
+            "growth": [],
+        }
+        event |= {"lead": value, "facts": [{"words": value, "is_new": True}]}
+        return built([item(**fields), item(1, "duplicate", **fields, neardup_event="breaking"), event], tmp_path).html
 
     page = page_with(text)
     page.encode("utf-8")
