@@ -84,15 +84,22 @@ def size_of(value: object) -> int:
 def choose_stories(
     stories: Sequence[FeedStory], links: Links, measure: Measure, most_bytes: int, room: int = MOST_ITEMS
 ) -> list[FeedStory]:
-    """Return the first stories, which are the largest, with at most ``room`` items and about so many bytes."""
-    chosen = list[FeedStory]()
-    for story in stories:
+    """Return stories with at most ``room`` items and about so many bytes, in their order, which is by size.
+
+    Those with changed or dropped items come first, and then the others.
+    """
+    chosen = set[FeedStory]()
+    for story in sorted(stories, key=_is_plain):
         room -= len(story.members)
         most_bytes -= size_of([_item(row, {}, links, measure) for row in story.members]) + _LARGEST_STORY
         if min(room, most_bytes) < 0:
             break
-        chosen.append(story)
-    return chosen
+        chosen.add(story)
+    return [story for story in stories if story in chosen]
+
+
+def _is_plain(story: FeedStory) -> bool:
+    return not any(row.status == "update" or row.is_drop for row in story.members)
 
 
 def payload_of(stories: Sequence[FeedStory], links: Links, measure: Measure, periods: Sequence[Period] = ()) -> Payload:

@@ -265,6 +265,17 @@ def test_a_page_lists_the_largest_stories_and_then_the_newest(tmp_path: Path) ->
     assert choose_stories(stories, links, "resemblance", 1_000_000) == stories
 
 
+def test_a_page_lists_all_stories_that_changed_before_others(tmp_path: Path) -> None:
+    plain = [item(n, neardup_story=f"{n:016x}") for n in range(1, 9)]
+    changed = [item(20, neardup_story="e" * 16, published=1_600_000_000), item(21, "update", neardup_story="e" * 16)]
+    rows = gather([feed_of([*plain, *changed], tmp_path)], NearDupSettings()).rows
+    links = Links(rows)
+
+    chosen = choose_stories(group_stories(rows, links), links, "resemblance", 1_000_000, 2)
+
+    assert [len(story.members) for story in chosen] == [2]
+
+
 # The command
 
 
