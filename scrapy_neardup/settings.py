@@ -202,8 +202,9 @@ class NearDupSettings:
     """Seconds for one page. A page that takes longer is ``unchecked`` with the reason ``extraction-failed``. A response
     that holds up the verdicts of later ones is passed over after this time.
 
-    Hostile pages of one source cannot stall a crawl of several sources: each source may use a tenth of this time
-    beyond what pages usually take. After that a few dozen of its pages are ``extraction-failed`` too.
+    Hostile pages cannot stall a crawl of several sources. A page may take ten times what pages of its size usually
+    take, and a twentieth of this time that slow pages share. After a page that takes longer, the next few dozen pages
+    of its source are ``extraction-failed`` too.
     """
 
     max_html_bytes: int = setting(5_000_000, checks.number(int, 1, 1 << 31, unit=" bytes"))
@@ -358,7 +359,7 @@ class NearDupSettings:
         options = self.worker_options(sketches=True)
         if self.worker_processes == 0:
             return ExtractionThread(options, timings)
-        budget = TimeBudget(self.extract_timeout / 10) if self.extractor in BUILT_IN else None
+        budget = TimeBudget(self.extract_timeout / 20) if self.extractor in BUILT_IN else None
         return ExtractionProcesses(options, self.worker_processes, timings=timings, budget=budget)
 
     def embedding(self) -> Embedding | None:

@@ -21,7 +21,7 @@ from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.vectors import pack_raw, text_to_embed
-from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.exceptions import ExtractionError, SettingsError
 from scrapy_neardup.imports import load_callable
 from scrapy_neardup.timings import Timings
 
@@ -78,16 +78,17 @@ class Embedding:
         self._path = path
         self._clock = clock
         self._paused_until = clock()
-        self._problem = ""
+        self._model = b""  # its dimension and version
         self._known: dict[str, bytes] = {}
         self._waiting: SimpleQueue[tuple[str, Future[bytes]]] = SimpleQueue()
         factory = f"{__name__}.load_embedder"  # stands in for an extractor too: no page comes
         options = WorkerOptions(factory, timeout, memory=None, sketching=Sketching(factory, path))
-        self._worker = ExtractionProcesses(options, recycle_after=1 << 31, on_problem=self._note)
-        self._model, *vectors = self._answer_of([_EXAMPLE])
-        if not vectors:
+        self._worker = ExtractionProcesses(options, recycle_after=1 << 31)
+        try:
+            self._vectors_of([_EXAMPLE])
+        except ExtractionError as error:
             self.close()
-            raise SettingsError(SETTING, path, self._problem)
+            raise SettingsError(SETTING, path, _explained(error)) from error
         self.identity = f"{path} {self._model.decode('utf-8', 'replace')}"
         threading.Thread(target=self._lead, name="neardup-embed", daemon=True).start()
 
@@ -108,9 +109,6 @@ class Embedding:
     def close(self) -> None:
         """End the worker process. Texts that are not known have no vectors from now on."""
         self._worker.close()
-
-    def _note(self, problem: str) -> None:
-        self._problem = problem.replace("not extracted within NEARDUP_EXTRACT_TIMEOUT =", "no answer within")
 
     def _lead(self) -> None:
         """Send the texts that wait to the worker, in a thread of its own."""
@@ -136,26 +134,28 @@ class Embedding:
         if not texts:
             return
         start = self._clock()
-        model, *vectors = self._answer_of(texts)
-        seconds = self._clock() - start
-        if vectors and model != self._model:  # its worker was started again
-            self._note("the model changed, so the crawl must be started again")
-        elif len(vectors) == len(texts):
+        try:
+            vectors = self._vectors_of(texts)
+        except ExtractionError as error:
+            self._paused_until = self._clock() + PAUSE * (self._clock() - start)
+            if not self.failures:
+                logger.warning(
+                    "NEARDUP_EMBEDDER = %s failed, so documents have no vectors; more failures are counted: %s",
+                    self._path,
+                    _explained(error),
+                )
+        else:
             self._known.update(zip(texts, vectors, strict=True))
-            self.timings.add(1000 * seconds, len(texts))
-            return
-        self._paused_until = self._clock() + PAUSE * seconds
-        if not self.failures:
-            logger.warning(
-                "NEARDUP_EMBEDDER = %s failed, so documents have no vectors; more failures are counted: %s",
-                self._path,
-                self._problem,
-            )
+            self.timings.add(1000 * (self._clock() - start), len(texts))
 
-    def _answer_of(self, texts: Sequence[str]) -> tuple[bytes, ...]:
-        """Return the dimension and version of the model, then the vectors. If it failed, there are no vectors."""
-        done = self._worker.submit_texts(texts)
-        if (error := done.exception()) is not None:
-            self._note(str(error))
-            return (b"",)
-        return done.result().sketches or (b"",)
+    def _vectors_of(self, texts: Sequence[str]) -> Sequence[bytes]:
+        """Return the vectors of texts. Raise ExtractionError if the worker fails, or has another model than before."""
+        model, *vectors = self._worker.submit_texts(texts).result().sketches
+        self._model = self._model or model
+        if model != self._model:  # the worker was started again
+            raise ExtractionError("the model changed, so the crawl must be started again")
+        return vectors
+
+
+def _explained(error: ExtractionError) -> str:
+    return str(error).replace("not extracted within NEARDUP_EXTRACT_TIMEOUT =", "no answer within")

@@ -10,7 +10,7 @@ import atexit
 import logging
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from itertools import repeat
@@ -31,9 +31,8 @@ RECYCLE_AFTER = 2000  # requests to one worker: the caches of extractors and of 
 IN_FLIGHT = 16  # pages for each worker
 _MOST_TOGETHER = 8  # texts, which take half of the time of as many texts one by one
 _GROUP_SECONDS = 0.015  # that a text waits for another one at most
-_LEAST_SECONDS = 0.01  # for the sketch of a long text
 _MOST_STUCK = 4  # threads
-_LONGEST_IN_GROUP = 8_000  # characters; a longer text is sketched at once, in the time of its page
+_LONG = 16_000  # characters of texts that wait for no other one
 
 Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
 
@@ -43,11 +42,10 @@ class ExtractionProcesses:
 
     A page fails with ExtractionError, and ends its worker, if it takes more than the ``timeout`` of the options after
     the worker began to read it, if it crashes the worker, or if it takes more than their ``memory``. The next page gets
-    a new worker. A page may also fail because of the ``budget`` of its source.
+    a new worker. A page may also fail because of the ``budget``.
     Workers start with the first pages. ``extract`` holds at most ``IN_FLIGHT`` pages for each worker, and further
     callers wait. A text waits up to 15 ms for others, and is sketched together with them. If a sketch fails, the text
-    is still returned, and ``on_problem`` gets the reason; the default logs the first. The ``timings`` do not count
-    sketches.
+    is still returned, and the first failure is logged. The ``timings`` do not count sketches.
 
     Raise SettingsError if the extractor cannot be imported.
     """
@@ -60,7 +58,6 @@ class ExtractionProcesses:
         recycle_after: int = RECYCLE_AFTER,
         timings: Timings | None = None,
         budget: TimeBudget | None = None,
-        on_problem: Callable[[str], None] | None = None,
     ) -> None:
         load_extractor(options.extractor, for_processes=True)  # raise now, not in a worker, if the name is wrong
         self.timings = timings or Timings()
@@ -68,7 +65,6 @@ class ExtractionProcesses:
         self._workers = [WorkerProcess(options, recycle_after) for _ in range(workers)]
         self._budget = budget or TimeBudget(inf)
         self._has_warned = False
-        self._on_problem = on_problem or self._warn
         # A SimpleQueue may wait forever instead of a timeout that has passed before it looks.
         self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._slots = asyncio.Semaphore(IN_FLIGHT * workers)
@@ -97,7 +93,7 @@ class ExtractionProcesses:
         return self._put(PAGE, encode(url), (encoding or "").encode("ascii", "replace"), page)
 
     def submit_texts(self, texts: Sequence[str]) -> Future[Extracted]:
-        """Sketch these texts, and return the sketches in their order. There are none if sketching fails."""
+        """Sketch these texts, and return the sketches in their order."""
         return self._put(TEXTS, *map(encode, texts))
 
     def _put(self, *request: bytes) -> Future[Extracted]:
@@ -128,10 +124,10 @@ class ExtractionProcesses:
             leader.join(GONE_SECONDS)
 
     def _lead(self, worker: WorkerProcess) -> None:
-        """Send pages to one worker process. Sketch short texts together if they are enough, or if no page comes."""
+        """Send pages to one worker process. Sketch texts together if they are enough or long, or if no page comes."""
         unsketched: list[tuple[str, Future[Extracted]]] = []
         while True:
-            if len(unsketched) == _MOST_TOGETHER:
+            if sum(len(text) for text, _ in unsketched) >= _LONG or len(unsketched) == _MOST_TOGETHER:
                 self._sketch(worker, unsketched)
             try:
                 job = self._jobs.get(timeout=_GROUP_SECONDS if unsketched else None)
@@ -142,7 +138,7 @@ class ExtractionProcesses:
                 break
             request, answer = job
             if answer.set_running_or_notify_cancel() and (extracted := self._answer(worker, request, answer)):
-                if self._options.sketching is not None and 0 < len(extracted.text) < _LONGEST_IN_GROUP:
+                if self._options.sketching is not None and extracted.text:
                     unsketched.append((extracted.text, answer))
                 else:
                     answer.set_result(extracted)
@@ -150,54 +146,41 @@ class ExtractionProcesses:
         worker.end()
 
     def _answer(self, worker: WorkerProcess, request: Sequence[bytes], answer: Future[Extracted]) -> Extracted | None:
-        """Return what a worker extracts. If that fails, answer with the error, and return None."""
+        """Return what a worker extracts or sketches. If that fails, answer with the error, and return None."""
         try:
             worker.make_ready()
-            return self._extract(worker, request)
+            if request[0] == TEXTS:
+                return Extracted("", tuple(worker.ask(*request)))
+            return Extracted(self._extract(worker, request))
         except ExtractionError as error:
             answer.set_exception(error)
         except BaseException as error:  # keep the thread, for example if there is no memory for a process
             answer.set_exception(ExtractionError(f"the worker process failed: {explain_failure(error)}"))
         return None
 
-    def _sketch(self, worker: WorkerProcess, unsketched: list[tuple[str, Future[Extracted]]]) -> None:
-        """Answer each page with its text and its sketch, if there is one."""
-        texts = [encode(text) for text, _ in unsketched]
-        sketches = self._sketches(worker, [TEXTS, *texts], inf) if texts else ()
-        each = sketches if len(sketches) == len(texts) else repeat(b"")
-        for (text, answer), sketch in zip(unsketched, each, strict=False):
-            answer.set_result(Extracted(text, (sketch,) if sketch else ()))
-        unsketched.clear()
-
-    def _extract(self, worker: WorkerProcess, request: Sequence[bytes]) -> Extracted:
-        """Return what the worker makes of a page, with the sketch of a long text, or the sketches of texts."""
-        if request[0] == TEXTS:
-            return Extracted("", self._sketches(worker, request, inf))
+    def _extract(self, worker: WorkerProcess, request: Sequence[bytes]) -> str:
         source, size = source_of(decode(request[1])), len(request[-1])
         limit = self._budget.limit(source, size)
-        seconds, sketches = 0.0, tuple[bytes, ...]()
         try:
-            try:
-                (text,) = worker.ask(*request, most_seconds=limit)
-            finally:
-                self.timings.add(1000 * worker.seconds)
-                seconds = worker.cpu_seconds
-            extracted = Extracted(decode(text))
-            if self._options.sketching is not None and len(extracted.text) >= _LONGEST_IN_GROUP:
-                sketches = self._sketches(worker, [TEXTS, text], max(limit - seconds, _LEAST_SECONDS))
-                seconds += worker.cpu_seconds
-            return extracted._replace(sketches=sketches)
+            (text,) = worker.ask(*request, most_seconds=limit)
         finally:
-            self._budget.add(source, size, limit, seconds)
+            self.timings.add(1000 * worker.seconds)
+            self._budget.add(source, size, limit, worker.cpu_seconds)
+        return decode(text)
 
-    def _sketches(self, worker: WorkerProcess, request: Sequence[bytes], most_seconds: float) -> tuple[bytes, ...]:
-        """Return the sketches of texts, none if they fail."""
+    def _sketch(self, worker: WorkerProcess, unsketched: list[tuple[str, Future[Extracted]]]) -> None:
+        """Answer each page with its text and its sketch, if there is one."""
+        sketches: Iterable[bytes] = repeat(b"")
         try:
-            worker.make_ready()
-            return tuple(worker.ask(*request, most_seconds=most_seconds))
+            if unsketched:
+                worker.make_ready()
+                found = worker.ask(TEXTS, *(encode(text) for text, _ in unsketched))
+                sketches = found if len(found) == len(unsketched) else sketches
         except Exception as error:
-            self._on_problem(str(error))
-            return ()
+            self._warn(str(error))
+        for (text, answer), sketch in zip(unsketched, sketches, strict=False):
+            answer.set_result(Extracted(text, (sketch,) if sketch else ()))
+        unsketched.clear()
 
     def _warn(self, problem: str) -> None:
         if not self._has_warned and not self._closing.is_set():

@@ -1,6 +1,6 @@
 """One worker process as its parent sees it: start it, send pages, read answers, and end it in any state.
 
-The time that the pages of one source may take is bounded too.
+The time that slow pages may take together is bounded too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from contextlib import suppress
 from math import inf
 from typing import BinaryIO, cast
@@ -77,7 +77,7 @@ class WorkerProcess:
         timeout, forks = self._options.timeout, self._options.forks
         too_slow = f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {timeout:g} s"
         if most_seconds < timeout:
-            too_slow = too_slow.replace("within", f"within {most_seconds:.2g} s, which its source may take of")
+            too_slow = too_slow.replace("within", f"within {most_seconds:.2g} s, which a slow page may take of")
         start = time.monotonic()
         self.deadline = start + (timeout if forks else min(most_seconds, timeout))
         try:
@@ -148,23 +148,17 @@ class WorkerProcess:
 
 
 _EXPECTED = 5e-8  # seconds for each byte, until pages are known: as much as trafilatura takes on a fast machine
-_TIMES = 10  # a page may take this many times what other pages take, without counting for its source
-_STRANGERS_TIMES = 5  # the same for a source that is not known yet, if others like it have used up their time
+_TIMES = 10  # a page may always take this many times what other pages take
 _FEWEST = 11  # pages that show what is usual
-_MOST_KNOWN = 1 << 14  # sources
 _PAGE = 30_000  # bytes: a page takes the time of so many, however small it is
 
 
 class TimeBudget:
     """Says how long a page may take, by the time that recent pages took for each byte, in the median.
 
-    What a page takes beyond ten times that counts for its source. When the pages of a source have taken ``seconds``
-    too long, its next pages are refused, until they would have taken that time. So a source with slow pages is tried
-    again now and then, and an honest source with one slow page loses the verdicts of a few others.
-
-    Sources that have not had a page in time share half of such an allowance, so that many of them cost less than one.
-    When it is used up, each of their pages may take a twentieth of ``seconds``, or five times what other pages take if
-    that is more. Their pages that come in time earn the allowance back.
+    A page may always take ten times that, and a tenth of ``seconds``. All that pages take beyond ten times comes out of
+    one reserve of ``seconds``, which pages that come in time fill again. A source whose page is late has to earn the time that the page took: its next
+    pages are refused, and each of them counts as earned what it would usually take.
 
     While all pages are of one source there is no limit, because there are no others to protect. Call ``expect`` with
     the source of each page as soon as it waits.
@@ -172,11 +166,9 @@ class TimeBudget:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
+        self._spent = 0.0  # seconds of the reserve
         self._rates = deque([_EXPECTED] * _FEWEST, maxlen=101)  # seconds for each byte
-        self._debts: dict[str, float] = {}  # seconds, of sources that have any
-        self._refused: set[str] = set()  # sources
-        self._in_time: OrderedDict[str, None] = OrderedDict()  # sources that had a page in time
-        self._strangers_debt = 0.0  # seconds, of all other sources
+        self._debts: dict[str, float] = {}  # seconds, of sources with a late page
         self._some_sources: set[str] = set()  # at most two
         self._lock = threading.Lock()
 
@@ -186,21 +178,15 @@ class TimeBudget:
             self._some_sources.add(source)
 
     def limit(self, source: str, size: int) -> float:
-        """Return how many seconds a page may take. Raise ExtractionError if the time of its source is used up."""
+        """Return how many seconds a page may take. Raise ExtractionError if its source had a late page."""
         with self._lock:
             if len(self._some_sources) < 2:
                 return inf
-            usual = self._usual(size)
-            debt = self._debts.get(source, 0.0)
-            if source not in self._refused:
-                if source not in self._in_time:
-                    allowed = max(0.0, min(self._seconds - debt, self._seconds / 2 - self._strangers_debt))
-                    return allowed + max(_STRANGERS_TIMES * usual, self._seconds / 20)
-                return max(_TIMES * usual, _TIMES * usual + self._seconds - debt)
-            self._owe(source, debt - usual)
+            if (debt := self._debts.pop(source, 0.0)) <= 0:
+                return _TIMES * self._usual(size) + max(self._seconds / 10, self._seconds - self._spent)
+            self._debts[source] = debt - self._usual(size)
         raise ExtractionError(
-            f"pages of {source} took much longer than pages of other sources, so some of them are left out: they may"
-            f" take {self._seconds:g} s longer, a tenth of NEARDUP_EXTRACT_TIMEOUT"
+            f"a page of {source} took much longer than pages of other sources, so some of its next pages are left out"
         )
 
     def add(self, source: str, size: int, limit: float, seconds: float) -> None:
@@ -208,25 +194,10 @@ class TimeBudget:
         with self._lock:
             usual = self._usual(size)
             beyond = seconds - _TIMES * usual
-            is_late = seconds >= limit
+            self._spent = max(0.0, self._spent + (beyond if beyond > 0 else -usual))
             self._rates.append(seconds / (size + _PAGE))
-            self._owe(source, self._debts.get(source, 0.0) + beyond)
-            if source not in self._in_time:
-                self._strangers_debt = max(0.0, self._strangers_debt + max(beyond, 0.0 if is_late else -usual))
-            if is_late:
-                self._refused.add(source)
-                return
-            self._in_time[source] = None
-            self._in_time.move_to_end(source)
-            if len(self._in_time) > _MOST_KNOWN:
-                self._in_time.popitem(last=False)
+            if seconds >= limit:
+                self._debts[source] = seconds
 
     def _usual(self, size: int) -> float:
         return sorted(self._rates)[len(self._rates) // 2] * (size + _PAGE)
-
-    def _owe(self, source: str, debt: float) -> None:
-        if debt > 0:
-            self._debts[source] = debt
-        else:
-            self._debts.pop(source, None)
-            self._refused.discard(source)

@@ -292,13 +292,13 @@ def extracts(budget: TimeBudget, source: str, seconds: float) -> float | None:
     return min(seconds, limit)
 
 
-def test_pages_that_never_end_cost_their_source_its_budget_and_no_other_source_a_page() -> None:
+def test_pages_that_never_end_cost_their_source_its_next_pages_and_no_other_source_a_page() -> None:
     chosen = budget("bad.example", *FAST)
     taken = []
     for source in FAST:
         taken.append(extracts(chosen, "bad.example", inf))
         assert extracts(chosen, source, USUAL) == USUAL
-    assert taken[0] == pytest.approx(0.6, abs=0.1)
+    assert taken[0] == pytest.approx(1.1, abs=0.1)
     assert taken[1:] == [None] * 19
 
 
@@ -307,12 +307,12 @@ def test_a_slow_page_costs_its_source_a_bounded_number_of_others() -> None:
     for source in FAST * 5:
         extracts(chosen, source, USUAL)
     assert extracts(chosen, "slow.example", 5.0)
-    answers = [extracts(chosen, "slow.example", USUAL) for _ in range(110)]
-    assert 40 < answers.count(None) < 60
+    answers = [extracts(chosen, "slow.example", USUAL) for _ in range(130)]
+    assert 100 < answers.count(None) < 120
     assert answers[-1] == USUAL
 
 
-def test_many_strangers_with_slow_pages_cost_no_more_than_one() -> None:
+def test_many_sources_with_slow_pages_share_one_reserve() -> None:
     chosen = budget("bad.example", *FAST)
     for source in FAST:
         extracts(chosen, source, USUAL)
@@ -321,10 +321,9 @@ def test_many_strangers_with_slow_pages_cost_no_more_than_one() -> None:
         taken.append(extracts(chosen, f"bad{number}.example", inf) or 0.0)
         extracts(chosen, FAST[number % 20], USUAL)
         extracts(chosen, FAST[-number % 20], USUAL)
-    assert taken[0] == pytest.approx(0.6, abs=0.1)
-    assert max(taken[1:]) < 0.2
+    assert taken[0] == pytest.approx(1.1, abs=0.1)
+    assert max(taken[1:]) < 0.3
     assert extracts(chosen, "new.example", 8 * USUAL) == 8 * USUAL
-    assert extracts(chosen, FAST[0], 0.5) == 0.5  # it is no stranger
 
 
 def test_slow_pages_of_every_source_are_a_slow_machine() -> None:
