@@ -122,6 +122,9 @@ sources = list_of(
 )
 
 
+levels = list_of(str, f"a list of {', '.join(map(repr, LEVELS))}", lambda names: tuple(map(one_of(*LEVELS), names)))
+
+
 def field_names(value: Any) -> dict[str, str]:
     """Return the field of each tag. A list selects tags; a mapping selects and renames them."""
     allowed = f"a list of tags, or map tags to names: {', '.join(TAGS)}"
@@ -156,14 +159,6 @@ def services(value: Any) -> tuple[str, ...]:
     if urls and find_spec("apprise") is None:
         raise ValueError("needs pip install apprise")
     return tuple(urls)
-
-
-def levels(value: Any) -> tuple[str, ...]:
-    allowed = f"a list of {', '.join(map(repr, LEVELS))}"
-    found: tuple[str, ...] = list_of(str, allowed)(value)
-    if not set(found) <= set(LEVELS):
-        raise ValueError(f"must be {allowed}")
-    return found
 
 
 def owners(value: Any) -> dict[str, str]:

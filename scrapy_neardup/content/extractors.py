@@ -41,15 +41,11 @@ _FEW_TAGS = 1_400  # so few cannot be nested so deeply
 
 
 class Extracted(NamedTuple):
-    """The main content of a page, and its sketch if a worker process made one; or the sketches of several texts."""
+    """The main content of a page, or another text, and its sketch if a worker process made one."""
 
     text: str
-    sketches: tuple[bytes, ...] = ()
-
-    @property
-    def sketch(self) -> bytes:
-        """Return the sketch of a page, b"" if there is none."""
-        return b"".join(self.sketches)
+    sketch: bytes = b""
+    is_of_page: bool = True
 
 
 def checked_text(text: object, most_characters: int) -> str:

@@ -10,10 +10,9 @@ import atexit
 import logging
 import queue
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from itertools import repeat
 from math import inf
 from typing import TypeAlias
 
@@ -32,7 +31,7 @@ IN_FLIGHT = 16  # pages for each worker
 _MOST_TOGETHER = 8  # texts, which take half of the time of as many texts one by one
 _GROUP_SECONDS = 0.015  # that a text waits for another one at most
 _MOST_STUCK = 4  # threads
-_LONG = 16_000  # characters of texts that wait for no other one
+_LONG = 8_000  # characters of a text that waits for no other one
 
 Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
 
@@ -60,7 +59,7 @@ class ExtractionProcesses:
         budget: TimeBudget | None = None,
     ) -> None:
         load_extractor(options.extractor, for_processes=True)  # raise now, not in a worker, if the name is wrong
-        self.timings = timings or Timings()
+        self.timings, self.sketch_timings = timings or Timings(), Timings()
         self._options = options
         self._workers = [WorkerProcess(options, recycle_after) for _ in range(workers)]
         self._budget = budget or TimeBudget(inf)
@@ -92,9 +91,9 @@ class ExtractionProcesses:
             page, encoding = encode(page), "utf-8"
         return self._put(PAGE, encode(url), (encoding or "").encode("ascii", "replace"), page)
 
-    def submit_texts(self, texts: Sequence[str]) -> Future[Extracted]:
-        """Sketch these texts, and return the sketches in their order."""
-        return self._put(TEXTS, *map(encode, texts))
+    def submit_text(self, text: str) -> Future[Extracted]:
+        """Sketch a text. The future raises ExtractionError if that fails."""
+        return self._put(TEXTS, encode(text))
 
     def _put(self, *request: bytes) -> Future[Extracted]:
         answer: Future[Extracted] = Future()
@@ -125,9 +124,9 @@ class ExtractionProcesses:
 
     def _lead(self, worker: WorkerProcess) -> None:
         """Send pages to one worker process. Sketch texts together if they are enough or long, or if no page comes."""
-        unsketched: list[tuple[str, Future[Extracted]]] = []
+        unsketched: list[tuple[Extracted, Future[Extracted]]] = []
         while True:
-            if sum(len(text) for text, _ in unsketched) >= _LONG or len(unsketched) == _MOST_TOGETHER:
+            if len(unsketched) == _MOST_TOGETHER or any(len(each.text) >= _LONG for each, _ in unsketched):
                 self._sketch(worker, unsketched)
             try:
                 job = self._jobs.get(timeout=_GROUP_SECONDS if unsketched else None)
@@ -137,28 +136,29 @@ class ExtractionProcesses:
             if job is None:
                 break
             request, answer = job
-            if answer.set_running_or_notify_cancel() and (extracted := self._answer(worker, request, answer)):
-                if self._options.sketching is not None and extracted.text:
-                    unsketched.append((extracted.text, answer))
-                else:
-                    answer.set_result(extracted)
+            if answer.set_running_or_notify_cancel() and (extracted := self._extract(worker, request, answer)):
+                unsketched.append((extracted, answer))
         self._sketch(worker, unsketched)
         worker.end()
 
-    def _answer(self, worker: WorkerProcess, request: Sequence[bytes], answer: Future[Extracted]) -> Extracted | None:
-        """Return what a worker extracts or sketches. If that fails, answer with the error, and return None."""
+    def _extract(self, worker: WorkerProcess, request: Sequence[bytes], answer: Future[Extracted]) -> Extracted | None:
+        """Return what is to be sketched, None if the answer was given."""
+        if request[0] == TEXTS:
+            return Extracted(decode(request[1]), is_of_page=False)
         try:
             worker.make_ready()
-            if request[0] == TEXTS:
-                return Extracted("", tuple(worker.ask(*request)))
-            return Extracted(self._extract(worker, request))
+            extracted = Extracted(self._text_of(worker, request))
         except ExtractionError as error:
             answer.set_exception(error)
         except BaseException as error:  # keep the thread, for example if there is no memory for a process
             answer.set_exception(ExtractionError(f"the worker process failed: {explain_failure(error)}"))
+        else:
+            if self._options.sketching is not None and extracted.text:
+                return extracted
+            answer.set_result(extracted)
         return None
 
-    def _extract(self, worker: WorkerProcess, request: Sequence[bytes]) -> str:
+    def _text_of(self, worker: WorkerProcess, request: Sequence[bytes]) -> str:
         source, size = source_of(decode(request[1])), len(request[-1])
         limit = self._budget.limit(source, size)
         try:
@@ -168,18 +168,25 @@ class ExtractionProcesses:
             self._budget.add(source, size, limit, worker.cpu_seconds)
         return decode(text)
 
-    def _sketch(self, worker: WorkerProcess, unsketched: list[tuple[str, Future[Extracted]]]) -> None:
-        """Answer each page with its text and its sketch, if there is one."""
-        sketches: Iterable[bytes] = repeat(b"")
+    def _sketch(self, worker: WorkerProcess, unsketched: list[tuple[Extracted, Future[Extracted]]]) -> None:
+        """Answer with sketches. A page whose text cannot be sketched is answered with its text."""
+        if not unsketched:
+            return
+        problem, sketches = "the worker process answered something else", list[bytes]()
         try:
-            if unsketched:
-                worker.make_ready()
-                found = worker.ask(TEXTS, *(encode(text) for text, _ in unsketched))
-                sketches = found if len(found) == len(unsketched) else sketches
+            worker.make_ready()
+            sketches = worker.ask(TEXTS, *(encode(extracted.text) for extracted, _ in unsketched))
+            self.sketch_timings.add(1000 * worker.seconds, len(unsketched))
         except Exception as error:
-            self._warn(str(error))
-        for (text, answer), sketch in zip(unsketched, sketches, strict=False):
-            answer.set_result(Extracted(text, (sketch,) if sketch else ()))
+            problem = str(error)
+        for number, (extracted, answer) in enumerate(unsketched):
+            if len(sketches) == len(unsketched):
+                answer.set_result(extracted._replace(sketch=sketches[number]))
+            elif extracted.is_of_page:
+                self._warn(problem)
+                answer.set_result(extracted)
+            else:
+                answer.set_exception(ExtractionError(problem))
         unsketched.clear()
 
     def _warn(self, problem: str) -> None:

@@ -156,9 +156,9 @@ _PAGE = 30_000  # bytes: a page takes the time of so many, however small it is
 class TimeBudget:
     """Says how long a page may take, by the time that recent pages took for each byte, in the median.
 
-    A page may always take ten times that, and a tenth of ``seconds``. All that pages take beyond ten times comes out of
-    one reserve of ``seconds``, which pages that come in time fill again. A source whose page is late has to earn the time that the page took: its next
-    pages are refused, and each of them counts as earned what it would usually take.
+    A page may always take ten times that, and a tenth of ``seconds``. What pages take beyond ten times comes out of one
+    reserve of ``seconds``, which pages that come in time fill again. A source whose page is late has to earn the time
+    that the page took: its next pages are refused, and each of them earns what it would usually take.
 
     While all pages are of one source there is no limit, because there are no others to protect. Call ``expect`` with
     the source of each page as soon as it waits.

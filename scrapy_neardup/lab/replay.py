@@ -105,7 +105,7 @@ class PageReader:
             canonical = entry.extra.get("canonical")  # as NEARDUP_RECORD writes it
             page = RecordedPage(entry, entry.text, canonical=canonical if isinstance(canonical, str) else "")
             self._first -= 1
-            sketch = self._extraction.submit_texts([entry.text]) if self._sketches and self._first < 0 else None
+            sketch = self._extraction.submit_text(entry.text) if self._sketches and self._first < 0 else None
             return page, sketch, page.size
         given, entry = entry, replace(entry, html=None)  # the page is long, and is not needed any more
         try:
