@@ -15,7 +15,6 @@ from scrapy_neardup.content.extractors import BUILT_IN
 from scrapy_neardup.content.processes import Extraction, ExtractionProcesses, ExtractionThread
 from scrapy_neardup.content.urls import platform_of, source_of
 from scrapy_neardup.content.worker import Sketching, WorkerOptions
-from scrapy_neardup.content.worker_process import TimeBudget
 from scrapy_neardup.document import LEVELS, TAGS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Judge, Policy, Scope
@@ -26,6 +25,7 @@ from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, Sketcher, ahead_opti
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import preset_with
 from scrapy_neardup.stories.rules import ALLOWED_RULES, MIN_SOURCES
+from scrapy_neardup.timings import TimeBudget
 
 if TYPE_CHECKING:
     from scrapy_neardup.content.embedding import Embedding

@@ -19,10 +19,9 @@ from typing import TypeAlias
 from scrapy_neardup.content.extractors import Extracted, checked_text, load_extractor
 from scrapy_neardup.content.head import decode_html
 from scrapy_neardup.content.urls import source_of
-from scrapy_neardup.content.worker import PAGE, TEXTS, WorkerOptions, decode, encode
-from scrapy_neardup.content.worker_process import GONE_SECONDS, TimeBudget, WorkerProcess
+from scrapy_neardup.content.worker import GONE_SECONDS, PAGE, TEXTS, WorkerOptions, WorkerProcess, decode, encode
 from scrapy_neardup.exceptions import ExtractionError, explain_failure
-from scrapy_neardup.timings import Timings
+from scrapy_neardup.timings import TimeBudget, Timings
 
 logger = logging.getLogger(__name__)
 

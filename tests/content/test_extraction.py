@@ -13,8 +13,8 @@ from news_site import Answer, NewsSite, article, page
 from projects import Crawl, Project
 
 from scrapy_neardup.content.extractors import extract_with_resiliparse, extract_with_trafilatura, prose_words
-from scrapy_neardup.content.worker_process import TimeBudget
 from scrapy_neardup.exceptions import ExtractionError
+from scrapy_neardup.timings import TimeBudget
 
 pytestmark = pytest.mark.versions
 

@@ -23,8 +23,8 @@ from projects import ITEM_A_PAGE, Crawl, Project
 from scrapy_neardup.content.extractors import Extracted
 from scrapy_neardup.content.processes import IN_FLIGHT, ExtractionProcesses
 from scrapy_neardup.content.worker import WorkerOptions
-from scrapy_neardup.content.worker_process import TimeBudget
 from scrapy_neardup.exceptions import ExtractionError
+from scrapy_neardup.timings import TimeBudget
 
 EXTRACTOR = """
     import os

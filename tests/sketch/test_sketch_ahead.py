@@ -147,7 +147,7 @@ async def test_workers_send_the_sketch_along(module: str) -> None:
     try:
         for text in TEXTS:
             extracted = await pool.extract(text, "")
-            sketch, milliseconds = unpack_sketch(*extracted.sketches)
+            sketch, milliseconds = unpack_sketch(extracted.sketch)
             assert (extracted.text, [sketch]) == (text, Sketcher(PRESETS["news"]).whole(text))
             assert milliseconds > 0
         assert (await pool.extract("", "")).text == ""
