@@ -12,6 +12,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 
+from scrapy_neardup.content.extractors import MOST_HTML_BYTES
 from scrapy_neardup.content.head import MOST_HEAD_BYTES, SHORT_PAGE, guess_encoding, read_head
 from scrapy_neardup.content.urls import CanonicalUrls, source_of
 from scrapy_neardup.crawl.item_context import ItemContext, Page, ResponseOrder, ResponsePlace
@@ -149,9 +150,10 @@ class NearDupSpiderMiddleware(Component):
     async def _extract(self, response: TextResponse, page: Page, place: ResponsePlace) -> None:
         """Give the page its text, or the reason why it has none."""
         try:
-            if len(response.body) > self.settings.max_html_bytes:
-                size = f"{response.url}: {len(response.body)} bytes"
-                raise ExtractionError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {self.settings.max_html_bytes}")
+            if len(response.body) > MOST_HTML_BYTES:
+                raise ExtractionError(
+                    f"{response.url}: {len(response.body)} bytes, over the limit of {MOST_HTML_BYTES}"
+                )
             with self.shared.backlog.counted():
                 extracted = await self._extraction.extract(response.body, response.url, page.encoding)
             page.text, page.sketch = extracted.text, extracted.sketch

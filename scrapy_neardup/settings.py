@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PREFIX = "NEARDUP_"
 
-Action = Literal["tag", "drop"]
+Action = Literal["tag", "drop", "dry-run"]
 Delivered = Literal["stored", "scraped"]
 OnStoreError = Literal["keep", "close"]
 
@@ -53,16 +53,13 @@ class NearDupSettings:
 
     action: Action = setting("tag", checks.one_of(*get_args(Action)))
     """What happens to a duplicate. With ``'tag'`` all items are kept. With ``'drop'`` a duplicate is dropped if a
-    document that is kept holds at least ``NEARDUP_DROP_SHARE`` of its text.
+    document that is kept holds at least ``NEARDUP_DROP_SHARE`` of its text. ``'dry-run'`` is ``'tag'`` for a trial:
+    documents go to the namespace ``<NEARDUP_NAMESPACE>.dry-run``, so the live window stays as it is, and events go to
+    the signal and to ``NEARDUP_EVENTS_FEED`` only.
 
     A dropped item is first written to ``NEARDUP_DROPPED_FEED``. Then the pipeline raises ``NearDuplicate``, a
     ``DropItem``. The tag ``neardup_would_drop`` shows which items would be dropped. See docs/try.md.
     """
-
-    dry_run: bool = setting(False, checks.boolean)
-    """True judges and tags all items, and drops none. Documents go to the namespace
-    ``<NEARDUP_NAMESPACE>.dry-run``, and the live window stays as it is. Events go to the signal and to
-    ``NEARDUP_EVENTS_FEED`` only."""
 
     drop_share: float = setting(0.7, checks.number(float, 0, 1))
     """With ``'drop'`` a duplicate is dropped only if this share of its text is in a document that is kept. So a drop
@@ -199,16 +196,13 @@ class NearDupSettings:
     """
 
     extract_timeout: float = setting(10.0, checks.number(float, 0.01, 3600, unit=" seconds"))
-    """Seconds for one page. A page that takes longer is ``unchecked`` with the reason ``extraction-failed``. A response
-    that holds up the verdicts of later ones is passed over after this time.
+    """Seconds for one page. A page that takes longer is ``unchecked`` with the reason ``extraction-failed``, and so is
+    one of over 5 MB. A response that holds up the verdicts of later ones is passed over after this time.
 
     Hostile pages cannot stall a crawl of several sources. A page may take ten times what pages of its size usually
     take, and a twentieth of this time that slow pages share. After a page that takes longer, the next few dozen pages
     of its source are ``extraction-failed`` too.
     """
-
-    max_html_bytes: int = setting(5_000_000, checks.number(int, 1, 1 << 31, unit=" bytes"))
-    """A larger page is not extracted, and is ``unchecked`` with the reason ``extraction-failed``."""
 
     on_store_error: OnStoreError = setting("keep", checks.one_of(*get_args(OnStoreError)))
     """What happens if the store is lost or damaged. With ``'keep'`` items are kept as ``unchecked``. With ``'close'``
@@ -326,15 +320,14 @@ class NearDupSettings:
     @property
     def window_namespace(self) -> str:
         """Return the namespace of the window. A dry run has its own, so that it leaves the live window as it is."""
-        return f"{self.namespace}.dry-run" if self.dry_run else self.namespace
+        return f"{self.namespace}.dry-run" if self.action == "dry-run" else self.namespace
 
     def worker_options(self, *, sketches: bool) -> WorkerOptions:
         """Return what extraction processes do. They sketch no texts if a sketch depends on more than the text."""
         preset, sketching = self.resolved_preset(), None
         if sketches and preset.is_of_text_alone:
             sketching = Sketching(FACTORY, ahead_options(preset, min_words=self.min_words, figures=self.keep_updates))
-        most = self.max_html_bytes
-        return WorkerOptions(self.extractor, self.extract_timeout, most, sketching=sketching)
+        return WorkerOptions(self.extractor, self.extract_timeout, sketching=sketching)
 
     @property
     def worker_processes(self) -> int:
@@ -392,7 +385,7 @@ class NearDupSettings:
             preset.topic_threshold,
             scope=self.scope,
             drop_share=self.drop_share,
-            drops=self.action == "drop" and not self.dry_run,
+            drops=self.action == "drop",
             keep_sources=self.keep_sources,
             keep_updates=self.keep_updates,
             vector_middle=preset.vector_middle,

@@ -20,6 +20,8 @@ Extractor = Callable[[str, str], str]
 ALLOWED = "'trafilatura', 'resiliparse' (pip install resiliparse) or the import path of a callable (html, url)"
 # Their answers do not depend on the url of a page.
 BUILT_IN = ("trafilatura", "resiliparse")
+MOST_HTML_BYTES = 5_000_000
+"""A larger page is not extracted."""
 THIN_WORDS = 100
 _PARAGRAPH_WORDS = 8
 _SENTENCE_WORDS = 50  # a longer sentence is taken for a menu
@@ -48,16 +50,15 @@ class Extracted(NamedTuple):
     is_of_page: bool = True
 
 
-def checked_text(text: object, most_characters: int) -> str:
+def checked_text(text: object) -> str:
     """Return the beginning of an extractor's answer, of at most ``MOST_CHARACTERS``: the rest is not compared.
 
-    Raise TypeError if the answer is not a text, ValueError if it is longer than ``most_characters``.
+    Raise TypeError if the answer is not a text, ValueError if it is longer than a page may be.
     """
     if not isinstance(text, str):
         raise TypeError(f"the extractor returned {type(text).__name__}, not str")
-    if len(text) > most_characters:
-        size = f"the extractor returned {len(text)} characters"
-        raise ValueError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {most_characters}")
+    if len(text) > MOST_HTML_BYTES:
+        raise ValueError(f"the extractor returned {len(text)} characters, over the limit of {MOST_HTML_BYTES}")
     return text[:MOST_CHARACTERS]
 
 

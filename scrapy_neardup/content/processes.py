@@ -214,7 +214,6 @@ class ExtractionThread:
     def __init__(self, options: WorkerOptions, timings: Timings | None = None) -> None:
         self.timings = timings or Timings()
         self._extractor = load_extractor(options.extractor)
-        self._most_characters = options.most_characters
         self._timeout = options.timeout
         self._one_page = asyncio.Lock()
         self._stuck: list[threading.Thread] = []
@@ -247,7 +246,7 @@ class ExtractionThread:
         try:
             with self.timings.measure():
                 html = page if isinstance(page, str) else decode_html(page, encoding)
-                text = checked_text(self._extractor(html, url), self._most_characters)
+                text = checked_text(self._extractor(html, url))
         except BaseException as error:  # whatever a page raises
             answer.set_exception(ExtractionError(f"{url}: {explain_failure(error)}"))
         else:

@@ -65,7 +65,6 @@ class WorkerOptions(NamedTuple):
 
     extractor: str
     timeout: float = 10.0  # seconds for a page
-    most_characters: int = 5_000_000  # of a main content
     memory: int | None = 2_000_000_000  # bytes that it may take for its pages
     sketching: Sketching | None = None
 
@@ -127,7 +126,7 @@ def main() -> None:
             return sketch(list(map(decode, parts))) if sketch is not None and parts else []
         url, encoding, page = parts
         html = decode_html(page, decode(encoding))
-        return [encode(checked_text(extract(html, decode(url)), options.most_characters))]
+        return [encode(checked_text(extract(html, decode(url))))]
 
     try:
         send(answers, READY)

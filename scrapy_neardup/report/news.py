@@ -36,8 +36,7 @@ REMEDIES = {
     "too-short": "Nothing to fix: a text of fewer than NEARDUP_MIN_WORDS words is recognised only if it is repeated.",
     "boilerplate": "Nothing to fix if these pages are notices. Else see what was extracted: scrapy neardup explain.",
     "store-unavailable": "The store was away: look at the log. If it is only slow, raise NEARDUP_STORE_TIMEOUT.",
-    "extraction-failed": "Look at the log for the error. NEARDUP_EXTRACT_TIMEOUT and NEARDUP_MAX_HTML_BYTES "
-    "limit a page.",
+    "extraction-failed": "Look at the log for the error. NEARDUP_EXTRACT_TIMEOUT limit a page.",
     "internal-error": "An error of scrapy-neardup: the log has its trace. Please report it.",
 }
 

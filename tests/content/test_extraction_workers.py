@@ -135,7 +135,7 @@ def of(name: str) -> str:
         ("forks", "not extracted within NEARDUP_EXTRACT_TIMEOUT = 2 s"),
         ("raises", "LookupError: no such thing"),
         ("none", "TypeError: the extractor returned NoneType, not str"),
-        ("huge", "ValueError: the extractor returned 6000000 characters, over NEARDUP_MAX_HTML_BYTES = 5000000"),
+        ("huge", "ValueError: the extractor returned 6000000 characters, over the limit of 5000000"),
         ("deep", "RecursionError: maximum recursion depth exceeded"),
     ],
 )

@@ -121,13 +121,12 @@ def test_the_order_is_kept_whatever_each_response_takes(project: Project, site: 
             site.publish(f"/text-{number}", page(article(f"text {number}"))),
             site.publish(f"/again-{number}", page(article(number))),
             site.publish(f"/image-{number}", Answer(b"\x89PNG\r\n\x1a\n" * 100, "image/png")),
-            site.publish(f"/large-{number}", page(article("large", 30_000))),
+            site.publish(f"/large-{number}", page("x" * 5_000_000)),
         ]
     crawl = project.crawl(
         MIXED,
         urls=urls,
         ITEM_PIPELINES={"news.delaying.Delaying": 100},
-        NEARDUP_MAX_HTML_BYTES=100_000,
         NEARDUP_EXTRACT_TIMEOUT=60,
     )
 
