@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from scrapy_neardup import checks
 from scrapy_neardup.checks import setting
 from scrapy_neardup.content.extractors import BUILT_IN
-from scrapy_neardup.content.processes import Extraction, ExtractionProcesses, ExtractionThread
+from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.urls import platform_of, source_of
 from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.document import LEVELS, TAGS
@@ -185,14 +185,12 @@ class NearDupSettings:
     Trafilatura reads the pages in which resiliparse finds fewer than 20 words, so no more pages are ``unchecked``.
     """
 
-    extract_workers: int | Literal["auto"] | None = setting(
-        None, checks.optional(checks.number(int, 0, 256, or_auto=True))
-    )
-    """How many worker processes extract pages. ``'auto'`` is one for each core that the crawl may use. 0 is one thread
-    in the crawl's own process, for extractors that share objects with the spider: a thread cannot be stopped, and a
-    crash of it ends the crawl. None means one process for a built-in extractor and one thread for your own.
+    extract_workers: int | Literal["auto"] = setting(1, checks.number(int, 1, 256, or_auto=True))
+    """How many worker processes extract pages. ``'auto'`` is one for each core that the crawl may use.
 
-    A process imports your extractor by its path, so it must be in a module. A process is replaced after 2,000 pages.
+    A process imports your extractor by its path, so it must be in a module, and shares no objects with the spider. If
+    yours needs such objects, let the spider put the text into the item: see ``NEARDUP_ITEM_FIELDS``. A process is
+    replaced after 2,000 pages.
     """
 
     extract_timeout: float = setting(10.0, checks.number(float, 0.01, 3600, unit=" seconds"))
@@ -329,31 +327,17 @@ class NearDupSettings:
             sketching = Sketching(FACTORY, ahead_options(preset, min_words=self.min_words, figures=self.keep_updates))
         return WorkerOptions(self.extractor, self.extract_timeout, sketching=sketching)
 
-    @property
-    def worker_processes(self) -> int:
-        """Return the number of processes that extract, 0 if a thread of this process does.
+    def start_extraction(self, timings: Timings | None = None) -> ExtractionProcesses:
+        """Return what extracts the pages of a crawl. Its processes start with the first page.
 
-        By default a process runs a built-in extractor, so that extraction does not compete with the event loop for the
-        interpreter. A user's own extractor may share objects with the spider, so it runs in a thread.
+        There is a ``TimeBudget`` if the extractor is built in: a user's own extractor may take its time with some
+        sites. Raise SettingsError if the extractor cannot be used.
         """
-        if self.extract_workers == "auto":  # one for each core that this process may use
-            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        if self.extract_workers is None:
-            return 1 if self.extractor in BUILT_IN else 0
-        return self.extract_workers
-
-    def start_extraction(self, timings: Timings | None = None) -> Extraction:
-        """Return what extracts the pages of a crawl. Its thread or processes start with the first page.
-
-        Only processes also make sketches, respect the limit of memory, and keep a ``TimeBudget`` if the extractor is
-        built in: a user's own extractor may take its time with some sites. Raise SettingsError if the extractor cannot
-        be used.
-        """
-        options = self.worker_options(sketches=True)
-        if self.worker_processes == 0:
-            return ExtractionThread(options, timings)
+        workers = self.extract_workers
+        if workers == "auto":  # one for each core that this process may use
+            workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         budget = TimeBudget(self.extract_timeout / 20) if self.extractor in BUILT_IN else None
-        return ExtractionProcesses(options, self.worker_processes, timings=timings, budget=budget)
+        return ExtractionProcesses(self.worker_options(sketches=True), workers, timings=timings, budget=budget)
 
     def embedding(self) -> Embedding | None:
         """Return the user's language model, or None. Raise SettingsError if it does not work."""

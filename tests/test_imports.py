@@ -148,7 +148,7 @@ class News(Pages):
 def test_a_crawl_loads_few_modules_and_nothing_for_people_who_measure(tmp_path: Path) -> None:
     with NewsSite() as site:
         project = Project(tmp_path)
-        project.prepare(LOADED_AT_THE_END, {"NEARDUP_STORE": "sqlite:///w.sqlite", "NEARDUP_EXTRACT_WORKERS": None})
+        project.prepare(LOADED_AT_THE_END, {"NEARDUP_STORE": "sqlite:///w.sqlite"})
         url = site.publish("/", "<p>" + "Four people died in the harbour on Monday after the ferry ran aground. " * 8)
         log, _ = project.start("crawl", "news", "-a", f"urls={url}", fresh=True).communicate()
     (line,) = [line for line in log.splitlines() if line.startswith("loaded:")]

@@ -21,7 +21,6 @@ from scrapy.utils.project import inside_project
 from scrapy_neardup.addon import add_components, checked_settings
 from scrapy_neardup.commands.inputs import add_json, add_store, located_settings, with_store
 from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
-from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError
@@ -272,11 +271,11 @@ async def _try_commands(client: Client, key: str) -> str:
 
 async def _check_extractor(settings: NearDupSettings) -> list[Finding]:
     extraction = settings.start_extraction()
-    where = f"{settings.extractor} in a {'worker process' if isinstance(extraction, ExtractionProcesses) else 'thread'}"
+    where = f"{settings.extractor} in a worker process"
     try:
         extracted = await extraction.extract(_PAGE, "https://www.neardup-doctor.example/ferry")
     except NearDupError as error:
-        return [Finding("extractor", f"{where}: {error}", "try NEARDUP_EXTRACT_WORKERS = 0")]
+        return [Finding("extractor", f"{where}: {error}", "check NEARDUP_EXTRACTOR")]
     finally:
         extraction.close()
     mend = "a test page gave no article: check NEARDUP_EXTRACTOR, unless it is for pages of another kind"

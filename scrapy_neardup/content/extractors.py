@@ -1,6 +1,6 @@
 """Extractors: callables ``(html, url) -> main content``, one block a line, "" if there is no main content.
 
-The types of a page before and after extraction are here too, for threads and processes, and their limits.
+The types of a page before and after extraction are here too, and their limits.
 """
 
 from __future__ import annotations
@@ -37,9 +37,6 @@ _ENOUGH = 500  # characters, in which nearly every text has so many words
 _SELF_CLOSING = re.compile(
     r"<(?=[istn])(iframe|script|style|textarea|title|noscript)\b([^<>]{0,2000})/>", re.IGNORECASE
 )
-_NESTING_TAG = re.compile(r"<(/?)(?:article|div|main|section)\b", re.IGNORECASE)
-_MOST_NESTING = 1_000_000  # sum of the depths of all blocks: 1,400 nested ones, or 50,000 at a depth of 20
-_FEW_TAGS = 1_400  # so few cannot be nested so deeply
 
 
 class Extracted(NamedTuple):
@@ -62,10 +59,10 @@ def checked_text(text: object) -> str:
     return text[:MOST_CHARACTERS]
 
 
-def load_extractor(name: str, *, for_processes: bool = False) -> Extractor:
+def load_extractor(name: str) -> Extractor:
     """Return the extractor of a name or import path. Raise SettingsError if it cannot be used."""
-    if for_processes and name.startswith("__main__."):
-        allowed = "worker processes cannot import the script that is run: put it into a module, or use threads"
+    if name.startswith("__main__."):
+        allowed = "worker processes cannot import the script that is run: put it into a module"
         raise SettingsError("NEARDUP_EXTRACTOR", name, allowed)
     if name == "trafilatura":
         return extract_with_trafilatura
@@ -96,31 +93,15 @@ def extract_with_resiliparse(html: str, url: str) -> str:
     """Return the answer of resiliparse, or that of trafilatura if resiliparse finds too few words to judge a page by.
 
     A self-closing tag of an element that HTML does not close so would swallow the rest of the page, so it is closed
-    first. Raise ValueError if the nesting of blocks would block the event loop.
-
-    resiliparse reads a block's text again for every block around it, and holds the interpreter lock meanwhile. 20,000
-    nested blocks take 19 s, 100,000 take minutes, and no time limit can hold.
+    first.
     """
     from resiliparse.extract.html2text import extract_plain_text
 
-    if html.count("<") > _FEW_TAGS and _nesting(html) > _MOST_NESTING:
-        raise ValueError(
-            "its blocks are nested too deeply for resiliparse; to read such pages set NEARDUP_EXTRACTOR = 'trafilatura'"
-        )
     closed = _SELF_CLOSING.sub(r"<\1\2></\1>", html)
     text = extract_plain_text(closed, main_content=True, alt_texts=False)
     if _words(text[:_ENOUGH]) >= _FEWEST_WORDS or _words(text) >= _FEWEST_WORDS:
         return text
     return max(text, _trafilatura(html, url), key=_words)
-
-
-def _nesting(html: str) -> int:
-    """Return the sum of the depths of a page's blocks."""
-    depth = total = 0
-    for slash in _NESTING_TAG.findall(html):
-        depth = max(0, depth - 1) if slash else depth + 1
-        total += 0 if slash else depth
-    return total
 
 
 def _trafilatura(html: str, url: str, *, fast: bool = True, tables: bool = False) -> str:

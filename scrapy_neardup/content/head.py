@@ -141,10 +141,8 @@ def _text_encoding(encoding: str | None) -> str | None:
 
 def guess_encoding(body: bytes) -> str:
     """Return "utf-8" if a page, or its beginning, can be read as that, else "cp1252"."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        for at in range(0, len(body), SHORT_PAGE):
-            decoder.decode(body[at : at + SHORT_PAGE])
+        codecs.getincrementaldecoder("utf-8")().decode(body)
     except UnicodeDecodeError:
         return "cp1252"
     return "utf-8"

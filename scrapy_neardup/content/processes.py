@@ -1,7 +1,4 @@
-"""Extract in worker processes, or in a thread.
-
-Processes use all cores and keep the time limit, and a crash costs one page.
-"""
+"""Extract in worker processes: they use all cores and keep the time limit, and a crash costs one page."""
 
 from __future__ import annotations
 
@@ -16,8 +13,7 @@ from functools import partial
 from math import inf
 from typing import TypeAlias
 
-from scrapy_neardup.content.extractors import Extracted, checked_text, load_extractor
-from scrapy_neardup.content.head import decode_html
+from scrapy_neardup.content.extractors import Extracted, load_extractor
 from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.content.worker import GONE_SECONDS, PAGE, TEXTS, WorkerOptions, WorkerProcess, decode, encode
 from scrapy_neardup.exceptions import ExtractionError, explain_failure
@@ -29,7 +25,6 @@ RECYCLE_AFTER = 2000  # requests to one worker: the caches of extractors and of 
 IN_FLIGHT = 16  # pages for each worker
 _MOST_TOGETHER = 8  # texts, which take half of the time of as many texts one by one
 _GROUP_SECONDS = 0.015  # that a text waits for another one at most
-_MOST_STUCK = 4  # threads
 _LONG = 8_000  # characters of a text that waits for no other one
 
 Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
@@ -57,7 +52,7 @@ class ExtractionProcesses:
         timings: Timings | None = None,
         budget: TimeBudget | None = None,
     ) -> None:
-        load_extractor(options.extractor, for_processes=True)  # raise now, not in a worker, if the name is wrong
+        load_extractor(options.extractor)  # raise now, not in a worker, if the name is wrong
         self.timings, self.sketch_timings = timings or Timings(), Timings()
         self._options = options
         self._workers = [WorkerProcess(options, recycle_after) for _ in range(workers)]
@@ -198,60 +193,3 @@ class ExtractionProcesses:
         while not self._closing.wait(min(0.1, self._options.timeout / 5)):
             for worker in self._workers:
                 worker.end_if_late()
-
-
-class ExtractionThread:
-    """Extracts one page after the other, each in a daemon thread of its own.
-
-    There is only one at a time: pages that are extracted at the same time now and then corrupt the memory of lxml and
-    end the process (adbar/trafilatura issues 840 and 925), and they would share one interpreter lock anyway.
-
-    A page that takes over ``timeout`` seconds raises ExtractionError. Its thread cannot be stopped. If too many threads
-    are stuck, pages fail at once until one of these threads is done. A ThreadPoolExecutor is not used: the process
-    could not end before its threads. Raise SettingsError if the extractor cannot be imported.
-    """
-
-    def __init__(self, options: WorkerOptions, timings: Timings | None = None) -> None:
-        self.timings = timings or Timings()
-        self._extractor = load_extractor(options.extractor)
-        self._timeout = options.timeout
-        self._one_page = asyncio.Lock()
-        self._stuck: list[threading.Thread] = []
-        self._is_closed = False
-
-    async def extract(self, page: str | bytes, url: str, encoding: str | None = None) -> Extracted:
-        """Do the same as ``ExtractionProcesses.extract``."""
-        async with self._one_page:
-            if self._is_closed:
-                raise ExtractionError(f"{url}: extraction is closed")
-            self._stuck = [thread for thread in self._stuck if thread.is_alive()]
-            if len(self._stuck) > _MOST_STUCK:
-                raise ExtractionError(f"{url}: all extraction threads are stuck in pages of over {self._timeout:g} s")
-            answer: Future[Extracted] = Future()
-            arguments = page, url, encoding, answer
-            thread = threading.Thread(target=self._extract, args=arguments, name="neardup-extract", daemon=True)
-            thread.start()
-            try:
-                return await asyncio.wait_for(asyncio.wrap_future(answer), self._timeout)
-            except asyncio.TimeoutError:
-                self._stuck.append(thread)
-            raise ExtractionError(f"{url}: not extracted within NEARDUP_EXTRACT_TIMEOUT = {self._timeout:g} s")
-
-    def close(self) -> None:
-        """Extract no further page. A thread that is stuck ends with the process."""
-        self._is_closed = True
-
-    def _extract(self, page: str | bytes, url: str, encoding: str | None, answer: Future[Extracted]) -> None:
-        answer.set_running_or_notify_cancel()  # from now on nobody can cancel it
-        try:
-            with self.timings.measure():
-                html = page if isinstance(page, str) else decode_html(page, encoding)
-                text = checked_text(self._extractor(html, url))
-        except BaseException as error:  # whatever a page raises
-            answer.set_exception(ExtractionError(f"{url}: {explain_failure(error)}"))
-        else:
-            answer.set_result(Extracted(text))
-
-
-Extraction: TypeAlias = ExtractionThread | ExtractionProcesses
-"""Extracts a bounded number of pages at a time, outside the event loop."""

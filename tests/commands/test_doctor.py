@@ -30,7 +30,7 @@ SCHEMA = json.loads((Path(__file__).parents[2] / "docs/event.schema.json").read_
 
 
 def findings(folder: Path, *arguments: str) -> tuple[int, dict[str, dict[str, Any]]]:
-    done = neardup(folder, "-s", "NEARDUP_EXTRACT_WORKERS=0", "doctor", "--json", *arguments)
+    done = neardup(folder, "doctor", "--json", *arguments)
     return done.returncode, {each["check"]: each for each in map(json.loads, done.stdout.splitlines())}
 
 

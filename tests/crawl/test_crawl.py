@@ -38,7 +38,7 @@ def copies(site: NewsSite) -> list[str]:
 
 @pytest.mark.parametrize("reactor", REACTORS)
 def test_one_line_in_the_settings_tags_every_item(project: Project, site: NewsSite, reactor: dict[str, bool]) -> None:
-    as_it_comes = {"NEARDUP_EXTRACT_WORKERS": None, "EXTENSIONS": {}, **reactor}
+    as_it_comes = {"EXTENSIONS": {}, **reactor}
     crawl = project.crawl(ITEM_A_PAGE, "-O", "items.csv", urls=copies(site), **as_it_comes)
 
     assert crawl.status == 0

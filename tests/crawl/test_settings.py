@@ -50,7 +50,7 @@ WRONG: dict[str, list[object]] = {
     "NEARDUP_ITEM_CLASSES": [5, [5], "no.such.Item", ["news.Item"], ["scrapy_neardup.signals.document_checked"]],
     "NEARDUP_FIELDS": [[], {}, ["status"], {"neardup_status": ""}, {"neardup_status": "x", "neardup_kind": "x"}, 5],
     "NEARDUP_EXTRACTOR": ["", "goose", ".a.b", "no.such.extractor", "scrapy_neardup.nothing", "os.sep", "a b", None],
-    "NEARDUP_EXTRACT_WORKERS": [-1, 257, 1.5, "all", True],
+    "NEARDUP_EXTRACT_WORKERS": [0, 257, 1.5, "all", True, None],
     "NEARDUP_EXTRACT_TIMEOUT": [0, -1, "soon", None],
     "NEARDUP_ON_STORE_ERROR": ["stop", None],
     "NEARDUP_STORE_TIMEOUT": [0, "soon", None],
@@ -206,7 +206,7 @@ def test_a_wrong_setting_of_a_spider_stops_it(run: Callable[..., Crawl]) -> None
     assert crawl.status == LATE_STATUS
     (line,) = crawl.lines("ERROR")
     assert line.endswith(
-        "error: NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop' (in the custom_settings of the spider)"
+        "error: NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop', 'dry-run' (in the custom_settings of the spider)"
     )
     assert "Traceback" not in crawl.log
 
