@@ -251,7 +251,7 @@ class NearDupSettings:
     events_webhook: str | None = setting(
         None,
         checks.optional(checks.matching(r"https?://[^/\s]+\S*", "an http or https url, or None")),
-        checks.hide_secrets,
+        checks.hide,
     )
     """A url that gets each event as a JSON POST. An event that the receiver does not take waits in
     ``NEARDUP_DATA_DIR``, and is tried again, also by the next crawl. It may arrive twice, with the same ``id``.
@@ -262,12 +262,12 @@ class NearDupSettings:
     """
 
     events_webhook_secret: str | None = setting(
-        None, checks.optional(checks.matching(r".+", "a text of one line, or None")), checks.hide_secrets
+        None, checks.optional(checks.matching(r".+", "a text of one line, or None")), checks.hide
     )
     """A secret that signs each POST: ``X-Neardup-Signature`` is then ``sha256=`` and the hexadecimal HMAC-SHA256 of the
     body."""
 
-    events_notify: tuple[str, ...] = setting((), checks.services, lambda name, value: "***")
+    events_notify: tuple[str, ...] = setting((), checks.services, checks.hide)
     """Chats, mailboxes and other services that get a message about each event, as a list of urls of
     [Apprise](https://appriseit.com/services/): ``["slack://…", "mailto://…"]``. Run ``pip install
     apprise`` first. A message that a service does not take waits as it does for the webhook. See docs/howto/alerts.md.
@@ -284,7 +284,7 @@ class NearDupSettings:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
                 near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1)
                 meant = f"; is it {PREFIX}{near[0]}?" if near else ""
-                raise SettingsError(name, checks.hide_secrets(name, values[name]), f"no such setting{meant}")
+                raise SettingsError(name, checks.hide_text(values[name]), f"no such setting{meant}")
         checked = {
             each.name: checks.checked(each, name, values[name]) for name, each in known.items() if name in values
         }

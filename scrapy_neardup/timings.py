@@ -16,7 +16,7 @@ _RECENT = 10_000
 
 
 class Timings:
-    """The durations of one step in milliseconds. Threads may share it. Quantiles cover the last 10,000 runs."""
+    """The durations of one step in milliseconds. Threads may share it. Quantiles cover the last 10,000 times."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -25,20 +25,20 @@ class Timings:
         self._lock = threading.Lock()
 
     @contextmanager
-    def measure(self, runs: int = 1) -> Iterator[None]:
+    def measure(self, times: int = 1) -> Iterator[None]:
         start = time.perf_counter()
         try:
             yield
         finally:
-            self.add((time.perf_counter() - start) * 1000, runs)
+            self.add((time.perf_counter() - start) * 1000, times)
 
-    def add(self, milliseconds: float, runs: int = 1) -> None:
-        """Add the time that ``runs`` runs took together. ``runs=0`` adds time to a run that was counted before."""
-        each = milliseconds / max(1, runs)
+    def add(self, milliseconds: float, times: int = 1) -> None:
+        """Add the time that a step took for ``times`` documents together, 0 if they were counted before."""
+        each = milliseconds / max(1, times)
         with self._lock:
-            self.count += runs
+            self.count += times
             self.total += milliseconds
-            self._recent.extend(repeat(each, runs))
+            self._recent.extend(repeat(each, times))
 
     def summary(self) -> dict[str, float]:
         """Return ``ms_count``, ``ms_total``, ``ms_p50`` and ``ms_p99``, or an empty dictionary."""

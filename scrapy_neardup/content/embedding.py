@@ -111,7 +111,7 @@ class Embedding:
         self._worker.close()
 
     def _answer(self, vector: Future[bytes], asked: float, done: Future[Extracted]) -> None:
-        """Pass a vector on, in the thread that leads the worker."""
+        """Pass a vector on, in the thread that serves the worker."""
         found = b""
         try:
             text, sketch, _ = done.result()

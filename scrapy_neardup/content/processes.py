@@ -31,7 +31,7 @@ Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
 
 
 class ExtractionProcesses:
-    """``workers`` processes, each led by a thread of this process over its own pipe.
+    """``workers`` processes, each served by a thread of this process over its own pipe.
 
     A page fails with ExtractionError, and ends its worker, if it takes more than the ``timeout`` of the options after
     the worker began to read it, if it crashes the worker, or if it takes more than their ``memory``. The next page gets
@@ -62,7 +62,7 @@ class ExtractionProcesses:
         self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._slots = asyncio.Semaphore(IN_FLIGHT * workers)
         self._lock = threading.Lock()
-        self._leaders: list[threading.Thread] = []  # each leads one worker process, and one ends those that are late
+        self._threads: list[threading.Thread] = []  # each serves one worker process, and one ends those that are late
         self._closing = threading.Event()
         atexit.register(self.close)  # a crawl that was stopped by force does not close its workers
 
@@ -96,12 +96,12 @@ class ExtractionProcesses:
                 answer.set_exception(ExtractionError("extraction is closed"))
                 return answer
             self._jobs.put((request, answer))
-            if not self._leaders:
+            if not self._threads:
                 # Use daemon threads: this process could not end before the threads of a ThreadPoolExecutor.
-                targets: list[Callable[[], None]] = [partial(self._lead, worker) for worker in self._workers]
+                targets: list[Callable[[], None]] = [partial(self._serve, worker) for worker in self._workers]
                 for target in [self._watch, *targets]:
-                    self._leaders.append(threading.Thread(target=target, name="neardup-extract", daemon=True))
-                    self._leaders[-1].start()
+                    self._threads.append(threading.Thread(target=target, name="neardup-extract", daemon=True))
+                    self._threads[-1].start()
         return answer
 
     def close(self) -> None:
@@ -111,12 +111,12 @@ class ExtractionProcesses:
             self._closing.set()
         for worker in self._workers:
             worker.close()
-        for _ in self._leaders:
+        for _ in self._threads:
             self._jobs.put(None)
-        for leader in self._leaders:  # they fail the pages in the queue, because no worker can be started any more
-            leader.join(GONE_SECONDS)
+        for thread in self._threads:  # they fail the pages in the queue, because no worker can be started any more
+            thread.join(GONE_SECONDS)
 
-    def _lead(self, worker: WorkerProcess) -> None:
+    def _serve(self, worker: WorkerProcess) -> None:
         """Send pages to one worker process. Sketch texts together if they are enough or long, or if no page comes."""
         unsketched: list[tuple[Extracted, Future[Extracted]]] = []
         while True:

@@ -1,4 +1,4 @@
-"""A worker process from both sides: its program, how its parent leads it, and the bytes in which they talk.
+"""A worker process from both sides: its program, how its parent serves it, and the bytes in which they talk.
 
 A message is several byte strings, after their number and lengths. Nothing is pickled. A page may be hostile, so the
 parent reads a worker's answers only as JSON, texts and sketches.
