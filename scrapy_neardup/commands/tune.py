@@ -28,6 +28,7 @@ class Grid(NamedTuple):
     thresholds: Sequence[float]
     precision_by: str  # the protocol whose precision must reach the wanted one
     f1_by: str  # the protocol whose F1 decides
+    precision: float = 0.9  # that is wanted, unless the user asks for another one
 
 
 class Point(NamedTuple):
@@ -42,7 +43,7 @@ def _steps(low: float, high: float, step: float) -> list[float]:
 
 
 GRIDS = {
-    "threshold": Grid(_steps(0.2, 0.9, 0.05), "online", "online"),
+    "threshold": Grid(_steps(0.2, 0.9, 0.05), "online", "online", 0.0),
     "topic_threshold": Grid(_steps(0.1, 0.3, 0.02), "pairwise", "b-cubed"),
     "vector_middle": Grid(_steps(0.15, 0.5, 0.05), "pairwise", "b-cubed"),
     "vector_bar": Grid(_steps(0.5, 0.8, 0.05), "pairwise", "b-cubed"),
@@ -75,10 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     configured = NearDupSettings.from_mapping(settings)
-    parameter, precision = options.parameter, options.precision
-    if precision is None:
-        precision = 0.0 if parameter == "threshold" else 0.9
-    preset = configured.resolved_preset()
+    parameter, preset = options.parameter, configured.resolved_preset()
     _require(options, configured, preset)
     source = read_labelled_pages(options, configured, sketches=True)
     if not source.has_copies:
@@ -86,25 +84,23 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
             f"{shown(options.input)}: no {options.label} has two documents, so there are no copies to tune for"
         )
     grid, present = GRIDS[parameter], float(getattr(preset, parameter))
+    precision = grid.precision if options.precision is None else options.precision
     thresholds = sorted(set(options.values or grid.thresholds))
     points = _measure(options, source, configured, thresholds)
     equal = suggest(points, grid, precision, present)
-    suggested = equal[0] if equal else None
     if options.json:
-        answer = None if suggested is None else _row(suggested, grid)
+        suggested = _row(equal[0], grid) if equal else None
         curve = [_row(point, grid) for point in points]
-        print_json({"parameter": parameter, "wanted_precision": precision, "suggested": answer, "curve": curve})
+        print_json({"parameter": parameter, "wanted_precision": precision, "suggested": suggested, "curve": curve})
     else:
-        _print(parameter, grid, points, suggested)
-        if suggested is not None:
-            _print_advice(parameter, equal, suggested.threshold < present, source.background)
-            print(f'NEARDUP_PRESET_OPTIONS = {{"{parameter}": {suggested.threshold:g}}}')
-        elif len(points) == len(thresholds):
-            print(f"No threshold here has a precision of {precision} ({grid.precision_by}); try higher --values.")
+        _print(parameter, grid, points, equal[:1])
+        _print_advice(parameter, equal, present, source.background)
     if len(points) < len(thresholds):
         print_error(f"Interrupted: {len(points)} of {len(thresholds)} thresholds were measured.")
         return INTERRUPTED
-    return int(source.errors > 0 or suggested is None)
+    if not equal:
+        print_error(f"No threshold here has a precision of {precision} ({grid.precision_by}); try higher --values.")
+    return int(source.errors > 0 or not equal)
 
 
 def _require(options: argparse.Namespace, settings: NearDupSettings, preset: Preset) -> None:
@@ -158,10 +154,10 @@ def _row(point: Point, grid: Grid) -> dict[str, Any]:
     return {"threshold": point.threshold, **rates}
 
 
-def _print(parameter: str, grid: Grid, points: Sequence[Point], suggested: Point | None) -> None:
+def _print(parameter: str, grid: Grid, points: Sequence[Point], suggested: Sequence[Point]) -> None:
     rows = []
     for point in points:
-        mark = "<- suggested" if point is suggested else ""
+        mark = "<- suggested" if point in suggested else ""
         for protocol in dict.fromkeys((grid.precision_by, grid.f1_by)):
             rates = (f"{rate:.4f}" for rate in astuple(point.scores[protocol]))
             rows.append((f"{point.threshold:.4g}", protocol, *rates, mark))
@@ -169,8 +165,10 @@ def _print(parameter: str, grid: Grid, points: Sequence[Point], suggested: Point
         print_table(f"by {parameter}", ("threshold", "protocol", "precision", "recall", "F1", ""), rows)
 
 
-def _print_advice(parameter: str, equal: Sequence[Point], is_lower: bool, background: int) -> None:
-    """Say if other thresholds are as good as the suggested one, and when a topic threshold cannot be trusted."""
+def _print_advice(parameter: str, equal: Sequence[Point], present: float, background: int) -> None:
+    """Say if other thresholds are as good, and when a topic threshold cannot be trusted. Then print the setting."""
+    if not equal:
+        return
     if len(equal) > 1:
         thresholds = [point.threshold for point in equal]
         print_wrapped(
@@ -179,7 +177,7 @@ def _print_advice(parameter: str, equal: Sequence[Point], is_lower: bool, backgr
             " nearer to the threshold to find more.",
             hanging=0,
         )
-    if (parameter == "topic_threshold" and is_lower) or (
+    if (parameter == "topic_threshold" and equal[0].threshold < present) or (
         parameter in ("topic_threshold", "vector_middle") and background < LEAST_BACKGROUND
     ):
         print_wrapped(
@@ -189,3 +187,4 @@ def _print_advice(parameter: str, equal: Sequence[Point], is_lower: bool, backgr
             " lower the threshold.",
             hanging=0,
         )
+    print(f'NEARDUP_PRESET_OPTIONS = {{"{parameter}": {equal[0].threshold:g}}}')

@@ -137,7 +137,7 @@ def test_tune_trades_recall_for_the_precision_wanted(neardup: Neardup, tmp_path:
     high = json.loads(neardup("tune", path, "--precision", "0.99", "--json").stdout)
     assert high["suggested"]["online"]["precision"] == 1
     assert 0.4 <= high["suggested"]["threshold"] <= 0.8
-    assert neardup("tune", path, "--values", "0.3", "--precision", "0.99", code=1).stdout.count("--values")
+    assert neardup("tune", path, "--values", "0.3", "--precision", "0.99", code=1).stderr.count("--values")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> No
     assert printed.index("Take care") < printed.index('NEARDUP_PRESET_OPTIONS = {"topic_')
     assert f'NEARDUP_PRESET_OPTIONS = {{"topic_threshold": {found["suggested"]["threshold"]:g}}}\n' in printed
     assert "<- suggested" in printed
-    printed = neardup(*given, "--values", "0.06", code=1).stdout
+    printed = neardup(*given, "--values", "0.06", code=1).stderr
     assert "No threshold here has a precision of 0.9 (pairwise); try higher --values" in printed
 
 
