@@ -8,6 +8,7 @@ import errno
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.wording import counted, without_password
 
 _PATIENCE = 10.0  # seconds for one check
+_CLOCK_OFF = 2.0  # seconds
 _LITTLE_SPACE = 500_000_000  # bytes
 _SENTENCE = "The ferry had left the harbour of the island at noon, and the fog came down before it reached the strait. "
 _PAGE = (
@@ -232,7 +234,7 @@ async def _check_redis(settings: NearDupSettings) -> list[Finding]:
     await index.open()
     try:
         key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
-        refused = await index.store.ask(lambda client: _try_commands(client, key))
+        ahead, refused = await index.store.ask(lambda client: _try_commands(client, key))
         facts, rights = Facts({}), Finding("rights", "this user may call every command that is needed")
         try:
             await index.store.ask(lambda client: client.names(key))
@@ -246,15 +248,21 @@ async def _check_redis(settings: NearDupSettings) -> list[Finding]:
         await index.close()
     server = ", ".join(filter(None, (facts.facts.get("server"), facts.facts.get("mode"))))
     policy = f"maxmemory-policy {facts.facts.get('maxmemory-policy', 'unknown')}, {facts.facts.get('memory', '')}"
+    clock = f"the server's clock is {ahead:+.1f} s from this machine's"
+    late = "synchronise both clocks (NTP)" if abs(ahead) > _CLOCK_OFF else ""
     return [
         Finding("store", f"{without_password(settings.store)}{f' ({server})' if server else ''}"),
         rights,
+        Finding("server clock", clock, late, is_warning=True),
         *(Finding("eviction", policy, warning, is_warning=True) for warning in facts.warnings or [""]),
     ]
 
 
-async def _try_commands(client: Client, key: str) -> str:
-    """Call each command that a crawl needs, for a key that the last one removes. Return what is refused."""
+async def _try_commands(client: Client, key: str) -> tuple[float, str]:
+    """Call each command that a crawl needs, for a key that the last one removes.
+
+    Return by how many seconds the clock of the store is ahead, and what is refused.
+    """
     calls: list[Call | Commit] = [
         Call("RUNS", key),
         Call("HSET", key, ("field", "value")),
@@ -265,8 +273,10 @@ async def _try_commands(client: Client, key: str) -> str:
         Commit([Expected(Call("HGET", key, ("field",)))], []),
         Call("UNLINK", key),
     ]
-    answers = await client.send(calls)
-    return "; ".join(dict.fromkeys(str(answer) for answer in answers if isinstance(answer, Exception)))
+    found, *others = await client.send(calls)
+    ahead = found[0] / 1000 - time.time() if isinstance(found, tuple) else 0.0
+    refused = dict.fromkeys(str(answer) for answer in (found, *others) if isinstance(answer, Exception))
+    return ahead, "; ".join(refused)
 
 
 async def _check_extractor(settings: NearDupSettings) -> list[Finding]:
