@@ -37,7 +37,7 @@ LAGS = ("lag_p50", "lag_p99", "lag_max", "busy_p99", "busy_max")
 WARM_UP = 200  # pages
 TICK = 0.005  # seconds between looks at the event loop's clock
 
-WORKERS = {0: "a thread", 1: "a process", 2: "2 processes"}
+WORKERS = {1: "a process", 2: "2 processes"}
 PLAIN, BY_HAND = "without dedup", "by hand: trafilatura, datasketch on Redis"
 VARIANTS: dict[str, dict[str, Any]] = {
     PLAIN: {},

@@ -78,7 +78,7 @@ def checked_settings(settings: BaseSettings) -> NearDupSettings:
 
     try:
         checked = NearDupSettings.from_mapping(settings)
-        load_extractor(checked.extractor, for_processes=checked.worker_processes != 0)
+        load_extractor(checked.extractor)
         load_rule(checked.event_rule)
         for each in checked.item_classes:
             load_item_class(each)

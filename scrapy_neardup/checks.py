@@ -31,8 +31,6 @@ ITEM_FIELDS: dict[str, str | None] = {
 
 _BOOLEANS = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off", ""), False)}
 
-_SECRET_NAME = re.compile("SECRET?S?|PASSWORD|TOKEN")  # an unknown name may be a misspelt one
-
 _SERVICE = re.compile(r"[A-Za-z][\w+-]*://")
 
 Check = Callable[[Any], Any]
@@ -122,6 +120,9 @@ sources = list_of(
 )
 
 
+levels = list_of(str, f"a list of {', '.join(map(repr, LEVELS))}", lambda names: tuple(map(one_of(*LEVELS), names)))
+
+
 def field_names(value: Any) -> dict[str, str]:
     """Return the field of each tag. A list selects tags; a mapping selects and renames them."""
     allowed = f"a list of tags, or map tags to names: {', '.join(TAGS)}"
@@ -158,14 +159,6 @@ def services(value: Any) -> tuple[str, ...]:
     return tuple(urls)
 
 
-def levels(value: Any) -> tuple[str, ...]:
-    allowed = f"a list of {', '.join(map(repr, LEVELS))}"
-    found: tuple[str, ...] = list_of(str, allowed)(value)
-    if not set(found) <= set(LEVELS):
-        raise ValueError(f"must be {allowed}")
-    return found
-
-
 def owners(value: Any) -> dict[str, str]:
     from scrapy_neardup.stories.rules import ALLOWED_OWNERS, read_owners
 
@@ -190,24 +183,23 @@ def path(allowed: str) -> Check:
 feed = optional(path("the URI of a feed, or None"), "")
 
 
-Shown = Callable[[str, Any], Any]
-"""Takes the name and the value of a setting, and returns the value in a form that messages may show."""
+Shown = Callable[[Any], Any]
+"""Takes the value of a setting, and returns it in a form that messages may show."""
 
 
-def hide_secrets(name: str, value: Any) -> Any:
-    """Return a value that may be secret in a form that messages may show: at most the scheme of a url."""
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-    if not isinstance(text, str):
-        return value if isinstance(value, bool | int | float | None) and not _SECRET_NAME.search(name) else "***"
-    scheme, separator, _ = text.partition("://")
-    if separator and re.fullmatch(r"[\w+.-]*", scheme):
-        return f"{scheme}://***"
-    return "***" if _SECRET_NAME.search(name) or re.search("[:@/]", text) else text
+def hide(value: Any) -> str:
+    """Return what messages show of a secret, whatever it is."""
+    return "***"
 
 
-def hide_password(name: str, value: Any) -> Any:
+def hide_password(value: Any) -> str:
     is_url = isinstance(value, str) and ("://" in value or "@" not in value)
-    return without_password(value) if is_url else hide_secrets(name, value)
+    return without_password(value) if is_url else "***"
+
+
+def hide_text(value: Any) -> Any:
+    """Return a number as it is. A text of a setting that nobody knows may be a secret under a misspelt name."""
+    return value if isinstance(value, bool | int | float | None) else "***"
 
 
 def setting(default: Any, check: Check, shown: Shown | None = None) -> Any:
@@ -227,7 +219,7 @@ def checked(each: Field[Any], name: str, value: Any) -> Any:
         raise
     except ValueError as error:
         shown: Shown | None = each.metadata["shown"]
-        raise SettingsError(name, shown(name, value) if shown else value, str(error)) from None
+        raise SettingsError(name, shown(value) if shown else value, str(error)) from None
 
 
 PRESET_OPTIONS: dict[str, Check] = {

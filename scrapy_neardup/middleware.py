@@ -12,8 +12,8 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 
+from scrapy_neardup.content.extractors import MOST_HTML_BYTES
 from scrapy_neardup.content.head import MOST_HEAD_BYTES, SHORT_PAGE, guess_encoding, read_head
-from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.urls import CanonicalUrls, source_of
 from scrapy_neardup.crawl.item_context import ItemContext, Page
 from scrapy_neardup.crawl.order import ResponseOrder, ResponsePlace
@@ -58,7 +58,7 @@ class NearDupSpiderMiddleware(Component):
         self._extraction = self.settings.start_extraction(self.shared.extraction_timings)
         self._order = ResponseOrder(self.settings.extract_timeout)
         self._canonical = CanonicalUrls()
-        self._is_first = True
+        source_of("https://www.example.com/")  # loads the list of public suffixes before the event loop has work
         # These signals are also sent for items that were lost before they reached the capture pipeline.
         crawler.signals.connect(self.shared.contexts.forget, signals.item_dropped)
         crawler.signals.connect(self.shared.contexts.forget, signals.item_error)
@@ -123,8 +123,6 @@ class NearDupSpiderMiddleware(Component):
         with place.pause_deadline():
             try:
                 if before is None:
-                    if url is not None and self._is_first and isinstance(self._extraction, ExtractionProcesses):
-                        self._extraction.submit_texts([])  # a worker starts while the first head is read
                     await self._add_head(response, page)
                 else:
                     await before
@@ -137,10 +135,6 @@ class NearDupSpiderMiddleware(Component):
 
     async def _add_head(self, response: TextResponse, page: Page) -> None:
         """Read encoding and head of a page. If they cannot be read, the page is judged without them."""
-        if self._is_first:
-            # The first call loads the list of public suffixes, which would block the event loop.
-            self._is_first = False
-            await asyncio.get_running_loop().run_in_executor(None, source_of, response.url)
         try:
             body, page.encoding = response.body, declared_encoding(response)
             if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
@@ -157,9 +151,10 @@ class NearDupSpiderMiddleware(Component):
     async def _extract(self, response: TextResponse, page: Page, place: ResponsePlace) -> None:
         """Give the page its text, or the reason why it has none."""
         try:
-            if len(response.body) > self.settings.max_html_bytes:
-                size = f"{response.url}: {len(response.body)} bytes"
-                raise ExtractionError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {self.settings.max_html_bytes}")
+            if len(response.body) > MOST_HTML_BYTES:
+                raise ExtractionError(
+                    f"{response.url}: {len(response.body)} bytes, over the limit of {MOST_HTML_BYTES}"
+                )
             with self.shared.backlog.counted():
                 extracted = await self._extraction.extract(response.body, response.url, page.encoding)
             page.text, page.sketch = extracted.text, extracted.sketch

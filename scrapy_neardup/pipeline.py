@@ -242,7 +242,7 @@ class NearDupPipeline(Component):
 
     def _drops(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
         """Return whether to drop an item that may be dropped. Count it, and write it to the feed of dropped items."""
-        if self.settings.action != "drop" or self.settings.dry_run:
+        if self.settings.action != "drop":
             self.count("would_drop")
             return False
         # A page that came again with the same text holds nothing new: the default feed is for people who look at drops.
@@ -351,7 +351,7 @@ class NearDupPipeline(Component):
         self.summary.late = self._under_way
         logger.warning(
             "The crawl ends before its items are judged: %s without a verdict. `scrapy parse --pipelines` does not wait"
-            " for pipelines. To see verdicts, use `scrapy crawl` with -s NEARDUP_DRY_RUN=True",
+            " for pipelines. To see verdicts, use `scrapy crawl` with -s NEARDUP_ACTION=dry-run",
             counted(self._under_way, "item"),
         )
 

@@ -12,10 +12,9 @@ from zoneinfo import ZoneInfo
 from scrapy_neardup import checks
 from scrapy_neardup.checks import setting
 from scrapy_neardup.content.extractors import BUILT_IN
-from scrapy_neardup.content.processes import Extraction, ExtractionProcesses, ExtractionThread
+from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.urls import platform_of, source_of
 from scrapy_neardup.content.worker import Sketching, WorkerOptions
-from scrapy_neardup.content.worker_process import TimeBudget
 from scrapy_neardup.document import LEVELS, TAGS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Judge, Policy, Scope
@@ -26,6 +25,7 @@ from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, Sketcher, ahead_opti
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import preset_with
 from scrapy_neardup.stories.rules import ALLOWED_RULES, MIN_SOURCES
+from scrapy_neardup.timings import TimeBudget
 
 if TYPE_CHECKING:
     from scrapy_neardup.content.embedding import Embedding
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PREFIX = "NEARDUP_"
 
-Action = Literal["tag", "drop"]
+Action = Literal["tag", "drop", "dry-run"]
 Delivered = Literal["stored", "scraped"]
 OnStoreError = Literal["keep", "close"]
 
@@ -53,16 +53,13 @@ class NearDupSettings:
 
     action: Action = setting("tag", checks.one_of(*get_args(Action)))
     """What happens to a duplicate. With ``'tag'`` all items are kept. With ``'drop'`` a duplicate is dropped if a
-    document that is kept holds at least ``NEARDUP_DROP_SHARE`` of its text.
+    document that is kept holds at least ``NEARDUP_DROP_SHARE`` of its text. ``'dry-run'`` is ``'tag'`` for a trial:
+    documents go to the namespace ``<NEARDUP_NAMESPACE>.dry-run``, so the live window stays as it is, and events go to
+    the signal and to ``NEARDUP_EVENTS_FEED`` only.
 
     A dropped item is first written to ``NEARDUP_DROPPED_FEED``. Then the pipeline raises ``NearDuplicate``, a
     ``DropItem``. The tag ``neardup_would_drop`` shows which items would be dropped. See docs/try.md.
     """
-
-    dry_run: bool = setting(False, checks.boolean)
-    """True judges and tags all items, and drops none. Documents go to the namespace
-    ``<NEARDUP_NAMESPACE>.dry-run``, and the live window stays as it is. Events go to the signal and to
-    ``NEARDUP_EVENTS_FEED`` only."""
 
     drop_share: float = setting(0.7, checks.number(float, 0, 1))
     """With ``'drop'`` a duplicate is dropped only if this share of its text is in a document that is kept. So a drop
@@ -188,26 +185,22 @@ class NearDupSettings:
     Trafilatura reads the pages in which resiliparse finds fewer than 20 words, so no more pages are ``unchecked``.
     """
 
-    extract_workers: int | Literal["auto"] | None = setting(
-        None, checks.optional(checks.number(int, 0, 256, or_auto=True))
-    )
-    """How many worker processes extract pages. ``'auto'`` is one for each core that the crawl may use. 0 is one thread
-    in the crawl's own process, for extractors that share objects with the spider: a thread cannot be stopped, and a
-    crash of it ends the crawl. None means one process for a built-in extractor and one thread for your own.
+    extract_workers: int | Literal["auto"] = setting(1, checks.number(int, 1, 256, or_auto=True))
+    """How many worker processes extract pages. ``'auto'`` is one for each core that the crawl may use.
 
-    A process imports your extractor by its path, so it must be in a module. A process is replaced after 2,000 pages.
+    A process imports your extractor by its path, so it must be in a module, and shares no objects with the spider. If
+    yours needs such objects, let the spider put the text into the item: see ``NEARDUP_ITEM_FIELDS``. A process is
+    replaced after 2,000 pages.
     """
 
     extract_timeout: float = setting(10.0, checks.number(float, 0.01, 3600, unit=" seconds"))
-    """Seconds for one page. A page that takes longer is ``unchecked`` with the reason ``extraction-failed``. A response
-    that holds up the verdicts of later ones is passed over after this time.
+    """Seconds for one page. A page that takes longer is ``unchecked`` with the reason ``extraction-failed``, and so is
+    one of over 5 MB. A response that holds up the verdicts of later ones is passed over after this time.
 
-    Hostile pages of one source cannot stall a crawl of several sources: each source may use a tenth of this time
-    beyond what pages usually take. After that a few dozen of its pages are ``extraction-failed`` too.
+    Hostile pages cannot stall a crawl of several sources. A page may take ten times what pages of its size usually
+    take, and a twentieth of this time that slow pages share. After a page that takes longer, the next few dozen pages
+    of its source are ``extraction-failed`` too.
     """
-
-    max_html_bytes: int = setting(5_000_000, checks.number(int, 1, 1 << 31, unit=" bytes"))
-    """A larger page is not extracted, and is ``unchecked`` with the reason ``extraction-failed``."""
 
     on_store_error: OnStoreError = setting("keep", checks.one_of(*get_args(OnStoreError)))
     """What happens if the store is lost or damaged. With ``'keep'`` items are kept as ``unchecked``. With ``'close'``
@@ -258,7 +251,7 @@ class NearDupSettings:
     events_webhook: str | None = setting(
         None,
         checks.optional(checks.matching(r"https?://[^/\s]+\S*", "an http or https url, or None")),
-        checks.hide_secrets,
+        checks.hide,
     )
     """A url that gets each event as a JSON POST. An event that the receiver does not take waits in
     ``NEARDUP_DATA_DIR``, and is tried again, also by the next crawl. It may arrive twice, with the same ``id``.
@@ -269,12 +262,12 @@ class NearDupSettings:
     """
 
     events_webhook_secret: str | None = setting(
-        None, checks.optional(checks.matching(r".+", "a text of one line, or None")), checks.hide_secrets
+        None, checks.optional(checks.matching(r".+", "a text of one line, or None")), checks.hide
     )
     """A secret that signs each POST: ``X-Neardup-Signature`` is then ``sha256=`` and the hexadecimal HMAC-SHA256 of the
     body."""
 
-    events_notify: tuple[str, ...] = setting((), checks.services, lambda name, value: "***")
+    events_notify: tuple[str, ...] = setting((), checks.services, checks.hide)
     """Chats, mailboxes and other services that get a message about each event, as a list of urls of
     [Apprise](https://appriseit.com/services/): ``["slack://…", "mailto://…"]``. Run ``pip install
     apprise`` first. A message that a service does not take waits as it does for the webhook. See docs/howto/alerts.md.
@@ -291,7 +284,7 @@ class NearDupSettings:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
                 near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1)
                 meant = f"; is it {PREFIX}{near[0]}?" if near else ""
-                raise SettingsError(name, checks.hide_secrets(name, values[name]), f"no such setting{meant}")
+                raise SettingsError(name, checks.hide_text(values[name]), f"no such setting{meant}")
         checked = {
             each.name: checks.checked(each, name, values[name]) for name, each in known.items() if name in values
         }
@@ -325,41 +318,26 @@ class NearDupSettings:
     @property
     def window_namespace(self) -> str:
         """Return the namespace of the window. A dry run has its own, so that it leaves the live window as it is."""
-        return f"{self.namespace}.dry-run" if self.dry_run else self.namespace
+        return f"{self.namespace}.dry-run" if self.action == "dry-run" else self.namespace
 
     def worker_options(self, *, sketches: bool) -> WorkerOptions:
         """Return what extraction processes do. They sketch no texts if a sketch depends on more than the text."""
         preset, sketching = self.resolved_preset(), None
         if sketches and preset.is_of_text_alone:
             sketching = Sketching(FACTORY, ahead_options(preset, min_words=self.min_words, figures=self.keep_updates))
-        most = self.max_html_bytes
-        return WorkerOptions(self.extractor, self.extract_timeout, most, sketching=sketching)
+        return WorkerOptions(self.extractor, self.extract_timeout, sketching=sketching)
 
-    @property
-    def worker_processes(self) -> int:
-        """Return the number of processes that extract, 0 if a thread of this process does.
+    def start_extraction(self, timings: Timings | None = None) -> ExtractionProcesses:
+        """Return what extracts the pages of a crawl. Its processes start with the first page.
 
-        By default a process runs a built-in extractor, so that extraction does not compete with the event loop for the
-        interpreter. A user's own extractor may share objects with the spider, so it runs in a thread.
+        There is a ``TimeBudget`` if the extractor is built in: a user's own extractor may take its time with some
+        sites. Raise SettingsError if the extractor cannot be used.
         """
-        if self.extract_workers == "auto":  # one for each core that this process may use
-            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        if self.extract_workers is None:
-            return 1 if self.extractor in BUILT_IN else 0
-        return self.extract_workers
-
-    def start_extraction(self, timings: Timings | None = None) -> Extraction:
-        """Return what extracts the pages of a crawl. Its thread or processes start with the first page.
-
-        Only processes also make sketches, respect the limit of memory, and keep a ``TimeBudget`` if the extractor is
-        built in: a user's own extractor may take its time with some sites. Raise SettingsError if the extractor cannot
-        be used.
-        """
-        options = self.worker_options(sketches=True)
-        if self.worker_processes == 0:
-            return ExtractionThread(options, timings)
-        budget = TimeBudget(self.extract_timeout / 10) if self.extractor in BUILT_IN else None
-        return ExtractionProcesses(options, self.worker_processes, timings=timings, budget=budget)
+        workers = self.extract_workers
+        if workers == "auto":  # one for each core that this process may use
+            workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        budget = TimeBudget(self.extract_timeout / 20) if self.extractor in BUILT_IN else None
+        return ExtractionProcesses(self.worker_options(sketches=True), workers, timings=timings, budget=budget)
 
     def embedding(self) -> Embedding | None:
         """Return the user's language model, or None. Raise SettingsError if it does not work."""
@@ -391,7 +369,7 @@ class NearDupSettings:
             preset.topic_threshold,
             scope=self.scope,
             drop_share=self.drop_share,
-            drops=self.action == "drop" and not self.dry_run,
+            drops=self.action == "drop",
             keep_sources=self.keep_sources,
             keep_updates=self.keep_updates,
             vector_middle=preset.vector_middle,

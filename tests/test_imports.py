@@ -130,7 +130,7 @@ def test_a_crawl_without_items_pays_for_no_extraction(tmp_path: Path) -> None:
     assert not {"trafilatura", "datasketch", "scipy"} & set(loaded.split())
 
 
-MOST_MODULES = 90
+MOST_MODULES = 88
 """Modules of the package that a crawl with SQLite loads, worker processes aside. Lower it when you can."""
 
 LOADED_AT_THE_END = """
@@ -148,7 +148,7 @@ class News(Pages):
 def test_a_crawl_loads_few_modules_and_nothing_for_people_who_measure(tmp_path: Path) -> None:
     with NewsSite() as site:
         project = Project(tmp_path)
-        project.prepare(LOADED_AT_THE_END, {"NEARDUP_STORE": "sqlite:///w.sqlite", "NEARDUP_EXTRACT_WORKERS": None})
+        project.prepare(LOADED_AT_THE_END, {"NEARDUP_STORE": "sqlite:///w.sqlite"})
         url = site.publish("/", "<p>" + "Four people died in the harbour on Monday after the ferry ran aground. " * 8)
         log, _ = project.start("crawl", "news", "-a", f"urls={url}", fresh=True).communicate()
     (line,) = [line for line in log.splitlines() if line.startswith("loaded:")]

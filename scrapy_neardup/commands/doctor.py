@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import errno
-import os
 import secrets
 import shutil
 import tempfile
@@ -23,7 +22,6 @@ from scrapy.utils.project import inside_project
 from scrapy_neardup.addon import add_components, checked_settings
 from scrapy_neardup.commands.inputs import add_json, add_store, located_settings, with_store
 from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
-from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError
@@ -36,16 +34,14 @@ from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.wording import counted, without_password
 
 _PATIENCE = 10.0  # seconds for one check
-_LITTLE_SPACE = 500_000_000  # bytes
-_SLOW = 0.02  # seconds for one answer of the store
 _CLOCK_OFF = 2.0  # seconds
+_LITTLE_SPACE = 500_000_000  # bytes
 _SENTENCE = "The ferry had left the harbour of the island at noon, and the fog came down before it reached the strait. "
 _PAGE = (
     f"<html><body><nav>Home News Sport</nav><article><h1>A ferry in fog</h1>{f'<p>{_SENTENCE * 3}</p>' * 4}</article>"
 )
 _TITLE = "TEST, not a real event: sent by scrapy neardup doctor, please ignore"
-_ENTRY = '"scrapy_neardup.Addon": 500'
-_LINE = f"ADDONS = {{{_ENTRY}}}"
+_LINE = 'ADDONS = {"scrapy_neardup.Addon": 500}'
 _BY_HAND = {
     "CapturePipeline": "ITEM_PIPELINES",
     "NearDupPipeline": "ITEM_PIPELINES",
@@ -146,18 +142,16 @@ async def _finish(name: str, check: Awaitable[list[Finding]]) -> list[Finding]:
 def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Finding:
     """Decide whether crawls with these settings of Scrapy judge items."""
     settings = settings.copy()
-    found = _our_classes(settings, "ADDONS")
-    if any(part.__name__ == "Addon" for part in found if isinstance(part, type)):
-        add_components(settings)
-    found += [part for name in dict.fromkeys(_BY_HAND.values()) for part in _our_classes(settings, name)]
-    if wrong := next((part for part in found if isinstance(part, Finding)), None):
-        return wrong
+    try:
+        if "Addon" in _our_classes(settings, "ADDONS"):
+            add_components(settings)
+        found = {each for name in dict.fromkeys(_BY_HAND.values()) for each in _our_classes(settings, name)}
+    except ImportError as error:
+        return Finding("add-on", str(error), f"correct or remove this entry; that of the plugin is {_LINE}")
     if not enabled:
         mend = "remove NEARDUP_ENABLED from the settings, or set it to True"
         return Finding("add-on", "NEARDUP_ENABLED = False: no item is judged", mend, is_warning=True)
-    parts = {part.__name__ for part in found if isinstance(part, type)}
-    missing = [part for part in _BY_HAND if part not in parts]
-    if missing:
+    if missing := [part for part in _BY_HAND if part not in found]:
         return _not_wired(settings, missing)
     # With None, Twisted chooses another reactor. Without a reactor, Scrapy runs on asyncio alone.
     reactor = settings.get("TWISTED_REACTOR")
@@ -167,24 +161,21 @@ def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Finding:
     return Finding("add-on", "these settings turn the plugin on")
 
 
-def _our_classes(settings: BaseSettings, name: str) -> list[type | Finding]:
-    """Return the classes of the plugin that a setting turns on, with their bases, and findings of wrong entries."""
-    found: list[type | Finding] = []
-    for component in _enabled(settings, name):
+def _our_classes(settings: BaseSettings, name: str) -> set[str]:
+    """Return the names of the plugin's classes that a setting turns on, also by classes derived from them.
+
+    Raise ImportError if an entry of the plugin, or any add-on, cannot be loaded. Of others the crawl itself says so.
+    """
+    found: set[str] = set()
+    for component in [each for each, order in (settings.getdict(name) or {}).items() if order is not None]:
         try:
             classes = getattr(load_object(component), "__mro__", ())
         except Exception as error:  # noqa: PERF203  importing a module may raise anything
-            is_ours = "scrapy_neardup" in str(component)
-            if name == "ADDONS" or is_ours:  # of others the crawl itself says so
-                mend = f"write {_LINE}" if is_ours else "correct or remove this entry"
-                found.append(Finding("add-on", f"{component!r}, which cannot be loaded: {error}", mend))
+            if name == "ADDONS" or "scrapy_neardup" in str(component):
+                raise ImportError(f"{component!r}, which cannot be loaded: {error}") from error
         else:
-            found += [each for each in classes if each.__module__.startswith("scrapy_neardup.")]
+            found |= {each.__name__ for each in classes if each.__module__.startswith("scrapy_neardup.")}
     return found
-
-
-def _enabled(settings: BaseSettings, name: str) -> list[Any]:
-    return [component for component, order in (settings.getdict(name) or {}).items() if order is not None]
 
 
 def _not_wired(settings: BaseSettings, missing: list[str]) -> Finding:
@@ -195,19 +186,16 @@ def _not_wired(settings: BaseSettings, missing: list[str]) -> Finding:
         return Finding("add-on", found, mend, is_warning=missing == ["NearDupDownloaderMiddleware"])
     if not inside_project():
         return Finding("add-on", f"not looked for, as there is no project here; in a script, set {_LINE}")
-    others = [name for name in _enabled(settings, "ADDONS") if not str(name).startswith("scrapy_neardup.")]
-    mend = f"add {_ENTRY} to ADDONS in settings.py" if others else f"write {_LINE} into settings.py"
+    mend = f"write {_LINE} into settings.py, beside other add-ons that are there"
     return Finding("add-on", f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged", mend)
 
 
 async def _check_data_dir(settings: NearDupSettings) -> list[Finding]:
-    folder = Path(in_data_dir(settings, ""))
-    nearest = _place_for_files(folder)
+    nearest = _place_for_files(Path(in_data_dir(settings, "")))
     with tempfile.NamedTemporaryFile(dir=nearest):
         free = shutil.disk_usage(nearest).free
-    is_new = " (the first crawl makes it)" if nearest != folder else ""
     mend = "make room: the window and dropped items need it" if free < _LITTLE_SPACE else ""
-    return [Finding("data directory", f"{folder}{is_new}, {free / 1e9:,.1f} GB free", mend, is_warning=True)]
+    return [Finding("data directory", f"{settings.data_dir}, {free / 1e9:,.1f} GB free", mend, is_warning=True)]
 
 
 def _place_for_files(folder: Path) -> Path:
@@ -224,7 +212,7 @@ async def _check_store(settings: NearDupSettings) -> list[Finding]:
     try:
         return await (_check_redis if is_redis(settings.store) else _check_file)(settings)
     except NearDupError as error:
-        file = "move this file away, or name another file in NEARDUP_STORE"
+        file = "give this user the right to write the file, or move it away, or name another one in NEARDUP_STORE"
         mend = "check NEARDUP_STORE; is the server running?" if is_redis(settings.store) else file
         return [Finding("store", str(error), mend)]
 
@@ -232,18 +220,13 @@ async def _check_store(settings: NearDupSettings) -> list[Finding]:
 async def _check_file(settings: NearDupSettings) -> list[Finding]:
     path = Path(settings.store.partition(":///")[2])
     size = path.stat().st_size if path.exists() else 0  # noqa: ASYNC240  nothing else runs here
-    if size and not os.access(path, os.W_OK):
-        return [Finding("store", f"{path} cannot be written", "give this user the right to write the file")]
     # If there is no window yet, try the file system with a file beside its place.
     with tempfile.TemporaryDirectory(dir=_place_for_files(path.parent)) as folder:
         tried = settings if size else replace(settings, store=f"sqlite:///{folder}/probe.sqlite")
-        start = time.perf_counter()
         index = NearDupDetector(tried).index
         await index.open()
         await index.close()
-        seconds = _shown(time.perf_counter() - start)
-    opened = f"{path}, {size / 1e6:,.1f} MB, opened in {seconds}"
-    return [Finding("store", opened if size else f"{path} (the first crawl makes it), SQLite works there in {seconds}")]
+    return [Finding("store", f"{path}, {size / 1e6:,.1f} MB" if size else f"{path} (the first crawl makes it)")]
 
 
 async def _check_redis(settings: NearDupSettings) -> list[Finding]:
@@ -251,7 +234,7 @@ async def _check_redis(settings: NearDupSettings) -> list[Finding]:
     await index.open()
     try:
         key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
-        seconds, ahead, refused = await index.store.ask(lambda client: _try_commands(client, key))
+        ahead, refused = await index.store.ask(lambda client: _try_commands(client, key))
         facts, rights = Facts({}), Finding("rights", "this user may call every command that is needed")
         try:
             await index.store.ask(lambda client: client.names(key))
@@ -264,29 +247,24 @@ async def _check_redis(settings: NearDupSettings) -> list[Finding]:
     finally:
         await index.close()
     server = ", ".join(filter(None, (facts.facts.get("server"), facts.facts.get("mode"))))
-    slow = "each check waits for an answer: bring the server nearer to the crawl" if seconds > _SLOW else ""
     policy = f"maxmemory-policy {facts.facts.get('maxmemory-policy', 'unknown')}, {facts.facts.get('memory', '')}"
     clock = f"the server's clock is {ahead:+.1f} s from this machine's"
     late = "synchronise both clocks (NTP)" if abs(ahead) > _CLOCK_OFF else ""
     return [
         Finding("store", f"{without_password(settings.store)}{f' ({server})' if server else ''}"),
-        Finding("latency", f"{_shown(seconds)} for one answer", slow, is_warning=True),
         rights,
+        Finding("server clock", clock, late, is_warning=True),
         *(Finding("eviction", policy, warning, is_warning=True) for warning in facts.warnings or [""]),
-        *([Finding("server clock", clock, late, is_warning=True)] if late else []),
     ]
 
 
-async def _try_commands(client: Client, key: str) -> tuple[float, float, str]:
+async def _try_commands(client: Client, key: str) -> tuple[float, str]:
     """Call each command that a crawl needs, for a key that the last one removes.
 
-    Return the seconds for an answer, by how many seconds the clock of the store is ahead, and what is refused.
+    Return by how many seconds the clock of the store is ahead, and what is refused.
     """
-    start = time.time()
-    (found,) = await client.send([Call("RUNS", key)])
-    end = time.time()
-    ahead = found[0] / 1000 - (start + end) / 2 if isinstance(found, tuple) else 0.0
     calls: list[Call | Commit] = [
+        Call("RUNS", key),
         Call("HSET", key, ("field", "value")),
         Call("EXPIRE", key, (60,)),
         *(Call(name, key, ("field",)) for name in ("HGET", "HEXISTS", "HMGET", "HDEL")),
@@ -295,25 +273,23 @@ async def _try_commands(client: Client, key: str) -> tuple[float, float, str]:
         Commit([Expected(Call("HGET", key, ("field",)))], []),
         Call("UNLINK", key),
     ]
-    answers = [found, *await client.send(calls)]
-    refused = dict.fromkeys(str(answer) for answer in answers if isinstance(answer, Exception))
-    return end - start, ahead, "; ".join(refused)
+    found, *others = await client.send(calls)
+    ahead = found[0] / 1000 - time.time() if isinstance(found, tuple) else 0.0
+    refused = dict.fromkeys(str(answer) for answer in (found, *others) if isinstance(answer, Exception))
+    return ahead, "; ".join(refused)
 
 
 async def _check_extractor(settings: NearDupSettings) -> list[Finding]:
     extraction = settings.start_extraction()
-    where = f"{settings.extractor} in a {'worker process' if isinstance(extraction, ExtractionProcesses) else 'thread'}"
-    start = time.perf_counter()
+    where = f"{settings.extractor} in a worker process"
     try:
         extracted = await extraction.extract(_PAGE, "https://www.neardup-doctor.example/ferry")
     except NearDupError as error:
-        mend = "try NEARDUP_EXTRACT_WORKERS = 0"
-        return [Finding("extractor", f"{where}: {error}", mend)]
+        return [Finding("extractor", f"{where}: {error}", "check NEARDUP_EXTRACTOR")]
     finally:
         extraction.close()
-    found = f"{where}, started in {_shown(time.perf_counter() - start)}"
     mend = "a test page gave no article: check NEARDUP_EXTRACTOR, unless it is for pages of another kind"
-    return [Finding("extractor", found, "" if _SENTENCE.strip() in extracted.text else mend, is_warning=True)]
+    return [Finding("extractor", where, "" if _SENTENCE.strip() in extracted.text else mend, is_warning=True)]
 
 
 async def _check_waiting_events(settings: NearDupSettings) -> list[Finding]:
@@ -329,14 +305,13 @@ async def _check_waiting_events(settings: NearDupSettings) -> list[Finding]:
 async def _check_receiver(receiver: Receiver) -> list[Finding]:
     report = await _make_test_report()
     mend = "check NEARDUP_EVENTS_WEBHOOK and NEARDUP_EVENTS_NOTIFY, and the receiver's log"
-    start = time.perf_counter()
     try:
         await receiver.deliver(report)
     except Exception as error:  # of aiohttp or the system
         return [Finding(receiver.name, f"the test event was not taken: {error}", mend)]
     finally:
         await receiver.close()
-    return [Finding(receiver.name, f"took the test event {report['id']} in {_shown(time.perf_counter() - start)}")]
+    return [Finding(receiver.name, f"took the test event {report['id']}")]
 
 
 async def _make_test_report() -> dict[str, Any]:
@@ -350,7 +325,3 @@ async def _make_test_report() -> dict[str, Any]:
         return {**special_report(detector.take_events()[0]), "test": True}
     finally:
         await detector.close()
-
-
-def _shown(seconds: float) -> str:
-    return f"{1000 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"

@@ -14,7 +14,6 @@ from scrapy_neardup.crawl.file_locations import in_data_dir, locate_files
 from scrapy_neardup.detector import NearDupDetector, select
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.upkeep import Selection
-from scrapy_neardup.lab.stored import copies_elsewhere
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.outbox import remove_events
 from scrapy_neardup.wording import counted, printable
@@ -65,7 +64,7 @@ async def _purge(
         if chosen and not count and not events:
             print(printable(f"Nothing to remove: the window has no document of {chosen}."))
             return True
-        if not (options.yes or await _agrees(detector, selection, chosen, count, events)):
+        if not (options.yes or await _agrees(detector, chosen, count, events)):
             return False
         print(f"Removed {counted(await detector.index.purge(selection), 'document')}.")
         if events:
@@ -73,29 +72,16 @@ async def _purge(
         return True
 
 
-async def _agrees(detector: NearDupDetector, selection: Selection, chosen: str, count: int, events: int) -> bool:
+async def _agrees(detector: NearDupDetector, chosen: str, count: int, events: int) -> bool:
     """Ask whether to remove all this."""
     summary = await detector.summary()
-    what = await _what_goes(detector, selection, chosen, count, events)
+    what = f"{counted(count, 'document')} and {counted(events, 'waiting event')} of {chosen}, with copies elsewhere"
+    if not chosen:
+        what = f"{counted(count, 'document')}, all stories and events, and all learned text"
     # Ask on standard error, so that a script that reads standard output gets only the result.
     question = f"Remove from namespace {summary.namespace!r} in {summary.location}: {what}?"
     print(f"{printable(question)} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-async def _what_goes(detector: NearDupDetector, selection: Selection, chosen: str, count: int, events: int) -> str:
-    """Name everything that is removed, for the question."""
-    if selection.is_all:
-        return f"{counted(count, 'document')}, all stories and events, and all learned text"
-    copies = copies_elsewhere(await detector.index.records(), selection)
-    parts = [
-        f"{counted(count - copies, 'document')} of {chosen}",
-        f"{counted(copies, 'copy', 'copies')} elsewhere" if copies else "",
-        counted(events, "waiting event") if events else "",
-        "the text learned of this source" if selection.source else "",
-    ]
-    *others, last = filter(None, parts)
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _remove_events(outbox: str | None, selection: Selection, *, dry_run: bool = False) -> int:

@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import astuple, replace
-from itertools import groupby
 from typing import Any, NamedTuple
 
 from scrapy_neardup.commands import INTERRUPTED
@@ -29,6 +28,7 @@ class Grid(NamedTuple):
     thresholds: Sequence[float]
     precision_by: str  # the protocol whose precision must reach the wanted one
     f1_by: str  # the protocol whose F1 decides
+    precision: float = 0.9  # that is wanted, unless the user asks for another one
 
 
 class Point(NamedTuple):
@@ -43,7 +43,7 @@ def _steps(low: float, high: float, step: float) -> list[float]:
 
 
 GRIDS = {
-    "threshold": Grid(_steps(0.2, 0.9, 0.05), "online", "online"),
+    "threshold": Grid(_steps(0.2, 0.9, 0.05), "online", "online", 0.0),
     "topic_threshold": Grid(_steps(0.1, 0.3, 0.02), "pairwise", "b-cubed"),
     "vector_middle": Grid(_steps(0.15, 0.5, 0.05), "pairwise", "b-cubed"),
     "vector_bar": Grid(_steps(0.5, 0.8, 0.05), "pairwise", "b-cubed"),
@@ -54,12 +54,10 @@ GRIDS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_labelled_input(parser)
     parser.add_argument(
-        "--parameter", choices=["threshold", "topic_threshold"], help="what to measure (default: threshold)"
-    )
-    parser.add_argument(
-        "--stories",
-        action="store_true",
-        help=f"choose {', then '.join(VECTOR_PARAMETERS)}: needs NEARDUP_EMBEDDER, and events as labels",
+        "--parameter",
+        choices=list(GRIDS),
+        default="threshold",
+        help="what to measure (default: threshold); vector_middle and vector_bar need NEARDUP_EMBEDDER",
     )
     parser.add_argument(
         "--precision",
@@ -78,96 +76,58 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     configured = NearDupSettings.from_mapping(settings)
-    grids = _grids(options, configured)
+    parameter, preset = options.parameter, configured.resolved_preset()
+    _require(options, configured, preset)
     source = read_labelled_pages(options, configured, sketches=True)
     if not source.has_copies:
         raise InputError(
             f"{shown(options.input)}: no {options.label} has two documents, so there are no copies to tune for"
         )
-    chosen: dict[str, str] = {}
-    for parameter, grid in grids.items():
-        present = float(getattr(configured.resolved_preset(), parameter))
-        thresholds = sorted({*grid.thresholds, present}) if options.stories else grid.thresholds
-        points = _measure(options, source, configured, parameter, thresholds)
-        suggested = _tell(options, source, parameter, grid._replace(thresholds=thresholds), points, present)
-        if suggested is not None:
-            configured = _with_threshold(configured, parameter, suggested.threshold)
-            chosen[parameter] = f'"{parameter}": {suggested.threshold:g}'
-        if is_interrupted := len(points) < len(thresholds):
-            break
-    if chosen and not options.json:
-        print(f"NEARDUP_PRESET_OPTIONS = {{{', '.join(chosen.values())}}}")
-    if is_interrupted:
+    grid, present = GRIDS[parameter], float(getattr(preset, parameter))
+    precision = grid.precision if options.precision is None else options.precision
+    thresholds = sorted(set(options.values or grid.thresholds))
+    points = _measure(options, source, configured, thresholds)
+    equal = suggest(points, grid, precision, present)
+    if options.json:
+        suggested = _row(equal[0], grid) if equal else None
+        curve = [_row(point, grid) for point in points]
+        print_json({"parameter": parameter, "wanted_precision": precision, "suggested": suggested, "curve": curve})
+    else:
+        _print(parameter, grid, points, equal[:1])
+        _print_advice(parameter, equal, present, source.background)
+    if len(points) < len(thresholds):
         print_error(f"Interrupted: {len(points)} of {len(thresholds)} thresholds were measured.")
         return INTERRUPTED
-    return 1 if source.errors or len(chosen) < len(grids) else 0
+    if not equal:
+        print_error(f"No threshold here has a precision of {precision} ({grid.precision_by}); try higher --values.")
+    return int(source.errors > 0 or not equal)
 
 
-def _measure(
-    options: argparse.Namespace,
-    source: LabelledPages,
-    settings: NearDupSettings,
-    parameter: str,
-    thresholds: Sequence[float],
-) -> list[Point]:
-    """Return the scores of each threshold. After Ctrl-C return those that were measured until then."""
-    points: list[Point] = []
-    total = options.seeds * len(source.pages) * len(thresholds)
-    with counting("documents judged", total) as on_judged, suppress(KeyboardInterrupt):
-        for threshold in thresholds:
-            tried = _with_threshold(settings, parameter, threshold)
-            evaluation = asyncio.run(evaluate(source.pages, tried, range(options.seeds), on_judged=on_judged))
-            points.append(Point(threshold, evaluation.mean_scores(source.clusters)))
-    return points
-
-
-def _tell(
-    options: argparse.Namespace,
-    source: LabelledPages,
-    parameter: str,
-    grid: Grid,
-    points: Sequence[Point],
-    present: float,
-) -> Point | None:
-    """Print what was measured of a parameter. Return the suggested point, None if no point is precise enough."""
-    precision = options.precision
-    if precision is None:
-        precision = 0.0 if parameter == "threshold" else 0.9
-    suggested, equal = suggest(points, grid, precision, present)
-    if options.json:
-        answer = None if suggested is None else _row(suggested, grid)
-        curve = [_row(point, grid) for point in points]
-        print_json({"parameter": parameter, "wanted_precision": precision, "suggested": answer, "curve": curve})
-        return suggested
-    _print(parameter, grid, points, suggested)
-    if suggested is not None:
-        _print_advice(parameter, equal, suggested.threshold < present, source.background)
-    elif len(points) == len(grid.thresholds):
-        print(f"No threshold here has a precision of {precision} ({grid.precision_by}); try higher --values.")
-    return suggested
-
-
-def _grids(options: argparse.Namespace, settings: NearDupSettings) -> dict[str, Grid]:
-    """Return the grid of each parameter to tune. Raise SettingsError or InputError if options do not fit together."""
-    if options.stories and (options.values or options.parameter):
-        raise InputError("--stories: has grids of its own, so it goes with no --parameter or --values")
-    if options.stories and settings.embedding() is None:
-        raise SettingsError("NEARDUP_EMBEDDER", settings.embedder, "--stories needs a language model")
-    names = VECTOR_PARAMETERS if options.stories else [options.parameter or "threshold"]
-    for name in names:
-        _require(name, options, settings.resolved_preset())
-    given = sorted(set(options.values or ()))
-    return {name: GRIDS[name]._replace(thresholds=given or GRIDS[name].thresholds) for name in names}
-
-
-def _require(name: str, options: argparse.Namespace, preset: Preset) -> None:
-    """Raise SettingsError or InputError if a parameter cannot be tuned."""
+def _require(options: argparse.Namespace, settings: NearDupSettings, preset: Preset) -> None:
+    """Raise SettingsError or InputError if the parameter cannot be tuned."""
+    name = options.parameter
     if name not in preset.takes:
         raise SettingsError("--parameter", name, f"the preset {preset.name} has no such threshold")
     if name != "threshold" and not options.background:
         raise InputError(
             f"{name} needs --background: documents without labels, that show how often a report joins a wrong one"
         )
+    if name in VECTOR_PARAMETERS and settings.embedding() is None:
+        raise SettingsError("NEARDUP_EMBEDDER", settings.embedder, f"{name} needs a language model")
+
+
+def _measure(
+    options: argparse.Namespace, source: LabelledPages, settings: NearDupSettings, thresholds: Sequence[float]
+) -> list[Point]:
+    """Return the scores of each threshold. After Ctrl-C return those that were measured until then."""
+    points: list[Point] = []
+    total = options.seeds * len(source.pages) * len(thresholds)
+    with counting("documents judged", total) as on_judged, suppress(KeyboardInterrupt):
+        for threshold in thresholds:
+            tried = _with_threshold(settings, options.parameter, threshold)
+            evaluation = asyncio.run(evaluate(source.pages, tried, range(options.seeds), on_judged=on_judged))
+            points.append(Point(threshold, evaluation.mean_scores(source.clusters)))
+    return points
 
 
 def _with_threshold(settings: NearDupSettings, parameter: str, threshold: float) -> NearDupSettings:
@@ -178,27 +138,15 @@ def _with_threshold(settings: NearDupSettings, parameter: str, threshold: float)
     return replace(settings, preset_options=settings.preset_options | tried)
 
 
-def suggest(
-    points: Sequence[Point], grid: Grid, precision: float, present: float
-) -> tuple[Point | None, Sequence[Point]]:
-    """Return the point with the best F1 of those that reach a precision, and its equally good neighbours.
+def suggest(points: Sequence[Point], grid: Grid, precision: float, present: float) -> list[Point]:
+    """Return the points with the best F1 of those that reach a precision, the nearest to the present threshold first.
 
-    If the present threshold lies among equally good neighbours, choose the one that is nearest to it, because they give
-    no reason to change it. Otherwise choose the middle one of the longest run of equally good neighbours.
+    Points that are as good give no reason to change the setting.
     """
-
-    def rates(point: Point) -> tuple[float, float]:
-        return point.scores[grid.f1_by].f1, point.scores[grid.precision_by].precision
-
-    best = max((rates(point) for point in points if rates(point)[1] >= precision), default=None)
-    equal = [list(run) for rate, run in groupby(points, rates) if rate == best]
-    if not equal:
-        return None, []
-    for run in equal:
-        if run[0].threshold <= present <= run[-1].threshold:
-            return min(run, key=lambda point: abs(point.threshold - present)), run
-    longest = max(equal, key=len)
-    return longest[len(longest) // 2], longest
+    precise = [point for point in points if point.scores[grid.precision_by].precision >= precision]
+    best = max((point.scores[grid.f1_by].f1 for point in precise), default=0.0)
+    equal = [point for point in precise if point.scores[grid.f1_by].f1 == best]
+    return sorted(equal, key=lambda point: abs(point.threshold - present))
 
 
 def _row(point: Point, grid: Grid) -> dict[str, Any]:
@@ -206,10 +154,10 @@ def _row(point: Point, grid: Grid) -> dict[str, Any]:
     return {"threshold": point.threshold, **rates}
 
 
-def _print(parameter: str, grid: Grid, points: Sequence[Point], suggested: Point | None) -> None:
+def _print(parameter: str, grid: Grid, points: Sequence[Point], suggested: Sequence[Point]) -> None:
     rows = []
     for point in points:
-        mark = "<- suggested" if point is suggested else ""
+        mark = "<- suggested" if point in suggested else ""
         for protocol in dict.fromkeys((grid.precision_by, grid.f1_by)):
             rates = (f"{rate:.4f}" for rate in astuple(point.scores[protocol]))
             rows.append((f"{point.threshold:.4g}", protocol, *rates, mark))
@@ -217,16 +165,19 @@ def _print(parameter: str, grid: Grid, points: Sequence[Point], suggested: Point
         print_table(f"by {parameter}", ("threshold", "protocol", "precision", "recall", "F1", ""), rows)
 
 
-def _print_advice(parameter: str, equal: Sequence[Point], is_lower: bool, background: int) -> None:
-    """Say if other thresholds are as good as the suggested one, and when a topic threshold cannot be trusted."""
+def _print_advice(parameter: str, equal: Sequence[Point], present: float, background: int) -> None:
+    """Say if other thresholds are as good, and when a topic threshold cannot be trusted. Then print the setting."""
+    if not equal:
+        return
     if len(equal) > 1:
+        thresholds = [point.threshold for point in equal]
         print_wrapped(
-            f"All thresholds from {equal[0].threshold:g} to {equal[-1].threshold:g} are equally good: these"
-            " documents do not tell them apart. The one nearest to the present setting is suggested, or else the middle"
-            " one. Label documents that are nearer to the threshold to find more.",
+            f"{len(equal)} thresholds from {min(thresholds):g} to {max(thresholds):g} are equally good: these documents"
+            " do not tell them apart. The one nearest to the present setting is suggested. Label documents that are"
+            " nearer to the threshold to find more.",
             hanging=0,
         )
-    if (parameter == "topic_threshold" and is_lower) or (
+    if (parameter == "topic_threshold" and equal[0].threshold < present) or (
         parameter in ("topic_threshold", "vector_middle") and background < LEAST_BACKGROUND
     ):
         print_wrapped(
@@ -236,3 +187,4 @@ def _print_advice(parameter: str, equal: Sequence[Point], is_lower: bool, backgr
             " lower the threshold.",
             hanging=0,
         )
+    print(f'NEARDUP_PRESET_OPTIONS = {{"{parameter}": {equal[0].threshold:g}}}')

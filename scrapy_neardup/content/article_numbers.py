@@ -15,9 +15,9 @@ _FILE_ENDING = re.compile(r"(?<=.)(?:,00?|[-_])?\.[A-Za-z]{2,6}$")
 _UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])", re.IGNORECASE)
 _HEX = re.compile(r"[0-9a-f]{12,40}")
 _DIGIT = re.compile("[0-9]")
-_RUNS = re.compile(r"[0-9]+|[A-Za-z]+")
+_PARTS = re.compile(r"[0-9]+|[A-Za-z]+")
 _DIVIDER = re.compile(r"[-_.,~=:]")
-_OWN = re.compile(r"([A-Za-z]{0,12})[-_.=~]?([0-9]+)")
+_LABELLED = re.compile(r"([A-Za-z]{0,12})[-_.=~]?([0-9]+)")
 _AT_END = re.compile(r"(?:^|[-_.,~=:])([A-Za-z]{0,10})([0-9]+)$")
 _AT_START = re.compile(r"([0-9]+)[-_.,~]")
 _ROUND = re.compile(r"[0-9]{3,4}00|[0-9]+000")  # 25000 jobs
@@ -101,13 +101,13 @@ def _in_path(segments: list[str]) -> Iterator[str]:
         if not _DIGIT.search(segment) or _LIST.fullmatch(before):
             continue
         after = len(segments) - 1 - place
-        own = _own(segment)
-        numbers = _in_slug(segment) if not own else [] if of_person else [own]
+        whole = _of_segment(segment)
+        numbers = _in_slug(segment) if not whole else [] if of_person else [whole]
         # A short number far from the end belongs to a section.
-        yield from (number for number in numbers if len(number) > _SHORTEST or after < (2 if own else 1))
+        yield from (number for number in numbers if len(number) > _SHORTEST or after < (2 if whole else 1))
 
 
-def _own(segment: str) -> str:
+def _of_segment(segment: str) -> str:
     """Return the number that a whole segment stands for, or "" if there is none."""
     uuid = _UUID.search(segment)
     if uuid:
@@ -117,7 +117,7 @@ def _own(segment: str) -> str:
 
 def _labelled(segment: str) -> str:
     """Return the number of a segment such as 1234567, article-1234567 or newsid=1234567, "" if there is none."""
-    found = _OWN.fullmatch(segment)
+    found = _LABELLED.fullmatch(segment)
     if found is None or not _can_number(found[2]) or _LIST.fullmatch(found[1]):
         return ""
     return "" if found[1] and _is_figure(found[2]) else found[2]
@@ -125,7 +125,7 @@ def _labelled(segment: str) -> str:
 
 def _in_slug(segment: str) -> Iterator[str]:
     """Find numbers at either end of a slug."""
-    if _OWN.fullmatch(segment):
+    if _LABELLED.fullmatch(segment):
         return
     start, end = _AT_START.match(segment), _AT_END.search(segment)
     if start and _can_number(start[1]) and not _is_figure(start[1]):
@@ -152,12 +152,12 @@ def _is_code(token: str) -> bool:
     if _HEX.fullmatch(token):
         return not token.isdecimal() and not token.isalpha()
     code = token.removeprefix("id")
-    return 9 <= len(code) <= 24 and code.isupper() and _is_mixed(code, runs=4)
+    return 9 <= len(code) <= 24 and code.isupper() and _is_mixed(code, parts=4)
 
 
-def _is_mixed(token: str, runs: int = 6) -> bool:
+def _is_mixed(token: str, parts: int = 6) -> bool:
     """Decide whether letters and digits take turns, as in c4gd2lxz3zxo."""
-    return 9 <= len(token) <= 24 and token.isascii() and token.isalnum() and len(_RUNS.findall(token)) >= runs
+    return 9 <= len(token) <= 24 and token.isascii() and token.isalnum() and len(_PARTS.findall(token)) >= parts
 
 
 def _is_date(digits: str) -> bool:
@@ -189,4 +189,4 @@ def _in_query(parameters: list[tuple[str, str]]) -> Iterator[str]:
             # /articles/?3769767
             yield from [name] if name.isdecimal() and name.isascii() and _can_number(name) else []
         elif _NUMBER_NAME.fullmatch(name):
-            yield from filter(None, [_own(value)])
+            yield from filter(None, [_of_segment(value)])

@@ -1,21 +1,23 @@
-"""Make a Document, with an id of its own, from values of any type, and read times as users write them."""
+"""Make a Document, with an id of its own, from values of any type. Read times as users write them, and languages."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import re
+import unicodedata
 from calendar import timegm
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, datetime, time, timezone
+from functools import cache
 from reprlib import repr as shown
+from typing import Any
 
 import xxhash
 
 from scrapy_neardup.content.article_numbers import article_number
 from scrapy_neardup.content.head import language_code
-from scrapy_neardup.content.language import language_of
 from scrapy_neardup.content.urls import LONGEST_URL, source_of, url_identity, without_surrogates
 from scrapy_neardup.document import LAST_SECOND, Document
 
@@ -27,6 +29,20 @@ _RFC_822 = re.compile(r"(?:[A-Za-z]+,?\s+)?\d{1,2}[\s-]+[A-Za-z]{3}")  # Sun, 01
 _BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not Unix seconds of 1970
 # Odd, so that 2^32 serial numbers become as many numbers. Two runs that share a few of them then share no neighbours.
 _SPREAD = 0x9E37_79B1
+
+_SHOWN_TITLE, _SHOWN_TEXT = 200, 600  # characters that show the language
+# The library refuses these: control characters, lone surrogates and code points that are no characters.
+_REFUSED_BY_CLD2 = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"
+    + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000))
+    + "]"
+)
+_OTHER_CODES = {"iw": "he", "jw": "jv", "in": "id"}
+# Languages whose texts are hardly told apart, or one language under several codes: the page knows better.
+_ALIKE = tuple(
+    frozenset(codes.split())
+    for codes in ("sr hr bs sh cnr", "no nb nn", "id ms", "zh yue wuu", "tl fil", "fa prs", "ro mo")
+)
 
 
 class DocumentMaker:
@@ -139,3 +155,30 @@ def _number_or_moment(text: str) -> float | datetime:
     # Most databases write a space instead of the T.
     moment: datetime = isoparse(text.replace(" ", "T", 1))
     return moment
+
+
+@cache
+def _library() -> Any:
+    """Return CLD2, or None where nobody has built it: then only what pages declare is known."""
+    try:
+        import pycld2
+    except ImportError:
+        return None
+    return pycld2
+
+
+def language_of(title: str, text: str, declared: str) -> str:
+    """Return the ISO 639 code of a text. If the text does not show its language, it is the declared one, or a guess."""
+    library = _library()
+    given = unicodedata.normalize("NFKC", f"{title[:_SHOWN_TITLE]}\n{text[:_SHOWN_TEXT]}")
+    if library is None or given.isspace():
+        return declared
+    try:
+        answer = library.detect(given, bestEffort=not declared)
+    except (library.error, UnicodeEncodeError):
+        answer = library.detect(_REFUSED_BY_CLD2.sub(" ", given), bestEffort=not declared)
+    is_reliable, _, ((_, code, *_), *_) = answer
+    found = _OTHER_CODES.get(code, code.partition("-")[0])
+    if found == "un" or (declared and not is_reliable):
+        return declared
+    return declared if any({found, declared} <= codes for codes in _ALIKE) else found

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from functools import lru_cache
-from queue import SimpleQueue
+from functools import lru_cache, partial
 from typing import Any
 
+from scrapy_neardup.content.extractors import Extracted
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.vectors import pack_raw, text_to_embed
-from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.exceptions import ExtractionError, SettingsError
 from scrapy_neardup.imports import load_callable
-from scrapy_neardup.timings import Timings
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +32,6 @@ PAUSE = 10
 SECONDS = 60.0
 """How long a model may take for the texts that it gets together."""
 
-_MOST_TOGETHER = 16  # texts
 _MOST_REMEMBERED = 1 << 13  # newest texts: copies often have the same title and lead
 _EXAMPLE = "The ferry ran aground off the island\nIts steering failed in heavy seas, the coast guard said."
 
@@ -42,7 +39,7 @@ _EXAMPLE = "The ferry ran aground off the island\nIts steering failed in heavy s
 def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
     """Return the function that the worker process calls with texts.
 
-    It returns the dimension and the version of the model, and then one packed vector for each text.
+    It returns for each text the dimension and the version of the model, a line feed, and the packed vector.
     """
     found: Any = load_callable(
         SETTING, path, "the import path of a callable embed(texts), of a class with such a method, or None"
@@ -52,7 +49,8 @@ def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
 
     def answer(texts: Sequence[str]) -> list[bytes]:
         packed = pack_raw(embed(list(texts)), len(texts))
-        return [f"{max(map(len, packed)) // 2} {getattr(made, 'version', '')}".encode("utf-8", "replace"), *packed]
+        model = f"{max(map(len, packed)) // 2} {getattr(made, 'version', '')}".replace("\n", " ")
+        return [b"%b\n%b" % (model.encode("utf-8", "replace"), each) for each in packed]
 
     return answer
 
@@ -66,30 +64,29 @@ def shared_embedding(path: str, timeout: float = SECONDS) -> Embedding:
 class Embedding:
     """Vectors of texts by one embedder.
 
-    ``timeout`` is in seconds, for up to 16 texts. If the embedder fails, is late or ends its process, its texts have no
-    vector, and neither have those of the next while: see ``PAUSE``. The first failure is logged, and ``failures``
-    counts the texts. ``identity`` is everything that makes vectors comparable: import path, dimension and version.
-    Raise SettingsError if the embedder cannot be loaded, or fails for an example.
+    ``timeout`` is in seconds, for the texts that go to the model together. If the embedder fails, is late or ends its
+    process, its texts have no vector, and neither have those of the next while: see ``PAUSE``. The first failure is
+    logged, and ``failures`` counts the texts. ``identity`` is everything that makes vectors comparable: import path,
+    dimension and version. Raise SettingsError if the embedder cannot be loaded, or fails for an example.
     """
 
     def __init__(self, path: str, timeout: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self.timings = Timings()
         self.failures = 0
         self._path = path
         self._clock = clock
         self._paused_until = clock()
-        self._problem = ""
         self._known: dict[str, bytes] = {}
-        self._waiting: SimpleQueue[tuple[str, Future[bytes]]] = SimpleQueue()
         factory = f"{__name__}.load_embedder"  # stands in for an extractor too: no page comes
         options = WorkerOptions(factory, timeout, memory=None, sketching=Sketching(factory, path))
-        self._worker = ExtractionProcesses(options, recycle_after=1 << 31, on_problem=self._note)
-        self._model, *vectors = self._answer_of([_EXAMPLE])
-        if not vectors:
+        self._worker = ExtractionProcesses(options, recycle_after=1 << 31)
+        self.timings = self._worker.sketch_timings
+        try:
+            example = self._worker.submit_text(_EXAMPLE).result()
+        except ExtractionError as error:
             self.close()
-            raise SettingsError(SETTING, path, self._problem)
+            raise SettingsError(SETTING, path, _explained(error)) from error
+        self._model = example.sketch.partition(b"\n")[0]
         self.identity = f"{path} {self._model.decode('utf-8', 'replace')}"
-        threading.Thread(target=self._lead, name="neardup-embed", daemon=True).start()
 
     async def ask(self, document: Document) -> Document:
         """Return the document with its vector. Texts of tasks that ask at the same time go to the model together."""
@@ -99,63 +96,44 @@ class Embedding:
     def submit(self, text: str) -> Future[bytes]:
         """Return the vector of a text to come, packed by ``pack_raw``; b"" if there is none."""
         vector: Future[bytes] = Future()
-        if (known := self._known.get(text)) is None:
-            self._waiting.put((text, vector))
-        else:
+        now = self._clock()
+        if (known := self._known.get(text)) is not None:
             vector.set_result(known)
+        elif now < self._paused_until:
+            self.failures += 1
+            vector.set_result(b"")
+        else:
+            self._worker.submit_text(text).add_done_callback(partial(self._answer, vector, now))
         return vector
 
     def close(self) -> None:
         """End the worker process. Texts that are not known have no vectors from now on."""
         self._worker.close()
 
-    def _note(self, problem: str) -> None:
-        self._problem = problem.replace("not extracted within NEARDUP_EXTRACT_TIMEOUT =", "no answer within")
+    def _answer(self, vector: Future[bytes], asked: float, done: Future[Extracted]) -> None:
+        """Pass a vector on, in the thread that serves the worker."""
+        found = b""
+        try:
+            text, sketch, _ = done.result()
+            model, _, found = sketch.partition(b"\n")
+            if model != self._model:  # the worker was started again
+                raise ExtractionError("the model changed, so the crawl must be started again")
+            self._known[text] = found
+            if len(self._known) > _MOST_REMEMBERED:
+                del self._known[next(iter(self._known))]
+        except ExtractionError as error:
+            found, now = b"", self._clock()
+            self._paused_until = now + PAUSE * (now - asked)
+            self.failures += 1
+            if self.failures == 1:
+                logger.warning(
+                    "NEARDUP_EMBEDDER = %s failed, so documents have no vectors; more failures are counted: %s",
+                    self._path,
+                    _explained(error),
+                )
+        if vector.set_running_or_notify_cancel():
+            vector.set_result(found)
 
-    def _lead(self) -> None:
-        """Send the texts that wait to the worker, in a thread of its own."""
-        while True:
-            jobs = self._next_jobs()
-            if self._clock() >= self._paused_until:
-                self._embed(list(dict.fromkeys(text for text, _ in jobs if text not in self._known)))
-            for text, vector in jobs:
-                known = self._known.get(text)
-                self.failures += known is None
-                if vector.set_running_or_notify_cancel():
-                    vector.set_result(known or b"")
-            for text in list(self._known)[:-_MOST_REMEMBERED]:
-                del self._known[text]
 
-    def _next_jobs(self) -> list[tuple[str, Future[bytes]]]:
-        jobs = [self._waiting.get()]
-        while len(jobs) < _MOST_TOGETHER and not self._waiting.empty():
-            jobs.append(self._waiting.get())
-        return jobs
-
-    def _embed(self, texts: Sequence[str]) -> None:
-        if not texts:
-            return
-        start = self._clock()
-        model, *vectors = self._answer_of(texts)
-        seconds = self._clock() - start
-        if vectors and model != self._model:  # its worker was started again
-            self._note("the model changed, so the crawl must be started again")
-        elif len(vectors) == len(texts):
-            self._known.update(zip(texts, vectors, strict=True))
-            self.timings.add(1000 * seconds, len(texts))
-            return
-        self._paused_until = self._clock() + PAUSE * seconds
-        if not self.failures:
-            logger.warning(
-                "NEARDUP_EMBEDDER = %s failed, so documents have no vectors; more failures are counted: %s",
-                self._path,
-                self._problem,
-            )
-
-    def _answer_of(self, texts: Sequence[str]) -> tuple[bytes, ...]:
-        """Return the dimension and version of the model, then the vectors. If it failed, there are no vectors."""
-        done = self._worker.submit_texts(texts)
-        if (error := done.exception()) is not None:
-            self._note(str(error))
-            return (b"",)
-        return done.result().sketches or (b"",)
+def _explained(error: ExtractionError) -> str:
+    return str(error).replace("not extracted within NEARDUP_EXTRACT_TIMEOUT =", "no answer within")

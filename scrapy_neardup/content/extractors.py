@@ -1,6 +1,6 @@
 """Extractors: callables ``(html, url) -> main content``, one block a line, "" if there is no main content.
 
-The types of a page before and after extraction are here too, for threads and processes, and their limits.
+The types of a page before and after extraction are here too, and their limits.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ Extractor = Callable[[str, str], str]
 ALLOWED = "'trafilatura', 'resiliparse' (pip install resiliparse) or the import path of a callable (html, url)"
 # Their answers do not depend on the url of a page.
 BUILT_IN = ("trafilatura", "resiliparse")
+MOST_HTML_BYTES = 5_000_000
+"""A larger page is not extracted."""
 THIN_WORDS = 100
 _PARAGRAPH_WORDS = 8
 _SENTENCE_WORDS = 50  # a longer sentence is taken for a menu
@@ -35,40 +37,32 @@ _ENOUGH = 500  # characters, in which nearly every text has so many words
 _SELF_CLOSING = re.compile(
     r"<(?=[istn])(iframe|script|style|textarea|title|noscript)\b([^<>]{0,2000})/>", re.IGNORECASE
 )
-_NESTING_TAG = re.compile(r"<(/?)(?:article|div|main|section)\b", re.IGNORECASE)
-_MOST_NESTING = 1_000_000  # sum of the depths of all blocks: 1,400 nested ones, or 50,000 at a depth of 20
-_FEW_TAGS = 1_400  # so few cannot be nested so deeply
 
 
 class Extracted(NamedTuple):
-    """The main content of a page, and its sketch if a worker process made one; or the sketches of several texts."""
+    """The main content of a page, or another text, and its sketch if a worker process made one."""
 
     text: str
-    sketches: tuple[bytes, ...] = ()
-
-    @property
-    def sketch(self) -> bytes:
-        """Return the sketch of a page, b"" if there is none."""
-        return b"".join(self.sketches)
+    sketch: bytes = b""
+    is_of_page: bool = True
 
 
-def checked_text(text: object, most_characters: int) -> str:
+def checked_text(text: object) -> str:
     """Return the beginning of an extractor's answer, of at most ``MOST_CHARACTERS``: the rest is not compared.
 
-    Raise TypeError if the answer is not a text, ValueError if it is longer than ``most_characters``.
+    Raise TypeError if the answer is not a text, ValueError if it is longer than a page may be.
     """
     if not isinstance(text, str):
         raise TypeError(f"the extractor returned {type(text).__name__}, not str")
-    if len(text) > most_characters:
-        size = f"the extractor returned {len(text)} characters"
-        raise ValueError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {most_characters}")
+    if len(text) > MOST_HTML_BYTES:
+        raise ValueError(f"the extractor returned {len(text)} characters, over the limit of {MOST_HTML_BYTES}")
     return text[:MOST_CHARACTERS]
 
 
-def load_extractor(name: str, *, for_processes: bool = False) -> Extractor:
+def load_extractor(name: str) -> Extractor:
     """Return the extractor of a name or import path. Raise SettingsError if it cannot be used."""
-    if for_processes and name.startswith("__main__."):
-        allowed = "worker processes cannot import the script that is run: put it into a module, or use threads"
+    if name.startswith("__main__."):
+        allowed = "worker processes cannot import the script that is run: put it into a module"
         raise SettingsError("NEARDUP_EXTRACTOR", name, allowed)
     if name == "trafilatura":
         return extract_with_trafilatura
@@ -99,31 +93,15 @@ def extract_with_resiliparse(html: str, url: str) -> str:
     """Return the answer of resiliparse, or that of trafilatura if resiliparse finds too few words to judge a page by.
 
     A self-closing tag of an element that HTML does not close so would swallow the rest of the page, so it is closed
-    first. Raise ValueError if the nesting of blocks would block the event loop.
-
-    resiliparse reads a block's text again for every block around it, and holds the interpreter lock meanwhile. 20,000
-    nested blocks take 19 s, 100,000 take minutes, and no time limit can hold.
+    first.
     """
     from resiliparse.extract.html2text import extract_plain_text
 
-    if html.count("<") > _FEW_TAGS and _nesting(html) > _MOST_NESTING:
-        raise ValueError(
-            "its blocks are nested too deeply for resiliparse; to read such pages set NEARDUP_EXTRACTOR = 'trafilatura'"
-        )
     closed = _SELF_CLOSING.sub(r"<\1\2></\1>", html)
     text = extract_plain_text(closed, main_content=True, alt_texts=False)
     if _words(text[:_ENOUGH]) >= _FEWEST_WORDS or _words(text) >= _FEWEST_WORDS:
         return text
     return max(text, _trafilatura(html, url), key=_words)
-
-
-def _nesting(html: str) -> int:
-    """Return the sum of the depths of a page's blocks."""
-    depth = total = 0
-    for slash in _NESTING_TAG.findall(html):
-        depth = max(0, depth - 1) if slash else depth + 1
-        total += 0 if slash else depth
-    return total
 
 
 def _trafilatura(html: str, url: str, *, fast: bool = True, tables: bool = False) -> str:

@@ -122,17 +122,13 @@ _REFUSED = frozenset({"punycode", "idna", "undefined", "unicode-escape", "unicod
 def decode_html(body: bytes, encoding: str | None = None) -> str:
     """Decode a page by its byte order mark, ``encoding`` or its meta tag, else as UTF-8 or cp1252.
 
-    A wrong byte becomes U+FFFD. Decode in pieces, so that other threads run between them.
+    A wrong byte becomes U+FFFD.
     """
-    from w3lib.encoding import html_body_declared_encoding, read_bom
+    from w3lib.encoding import html_body_declared_encoding, read_bom, to_unicode
 
     by_mark, mark = read_bom(body)
     name = by_mark or _text_encoding(encoding or html_body_declared_encoding(body)) or guess_encoding(body)
-    if name in ("utf-16", "utf-32"):
-        name += "-be"
-    decoder = codecs.getincrementaldecoder(name)(_on_errors(name))
-    pieces = [decoder.decode(body[at : at + SHORT_PAGE]) for at in range(len(mark or b""), len(body), SHORT_PAGE)]
-    return "".join((*pieces, decoder.decode(b"", final=True)))
+    return to_unicode(body[len(mark or b"") :], f"{name}-be" if name in ("utf-16", "utf-32") else name)
 
 
 def _text_encoding(encoding: str | None) -> str | None:
@@ -143,22 +139,10 @@ def _text_encoding(encoding: str | None) -> str | None:
     return name if name and name not in _REFUSED and codecs.lookup(name)._is_text_encoding else None
 
 
-def _on_errors(encoding: str) -> str:
-    """Return the name of the handler with which w3lib decodes wrong bytes. Older versions of w3lib have none."""
-    errors = "w3lib_gb18030_replace" if "18030" in encoding else "replace"
-    try:
-        codecs.lookup_error(errors)
-    except LookupError:
-        return "replace"
-    return errors
-
-
 def guess_encoding(body: bytes) -> str:
     """Return "utf-8" if a page, or its beginning, can be read as that, else "cp1252"."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        for at in range(0, len(body), SHORT_PAGE):
-            decoder.decode(body[at : at + SHORT_PAGE])
+        codecs.getincrementaldecoder("utf-8")().decode(body)
     except UnicodeDecodeError:
         return "cp1252"
     return "utf-8"

@@ -1,7 +1,4 @@
-"""Extract in worker processes, or in a thread.
-
-Processes use all cores and keep the time limit, and a crash costs one page.
-"""
+"""Extract in worker processes: they use all cores and keep the time limit, and a crash costs one page."""
 
 from __future__ import annotations
 
@@ -13,17 +10,14 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from itertools import repeat
 from math import inf
 from typing import TypeAlias
 
-from scrapy_neardup.content.extractors import Extracted, checked_text, load_extractor
-from scrapy_neardup.content.head import decode_html
+from scrapy_neardup.content.extractors import Extracted, load_extractor
 from scrapy_neardup.content.urls import source_of
-from scrapy_neardup.content.worker import PAGE, TEXTS, WorkerOptions, decode, encode
-from scrapy_neardup.content.worker_process import GONE_SECONDS, TimeBudget, WorkerProcess
+from scrapy_neardup.content.worker import GONE_SECONDS, PAGE, TEXTS, WorkerOptions, WorkerProcess, decode, encode
 from scrapy_neardup.exceptions import ExtractionError, explain_failure
-from scrapy_neardup.timings import Timings
+from scrapy_neardup.timings import TimeBudget, Timings
 
 logger = logging.getLogger(__name__)
 
@@ -31,23 +25,20 @@ RECYCLE_AFTER = 2000  # requests to one worker: the caches of extractors and of 
 IN_FLIGHT = 16  # pages for each worker
 _MOST_TOGETHER = 8  # texts, which take half of the time of as many texts one by one
 _GROUP_SECONDS = 0.015  # that a text waits for another one at most
-_LEAST_SECONDS = 0.01  # for the sketch of a long text
-_MOST_STUCK = 4  # threads
-_LONGEST_IN_GROUP = 8_000  # characters; a longer text is sketched at once, in the time of its page
+_LONG = 8_000  # characters of a text that waits for no other one
 
 Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
 
 
 class ExtractionProcesses:
-    """``workers`` processes, each led by a thread of this process over its own pipe.
+    """``workers`` processes, each served by a thread of this process over its own pipe.
 
     A page fails with ExtractionError, and ends its worker, if it takes more than the ``timeout`` of the options after
     the worker began to read it, if it crashes the worker, or if it takes more than their ``memory``. The next page gets
-    a new worker. A page may also fail because of the ``budget`` of its source.
+    a new worker. A page may also fail because of the ``budget``.
     Workers start with the first pages. ``extract`` holds at most ``IN_FLIGHT`` pages for each worker, and further
     callers wait. A text waits up to 15 ms for others, and is sketched together with them. If a sketch fails, the text
-    is still returned, and ``on_problem`` gets the reason; the default logs the first. The ``timings`` do not count
-    sketches.
+    is still returned, and the first failure is logged. The ``timings`` do not count sketches.
 
     Raise SettingsError if the extractor cannot be imported.
     """
@@ -60,20 +51,18 @@ class ExtractionProcesses:
         recycle_after: int = RECYCLE_AFTER,
         timings: Timings | None = None,
         budget: TimeBudget | None = None,
-        on_problem: Callable[[str], None] | None = None,
     ) -> None:
-        load_extractor(options.extractor, for_processes=True)  # raise now, not in a worker, if the name is wrong
-        self.timings = timings or Timings()
+        load_extractor(options.extractor)  # raise now, not in a worker, if the name is wrong
+        self.timings, self.sketch_timings = timings or Timings(), Timings()
         self._options = options
         self._workers = [WorkerProcess(options, recycle_after) for _ in range(workers)]
         self._budget = budget or TimeBudget(inf)
         self._has_warned = False
-        self._on_problem = on_problem or self._warn
         # A SimpleQueue may wait forever instead of a timeout that has passed before it looks.
         self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._slots = asyncio.Semaphore(IN_FLIGHT * workers)
         self._lock = threading.Lock()
-        self._leaders: list[threading.Thread] = []  # each leads one worker process, and one ends those that are late
+        self._threads: list[threading.Thread] = []  # each serves one worker process, and one ends those that are late
         self._closing = threading.Event()
         atexit.register(self.close)  # a crawl that was stopped by force does not close its workers
 
@@ -96,9 +85,9 @@ class ExtractionProcesses:
             page, encoding = encode(page), "utf-8"
         return self._put(PAGE, encode(url), (encoding or "").encode("ascii", "replace"), page)
 
-    def submit_texts(self, texts: Sequence[str]) -> Future[Extracted]:
-        """Sketch these texts, and return the sketches in their order. There are none if sketching fails."""
-        return self._put(TEXTS, *map(encode, texts))
+    def submit_text(self, text: str) -> Future[Extracted]:
+        """Sketch a text. The future raises ExtractionError if that fails."""
+        return self._put(TEXTS, encode(text))
 
     def _put(self, *request: bytes) -> Future[Extracted]:
         answer: Future[Extracted] = Future()
@@ -107,12 +96,12 @@ class ExtractionProcesses:
                 answer.set_exception(ExtractionError("extraction is closed"))
                 return answer
             self._jobs.put((request, answer))
-            if not self._leaders:
+            if not self._threads:
                 # Use daemon threads: this process could not end before the threads of a ThreadPoolExecutor.
-                targets: list[Callable[[], None]] = [partial(self._lead, worker) for worker in self._workers]
+                targets: list[Callable[[], None]] = [partial(self._serve, worker) for worker in self._workers]
                 for target in [self._watch, *targets]:
-                    self._leaders.append(threading.Thread(target=target, name="neardup-extract", daemon=True))
-                    self._leaders[-1].start()
+                    self._threads.append(threading.Thread(target=target, name="neardup-extract", daemon=True))
+                    self._threads[-1].start()
         return answer
 
     def close(self) -> None:
@@ -122,16 +111,16 @@ class ExtractionProcesses:
             self._closing.set()
         for worker in self._workers:
             worker.close()
-        for _ in self._leaders:
+        for _ in self._threads:
             self._jobs.put(None)
-        for leader in self._leaders:  # they fail the pages in the queue, because no worker can be started any more
-            leader.join(GONE_SECONDS)
+        for thread in self._threads:  # they fail the pages in the queue, because no worker can be started any more
+            thread.join(GONE_SECONDS)
 
-    def _lead(self, worker: WorkerProcess) -> None:
-        """Send pages to one worker process. Sketch short texts together if they are enough, or if no page comes."""
-        unsketched: list[tuple[str, Future[Extracted]]] = []
+    def _serve(self, worker: WorkerProcess) -> None:
+        """Send pages to one worker process. Sketch texts together if they are enough or long, or if no page comes."""
+        unsketched: list[tuple[Extracted, Future[Extracted]]] = []
         while True:
-            if len(unsketched) == _MOST_TOGETHER:
+            if len(unsketched) == _MOST_TOGETHER or any(len(each.text) >= _LONG for each, _ in unsketched):
                 self._sketch(worker, unsketched)
             try:
                 job = self._jobs.get(timeout=_GROUP_SECONDS if unsketched else None)
@@ -141,63 +130,58 @@ class ExtractionProcesses:
             if job is None:
                 break
             request, answer = job
-            if answer.set_running_or_notify_cancel() and (extracted := self._answer(worker, request, answer)):
-                if self._options.sketching is not None and 0 < len(extracted.text) < _LONGEST_IN_GROUP:
-                    unsketched.append((extracted.text, answer))
-                else:
-                    answer.set_result(extracted)
+            if answer.set_running_or_notify_cancel() and (extracted := self._extract(worker, request, answer)):
+                unsketched.append((extracted, answer))
         self._sketch(worker, unsketched)
         worker.end()
 
-    def _answer(self, worker: WorkerProcess, request: Sequence[bytes], answer: Future[Extracted]) -> Extracted | None:
-        """Return what a worker extracts. If that fails, answer with the error, and return None."""
+    def _extract(self, worker: WorkerProcess, request: Sequence[bytes], answer: Future[Extracted]) -> Extracted | None:
+        """Return what is to be sketched, None if the answer was given."""
+        if request[0] == TEXTS:
+            return Extracted(decode(request[1]), is_of_page=False)
         try:
             worker.make_ready()
-            return self._extract(worker, request)
+            extracted = Extracted(self._text_of(worker, request))
         except ExtractionError as error:
             answer.set_exception(error)
         except BaseException as error:  # keep the thread, for example if there is no memory for a process
             answer.set_exception(ExtractionError(f"the worker process failed: {explain_failure(error)}"))
+        else:
+            if self._options.sketching is not None and extracted.text:
+                return extracted
+            answer.set_result(extracted)
         return None
 
-    def _sketch(self, worker: WorkerProcess, unsketched: list[tuple[str, Future[Extracted]]]) -> None:
-        """Answer each page with its text and its sketch, if there is one."""
-        texts = [encode(text) for text, _ in unsketched]
-        sketches = self._sketches(worker, [TEXTS, *texts], inf) if texts else ()
-        each = sketches if len(sketches) == len(texts) else repeat(b"")
-        for (text, answer), sketch in zip(unsketched, each, strict=False):
-            answer.set_result(Extracted(text, (sketch,) if sketch else ()))
-        unsketched.clear()
-
-    def _extract(self, worker: WorkerProcess, request: Sequence[bytes]) -> Extracted:
-        """Return what the worker makes of a page, with the sketch of a long text, or the sketches of texts."""
-        if request[0] == TEXTS:
-            return Extracted("", self._sketches(worker, request, inf))
+    def _text_of(self, worker: WorkerProcess, request: Sequence[bytes]) -> str:
         source, size = source_of(decode(request[1])), len(request[-1])
         limit = self._budget.limit(source, size)
-        seconds, sketches = 0.0, tuple[bytes, ...]()
         try:
-            try:
-                (text,) = worker.ask(*request, most_seconds=limit)
-            finally:
-                self.timings.add(1000 * worker.seconds)
-                seconds = worker.cpu_seconds
-            extracted = Extracted(decode(text))
-            if self._options.sketching is not None and len(extracted.text) >= _LONGEST_IN_GROUP:
-                sketches = self._sketches(worker, [TEXTS, text], max(limit - seconds, _LEAST_SECONDS))
-                seconds += worker.cpu_seconds
-            return extracted._replace(sketches=sketches)
+            (text,) = worker.ask(*request, most_seconds=limit)
         finally:
-            self._budget.add(source, size, limit, seconds)
+            self.timings.add(1000 * worker.seconds)
+            self._budget.add(source, size, limit, worker.cpu_seconds)
+        return decode(text)
 
-    def _sketches(self, worker: WorkerProcess, request: Sequence[bytes], most_seconds: float) -> tuple[bytes, ...]:
-        """Return the sketches of texts, none if they fail."""
+    def _sketch(self, worker: WorkerProcess, unsketched: list[tuple[Extracted, Future[Extracted]]]) -> None:
+        """Answer with sketches. A page whose text cannot be sketched is answered with its text."""
+        if not unsketched:
+            return
+        problem, sketches = "the worker process answered something else", list[bytes]()
         try:
             worker.make_ready()
-            return tuple(worker.ask(*request, most_seconds=most_seconds))
+            sketches = worker.ask(TEXTS, *(encode(extracted.text) for extracted, _ in unsketched))
+            self.sketch_timings.add(1000 * worker.seconds, len(unsketched))
         except Exception as error:
-            self._on_problem(str(error))
-            return ()
+            problem = str(error)
+        for number, (extracted, answer) in enumerate(unsketched):
+            if len(sketches) == len(unsketched):
+                answer.set_result(extracted._replace(sketch=sketches[number]))
+            elif extracted.is_of_page:
+                self._warn(problem)
+                answer.set_result(extracted)
+            else:
+                answer.set_exception(ExtractionError(problem))
+        unsketched.clear()
 
     def _warn(self, problem: str) -> None:
         if not self._has_warned and not self._closing.is_set():
@@ -209,61 +193,3 @@ class ExtractionProcesses:
         while not self._closing.wait(min(0.1, self._options.timeout / 5)):
             for worker in self._workers:
                 worker.end_if_late()
-
-
-class ExtractionThread:
-    """Extracts one page after the other, each in a daemon thread of its own.
-
-    There is only one at a time: pages that are extracted at the same time now and then corrupt the memory of lxml and
-    end the process (adbar/trafilatura issues 840 and 925), and they would share one interpreter lock anyway.
-
-    A page that takes over ``timeout`` seconds raises ExtractionError. Its thread cannot be stopped. If too many threads
-    are stuck, pages fail at once until one of these threads is done. A ThreadPoolExecutor is not used: the process
-    could not end before its threads. Raise SettingsError if the extractor cannot be imported.
-    """
-
-    def __init__(self, options: WorkerOptions, timings: Timings | None = None) -> None:
-        self.timings = timings or Timings()
-        self._extractor = load_extractor(options.extractor)
-        self._most_characters = options.most_characters
-        self._timeout = options.timeout
-        self._one_page = asyncio.Lock()
-        self._stuck: list[threading.Thread] = []
-        self._is_closed = False
-
-    async def extract(self, page: str | bytes, url: str, encoding: str | None = None) -> Extracted:
-        """Do the same as ``ExtractionProcesses.extract``."""
-        async with self._one_page:
-            if self._is_closed:
-                raise ExtractionError(f"{url}: extraction is closed")
-            self._stuck = [thread for thread in self._stuck if thread.is_alive()]
-            if len(self._stuck) > _MOST_STUCK:
-                raise ExtractionError(f"{url}: all extraction threads are stuck in pages of over {self._timeout:g} s")
-            answer: Future[Extracted] = Future()
-            arguments = page, url, encoding, answer
-            thread = threading.Thread(target=self._extract, args=arguments, name="neardup-extract", daemon=True)
-            thread.start()
-            try:
-                return await asyncio.wait_for(asyncio.wrap_future(answer), self._timeout)
-            except asyncio.TimeoutError:
-                self._stuck.append(thread)
-            raise ExtractionError(f"{url}: not extracted within NEARDUP_EXTRACT_TIMEOUT = {self._timeout:g} s")
-
-    def close(self) -> None:
-        """Extract no further page. A thread that is stuck ends with the process."""
-        self._is_closed = True
-
-    def _extract(self, page: str | bytes, url: str, encoding: str | None, answer: Future[Extracted]) -> None:
-        answer.set_running_or_notify_cancel()  # from now on nobody can cancel it
-        try:
-            with self.timings.measure():
-                html = page if isinstance(page, str) else decode_html(page, encoding)
-                text = checked_text(self._extractor(html, url), self._most_characters)
-        except BaseException as error:  # whatever a page raises
-            answer.set_exception(ExtractionError(f"{url}: {explain_failure(error)}"))
-        else:
-            answer.set_result(Extracted(text))
-
-
-Extraction: TypeAlias = ExtractionThread | ExtractionProcesses
-"""Extracts a bounded number of pages at a time, outside the event loop."""

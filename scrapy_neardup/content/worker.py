@@ -1,4 +1,4 @@
-"""The program of a worker process, and the bytes in which it talks to its parent.
+"""A worker process from both sides: its program, how its parent serves it, and the bytes in which they talk.
 
 A message is several byte strings, after their number and lengths. Nothing is pickled. A page may be hostile, so the
 parent reads a worker's answers only as JSON, texts and sketches.
@@ -14,16 +14,19 @@ import json
 import os
 import signal
 import struct
+import subprocess
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import BinaryIO, NamedTuple, NoReturn, TypeAlias, TypeVar
+from math import inf
+from typing import BinaryIO, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
 from scrapy_neardup.content.extractors import BUILT_IN, Extractor, checked_text, load_extractor
 from scrapy_neardup.content.head import decode_html
-from scrapy_neardup.exceptions import explain_failure
+from scrapy_neardup.exceptions import ExtractionError, explain_failure
 from scrapy_neardup.imports import load_callable
 
 R = TypeVar("R")
@@ -37,6 +40,11 @@ COMMAND = (
 """See ``WorkerOptions.command``. ``multiprocessing`` would import the user's script, and crawl a second time if that
 has no ``if __name__ == "__main__"``."""
 
+STARTUP_SECONDS = 60.0
+GONE_SECONDS = 5.0
+"""How long to wait for a process or thread that was ended: a killed process takes milliseconds."""
+
+_ENDS_WITHOUT_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV)
 
 Sketch: TypeAlias = Callable[[Sequence[str]], list[bytes]]
 
@@ -57,7 +65,6 @@ class WorkerOptions(NamedTuple):
 
     extractor: str
     timeout: float = 10.0  # seconds for a page
-    most_characters: int = 5_000_000  # of a main content
     memory: int | None = 2_000_000_000  # bytes that it may take for its pages
     sketching: Sketching | None = None
 
@@ -119,7 +126,7 @@ def main() -> None:
             return sketch(list(map(decode, parts))) if sketch is not None and parts else []
         url, encoding, page = parts
         html = decode_html(page, decode(encoding))
-        return [encode(checked_text(extract(html, decode(url)), options.most_characters))]
+        return [encode(checked_text(extract(html, decode(url))))]
 
     try:
         send(answers, READY)
@@ -234,3 +241,126 @@ def _limit_memory(most: int) -> None:
             wanted = int(status.read().split()[5]) * resource.getpagesize() + most
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard < 0 else min(wanted, hard), hard))
+
+
+class WorkerProcess:
+    """A worker process and its pipes, as its parent has them.
+
+    A new process takes the place of one that failed, or had ``most_requests``.
+    """
+
+    def __init__(self, options: WorkerOptions, most_requests: int) -> None:
+        self.deadline = inf
+        self.is_late = False
+        self.seconds = 0.0  # of the last request
+        self.cpu_seconds = 0.0  # of the last request; seconds of the clock if the worker did not answer it
+        self._options = options
+        self._most_requests = most_requests
+        self._requests_left = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pipes: list[BinaryIO] = []  # for requests and for answers
+        self._is_closed = False
+        self._starting = threading.Lock()
+
+    def make_ready(self) -> None:
+        """Start the process unless it runs. Raise ExtractionError if it does not start in time."""
+        if self._requests_left > 0 and not self.is_late and self._process and self._process.poll() is None:
+            return
+        self.end()
+        with self._starting:
+            if self._is_closed:
+                raise ExtractionError("extraction is closed")
+            # A large buffer: most answers then take one read, and each read releases the interpreter lock.
+            # A session of its own: Ctrl-C is for the crawl, which ends its workers when it has their pages.
+            self._process = subprocess.Popen(
+                self._options.command(),
+                bufsize=1 << 16,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same on Windows
+            )
+        self._pipes = [cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)]
+        self._requests_left = self._most_requests
+        self.is_late = False
+        self.deadline = time.monotonic() + STARTUP_SECONDS
+        self._receive(f"its worker process did not start within {STARTUP_SECONDS:g} s")
+
+    def ask(self, *request: bytes, most_seconds: float = inf) -> list[bytes]:
+        """Return the answer to a request: the text of a page, or the sketches of texts.
+
+        Raise ExtractionError if the worker fails, ends or takes too long. ``most_seconds`` are CPU seconds if the
+        worker forks, so that a busy machine makes no page late.
+        """
+        self._requests_left -= 1
+        timeout, forks = self._options.timeout, self._options.forks
+        too_slow = f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {timeout:g} s"
+        if most_seconds < timeout:
+            too_slow = too_slow.replace("within", f"within {most_seconds:.2g} s, which a slow page may take of")
+        start = time.monotonic()
+        self.deadline = start + (timeout if forks else min(most_seconds, timeout))
+        try:
+            with suppress(OSError):  # a worker that is gone gives no answer
+                send(self._pipes[0], encode(str(most_seconds if forks and most_seconds < timeout else 0)), *request)
+            header, *answer = self._receive(too_slow)
+        finally:
+            self.seconds = self.cpu_seconds = time.monotonic() - start
+        if header == LATE:
+            self.cpu_seconds = most_seconds
+            raise ExtractionError(too_slow)
+        error, self.seconds, self.cpu_seconds = json.loads(header)
+        if error:
+            raise ExtractionError(error)
+        return answer
+
+    def _receive(self, too_slow: str) -> list[bytes]:
+        """Return the next message. If the worker ends instead, raise ExtractionError with the reason."""
+        try:
+            return receive(self._pipes[1])
+        except (OSError, EOFError):
+            self._requests_left = 0
+            status = self.end()
+        finally:
+            self.deadline = inf
+        if self.is_late:
+            raise ExtractionError(too_slow)
+        ended = f"by signal {-status}" if status is not None and status < 0 else f"with exit status {status}"
+        # lxml and other libraries end their process if there is no memory.
+        why = self._options.memory_limit if status in _ENDS_WITHOUT_MEMORY else ""
+        raise ExtractionError(f"its worker process ended {ended}{why}")
+
+    def end_if_late(self) -> None:
+        """End a process that is over its time limit, also one that hangs or reads nothing."""
+        if time.monotonic() > self.deadline:
+            self.is_late = True
+            self.kill()
+
+    def close(self) -> None:
+        """End the process, and start no other one."""
+        with self._starting:
+            self._is_closed = True
+            self.kill()
+
+    def kill(self) -> None:
+        """Kill the process and everything its extractor started: a pipe that any of them holds open would never end."""
+        if self._process is None or self._process.returncode is not None:
+            return
+        if sys.platform == "win32":
+            self._process.kill()
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def end(self) -> int | None:
+        """Kill the process, close its pipes, and return its exit status, None if it hangs in a system call.
+
+        Only the thread that serves it may call this: it reads the pipes.
+        """
+        self.kill()
+        with suppress(subprocess.TimeoutExpired):
+            status = self._process.wait(GONE_SECONDS) if self._process is not None else None
+            for pipe in self._pipes:
+                with suppress(OSError):  # the rest of the page has no reader
+                    pipe.close()
+            return status
+        return None

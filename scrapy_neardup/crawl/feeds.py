@@ -232,7 +232,7 @@ def dropped_items(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed 
     Raise SettingsError if nothing can be stored under the uri of the feed, as the two functions below do.
     """
     uri = settings.dropped_feed
-    if uri is None or settings.action != "drop" or settings.dry_run:
+    if uri is None or settings.action != "drop":
         return None
     is_daily = uri == DEFAULT_DROPPED_FEED
     uri = in_data_dir(settings, uri) if is_daily else uri
@@ -308,7 +308,7 @@ class EventSinks:
         self._levels, feed = settings.events_levels, settings.events_feed
         self._feed = JsonLinesFeed(crawler, "NEARDUP_EVENTS_FEED", feed, "events") if feed is not None else None
         self._receivers: list[tuple[Receiver, Outbox]] = []
-        if settings.receivers and not settings.dry_run:
+        if settings.receivers and settings.action != "dry-run":
             from scrapy_neardup.stories.outbox import Outbox
             from scrapy_neardup.stories.receivers import receivers_of
 

@@ -30,7 +30,9 @@ def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) 
     directory, and never raises. If no directory can be written to, it returns the last one that was considered. Writing
     a file there fails later, with its own message.
     """
-    given = [Path(os.path.expanduser(settings.data_dir))] if settings.data_dir else list(_candidates(scrapy_settings))
+    given = (
+        [Path(os.path.expanduser(settings.data_dir))] if settings.data_dir else list(_possible_folders(scrapy_settings))
+    )
     folder = next(filter(can_be_written, given), given[-1]).absolute()
     store = settings.store
     if store.startswith(_SQLITE):
@@ -60,7 +62,7 @@ def log_window_location(settings: NearDupSettings) -> None:
         logger.error("No file can be made in %s: set NEARDUP_DATA_DIR to a writable directory", settings.data_dir)
 
 
-def _candidates(settings: Mapping[Any, Any]) -> Iterator[Path]:
+def _possible_folders(settings: Mapping[Any, Any]) -> Iterator[Path]:
     """Yield the possible data directories, the best one first."""
     name = _name_of(settings)
     if (data_dir := _scrapy_data_dir()) is not None:

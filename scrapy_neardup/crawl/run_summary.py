@@ -88,8 +88,8 @@ HINTS = {
     ),
     "extraction-failed": (
         _NOTABLE,
-        "the pages of {share} could not be extracted: the warnings above say whether to raise NEARDUP_EXTRACT_TIMEOUT"
-        " or NEARDUP_MAX_HTML_BYTES",
+        "the pages of {share} could not be extracted: the warnings above say why, and whether to raise"
+        " NEARDUP_EXTRACT_TIMEOUT",
     ),
     "store-unavailable": (0, "the store was away for {share}: check NEARDUP_STORE with `scrapy neardup doctor`"),
     "time": (0, "the time of {share} cannot be read, so they count as seen now: check time in NEARDUP_ITEM_FIELDS"),
@@ -238,7 +238,7 @@ class RunSummary:
 
     def _count_lines(self) -> Iterator[str]:
         kept = f"scrapy-neardup: {counted(self.judged, 'item')} judged, {self.judged - self.dropped:,} kept"
-        if self._settings.action == "drop" and not self._settings.dry_run:
+        if self._settings.action == "drop":
             yield f"{kept}, {self.dropped:,} dropped"
         else:
             yield kept

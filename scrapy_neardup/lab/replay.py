@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from scrapy_neardup.content.extractors import Extracted
+from scrapy_neardup.content.extractors import MOST_HTML_BYTES, Extracted
 from scrapy_neardup.content.head import language_code, read_head
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.urls import CanonicalUrls
@@ -74,7 +74,6 @@ class PageReader:
         options = settings.worker_options(sketches=sketches)
         self._extraction = ExtractionProcesses(options, workers)
         self._canonical = CanonicalUrls()
-        self._max_html_bytes = settings.max_html_bytes
         self._most_ahead = _PAGES_AHEAD * workers
         self._sketches = options.sketching is not None
         self._first = _FIRST
@@ -105,11 +104,11 @@ class PageReader:
             canonical = entry.extra.get("canonical")  # as NEARDUP_RECORD writes it
             page = RecordedPage(entry, entry.text, canonical=canonical if isinstance(canonical, str) else "")
             self._first -= 1
-            sketch = self._extraction.submit_texts([entry.text]) if self._sketches and self._first < 0 else None
+            sketch = self._extraction.submit_text(entry.text) if self._sketches and self._first < 0 else None
             return page, sketch, page.size
         given, entry = entry, replace(entry, html=None)  # the page is long, and is not needed any more
         try:
-            html = _read(given, self._max_html_bytes)
+            html = _read(given)
             text, head = self._extraction.submit(html, entry.url), read_head(html)
             canonical = self._canonical.of(head.canonical, entry.url)
         except _PAGE_ERRORS as error:
@@ -137,15 +136,15 @@ def _failed(entry: RecordedDocument, error: Exception) -> RecordedPage:
     return RecordedPage(entry, "", "extraction-failed", f"{where}: {reason}")
 
 
-def _read(recorded: RecordedDocument, most: int) -> str | bytes:
+def _read(recorded: RecordedDocument) -> str | bytes:
     page: str | bytes = recorded.html or ""
     if recorded.html is None and recorded.file is not None:
         if recorded.file.exists() and not recorded.file.is_file():
             raise ExtractionError("not a regular file")
         with recorded.file.open("rb") as file:
-            page = file.read(most + 1)
-    if len(page) > most:
-        raise ExtractionError(f"over NEARDUP_MAX_HTML_BYTES = {most}")
+            page = file.read(MOST_HTML_BYTES + 1)
+    if len(page) > MOST_HTML_BYTES:
+        raise ExtractionError(f"over the limit of {MOST_HTML_BYTES} bytes")
     return page
 
 

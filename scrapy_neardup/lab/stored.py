@@ -17,7 +17,6 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Status
 from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.lab.feed import RecordedDocument, read_feed
 from scrapy_neardup.lab.replay import PageReader, RecordedPage, document_of
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
@@ -92,12 +91,6 @@ def as_stored(detector: NearDupDetector, page: RecordedPage) -> StoredDocument:
         document = replace(document, vector=asked.result())
     fingerprint = detector.sketcher.fingerprint(document)
     return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), page.text, fingerprint)
-
-
-def copies_elsewhere(records: Sequence[tuple[bytes, Record]], selection: Selection) -> int:
-    """Count the copies of selected documents that are not selected themselves."""
-    selected = {key for key, record in records if selection.takes(record)}
-    return sum(record.original in selected and key not in selected for key, record in records)
 
 
 def similar_to(

@@ -137,7 +137,7 @@ def test_tune_trades_recall_for_the_precision_wanted(neardup: Neardup, tmp_path:
     high = json.loads(neardup("tune", path, "--precision", "0.99", "--json").stdout)
     assert high["suggested"]["online"]["precision"] == 1
     assert 0.4 <= high["suggested"]["threshold"] <= 0.8
-    assert neardup("tune", path, "--values", "0.3", "--precision", "0.99", code=1).stdout.count("--values")
+    assert neardup("tune", path, "--values", "0.3", "--precision", "0.99", code=1).stderr.count("--values")
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,7 @@ def test_tune_trades_recall_for_the_precision_wanted(neardup: Neardup, tmp_path:
             ["--parameter", "topic_threshold", "--background", "x", "-s", "NEARDUP_PRESET=ddd"],
             "ddd has no such threshold",
         ),
-        (["--stories"], "NEARDUP_EMBEDDER = None: --stories needs a language model"),
-        (["--stories", "--values", "1"], "--stories: has grids of its own"),
+        (["--parameter", "vector_bar", "--background", "x"], "NEARDUP_EMBEDDER = None: vector_bar needs a language"),
     ],
 )
 def test_tune_says_what_is_wrong(neardup: Neardup, gold: Path, arguments: list[str], message: str) -> None:
@@ -239,7 +238,7 @@ def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> No
     assert printed.index("Take care") < printed.index('NEARDUP_PRESET_OPTIONS = {"topic_')
     assert f'NEARDUP_PRESET_OPTIONS = {{"topic_threshold": {found["suggested"]["threshold"]:g}}}\n' in printed
     assert "<- suggested" in printed
-    printed = neardup(*given, "--values", "0.06", code=1).stdout
+    printed = neardup(*given, "--values", "0.06", code=1).stderr
     assert "No threshold here has a precision of 0.9 (pairwise); try higher --values" in printed
 
 
@@ -266,16 +265,19 @@ def test_tune_chooses_how_much_vectors_count(neardup: Neardup, tmp_path: Path) -
     given = "gold.jsonl", "--background", "background.jsonl", "--seeds", "1", "-s", "NEARDUP_EMBEDDER=model.embed"
     path = {"PYTHONPATH": os.pathsep.join((str(tmp_path), str(Path(embedders.__file__).parent)))}
 
-    present = "-s", 'NEARDUP_PRESET_OPTIONS={"vector_middle": 0.9}'
-    printed = neardup("tune", "--stories", *given, *present, env=path).stdout
-
-    chosen = json.loads(printed.splitlines()[-1].removeprefix("NEARDUP_PRESET_OPTIONS = "))
-    assert list(chosen) == ["vector_middle", "vector_bar"]
-    assert printed.count("<- suggested") == 2 * len(chosen)
+    def tuned(parameter: str, *options: str) -> dict[str, float]:
+        printed = neardup("tune", "--parameter", parameter, *given, *options, env=path).stdout
+        assert printed.count("<- suggested") == 2
+        chosen: dict[str, float] = json.loads(printed.splitlines()[-1].removeprefix("NEARDUP_PRESET_OPTIONS = "))
+        assert list(chosen) == [parameter]
+        return chosen
 
     def f1(*more: str) -> float:
         answer = json.loads(neardup("eval", *given, "--json", *more, env=path).stdout)
         found: float = answer["protocols"]["b-cubed"]["f1"]
         return found
 
+    present = "-s", 'NEARDUP_PRESET_OPTIONS={"vector_middle": 0.9}'
+    chosen = tuned("vector_middle", *present)
     assert f1("-s", f"NEARDUP_PRESET_OPTIONS={json.dumps(chosen)}") > f1(*present)
+    assert tuned("vector_bar", "-s", f"NEARDUP_PRESET_OPTIONS={json.dumps(chosen)}")

@@ -30,7 +30,7 @@ SCHEMA = json.loads((Path(__file__).parents[2] / "docs/event.schema.json").read_
 
 
 def findings(folder: Path, *arguments: str) -> tuple[int, dict[str, dict[str, Any]]]:
-    done = neardup(folder, "-s", "NEARDUP_EXTRACT_WORKERS=0", "doctor", "--json", *arguments)
+    done = neardup(folder, "doctor", "--json", *arguments)
     return done.returncode, {each["check"]: each for each in map(json.loads, done.stdout.splitlines())}
 
 
@@ -41,7 +41,6 @@ def test_a_healthy_project_is_ok(project: Project) -> None:
     assert done.returncode == 0, done.stdout
     assert "FAILED" not in done.stdout
     assert "WARNING" not in done.stdout
-    assert "started in" in done.stdout
     assert {each for each in project.folder.rglob("*") if "__pycache__" not in each.parts} <= set(before)
 
 
@@ -59,7 +58,7 @@ def test_a_healthy_project_is_ok(project: Project) -> None:
         ("NEARDUP_ENABLED=False", "warning", "NEARDUP_ENABLED = False: no item is judged", "remove NEARDUP_ENABLED"),
         (f"TWISTED_REACTOR={REACTOR}", "failed", "no item is judged", "remove TWISTED_REACTOR"),
         ("ADDONS={}", "failed", "ADDONS = {}: the plugin is off, and no item is judged", f"write {ADDON_LINE} into"),
-        ('ADDONS={"scrapy.Item": 1}', "failed", "{'scrapy.Item': 1}: the plugin is off", f"add {ADDON_LINE[10:-1]} to"),
+        ('ADDONS={"scrapy.Item": 1}', "failed", "{'scrapy.Item': 1}: the plugin is off", f"write {ADDON_LINE} into"),
         ("NEARDUP_WINDOW=86400", "ok", "these settings turn the plugin on", ""),
     ],
 )
@@ -93,7 +92,7 @@ def test_every_store_is_tried_and_nothing_is_left_in_it(shared_url: str, namespa
     assert status == 0, found
     assert found["store"]["state"] == "ok"
     if not shared_url.startswith("sqlite:"):
-        assert found["rights"]["state"] == found["latency"]["state"] == "ok"
+        assert found["rights"]["state"] == "ok"
         assert list(open_client(shared_url).scan_iter(f"{{neardup:{namespace}*")) == []
 
 

@@ -109,7 +109,7 @@ def test_only_regular_files_are_pages_and_no_more_than_a_page_is_read(tmp_path: 
     (tmp_path / "in.jsonl").write_text(lines(given))
     with PageReader(NearDupSettings(), workers=1) as reader:
         errors = [str(page.error) for page in reader.read(read_feed(tmp_path / "in.jsonl"))]
-    reasons = ["not a regular file", "over NEARDUP_MAX_HTML_BYTES = 5000000", "No such file or directory"]
+    reasons = ["not a regular file", "over the limit of 5000000 bytes", "No such file or directory"]
     assert [error.rpartition(": ")[2] for error in errors] == reasons
 
 

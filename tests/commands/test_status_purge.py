@@ -162,7 +162,7 @@ def test_status_shows_the_window_of_the_project(project: Path) -> None:
         (
             ("--source", "www.wire.example"),
             "no\n",
-            "1 document of wire.example, 1 copy elsewhere and the text learned of this source?",
+            "2 documents and 0 waiting events of wire.example, with copies elsewhere?",
         ),
     ],
 )

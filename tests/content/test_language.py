@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_neardup.content.language import language_of
+from scrapy_neardup.content.document_maker import language_of
 from scrapy_neardup.detector import NearDupDetector
 
 SENTENCES = [line.split("  ", 1) for line in Path(__file__).with_name("languages.txt").read_text("utf-8").splitlines()]

@@ -38,7 +38,7 @@ def copies(site: NewsSite) -> list[str]:
 
 @pytest.mark.parametrize("reactor", REACTORS)
 def test_one_line_in_the_settings_tags_every_item(project: Project, site: NewsSite, reactor: dict[str, bool]) -> None:
-    as_it_comes = {"NEARDUP_EXTRACT_WORKERS": None, "EXTENSIONS": {}, **reactor}
+    as_it_comes = {"EXTENSIONS": {}, **reactor}
     crawl = project.crawl(ITEM_A_PAGE, "-O", "items.csv", urls=copies(site), **as_it_comes)
 
     assert crawl.status == 0
@@ -98,7 +98,7 @@ def test_an_article_that_holds_another_and_adds_to_it_is_kept(project: Project, 
 def test_a_dry_run_drops_nothing_and_leaves_the_live_window_as_it_is(project: Project, site: NewsSite) -> None:
     urls = copies(site)
 
-    rehearsal = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_ACTION="drop", NEARDUP_DRY_RUN=True)
+    rehearsal = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_ACTION="dry-run")
     assert rehearsal.statuses == {"original": 2, "duplicate": 1}
     assert (rehearsal.neardup["would_drop"], rehearsal.neardup.get("dropped")) == (1, None)
 
@@ -164,13 +164,11 @@ def test_hourly_crawls_share_a_window(project: Project, site: NewsSite) -> None:
         "new": site.publish("/new", page(article("new"))),
         "short": site.publish("/short", page("Nothing but a caption below a photograph.")),
         "photo": site.publish("/photo", Answer(b"\x89PNG\r\n\x1a\n" + bytes(500), "image/png")),
-        "huge": site.publish("/huge", page(article("huge", 20_000))),
+        "huge": site.publish("/huge", page("x" * 5_000_000)),
     }
     project.write("news/listener.py", LISTENER)
     extensions = {"news.stats_file.StatsFile": 0, "news.listener.Listener": 0}
-    crawl = project.crawl(
-        ITEM_A_PAGE, urls=second.values(), EXTENSIONS=extensions, NEARDUP_ACTION="drop", NEARDUP_MAX_HTML_BYTES=100_000
-    )
+    crawl = project.crawl(ITEM_A_PAGE, urls=second.values(), EXTENSIONS=extensions, NEARDUP_ACTION="drop")
 
     assert {item["page"].rpartition("/")[2]: item["neardup_status"] for item in crawl.items} == {
         "changed": "update",

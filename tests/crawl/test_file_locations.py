@@ -53,7 +53,6 @@ SETTINGS = {
     "ADDONS": {"scrapy_neardup.Addon": 500},
     "NEARDUP_ACTION": "drop",
     "NEARDUP_EVENTS_WEBHOOK": NOBODY,
-    "NEARDUP_EXTRACT_WORKERS": 0,
     "TELNETCONSOLE_ENABLED": False,
     "REMOTE_CONTROL_ENABLED": False,
 }

@@ -50,11 +50,10 @@ class News(Pages):
 """
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_a_page_is_freed_without_the_garbage_collector(project: Project, site: NewsSite, workers: int) -> None:
+def test_a_page_is_freed_without_the_garbage_collector(project: Project, site: NewsSite) -> None:
     """Else hundreds of parsed pages wait for a full collection, which a crawl seldom has."""
     urls = [site.publish(f"/{number}", page(article(number))) for number in range(20)]
-    crawl = project.crawl(COUNTING, urls=urls, NEARDUP_EXTRACT_WORKERS=workers)
+    crawl = project.crawl(COUNTING, urls=urls)
     assert crawl.neardup == {"checked": 20, "original": 20}
     assert crawl.stats["pages"] <= 3
     assert crawl.stats["responses"] <= 3

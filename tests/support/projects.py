@@ -30,7 +30,6 @@ _LOOPBACK = {
     "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
     "TELNETCONSOLE_ENABLED": False,
     "REMOTE_CONTROL_ENABLED": False,
-    "NEARDUP_EXTRACT_WORKERS": 0,  # a worker process would take longer to start than most crawls take
 }
 
 _PAGES = '''
