@@ -1,4 +1,4 @@
-"""Pack the data that a store keeps of a story: its members, its counters, and grants of its events.
+"""Pack the data that a store keeps of a story: its members, its counters, and its events on their way.
 
 A member is kept as its number in the story, then its fields. ``rules/membership.py`` says how all this changes.
 """
@@ -22,8 +22,8 @@ from scrapy_neardup.records.packing import PackedFields, cut_to_bytes, split
 
 logger = logging.getLogger(__name__)
 
-VERSION = 8
-"""Of members, of the counters of stories, and of grants."""
+VERSION = 9
+"""Of members, of the counters of stories, and of events on their way."""
 
 MEMBER = PackedFields(
     "member",
@@ -153,10 +153,12 @@ COUNTERS = PackedFields(
     },
     VERSION,
 )
-GRANT = PackedFields(
-    "grant",
+CLAIM = PackedFields(
+    "claim",
     {
         "second": "I",
+        "run": "I",
+        "receivers": "B*",
         "level": "B",
         "story": "8s",
         "item": "B*",
@@ -170,7 +172,9 @@ GRANT = PackedFields(
     },
     VERSION,
 )
-"""A claim that is granted, after the second by the store's clock at which it was granted or taken over."""
+"""A claim that is granted, after the second by the store's clock at which it was granted, or taken over."""
+
+RECEIVER_BYTES = 4
 
 _EXTENT = struct.Struct(">3I")
 _ITEM, _SOURCE = struct.Struct(">I8x"), struct.Struct(">4xI")
@@ -270,10 +274,12 @@ def pack_extent(extent: Extent) -> bytes:
     return _EXTENT.pack(*extent)
 
 
-def pack_grant(second: int, claim: Claim) -> bytes:
+def pack_claim(second: int, claim: Claim) -> bytes:
     """Pack a claim that is granted or taken over at this second, without its token."""
-    return GRANT.pack(
+    return CLAIM.pack(
         second,
+        claim.run,
+        b"".join(claim.receivers),
         LEVELS.index(claim.level),
         bytes.fromhex(claim.story),
         bytes.fromhex(claim.item or ""),
@@ -287,18 +293,20 @@ def pack_grant(second: int, claim: Claim) -> bytes:
     )
 
 
-def read_grant(token: bytes, packed: bytes) -> tuple[int, Claim]:
-    """Return what ``pack_grant`` packed. Raise StoreError for anything else."""
-    values: list[Any] = GRANT.unpack_whole(packed)
-    second, level, story, item, time, extent, signalled, joined, copies, breaking_over, lead = values
-    if level >= len(LEVELS) or len(item) not in (0, KEY_BYTES):
-        raise StoreError(f"{packed!r} is no grant of this version")
+def read_claim(token: bytes, packed: bytes) -> tuple[int, Claim]:
+    """Return what ``pack_claim`` packed. Raise StoreError for anything else."""
+    values: list[Any] = CLAIM.unpack_whole(packed)
+    second, run, receivers, level, story, item, time, extent, signalled, joined, copies, breaking_over, lead = values
+    if level >= len(LEVELS) or len(item) not in (0, KEY_BYTES) or len(receivers) % RECEIVER_BYTES:
+        raise StoreError(f"{packed!r} is no claim of this version")
     return second, Claim(
         story.hex(),
         LEVELS[level],
         extent=read_extent(extent),
         signalled=read_extent(signalled),
         token=token.decode("utf-8", "replace"),
+        run=run,
+        receivers=tuple(split(receivers, RECEIVER_BYTES)),
         time=time,
         item=item.hex() or None,
         joined=joined,

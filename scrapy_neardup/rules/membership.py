@@ -53,10 +53,6 @@ MOST_UNITED = 64
 MOST_FOLLOWED = MOST_UNITED + 1
 """How many times a story is followed to the one that it became a part of."""
 
-MOST_GRANTS = 10_000
-"""How many grants of a namespace and configuration wait for their confirmation. Further ones cannot be taken over."""
-
-
 SETTLED = b"\xff" * 4
 """Stands for the owner of a value that enough owners printed, or that was there before the change."""
 

@@ -1,267 +1,263 @@
-"""Events on their way to another server: none is lost while the server is away, and the crawl does not wait.
-
-They wait in a SQLite file, which several processes share.
-"""
+"""Events on their way: the store keeps each until all its receivers have it, and the crawl does not wait for them."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import random
-import sqlite3
-import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import closing, suppress
-from pathlib import Path
-from typing import Any
+import secrets
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
-from scrapy_neardup.document import LEVELS
-from scrapy_neardup.index.sqlite import make_private_directory, make_private_file
+from scrapy_neardup.document import CRAWL, LEVELS, Claim, Story
+from scrapy_neardup.exceptions import StoreUnavailable
+from scrapy_neardup.index.stories import Granted, Stories
+from scrapy_neardup.stories.event import StoryEvent, event_of, story_then
 
 logger = logging.getLogger(__name__)
 
-MOST_EVENTS = 10_000
+MOST_IN_HAND = 256
+"""How many events that wait for a receiver one process remembers. More of them are only in the store."""
+
 # Seconds from a failure to the next try: the first pause, which doubles each time, and the longest.
 PAUSES = 1.0, 60.0
-HELD_SECONDS = 15.0
-"""How long a process that sends an event keeps others from sending it. A receiver has 10 s to answer."""
 
-_BUSY_SECONDS = 1.0  # to wait for another process that writes the file
-_AWAY = 3  # if this many events fail in a row, the receiver is thought to be away
-_LOOK = 60.0  # seconds between two looks for events of other processes
+_MOST_UNANSWERED = 1024  # claims
+_AWAY = 3  # if this many events fail in a row at the end, the receiver is away
 _CLOSING = 5.0  # seconds
-_TABLE = (
-    "CREATE TABLE IF NOT EXISTS events (name TEXT PRIMARY KEY, report TEXT NOT NULL, refused TEXT,"
-    " tries INTEGER NOT NULL DEFAULT 0, held_until REAL NOT NULL DEFAULT 0)"
-)
 
-Deliver = Callable[[dict[str, Any]], Awaitable[None]]
-"""Sends one report. Raises Refused if the report must not be sent again, and another error if it may be sent later."""
+Report = dict[str, Any]
 
 
 class Refused(OSError):
     """The receiver will never take this event."""
 
 
-def open_events(path: Path | str) -> sqlite3.Connection:
-    """Open the file of an outbox, and make it if it is missing. Raise sqlite3.Error or OSError if that fails."""
-    if isinstance(path, Path):
-        make_private_directory(path.absolute().parent)
-        make_private_file(path)
-    sql = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
-    try:
-        sql.execute(_TABLE)
-    except sqlite3.Error:
-        sql.close()
-        raise
-    return sql
+class Receiver(Protocol):
+    name: str  # for messages
+    key: bytes  # by which the store knows it
+
+    async def deliver(self, report: Report) -> None:
+        """Raise Refused if the receiver will never take the event, and another error if it may later."""
+
+    async def close(self) -> None: ...
 
 
-def count_events(path: Path) -> tuple[int, int]:
-    """Return how many events of an outbox wait for the receiver, and how many it has refused."""
-    with closing(open_events(path)) as sql:
-        waiting, refused = sql.execute("SELECT count(*) - count(refused), count(refused) FROM events").fetchone()
-        return waiting, refused
-
-
-def remove_events(path: Path, is_named: Callable[[str], bool], *, dry_run: bool = False) -> int:
-    """Remove the events in which ``is_named`` is True of a text, and return how many there are.
-
-    With ``dry_run`` only count them. A process that is about to send such an event finds that it is gone.
-    """
-    with closing(open_events(path)) as sql:
-        rows = sql.execute("SELECT name, report FROM events").fetchall()
-        found = [(name,) for name, report in rows if any(map(is_named, _texts(json.loads(report))))]
-        if not dry_run:
-            sql.executemany("DELETE FROM events WHERE name = ?", found)
-        return len(found)
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+@dataclass(slots=True)
+class _InHand:
+    event: StoryEvent
+    left: set[bytes]  # receivers that have not got it
+    stored: set[bytes]  # the same, as the store has it
+    has_failed: bool = False  # so the store has to know who has got it already
 
 
 class Outbox:
-    """Delivers reports in a task of its own. Each report is in the file ``path`` until the receiver has it.
+    """The events that a process has in hand: none is lost, and none is granted twice.
 
-    All processes that have the file open send the events that wait there, each event at a time in one of them.
+    A claim without an answer is made again with the same token. The store keeps an event until it is confirmed that all
+    its receivers have it. One of them is the crawl itself, with its feed and its signals. If the process dies, another
+    one takes the event over.
+    """
 
-    Events that fail are tried again with the next event, after the others, or after a pause that grows until one gets
-    through. If several events fail in a row, the receiver is thought to be away: then one event is tried after each
-    pause, and new events wait. A report may arrive twice: receivers recognise it by its ``id``.
+    def __init__(self, store: Stories, rule: str) -> None:
+        self._store = store
+        self._rule = rule
+        self._levels: Collection[str] = LEVELS
+        self._senders: dict[bytes, Sender] = {}
+        # All by token:
+        self._unanswered: dict[str, tuple[Claim, Story]] = {}
+        self._in_hand: dict[str, _InHand] = {}
+        self._handed_out = set[str]()
+
+    def send_to(
+        self, receivers: Collection[Receiver], levels: Collection[str], report: Callable[[StoryEvent], Report]
+    ) -> None:
+        """Send reports of the events of these levels to these receivers from now on."""
+        self._levels = levels
+        self._senders = {each.key: Sender(each, report, self._note_result) for each in receivers}
+
+    def _note_result(self, receiver: bytes, token: str, is_over: bool) -> None:
+        if held := self._in_hand.get(token):
+            held.left -= {receiver} if is_over else set()
+            held.has_failed |= not is_over
+
+    async def claim(self, claim: Claim, story: Story) -> StoryEvent | None:
+        """Return the event if the claim is granted. Errors of the store are passed on."""
+        receivers = (CRAWL, *(self._senders if claim.level in self._levels else ()))
+        return await self._ask(replace(claim, token=secrets.token_hex(8), receivers=receivers), story)
+
+    async def claim_again(self) -> list[StoryEvent]:
+        """Repeat the claims whose answer was lost, and return the events that are granted now."""
+        granted = []
+        while self._unanswered:  # one after the other: documents under way at the same time may repeat the others
+            _, (claim, story) = self._unanswered.popitem()
+            granted.append(await self._ask(claim, story))
+        return [event for event in granted if event]
+
+    async def _ask(self, claim: Claim, story: Story) -> StoryEvent | None:
+        try:
+            granted = await self._store.claim(claim)
+        except StoreUnavailable:
+            if len(self._unanswered) < _MOST_UNANSWERED:
+                self._unanswered[claim.token] = claim, story
+            raise
+        return self._take(granted, story) if granted else None
+
+    async def take_over(self, seconds: float) -> None:
+        """Take over the events that no living crawl has in hand."""
+        if len(self._in_hand) >= MOST_IN_HAND:
+            return
+        for granted in await self._store.take_over(seconds, (CRAWL, *self._senders), self._in_hand):
+            claim = granted.claim
+            if claim.token not in self._in_hand:
+                logger.info("An event of story %s is sent now: the process that had it is gone", claim.story)
+                self._unanswered.pop(claim.token, None)
+                self._take(granted, story_then(claim, granted.story))
+
+    def _take(self, granted: Granted, story: Story) -> StoryEvent:
+        """Take an event in hand, and send it. If somebody has muted its story, nobody gets it."""
+        event, token = event_of(granted.claim, story, granted.members, self._rule), granted.claim.token
+        if token not in self._in_hand:
+            receivers = set(granted.claim.receivers)
+            self._in_hand[token] = _InHand(event, set() if story.is_muted else {*receivers}, receivers)
+            for key in self._in_hand[token].left & self._senders.keys():
+                self._senders[key].put(token, event)
+        return event
+
+    def hand_out(self) -> list[StoryEvent]:
+        """Return the events since the last call, by their times and levels. Those of the last call are passed on."""
+        self.pass_on()
+        events = {token: held.event for token, held in self._in_hand.items() if CRAWL in held.left}
+        self._handed_out = set(events)
+        return sorted(events.values(), key=_order)
+
+    def pass_on(self) -> None:
+        """Note that all events that were handed out have been passed on."""
+        for token in self._handed_out:
+            self._note_result(CRAWL, token, True)
+        self._handed_out.clear()
+
+    async def confirm(self) -> None:
+        """Tell the store who has got which events."""
+        if tokens := [token for token, held in self._in_hand.items() if not held.left]:
+            await self._store.confirm(tokens)
+        for token in tokens:
+            self._in_hand.pop(token, None)
+        for token, held in [*self._in_hand.items()]:
+            left, is_own = {*held.left}, not held.left.isdisjoint((CRAWL, *self._senders))
+            if left != held.stored and (held.has_failed or not is_own):
+                await self._store.hand_on(token, left, run=self._store.run if is_own else 0)
+                held.stored = left
+            if not is_own:
+                self._in_hand.pop(token, None)
+        waiting = [token for token, held in self._in_hand.items() if CRAWL not in held.left]
+        for token in waiting[: max(0, len(waiting) - MOST_IN_HAND)]:  # this process takes it up again when it can
+            for sender in self._senders.values():
+                sender.forget(token)
+            self._in_hand.pop(token, None)
+
+    async def close(self) -> None:
+        """Try each event that waits once more, for some seconds in all. The rest is left to the next crawl."""
+        await asyncio.gather(*(sender.close() for sender in self._senders.values()))
+        for held in self._in_hand.values():
+            held.has_failed = True
+
+
+class Sender:
+    """Sends events to one receiver in a task of its own, one at a time.
+
+    If one fails it is tried again after the others, or after a pause that grows until one gets through. A receiver may
+    get an event twice: it recognises the event by its ``id``. ``note_result`` is told the key of the receiver, the
+    token of the event, and whether it is over: the receiver has the event, or will never take it.
     """
 
     def __init__(
         self,
-        name: str,
-        path: Path,
-        deliver: Deliver,
-        *,
+        receiver: Receiver,
+        report: Callable[[StoryEvent], Report],
+        note_result: Callable[[bytes, str, bool], None],
         pauses: tuple[float, float] = PAUSES,
-        most_events: int = MOST_EVENTS,
     ) -> None:
-        self._name = name
-        self._path = path
-        self._deliver = deliver
+        self._receiver = receiver
+        self._report = report
+        self._note_result = note_result
         self._first_pause, self._longest_pause = pauses
-        self._most_events = most_events
-        self._sql: sqlite3.Connection | None = None
-        self._in_a_row = 0  # failures since the last success
-        self._refused = 0
-        self._is_closing = False
+        self._waiting: dict[str, tuple[int, StoryEvent]] = {}  # with the number of failures, by token
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._logged = set[str]()  # kinds of messages that are not repeated
+        self._is_closing = False
+        self._has_failed = False  # since all events were sent the last time
 
-    async def open(self) -> None:
-        """Begin to send the events that wait, also those that others left."""
-        self._open_file()
-        self._task = asyncio.create_task(self._run())
-
-    def _open_file(self) -> None:
-        try:
-            self._sql = open_events(self._path)
-        except (OSError, sqlite3.Error) as error:
-            self._keep_in_memory(error)
-
-    def _keep_in_memory(self, error: Exception) -> None:
-        self._log_once(
-            "no room",
-            f"Events for the {self._name} cannot be stored in {self._path}: "
-            f"they wait in memory and are lost if this process ends: {error}",
-        )
-        if self._sql is not None:
-            self._sql.close()
-        self._sql = open_events(":memory:")
-
-    def put(self, report: Mapping[str, Any]) -> None:
-        """Take an event; return at once. After ``close`` it waits for the next process."""
-        if self._sql is None:
-            self._open_file()
-        name = f"{report['time']}-{LEVELS.index(report['level'])}-{report['id']}"  # sorts by time, and then by level
-        row = name, json.dumps(report)
-        try:
-            self._write(row)
-        except sqlite3.Error as error:
-            self._keep_in_memory(error)
-            self._write(row)
+    def put(self, token: str, event: StoryEvent) -> None:
+        """Take an event; return at once."""
+        self._waiting[token] = 0, event
         self._wake.set()
+        self._task = self._task or asyncio.create_task(self._run())
 
-    def _write(self, row: tuple[str, str]) -> None:
-        self._execute("INSERT OR REPLACE INTO events (name, report) VALUES (?, ?)", *row)
-        oldest = (
-            "SELECT name FROM events ORDER BY refused IS NULL, name LIMIT max(0, (SELECT count(*) FROM events) - ?)"
-        )
-        if self._execute(f"DELETE FROM events WHERE name IN ({oldest})", self._most_events).rowcount:
-            self._log_once(
-                "full",
-                f"The outbox of the {self._name} in {self._path} is full (at most {self._most_events} events): "
-                "the oldest events are removed",
-            )
-
-    def _execute(self, statement: str, *values: object) -> sqlite3.Cursor:
-        assert self._sql is not None
-        return self._sql.execute(statement, values)
-
-    def _waiting(self) -> list[str]:
-        """Return the names of the events that wait, those that failed at the end."""
-        rows = self._execute("SELECT name FROM events WHERE refused IS NULL ORDER BY tries, name")
-        return [name for (name,) in rows]
+    def forget(self, token: str) -> None:
+        """Do not send an event any more, unless it is being sent."""
+        self._waiting.pop(token, None)
 
     async def close(self) -> None:
-        """Try each waiting event once more, for some seconds in all. Then leave the rest to the next process."""
-        if self._task is None:
-            return
-        self._is_closing = True
-        self._wake.set()
-        await asyncio.wait({self._task}, timeout=_CLOSING)
-        self._task.cancel()
-        (error,) = await asyncio.gather(self._task, return_exceptions=True)
-        if isinstance(error, Exception):  # a bug of ours: what is in the file stays for the next process
-            logger.error("The outbox of the %s stopped", self._name, exc_info=error)
-        self._task = None
-        if self._refused > 1:
-            logger.error("The %s refused %d events; they are set aside in %s", self._name, self._refused, self._path)
-        assert self._sql is not None
-        with closing(self._sql), suppress(sqlite3.Error):
-            if waiting := len(self._waiting()):
-                logger.warning("Events that wait for the %s: %d, in %s", self._name, waiting, self._path)
-        self._sql = None
+        """Try each event that waits once more, for some seconds in all."""
+        if self._task is not None:
+            self._is_closing = True
+            self._wake.set()
+            await asyncio.wait({self._task}, timeout=_CLOSING)
+            self._task.cancel()
+            (error,) = await asyncio.gather(self._task, return_exceptions=True)
+            if isinstance(error, Exception):  # a bug of ours: the events stay in the store
+                logger.error("The %s gets no more events of this crawl", self._receiver.name, exc_info=error)
+        if self._waiting:
+            logger.warning("Events that wait for the %s: %d", self._receiver.name, len(self._waiting))
+        await self._receiver.close()
 
     async def _run(self) -> None:
-        while True:
-            try:
-                return await self._send_until_closing()
-            except sqlite3.Error as error:  # noqa: PERF203  such as a full disk
-                self._keep_in_memory(error)
-
-    async def _send_until_closing(self) -> None:
-        """Send the events that wait: again when there is a new one, and after each pause."""
-        loop, pause = asyncio.get_running_loop(), self._first_pause
+        """Send events until closing: again when there is a new one, and after each pause."""
+        pause = self._first_pause
         while not self._is_closing:
-            has_answered = await self._send_all()
-            waits = bool(self._waiting())
-            if has_answered or not waits:
+            self._wake.clear()
+            if not self._waiting:
+                await self._wake.wait()
+            elif await self._send(self._tokens()[0]):
                 pause = self._first_pause
-            # Not all at the same moment: many crawls may wait for one receiver.
-            until = loop.time() + (min(pause, _LOOK) * random.uniform(0.5, 1) if waits else _LOOK)
-            pause = min(self._longest_pause, 2 * pause)
-            while not self._is_closing and loop.time() < until:
+            else:  # not all at the same moment: many crawls may wait for one receiver
                 with suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), until - loop.time())
-                self._wake.clear()
-                if self._in_a_row < _AWAY:
-                    break
-            self._in_a_row = min(self._in_a_row, _AWAY - 1)
-        self._in_a_row = 0
-        await self._send_all()
-
-    async def _send_all(self) -> bool:
-        """Send the events that wait, until the receiver is thought to be away. Return whether it answered at all."""
-        has_answered = False
-        for name in self._waiting():
-            if self._in_a_row >= _AWAY:
+                    await asyncio.wait_for(self._wake.wait(), pause * random.uniform(0.5, 1))
+                pause = min(self._longest_pause, 2 * pause)
+        failures = 0
+        for token in self._tokens():
+            failures = 0 if await self._send(token) else failures + 1
+            if failures == _AWAY:
                 break
-            has_answered |= await self._send(name)
-        return has_answered
 
-    async def _send(self, name: str) -> bool:
-        """Send one event. Return whether the receiver answered that it takes or refuses it."""
-        row = self._execute("SELECT report FROM events WHERE name = ?", name).fetchone()
-        now, until = time.time(), time.time() + HELD_SECONDS
-        hold = "UPDATE events SET held_until = ?, tries = tries + 1 WHERE name = ? AND NOT held_until BETWEEN ? AND ?"
-        if not self._execute(hold, until, name, now, until).rowcount:
-            return False  # another process sends it or has sent it, or it was removed
+    def _tokens(self) -> list[str]:
+        """Return the tokens of the events that wait, those that failed at the end."""
+        return sorted(self._waiting, key=lambda token: (self._waiting[token][0], *_order(self._waiting[token][1])))
+
+    async def _send(self, token: str) -> bool:
+        """Send one event. Return whether the receiver takes it or refuses it for good."""
+        failures, event = self._waiting[token]
         try:
-            await self._deliver(json.loads(row[0]))
+            await self._receiver.deliver(self._report(event))
         except Refused as error:
-            self._refused += 1
-            self._execute("UPDATE events SET refused = ? WHERE name = ?", str(error), name)
-            self._log_once("refused", f"The {self._name} refuses an event: {error}. It is set aside in {self._path}")
+            logger.error("The %s refuses event %s: %s. It is not sent again", self._receiver.name, event.id, error)
         except Exception as error:
-            self._log_once(
-                "away",
-                f"The {self._name} takes no events; they wait in {self._path} and are tried again. "
-                f"{type(error).__name__}: {error}",
-                logging.WARNING,
-            )
-            self._in_a_row += 1
+            if not self._has_failed:
+                message = "The %s takes no events; they wait and are tried again. %s: %s"
+                logger.warning(message, self._receiver.name, type(error).__name__, error)
+            self._has_failed = True
+            if token in self._waiting:
+                self._waiting[token] = failures + 1, event
+            self._note_result(self._receiver.key, token, False)
             return False
-        else:
-            self._execute("DELETE FROM events WHERE name = ?", name)
-        finally:
-            self._execute("UPDATE events SET held_until = 0 WHERE name = ?", name)
-        self._in_a_row = 0
-        if not self._waiting():
-            self._logged.discard("away")
+        self.forget(token)
+        self._has_failed &= bool(self._waiting)
+        self._note_result(self._receiver.key, token, True)
         return True
 
-    def _log_once(self, kind: str, message: str, level: int = logging.ERROR) -> None:
-        if kind not in self._logged:
-            self._logged.add(kind)
-            logger.log(level, "%s", message)
+
+def _order(event: StoryEvent) -> tuple[int, int]:
+    return event.time, LEVELS.index(event.level)
