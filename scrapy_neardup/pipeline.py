@@ -99,9 +99,11 @@ class NearDupPipeline(Component):
     def _add_receivers(self, *named: Any) -> None:
         from scrapy_neardup.stories.receivers import receivers_of
         from scrapy_neardup.stories.report import special_report
+        from scrapy_neardup.stories.sender import Sender
 
-        report = partial(special_report, zone=self.settings.zone)
-        self.detector.stories.outbox.send_to(receivers_of(*named), self.settings.events_levels, report)
+        outbox, report = self.detector.stories.outbox, partial(special_report, zone=self.settings.zone)
+        senders = {each.key: Sender(each, report, outbox.note_result) for each in receivers_of(*named)}
+        outbox.send_to(senders, self.settings.events_levels)
 
     async def open_spider(self) -> None:
         # Open the store here: its client belongs to the running event loop. An exception would abort the crawl.

@@ -33,7 +33,7 @@ from scrapy_neardup.index.store import (
     new_version,
     swap,
 )
-from scrapy_neardup.records.documents import KEY_BYTES
+from scrapy_neardup.records.documents import KEY_BYTES, WITHDRAWN
 from scrapy_neardup.records.stories import (
     MUTED,
     StoryCounters,
@@ -57,6 +57,7 @@ MOST_WAITING = 10_000
 """How many events on their way are kept. Further ones cannot be taken over."""
 
 _FIELDS = "counts", "version"
+_NOBODY = WITHDRAWN  # no crawl has this number
 _UNLINKED_AT_ONCE = 1000  # stories that are looked at, or removed, while checks wait
 
 
@@ -260,13 +261,13 @@ class Stories(Steps):
             await answers(client, [Call("HDEL", self.layout.outbox, tokens)])
 
     @changes
-    async def hand_on(self, client: Client, token: str, receivers: Collection[bytes], *, run: int) -> None:
-        """Note which receivers have not got an event yet, and which crawl sends it to them."""
+    async def hand_on(self, client: Client, token: str, receivers: Collection[bytes], *, keep: bool) -> None:
+        """Note which receivers have not got an event yet. Unless the caller keeps it, others may take it over."""
         read = Call("HGET", self.layout.outbox, (token,))
         (packed,) = await answers(client, [read])
         if packed:
             second, claim = read_claim(token.encode(), cast("bytes", packed))
-            left = replace(claim, receivers=tuple(receivers), run=run)
+            left = replace(claim, receivers=tuple(receivers), run=self.run if keep else _NOBODY)
             write = Call("HSET", self.layout.outbox, (token, pack_claim(second, left)))
             await answers(client, [Commit([Expected(read, cast("bytes", packed))], [write])])
 
@@ -290,7 +291,7 @@ class Stories(Steps):
         for token, packed in cast("dict[bytes, bytes]", rows).items():
             try:
                 second, claim = read_claim(token, packed)
-                if claim.token in in_hand or not _is_free(claim, self.run, beats, abs(now - second) >= int(seconds)):
+                if claim.token in in_hand or not _is_free(claim, beats, abs(now - second) >= int(seconds)):
                     continue
                 story = await self._final(client, bytes.fromhex(claim.story))
             except StoreError:
@@ -300,7 +301,8 @@ class Stories(Steps):
             if now - second > self.policy.window or not story.counters.joined:  # it has left the window
                 gone.append(token)
             elif not frozenset(receivers).isdisjoint(claim.receivers):
-                held = pack_claim(second if self.run else now, replace(claim, run=self.run))
+                claim = replace(claim, run=self.run)
+                held = pack_claim(second if self.run else now, claim)
                 expected = Expected(Call("HGET", self.layout.outbox, (token,)), packed)
                 commit = Commit([expected], [Call("HSET", self.layout.outbox, (token, held))])
                 if await answers(client, [commit]) == [1]:  # else another process was faster
@@ -437,9 +439,9 @@ def _second(clock: object) -> int:
     return cast("tuple[int, object]", clock)[0] // 1000
 
 
-def _is_free(claim: Claim, own: int, beats: Heartbeats, is_old: bool) -> bool:
-    """Decide whether no other crawl that lives has an event in hand. Without heartbeats its age tells."""
-    return claim.run == own or not beats.is_alive(claim.run) if claim.run else is_old
+def _is_free(claim: Claim, beats: Heartbeats, is_old: bool) -> bool:
+    """Decide whether no crawl that lives has an event in hand. Without heartbeats its age tells."""
+    return not beats.is_alive(claim.run) if claim.run else is_old
 
 
 def forget_stories(prefix: str, stories: Sequence[bytes]) -> list[Call]:

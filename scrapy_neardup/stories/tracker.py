@@ -14,8 +14,7 @@ from scrapy_neardup.document import LAST_SECOND, LEVELS, Claim, Extent, Join, Le
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.stories import Stories
-from scrapy_neardup.stories.event import StoryEvent, event_of
-from scrapy_neardup.stories.outbox import Outbox
+from scrapy_neardup.stories.event import Outbox, StoryEvent, event_of
 from scrapy_neardup.stories.rules import (
     DAY,
     HISTORY,

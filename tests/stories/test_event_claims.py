@@ -87,6 +87,42 @@ async def test_a_grant_that_nobody_confirms_is_taken_over_once(open_index: OpenI
     assert await indexes[2].stories.take_over(0) == []
 
 
+async def test_an_event_is_taken_over_once_its_crawl_is_over(open_index: OpenIndex, shared_url: str) -> None:
+    """Whoever sends it notes who has got it. The others get what is left, if they have one of these receivers."""
+    crawl, other, third = [await open_index(shared_url) for _ in range(3)]
+    for number, each in enumerate((crawl, other, third)):
+        each.run = each.stories.run = number + 7
+    for each in (crawl, other, crawl):  # so the crawl lives when the other one has begun
+        await each.beat()
+    claim = await claims_of(crawl, await begin_story(crawl), "watch", TOKENS[0])
+    await crawl.stories.claim(replace(claim, receivers=(CRAWL, b"hook")))
+
+    assert await other.stories.take_over(0) == []
+    await crawl.beat(is_over=True)
+    (taken,) = await other.stories.take_over(0)
+    assert (taken.claim.run, taken.claim.receivers) == (8, (CRAWL, b"hook"))
+    assert await third.stories.take_over(0, [b"hook"]) == []
+
+    await other.stories.hand_on(TOKENS[0], [b"hook"], keep=False)
+    assert await third.stories.take_over(0, [CRAWL, b"chat"]) == []
+    (left,) = await third.stories.take_over(0, [CRAWL, b"hook"])
+    assert (left.claim.run, left.claim.receivers) == (9, (b"hook",))
+    assert await third.stories.take_over(0, [b"hook"], [TOKENS[0]]) == []
+
+
+async def test_an_event_waits_for_a_window(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
+    index = await open_index(redis_url)
+    claim = await claims_of(index, await begin_story(index), "watch", TOKENS[0])
+    with Redis.from_url(redis_url) as client:
+        (stories,) = client.scan_iter(match=f"{{neardup:{namespace}*:stories")
+        name, now = stories.replace(b"stories", b"outbox"), client.time()[0]
+        for token, hours in zip(TOKENS, (25, 23), strict=True):
+            client.hset(name, token, pack_claim(now - hours * 3600, claim))
+
+        assert [each.claim.token for each in await index.stories.take_over(0)] == [TOKENS[1]]
+        assert client.hkeys(name) == [TOKENS[1].encode()]
+
+
 async def test_a_claimant_whose_clock_is_ahead_keeps_its_event(
     open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
