@@ -440,8 +440,8 @@ def _second(clock: object) -> int:
 
 
 def _is_free(claim: Claim, beats: Heartbeats, is_old: bool) -> bool:
-    """Decide whether no crawl that lives has an event in hand. Without heartbeats its age tells."""
-    return not beats.is_alive(claim.run) if claim.run else is_old
+    """Decide whether no other crawl that lives has an event in hand. Without heartbeats its age tells."""
+    return claim.run == beats.own or not beats.is_alive(claim.run) if claim.run else is_old
 
 
 def forget_stories(prefix: str, stories: Sequence[bytes]) -> list[Call]:

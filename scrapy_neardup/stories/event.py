@@ -18,8 +18,6 @@ logger = logging.getLogger(__name__)
 MOST_IN_HAND = 256
 """How many events that wait for a receiver one process remembers. More of them are only in the store."""
 
-_MOST_UNANSWERED = 1024  # claims
-
 
 @dataclass(frozen=True, slots=True)
 class StoryEvent:
@@ -103,9 +101,9 @@ class EventSender(Protocol):
 class Outbox:
     """The events that a process has in hand: none is lost, and none is granted twice.
 
-    A claim without an answer is made again with the same token. The store keeps an event until it is confirmed that all
-    its receivers have it. One of them is the crawl itself, with its feed and its signals. If the process dies, another
-    one takes the event over.
+    The store keeps an event until it is confirmed that all its receivers have it. One of them is the crawl itself, with
+    its feed and its signals. If the process dies, another one takes the event over. If the answer to its claim was
+    lost, the process itself does.
     """
 
     def __init__(self, store: Stories, rule: str) -> None:
@@ -113,9 +111,8 @@ class Outbox:
         self._rule = rule
         self._levels: Collection[str] = LEVELS
         self._senders: dict[bytes, EventSender] = {}
-        # All by token:
-        self._unanswered: dict[str, tuple[Claim, Story]] = {}
-        self._in_hand: dict[str, _InHand] = {}
+        self.has_lost_answer = False  # of a claim, so the store may have an event that nobody knows of
+        self._in_hand: dict[str, _InHand] = {}  # by token
         self._handed_out = set[str]()
 
     def send_to(self, senders: Mapping[bytes, EventSender], levels: Collection[str]) -> None:
@@ -131,34 +128,23 @@ class Outbox:
     async def claim(self, claim: Claim, story: Story) -> StoryEvent | None:
         """Return the event if the claim is granted. Errors of the store are passed on."""
         receivers = (CRAWL, *(self._senders if claim.level in self._levels else ()))
-        return await self._ask(replace(claim, token=secrets.token_hex(8), receivers=receivers), story)
-
-    async def claim_again(self) -> list[StoryEvent]:
-        """Repeat the claims whose answer was lost, and return the events that are granted now."""
-        granted = []
-        while self._unanswered:  # one after the other: documents under way at the same time may repeat the others
-            _, (claim, story) = self._unanswered.popitem()
-            granted.append(await self._ask(claim, story))
-        return [event for event in granted if event]
-
-    async def _ask(self, claim: Claim, story: Story) -> StoryEvent | None:
+        claim = replace(claim, token=secrets.token_hex(8), receivers=receivers)
         try:
             granted = await self._store.claim(claim)
         except StoreUnavailable:
-            if len(self._unanswered) < _MOST_UNANSWERED:
-                self._unanswered[claim.token] = claim, story
+            self.has_lost_answer = True
             raise
         return self._take(granted, story) if granted else None
 
     async def take_over(self, seconds: float) -> None:
-        """Take over the events that no living crawl has in hand."""
+        """Take over the events that no living crawl has in hand, and those whose answer was lost."""
+        self.has_lost_answer = False
         if len(self._in_hand) >= MOST_IN_HAND:
             return
         for granted in await self._store.take_over(seconds, (CRAWL, *self._senders), self._in_hand):
             claim = granted.claim
             if claim.token not in self._in_hand:
                 logger.info("An event of story %s that waited is sent now", claim.story)
-                self._unanswered.pop(claim.token, None)
                 self._take(granted, story_then(claim, granted.story))
 
     def _take(self, granted: Granted, story: Story) -> StoryEvent:

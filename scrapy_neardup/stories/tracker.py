@@ -222,10 +222,8 @@ class StoryTracker:
             await self._end_quiet(LAST_SECOND if all_over else min(self._recent) - QUIET)
 
     async def _pass_on_overdue(self) -> None:
-        """Repeat claims whose answer was lost, and take over events whose process died before it passed them on."""
-        for event in await self.outbox.claim_again():
-            self._note_raised(event.story, event.level, is_granted=True)
-        if self._clock() >= self._look_at:
+        """Take over events of processes that died before all receivers had them."""
+        if self.outbox.has_lost_answer or self._clock() >= self._look_at:
             self._look_at = self._clock() + _UNCONFIRMED
             await self.outbox.take_over(self.unconfirmed_after)
 

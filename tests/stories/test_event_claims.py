@@ -158,10 +158,11 @@ async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
 ) -> None:
     """The first answer is what the claim reads, the second that it is granted.
 
-    The client asks twice. Then the next document asks again, and claims the level for itself if nobody was granted it.
+    The client asks twice. Then the process looks into the store, and the next document claims the level for itself if
+    nobody was granted it.
     """
     network = Network(redis_server.port)
-    async with opened(store=network.url, namespace=namespace, store_timeout=30) as room:
+    async with opened(store=network.url, namespace=namespace, store_timeout=30, delivers_later=True) as room:
         index, clock = room.detector.index, Clock()
         claim = index.stories.claim
         await claim(Claim("00" * 8, "watch"))  # the server has learned the script
