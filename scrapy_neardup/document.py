@@ -205,6 +205,7 @@ class Member:
     topic: float = 0.0
     terms: tuple[str, ...] = ()
     number: int = 0
+    is_counted: bool = True  # False if it is listed only, and counts neither as an item nor as a source
     counted_at: int | None = None  # of a story's first document: when it counts, None if that is ``seen_at``. Not kept
 
     @property

@@ -19,6 +19,7 @@ from scrapy_neardup.document import KINDS, LEVELS, STATUSES, Claim, EventSources
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES, MAX_URL_BYTES, seconds_of
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes, split
+from scrapy_neardup.wording import one_line
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +31,7 @@ MEMBER = PackedFields(
     {
         "status": "B",
         "kind": "B",
+        "is_counted": "B",
         "topic": "H",
         "language": "B*",
         "source": "B*",
@@ -44,7 +46,7 @@ MEMBER = PackedFields(
 NO_OWNER = bytes(4)
 _NUMBER_BYTES = 4
 _MAX_NAME_BYTES = 255
-_MAX_MEMBER_TITLE_BYTES = 300
+_MAX_MEMBER_TITLE = 250  # characters
 _MAX_CHANGES_BYTES = 1000
 _MAX_TERMS_BYTES = 200
 _TOPIC_PARTS = 10_000  # a score of 1
@@ -63,11 +65,12 @@ def pack_member(member: Member) -> bytes:
     return MEMBER.pack(
         STATUSES.index(member.status),
         KINDS.index(member.kind) + 1 if member.kind else 0,
+        member.is_counted,
         round(member.topic * _TOPIC_PARTS),
         *(cut_to_bytes(each, _MAX_NAME_BYTES) for each in (member.language, member.source)),
         b"" if member.owner == member.source else cut_to_bytes(member.owner, _MAX_NAME_BYTES),
         cut_to_bytes(member.url, MAX_URL_BYTES),
-        cut_to_bytes(member.title, _MAX_MEMBER_TITLE_BYTES),
+        one_line(member.title, _MAX_MEMBER_TITLE).encode("utf-8", "replace"),
         cut_to_bytes("\n".join(member.changes), _MAX_CHANGES_BYTES),
         cut_to_bytes("\n".join(member.terms), _MAX_TERMS_BYTES),
     )
@@ -80,7 +83,7 @@ def number_member(number: int, packed: bytes) -> bytes:
 
 def unpack_member(key: bytes, data: bytes) -> Member:
     """Read a numbered member. Raise StoreError on any other bytes."""
-    status, kind, topic, *texts = MEMBER.unpack_whole(data, _NUMBER_BYTES)
+    status, kind, is_counted, topic, *texts = MEMBER.unpack_whole(data, _NUMBER_BYTES)
     status, kind, topic = cast("int", status), cast("int", kind), cast("int", topic)
     if len(key) != KEY_BYTES or status >= len(STATUSES) or kind > len(KINDS) or topic > _TOPIC_PARTS:
         raise StoreError(f"member {key.hex()}: {len(data)} bytes are no member of this version")
@@ -99,6 +102,7 @@ def unpack_member(key: bytes, data: bytes) -> Member:
         topic=topic / _TOPIC_PARTS,
         terms=tuple(terms.split("\n")) if terms else (),
         number=int.from_bytes(data[:_NUMBER_BYTES], "big"),
+        is_counted=bool(is_counted),
     )
 
 

@@ -32,7 +32,7 @@ class Signal(NamedTuple):
 class FeedStory:
     """The items of one story, the earliest first. ``keys`` are its ids in the feed: several if stories were united.
 
-    A page that came again is one of the ``members``, but no coverage. ``watch``, events and the summary of a crawl count
+    A page that came again is one of the ``members``, but no coverage. ``watch``, events and the log of a crawl count
     in the same way.
     """
 

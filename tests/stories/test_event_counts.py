@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from documents import join, joined
 from json_lines import read_lines
-from newsdesk import made_up
+from newsdesk import START, made_up, opened, text
 from projects import Project
 from scrapy_processes import neardup
 
+from scrapy_neardup.index import Index
 from scrapy_neardup.report import gather
 from scrapy_neardup.report.stories import Links, group_stories
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.messages import message_of
+from scrapy_neardup.stories.report import special_report
+
+View = dict[str, Any]
 
 ITEMS = """
 class News(Pages):
@@ -69,3 +78,47 @@ def test_counts_are_the_same_in_message_feed_watch_report_and_digest(tmp_path: P
     assert (len(story.owners), story.size) == expected
     digest = crawl.log[crawl.log.index("Largest stories") :]
     assert re.search(r"(\d+) items, +(\d+) sources", digest).groups() == ("10", "6")
+
+
+async def test_a_member_that_does_not_count_is_listed_and_is_no_source(index: Index) -> None:
+    for number, counts in enumerate((True, False, True)):
+        story = await joined(index, replace(join(f"{number}", 60 * number, f"s{number}.example"), is_coverage=counts))
+    event = StoryEvent("watch", START, "sources", story, await index.stories.members(story.id))
+    report = special_report(event)
+    assert [each["source"] for each in report["sources"]] == ["wire.example", "s0.example", "s2.example"]
+    assert (report["measures"]["sources"], report["items"], len(report["members"])) == (3, 3, 4)
+
+
+LONG = " ".join(f"Правительство{chr(1072 + n)}" for n in range(9))  # 134 characters, 250 bytes
+LONGER = " ".join(f"Правительство{chr(1072 + n)}" for n in range(12))
+
+
+async def raised(store: str, namespace: str, titles: Sequence[str], languages: Sequence[str], body: str) -> View:
+    """Return the report of the event that papers raise which print one text under these titles."""
+    async with opened(store=store, namespace=namespace) as room:
+        for number, (title, language) in enumerate(zip(titles, languages, strict=True)):
+            url = f"https://s{number}.example/"
+            document = room.detector.document(body, url=url, title=title, language=language, seen_at=START + number)
+            await room.detector.check(document)
+        return special_report(room.detector.take_events()[0])
+
+
+@pytest.mark.parametrize("title", [LONG, LONGER])
+async def test_a_headline_is_never_cut_within_a_word(store_url: str, namespace: str, title: str) -> None:
+    """Not even that of the first document, whose title comes from the window."""
+    report = await raised(store_url, namespace, [title] * 6, ["ru"] * 6, text("fire"))
+    for member in report["members"]:
+        assert member["title"] == title or set(member["title"].removesuffix("…").split()) < set(title.split())
+    assert report["headline"] == title
+    assert message_of(report).body.startswith(title)
+
+
+@pytest.mark.parametrize("last", ["en", "de"])
+async def test_the_lead_is_in_the_language_of_the_headline(store_url: str, namespace: str, last: str) -> None:
+    lead = "The Harbour fire of Skerrow began at noon in the old port."
+    headlines = {"en": "Harbour fire of Skerrow spreads", "de": "Feuer im Hafen von Skerrow (Harbour fire)"}
+    languages = [*["en"] * 5, last]
+    titles = [headlines[each] for each in languages]
+    report = await raised(store_url, namespace, titles, languages, f"{lead}\n{text('fire')}")
+    assert report["headline"] == headlines["en"]
+    assert report["lead"] == (lead if last == "en" else "")
