@@ -257,6 +257,9 @@ class Stories(Steps):
     @changes
     async def confirm(self, client: Client, tokens: Sequence[str | bytes]) -> None:
         """Forget the events on their way with these tokens: all their receivers have them."""
+        await self._forget(client, tokens)
+
+    async def _forget(self, client: Client, tokens: Sequence[str | bytes]) -> None:
         if tokens:
             await answers(client, [Call("HDEL", self.layout.outbox, tokens)])
 
@@ -289,29 +292,43 @@ class Stories(Steps):
         beats.note(clock)
         taken_over, gone = list[Granted](), list[bytes]()
         for token, packed in cast("dict[bytes, bytes]", rows).items():
-            try:
-                second, claim = read_claim(token, packed)
-                if claim.token in in_hand or not _is_free(claim, beats, abs(now - second) >= int(seconds)):
-                    continue
-                story = await self._final(client, bytes.fromhex(claim.story))
-            except StoreError:
-                self.warn_damaged("an event on its way", "it is not sent")
+            second, claim = self._read_waiting(token, packed, now)
+            if claim is None:
                 gone.append(token)
                 continue
-            if now - second > self.policy.window or not story.counters.joined:  # it has left the window
+            is_wanted = claim.token not in in_hand and not frozenset(receivers).isdisjoint(claim.receivers)
+            if not is_wanted or not _is_free(claim, beats, abs(now - second) >= int(seconds)):
+                continue
+            if (story := await self._story_of(client, claim)) is None:
                 gone.append(token)
-            elif not frozenset(receivers).isdisjoint(claim.receivers):
-                claim = replace(claim, run=self.run)
-                held = pack_claim(second if self.run else now, claim)
-                expected = Expected(Call("HGET", self.layout.outbox, (token,)), packed)
-                commit = Commit([expected], [Call("HSET", self.layout.outbox, (token, held))])
-                if await answers(client, [commit]) == [1]:  # else another process was faster
-                    taken_over.append(_granted(claim, story))
+                continue
+            claim = replace(claim, run=self.run)
+            held = Call("HSET", self.layout.outbox, (token, pack_claim(second if self.run else now, claim)))
+            expected = Expected(Call("HGET", self.layout.outbox, (token,)), packed)
+            if await answers(client, [Commit([expected], [held])]) == [1]:  # else another process was faster
+                taken_over.append(_granted(claim, story))
             if len(taken_over) == MOST_TAKEN_OVER:
                 break
-        if gone:
-            await answers(client, [Call("HDEL", self.layout.outbox, gone)])
+        await self._forget(client, gone)
         return taken_over
+
+    def _read_waiting(self, token: bytes, packed: bytes, now: int) -> tuple[int, Claim | None]:
+        """Return when an event on its way was claimed, and its claim: None if it is damaged, or too old."""
+        try:
+            second, claim = read_claim(token, packed)
+        except StoreError:
+            self.warn_damaged("an event on its way", "it is not sent")
+            return 0, None
+        return second, claim if now - second <= self.policy.window else None
+
+    async def _story_of(self, client: Client, claim: Claim) -> StoredStory | None:
+        """Return the story of an event, None if it has left the window or is damaged."""
+        try:
+            story = await self._final(client, bytes.fromhex(claim.story))
+        except StoreError:
+            self.warn_damaged("the story of an event on its way", "it is not sent")
+            return None
+        return story if story.counters.joined else None
 
     @reads
     async def open_events(self, client: Client, quiet_since: int | None = None) -> list[Story]:

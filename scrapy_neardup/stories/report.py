@@ -38,9 +38,6 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
     ]
     story = event.story
     headline = headline_of(event.members, {fact.change.old for fact in facts})
-    languages = {member.language for member in members if headline and headline in member.title}
-    item = next((member for member in members if member.id == event.item), None)
-    is_in_language = item is None or item.language in languages
     return {
         "version": VERSION,
         "id": event.id,
@@ -51,7 +48,7 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "rule": event.rule,
         "item": None if event.item is None else name(event.item),
         "headline": headline,
-        "lead": lead_under(headline, event.lead) if is_in_language else "",
+        "lead": _lead(event, headline),
         "facts": list(map(_fact, facts)),
         "summary": figure_summary(facts[0], event.time, zone) if facts else "",
         "timezone": str(zone),
@@ -77,6 +74,13 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "disagreements": _disagreements(changes),
         "united": list(map(name, story.united)),
     }
+
+
+def _lead(event: StoryEvent, headline: str) -> str:
+    """Return the lead of the document that tipped the event if it is in the language of the headline, else ""."""
+    languages = {member.language for member in event.members if headline in member.title}
+    item = next((member for member in event.members if member.id == event.item), None)
+    return lead_under(headline, event.lead) if item is None or item.language in languages else ""
 
 
 def iso(second: int) -> str:
