@@ -14,7 +14,7 @@ import asyncio
 import os
 import random
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -194,7 +194,9 @@ class TallyStore:
     async def confirm(self, tokens: Sequence[str]) -> None:
         """Nobody takes over the events of another process here."""
 
-    async def take_over(self, seconds: float) -> list[Granted]:
+    async def take_over(
+        self, seconds: float, receivers: Collection[bytes] = (), in_hand: Container[str] = ()
+    ) -> list[Granted]:
         return []
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:

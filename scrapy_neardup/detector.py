@@ -217,13 +217,13 @@ class NearDupDetector:
         the returned events at once. If an event is not confirmed within a minute, another process passes it on too,
         under the same ``id``.
         """
-        return self.stories.custody.hand_out()
+        return self.stories.outbox.hand_out()
 
     async def confirm_events(self) -> None:
         """Tell the store that all events returned so far have been passed on. Never raises."""
-        self.stories.custody.pass_on()
+        self.stories.outbox.pass_on()
         if not self.breaker.is_open:
-            await self.breaker.ask(self.stories.custody.confirm())
+            await self.breaker.ask(self.stories.outbox.confirm())
 
     def discard_learned(self) -> None:
         """Forget what was learned since the last exchange with the store. So the store stays as it is."""

@@ -205,6 +205,7 @@ class Member:
     topic: float = 0.0
     terms: tuple[str, ...] = ()
     number: int = 0
+    is_counted: bool = True  # False if it is listed only, and counts neither as an item nor as a source
     counted_at: int | None = None  # of a story's first document: when it counts, None if that is ``seen_at``. Not kept
 
     @property
@@ -298,6 +299,10 @@ class Story:
         return bool(self.levels) and "ended" not in self.levels
 
 
+CRAWL = bytes(4)
+"""Stands among the receivers of an event for the feed and the signals of the crawl itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A request to raise a level of an event. The store grants each level to one claim only.
@@ -306,9 +311,9 @@ class Claim:
     if a newer source has joined since. The level ``update`` is refused if another process has already signalled an
     extent at least as large.
 
-    A claim with a token can be repeated if its answer was lost: the same token gets the same grant. The store keeps
-    such a grant until somebody confirms that the event has been passed on. If the claimant dies, another process passes
-    the event on: the counters of the claim tell how the story was.
+    A claim with a token can be repeated if its answer was lost: the same token gets the same answer. A claim that is
+    granted is the event on its way. The store keeps it until all its ``receivers`` have the event. If the crawl that
+    has it in hand dies, another process sends the event: the counters of the claim tell how the story was.
     """
 
     story: str
@@ -316,7 +321,9 @@ class Claim:
     last_source: int = 0
     extent: Extent = Extent()  # of the story as the claimant knows it
     signalled: Extent = Extent()  # the extent at the signal before this one; the store says so
-    token: str = ""  # 16 hexadecimal digits, or "" if nobody confirms the grant
+    token: str = ""  # 16 hexadecimal digits, or "" if the store need not keep the event
+    run: int = 0  # the crawl that has the event in hand, 0 if it is none
+    receivers: tuple[bytes, ...] = (CRAWL,)  # that have not got the event yet
     time: int = 0  # of the event, in Unix seconds
     item: str | None = None  # id of the document that tipped it; None for an end
     joined: int = 0

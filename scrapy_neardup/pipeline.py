@@ -7,6 +7,7 @@ import gc
 import logging
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from itemadapter import ItemAdapter
@@ -20,10 +21,10 @@ from scrapy_neardup.content.head import language_code
 from scrapy_neardup.content.urls import LONGEST_URL
 from scrapy_neardup.crawl.delivery import Delivery
 from scrapy_neardup.crawl.feeds import (
-    EventSinks,
     VerdictCounter,
     dropped_items,
     dropped_row,
+    event_feed,
     final_stories_feed,
     record_feed,
     recorded_row,
@@ -80,7 +81,9 @@ class NearDupPipeline(Component):
         for signal in (item_scraped, item_dropped, item_error):
             crawler.signals.connect(self._item_left, signal)
         log_window_location(self.settings)
-        self.sinks = EventSinks(crawler, self.settings)
+        self.events = event_feed(crawler, self.settings)
+        if self.settings.receivers and self.settings.action != "dry-run":
+            self._add_receivers(*self.settings.receivers)
         self.dropped = dropped_items(crawler, self.settings)
         self.final_stories = final_stories_feed(crawler, self.settings)
         self.record = record_feed(crawler, self.settings)
@@ -93,13 +96,21 @@ class NearDupPipeline(Component):
         self._under_way = 0  # items
         self._closing: asyncio.Future[None] | None = None
 
+    def _add_receivers(self, *named: Any) -> None:
+        from scrapy_neardup.stories.receivers import receivers_of
+        from scrapy_neardup.stories.report import special_report
+        from scrapy_neardup.stories.sender import Sender
+
+        outbox, report = self.detector.stories.outbox, partial(special_report, zone=self.settings.zone)
+        senders = {each.key: Sender(each, report, outbox.note_result) for each in receivers_of(*named)}
+        outbox.send_to(senders, self.settings.events_levels)
+
     async def open_spider(self) -> None:
         # Open the store here: its client belongs to the running event loop. An exception would abort the crawl.
         # Feeds are stored after the pipelines are closed. Keep the detector open to note that documents are delivered.
         self.crawler.signals.connect(self._close_detector, feed_exporter_closed)
         self.crawler.signals.connect(self._engine_stopped, engine_stopped)
         self.crawler.signals.connect(self._log_run, engine_stopped)
-        await self.sinks.open()
         try:
             await self.detector.open()
         except StoreError as error:
@@ -117,9 +128,10 @@ class NearDupPipeline(Component):
             await self._send_events()
             await self._write_final_stories()
             await self.counter.close()
-            await self.sinks.close()
+            await self.detector.stories.outbox.close()
+            await self.detector.confirm_events()
         finally:
-            for feed in (self.dropped, self.record, self.final_stories):
+            for feed in (self.events, self.dropped, self.record, self.final_stories):
                 if feed is not None:
                     await feed.close()
             if not self.delivery.has_feeds:
@@ -409,7 +421,7 @@ class NearDupPipeline(Component):
         for event in events:
             try:
                 report = special_report(event, zone=self.settings.zone)
-                if not self.sinks.put(report):
+                if self.events is not None and not self.events.put(report):
                     self._count_failure("events-feed")
                 told.append((event, report))
             except Exception as error:  # noqa: PERF203  the other events are passed on

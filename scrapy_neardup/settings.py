@@ -104,8 +104,8 @@ class NearDupSettings:
     """
 
     data_dir: str | None = setting(None, checks.optional(checks.path("the path of a directory, or None")))
-    """The directory of the files that a crawl keeps: the window, the dropped items, and events that wait for a
-    receiver. With None it is the first of these that can be written to:
+    """The directory of the files that a crawl keeps: the window and the dropped items. With None it is the first of
+    these that can be written to:
 
     1. ``.scrapy`` beside ``scrapy.cfg``
     2. ``scrapy-neardup/<project>`` in the user's data directory (``$XDG_DATA_HOME``, or ``~/.local/share`` on Linux)
@@ -253,8 +253,8 @@ class NearDupSettings:
         checks.optional(checks.matching(r"https?://[^/\s]+\S*", "an http or https url, or None")),
         checks.hide,
     )
-    """A url that gets each event as a JSON POST. An event that the receiver does not take waits in
-    ``NEARDUP_DATA_DIR``, and is tried again, also by the next crawl. It may arrive twice, with the same ``id``.
+    """A url that gets each event as a JSON POST. An event that the receiver does not take waits in ``NEARDUP_STORE``,
+    and is tried again, also by the next crawl. It may arrive twice, with the same ``id``.
     See docs/events.md#delivery.
 
     Write user and password into the url. A ``.netrc`` is not read, for its ``default`` entry would go to every

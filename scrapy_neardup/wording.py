@@ -16,6 +16,9 @@ _SECRET_OPTION = re.compile(
 )
 
 
+_LONGEST_WORD = 40  # characters that are left out so that no word is cut
+
+
 def without_password(url: str) -> str:
     """Return the url as messages may show it: user and password are replaced, before the host and among the options."""
     url = _SECRET_OPTION.sub(r"\1***", url)
@@ -30,9 +33,12 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str, most: int) -> str:
-    """Return a printable text on one line. A text of more than ``most`` characters ends with "…"."""
+    """Return a printable text on one line. A text of more than ``most`` characters ends with "…", behind a word."""
     line = " ".join(printable(text[: 10 * most]).split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    if len(line) <= most:
+        return line
+    words, _, rest = line[:most].rpartition(" ")
+    return f"{words if len(rest) < _LONGEST_WORD and words else line[: most - 1]}…"
 
 
 def counted(number: int, noun: str, nouns: str = "") -> str:

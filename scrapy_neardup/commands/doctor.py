@@ -28,10 +28,10 @@ from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError
 from scrapy_neardup.index import is_redis
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Facts
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.outbox import count_events
-from scrapy_neardup.stories.receivers import Receiver, receivers_of
+from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.wording import counted, without_password
+from scrapy_neardup.stories.sender import Receiver
+from scrapy_neardup.wording import without_password
 
 _PATIENCE = 10.0  # seconds for one check
 _CLOCK_OFF = 2.0  # seconds
@@ -115,7 +115,6 @@ async def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Fin
 async def _check_all(settings: NearDupSettings, *, send_events: bool) -> list[Finding]:
     checks = [
         ("data directory", _check_data_dir(settings)),
-        ("events", _check_waiting_events(settings)),
         ("store", _check_store(settings)),
         ("extractor", _check_extractor(settings)),
     ]
@@ -290,16 +289,6 @@ async def _check_extractor(settings: NearDupSettings) -> list[Finding]:
         extraction.close()
     mend = "a test page gave no article: check NEARDUP_EXTRACTOR, unless it is for pages of another kind"
     return [Finding("extractor", where, "" if _SENTENCE.strip() in extracted.text else mend, is_warning=True)]
-
-
-async def _check_waiting_events(settings: NearDupSettings) -> list[Finding]:
-    folder = Path(in_data_dir(settings, "neardup-events"))
-    counts = [count_events(path) for path in folder.glob("*.sqlite")]  # noqa: ASYNC240  nothing else runs here
-    waiting, refused = (sum(each) for each in zip((0, 0), *counts, strict=True))
-    found = f"waiting for a receiver: {counted(waiting, 'event')}" if waiting else "no event waits"
-    found += f"; refused for good: {refused:,}" if refused else ""
-    mend = 'docs/events.md, "The outbox", shows how to send or delete refused events' if refused else ""
-    return [Finding("events", found, mend, is_warning=True)]
 
 
 async def _check_receiver(receiver: Receiver) -> list[Finding]:

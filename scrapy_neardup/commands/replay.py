@@ -91,7 +91,7 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
 
         def write_event(event: StoryEvent) -> None:
             levels[event.level] += 1
-            _write(events, special_report(event, output_format.given_id))
+            _write(events, special_report(event, output_format.given_id, settings.zone))
 
         reader = stack.enter_context(PageReader(settings, options.workers, sketches=True))
         await stack.enter_async_context(opened(detector))

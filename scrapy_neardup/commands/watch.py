@@ -242,6 +242,7 @@ async def _show_window(detector: NearDupDetector, options: argparse.Namespace) -
         "other configurations": ", ".join(summary.other_configs),
         "documents": f"{summary.documents:,}",
         "stories": f"{summary.stories:,}; running events: {summary.events:,}",
+        "events on their way": f"{summary.waiting:,}" if summary.waiting else "",
         "size": "" if summary.store.bytes is None else f"{summary.store.bytes:,} bytes",
         **summary.store.facts,
     }

@@ -1,10 +1,9 @@
-"""Write what a crawl finds: JSON lines in any storage of Scrapy, events to receivers, counts to the store."""
+"""Write what a crawl finds: JSON lines in any storage of Scrapy, and counts to the store."""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
-import hashlib
 import json
 import logging
 import os
@@ -15,7 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path, PureWindowsPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 from itemadapter import ItemAdapter
@@ -33,10 +32,6 @@ from scrapy_neardup.exceptions import SettingsError, StoreError
 from scrapy_neardup.index import Index
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 from scrapy_neardup.wording import without_password
-
-if TYPE_CHECKING:  # most crawls have no receiver
-    from scrapy_neardup.stories.outbox import Outbox
-    from scrapy_neardup.stories.receivers import Receiver
 
 logger = logging.getLogger(__name__)
 
@@ -229,7 +224,7 @@ def _plain(value: object) -> Any:
 def dropped_items(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | None:
     """Return the feed of a crawl that drops items; None if the crawl drops nothing, or the user wants no feed.
 
-    Raise SettingsError if nothing can be stored under the uri of the feed, as the two functions below do.
+    Raise SettingsError if nothing can be stored under the uri of the feed, as the functions below do.
     """
     uri = settings.dropped_feed
     if uri is None or settings.action != "drop":
@@ -242,6 +237,12 @@ def dropped_items(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed 
 def dropped_row(adapter: ItemAdapter, tags: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of an item as Scrapy's feeds export them, and its tags, even if the item cannot take them."""
     return {**{name: _serialized(adapter, name) for name in adapter}, **tags}
+
+
+def event_feed(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | None:
+    """Return the feed of events, None if the user wants none."""
+    uri = settings.events_feed
+    return None if uri is None else JsonLinesFeed(crawler, "NEARDUP_EVENTS_FEED", uri, "events")
 
 
 def final_stories_feed(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed:
@@ -293,47 +294,6 @@ def _serialized(adapter: ItemAdapter, name: str) -> Any:
         return serializer(value) if callable(serializer) else value
     except Exception:  # write the value as it is rather than lose the row
         return value
-
-
-class EventSinks:
-    """The sinks that the settings name. An event that cannot be passed on does not stop the crawl.
-
-    A dry run writes its feed of events, but sends no event to anybody. Receivers get only the levels that
-    ``NEARDUP_EVENTS_LEVELS`` names, the feed gets all.
-
-    Raise SettingsError if nothing can be stored under the uri of the feed. The methods raise nothing.
-    """
-
-    def __init__(self, crawler: Crawler, settings: NearDupSettings) -> None:
-        self._levels, feed = settings.events_levels, settings.events_feed
-        self._feed = JsonLinesFeed(crawler, "NEARDUP_EVENTS_FEED", feed, "events") if feed is not None else None
-        self._receivers: list[tuple[Receiver, Outbox]] = []
-        if settings.receivers and settings.action != "dry-run":
-            from scrapy_neardup.stories.outbox import Outbox
-            from scrapy_neardup.stories.receivers import receivers_of
-
-            for receiver in receivers_of(*settings.receivers):
-                # A file that no crawl with another address shares. The address is hashed, because it has secrets.
-                address = hashlib.sha256(receiver.address.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-                path = in_data_dir(settings, f"neardup-events/{receiver.name.replace(' ', '-')}-{address}.sqlite")
-                self._receivers.append((receiver, Outbox(receiver.name, Path(path), receiver.deliver)))
-
-    async def open(self) -> None:
-        for _, outbox in self._receivers:
-            await outbox.open()
-
-    def put(self, report: Mapping[str, Any]) -> bool:
-        """Pass on an event. Return whether the feed has it, True if there is no feed."""
-        for _, outbox in self._receivers if report["level"] in self._levels else ():
-            outbox.put(report)
-        return self._feed is None or self._feed.put(report)
-
-    async def close(self) -> None:
-        await asyncio.gather(*(outbox.close() for _, outbox in self._receivers))
-        for receiver, _ in self._receivers:
-            await receiver.close()
-        if self._feed is not None:
-            await self._feed.close()
 
 
 class VerdictCounter:

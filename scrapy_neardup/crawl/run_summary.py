@@ -161,8 +161,8 @@ class RunSummary:
             first, items = self._changes.get((verdict.story, line), (title[:_LONGEST_TITLE], 0))
             if items or len(self._changes) < _MOST_CHANGES:
                 self._changes[verdict.story, line] = first, items + 1
-        # A page that comes again is no further coverage.
-        if verdict.story is not None and verdict.kind != "revisit":
+        # A page that comes again is no further coverage, also if its text has changed.
+        if verdict.story is not None and verdict.kind != "revisit" and verdict.match_url != (url or None):
             self._add_to_story(verdict.story, title, url)
 
     def _add_to_story(self, key: str, title: str, url: str) -> None:
@@ -171,7 +171,7 @@ class RunSummary:
         story = self._stories.setdefault(key, _RunStory(title[:_LONGEST_TITLE], url[:_LONGEST_URL]))
         story.items += 1
         if len(story.sources) < _MOST_SOURCES and (source := source_of(url)):
-            story.sources.add(source)
+            story.sources.add(self._settings.owner_of(source))
 
     def add_event(self, report: Mapping[str, Any]) -> None:
         self._levels[report["level"]] += 1

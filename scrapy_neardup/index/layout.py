@@ -71,8 +71,8 @@ class Layout:
         self.namespace = namespace
         self.config = config
         self.prefix = f"{{neardup:{namespace}:{config}}}"
-        self.runs, self.stories, self.events, self.ended, self.grants = map(
-            self.name, ("runs", "stories", "events", "ended", "grants")
+        self.runs, self.stories, self.events, self.ended, self.outbox = map(
+            self.name, ("runs", "stories", "events", "ended", "outbox")
         )
         self._window = window
         self._generation = GENERATION

@@ -69,17 +69,21 @@ class Heartbeats:
         self.of_run = {int(number): (a / 1000, b / 1000) for number, (a, b) in heartbeats(kept).items()}
 
     def state(self, record: Record, record_of: Callable[[bytes], Record | None]) -> CandidateState:
-        """Decide whether a document counts as seen. A dropped copy does if its match does.
+        """Decide whether a document counts as seen. A dropped copy does if its match does."""
+        _, kept = kept_by(b"", record, record_of)
+        if kept is not None and kept.run in (0, self.own):
+            return "seen"
+        return "seen" if self.is_alive(kept.run if kept else WITHDRAWN) else "lost"
+
+    def is_alive(self, run: int) -> bool:
+        """Decide whether another run lives.
 
         A heartbeat before the first one of the run that asks may be the last one of a crawl that was killed and then
         started again: runs that live have sent the next one while the run that asks began.
         """
-        _, kept = kept_by(b"", record, record_of)
-        if kept is not None and kept.run in (0, self.own):
-            return "seen"
         started, _ = self.of_run.get(self.own, (0.0, 0.0))
-        _, beat = self.of_run.get(kept.run if kept else WITHDRAWN, (0.0, 0.0))
-        return "seen" if beat >= started and abs(self.now - beat) <= DEAD_SECONDS else "lost"
+        _, beat = self.of_run.get(run, (0.0, 0.0))
+        return beat >= started and abs(self.now - beat) <= DEAD_SECONDS
 
 
 def kept_by(key: bytes, record: Record, record_of: Callable[[bytes], Record | None]) -> tuple[bytes, Record | None]:
@@ -226,7 +230,7 @@ class Run:
 
     async def begin(self) -> None:
         """Register documents as those of this run from now on, and find out which other runs live."""
-        self._index.run = secrets.randbelow(LARGEST_RUN) + 1
+        self._index.run = self._index.stories.run = secrets.randbelow(LARGEST_RUN) + 1
         await self._tell(self._index.beat())
         self._beating = asyncio.create_task(self._beat())
         for _ in range(round(PATIENCE_SECONDS / _PAUSE)):

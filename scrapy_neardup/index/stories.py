@@ -1,10 +1,10 @@
-"""Stories, their events, and grants of events; every key expires.
+"""Stories, their events, and events on their way; every key expires.
 
 ``…:story:<id>`` HASH counters, version and members, until a window after the last member
 ``…:stories``    HASH story -> the latest second of a member
 ``…:events``     HASH story -> nothing, of events that have not ended
 ``…:ended``      HASH story -> its packed sources, of events that have ended
-``…:grants``     HASH token -> a grant that is not confirmed, until two windows after the newest
+``…:outbox``     HASH token -> a claim that was granted, until all its receivers have the event, or for a window
 
 A story has the fields "counts" (see ``records/stories.py``) and "version". Each member that is kept has a field, by its
 document key. A story that became a part of another one says so in its counters, and then only its last second changes.
@@ -14,13 +14,14 @@ Whoever changes a story reads it, decides by ``rules/membership.py``, and swaps;
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from scrapy_neardup.document import LAST_SECOND, Claim, EventSources, Join, Member, Story
+from scrapy_neardup.document import CRAWL, LAST_SECOND, Claim, EventSources, Join, Member, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import Steps, changes, reads
+from scrapy_neardup.index.runs import Heartbeats
 from scrapy_neardup.index.store import (
     Argument,
     Call,
@@ -32,27 +33,31 @@ from scrapy_neardup.index.store import (
     new_version,
     swap,
 )
-from scrapy_neardup.records.documents import KEY_BYTES
+from scrapy_neardup.records.documents import KEY_BYTES, WITHDRAWN
 from scrapy_neardup.records.stories import (
     MUTED,
     StoryCounters,
-    pack_grant,
+    pack_claim,
+    read_claim,
     read_counters,
     read_extent,
-    read_grant,
     read_members,
     read_sources,
 )
-from scrapy_neardup.rules.membership import MOST_FOLLOWED, MOST_GRANTS, begin_story, count_join, grant, may_unite, unite
+from scrapy_neardup.rules.membership import MOST_FOLLOWED, begin_story, count_join, grant, may_unite, unite
 from scrapy_neardup.rules.policy import HOUR
 
 ENDED_SECONDS = 8 * 24 * HOUR
 """How long the sources of events that have ended are kept, before the newest source of the last of them."""
 
 MOST_TAKEN_OVER = 64
-"""How many events of dead processes one process takes over at a time. The rest follow a minute later."""
+"""How many events of dead crawls one process takes over at a time. The rest follow a minute later."""
+
+MOST_WAITING = 10_000
+"""How many events on their way are kept. Further ones cannot be taken over."""
 
 _FIELDS = "counts", "version"
+_NOBODY = WITHDRAWN  # no crawl has this number
 _UNLINKED_AT_ONCE = 1000  # stories that are looked at, or removed, while checks wait
 
 
@@ -71,6 +76,9 @@ class Stories(Steps):
     A document joins its story when it is checked, see ``Index.check``. A level of an event is granted to one claim, and
     to that claim as often as it asks.
     """
+
+    run: int = 0
+    """Number of the crawl that makes claims, 0 if it sends no heartbeats."""
 
     async def read(self, client: Client, stories: StoredStories, joins: Sequence[Join]) -> None:
         """Read the stories that documents join, and the stories that those became a part of, into ``stories``."""
@@ -213,22 +221,24 @@ class Stories(Steps):
     async def claim(self, client: Client, claim: Claim) -> Granted | None:
         """Return the grant if the level or update is granted to the claim, else None.
 
-        A claim that was granted is granted again until it is confirmed. Raise StoreUnavailable if the store does not
-        answer in time; then ask again with the same token.
+        In the same atomic step the claim is kept as an event on its way. Then it is granted again whenever it asks.
+        Raise StoreUnavailable if the store does not answer in time; then ask again with the same token.
         """
-        key = bytes.fromhex(claim.story)
+        key, outbox = bytes.fromhex(claim.story), self.layout.outbox
         calls = [
-            Call("RUNS", self.layout.grants),
+            Call("RUNS", self.layout.runs),
+            Call("HGET", outbox, (claim.token,)),
+            Call("HLEN", outbox),
             Call("HGETALL", self.layout.ended),
             self._read_whole(key),
         ]
-        clock, ended, whole = await answers(client, calls)
-        now, grants = cast("tuple[int, dict[bytes, bytes]]", clock)
-        if granted := grants.get(claim.token.encode()):
-            _, claim = read_grant(claim.token.encode(), granted)
+        clock, granted, waiting, ended, whole = await answers(client, calls)
+        if granted:
+            _, claim = read_claim(claim.token.encode(), cast("bytes", granted))
             return _granted(claim, await self._final(client, bytes.fromhex(claim.story)))
         story = _whole(key, whole)
-        counters, claim = story.counters, replace(claim, signalled=read_extent(story.counters.signalled))
+        counters = story.counters
+        claim = replace(claim, signalled=read_extent(counters.signalled), run=self.run)
         if not counters.joined or counters.moved or not grant(counters, claim):
             return None
         writes = self._writes(story)
@@ -238,49 +248,87 @@ class Stories(Steps):
             writes += [Call("HDEL", self.layout.ended, old)] if old else []
             writes.append(Call("HSET", self.layout.ended, (key, counters.sources)))
             writes.append(Call("EXPIRE", self.layout.ended, (ENDED_SECONDS,)))
-        if claim.token and len(grants) < MOST_GRANTS:
-            writes.append(Call("HSET", self.layout.grants, (claim.token, pack_grant(now // 1000, claim))))
-            writes.append(Call("EXPIRE", self.layout.grants, (2 * self.policy.window,)))
+        if claim.token and cast("int", waiting) < MOST_WAITING:
+            writes.append(Call("HSET", outbox, (claim.token, pack_claim(_second(clock), claim))))
+            writes.append(Call("EXPIRE", outbox, (2 * self.policy.window,)))
         await swap(client, {self.layout.story(key): story.version}, writes)
         return _granted(claim, story)
 
     @changes
     async def confirm(self, client: Client, tokens: Sequence[str | bytes]) -> None:
-        """Forget the grants of claims with these tokens, because their events have been passed on."""
+        """Forget the events on their way with these tokens: all their receivers have them."""
+        await self._forget(client, tokens)
+
+    async def _forget(self, client: Client, tokens: Sequence[str | bytes]) -> None:
         if tokens:
-            await answers(client, [Call("HDEL", self.layout.grants, tokens)])
+            await answers(client, [Call("HDEL", self.layout.outbox, tokens)])
 
     @changes
-    async def take_over(self, client: Client, seconds: float) -> list[Granted]:
-        """Return grants that were given at least ``seconds`` ago and not confirmed. The caller passes their events on.
+    async def hand_on(self, client: Client, token: str, receivers: Collection[bytes], *, keep: bool) -> None:
+        """Note which receivers have not got an event yet. Unless the caller keeps it, others may take it over."""
+        read = Call("HGET", self.layout.outbox, (token,))
+        (packed,) = await answers(client, [read])
+        if packed:
+            second, claim = read_claim(token.encode(), cast("bytes", packed))
+            left = replace(claim, receivers=tuple(receivers), run=self.run if keep else _NOBODY)
+            write = Call("HSET", self.layout.outbox, (token, pack_claim(second, left)))
+            await answers(client, [Commit([Expected(read, cast("bytes", packed))], [write])])
 
-        No other caller gets them for the next ``seconds``. At most ``MOST_TAKEN_OVER`` are returned.
+    @changes
+    async def take_over(
+        self,
+        client: Client,
+        seconds: float,
+        receivers: Collection[bytes] = (CRAWL,),
+        in_hand: Container[str] = (),
+    ) -> list[Granted]:
+        """Return events on their way to these receivers that no living crawl has in hand. The caller sends them.
+
+        No other caller gets them while the crawl of this one lives. If it is none, others get them after ``seconds``.
+        ``in_hand`` has the tokens of the caller's own events. At most ``MOST_TAKEN_OVER`` are returned.
         """
-        (answer,) = await answers(client, [Call("RUNS", self.layout.grants)])
-        milliseconds, grants = cast("tuple[int, dict[bytes, bytes]]", answer)
-        now, taken_over, gone = milliseconds // 1000, list[Granted](), list[bytes]()
-        for token, packed in grants.items():
-            try:
-                second, claim = read_grant(token, packed)
-                if abs(now - second) < int(seconds):  # also if the clock of the store was set back
-                    continue
-                story = await self._final(client, bytes.fromhex(claim.story))
-            except StoreError:
-                self.warn_damaged("a grant", "its event is not passed on")
+        clock, rows = await answers(client, [Call("RUNS", self.layout.runs), Call("HGETALL", self.layout.outbox)])
+        beats, now = Heartbeats(self.run), _second(clock)
+        beats.note(clock)
+        taken_over, gone = list[Granted](), list[bytes]()
+        for token, packed in cast("dict[bytes, bytes]", rows).items():
+            second, claim = self._read_waiting(token, packed, now)
+            if claim is None:
                 gone.append(token)
                 continue
-            if not story.counters.joined:  # it has left the window
+            is_wanted = claim.token not in in_hand and not frozenset(receivers).isdisjoint(claim.receivers)
+            if not is_wanted or not _is_free(claim, beats, abs(now - second) >= int(seconds)):
+                continue
+            if (story := await self._story_of(client, claim)) is None:
                 gone.append(token)
                 continue
-            expected = Expected(Call("HGET", self.layout.grants, (token,)), packed)
-            renewed = Call("HSET", self.layout.grants, (token, pack_grant(now, claim)))
-            if await answers(client, [Commit([expected], [renewed])]) == [1]:  # else another process was faster
+            claim = replace(claim, run=self.run)
+            held = Call("HSET", self.layout.outbox, (token, pack_claim(second if self.run else now, claim)))
+            expected = Expected(Call("HGET", self.layout.outbox, (token,)), packed)
+            if await answers(client, [Commit([expected], [held])]) == [1]:  # else another process was faster
                 taken_over.append(_granted(claim, story))
             if len(taken_over) == MOST_TAKEN_OVER:
                 break
-        if gone:
-            await answers(client, [Call("HDEL", self.layout.grants, gone)])
+        await self._forget(client, gone)
         return taken_over
+
+    def _read_waiting(self, token: bytes, packed: bytes, now: int) -> tuple[int, Claim | None]:
+        """Return when an event on its way was claimed, and its claim: None if it is damaged, or too old."""
+        try:
+            second, claim = read_claim(token, packed)
+        except StoreError:
+            self.warn_damaged("an event on its way", "it is not sent")
+            return 0, None
+        return second, claim if now - second <= self.policy.window else None
+
+    async def _story_of(self, client: Client, claim: Claim) -> StoredStory | None:
+        """Return the story of an event, None if it has left the window or is damaged."""
+        try:
+            story = await self._final(client, bytes.fromhex(claim.story))
+        except StoreError:
+            self.warn_damaged("the story of an event on its way", "it is not sent")
+            return None
+        return story if story.counters.joined else None
 
     @reads
     async def open_events(self, client: Client, quiet_since: int | None = None) -> list[Story]:
@@ -401,6 +449,16 @@ def _whole(key: bytes, answer: object) -> StoredStory:
 
 def _granted(claim: Claim, story: StoredStory) -> Granted:
     return Granted(claim, story.counters.story(story.key), read_members(story.members.items()))
+
+
+def _second(clock: object) -> int:
+    """Return the second by the clock of the store, from an answer to RUNS."""
+    return cast("tuple[int, object]", clock)[0] // 1000
+
+
+def _is_free(claim: Claim, beats: Heartbeats, is_old: bool) -> bool:
+    """Decide whether no other crawl that lives has an event in hand. Without heartbeats its age tells."""
+    return claim.run == beats.own or not beats.is_alive(claim.run) if claim.run else is_old
 
 
 def forget_stories(prefix: str, stories: Sequence[bytes]) -> list[Call]:

@@ -15,7 +15,7 @@ from scrapy_neardup.index.layout import Layout, parts_of
 from scrapy_neardup.index.store import Call, Client, Commit, Facts, answers
 from scrapy_neardup.index.stories import Stories, forget_stories
 from scrapy_neardup.records.documents import KEY_BYTES, WITHDRAWN, Record, read_record
-from scrapy_neardup.records.stories import read_grant, unpack_member
+from scrapy_neardup.records.stories import read_claim, unpack_member
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class StoreSummary:
     store: Facts  # of the store itself
     stories: int = 0  # without those that became a part of another one
     events: int = 0  # that have not ended
+    waiting: int = 0  # events on their way
     other_configs: tuple[str, ...] = ()  # other configurations in the namespace
     namespaces: tuple[str, ...] = ()  # others in this store; they are looked for only if this one has no documents
 
@@ -43,7 +44,7 @@ async def survey(client: Client, location: str, layout: Layout, stories: Stories
     names = await client.names(layout.of_namespace)
     own = [name for name in names if name.startswith(f"{layout.prefix}:")]
     hours = await _documents_per_hour(client, own)
-    (events,) = await answers(client, [Call("HLEN", layout.events)])
+    events, waiting = await answers(client, [Call("HLEN", layout.events), Call("HLEN", layout.outbox)])
     return StoreSummary(
         location=location,
         namespace=layout.namespace,
@@ -52,6 +53,7 @@ async def survey(client: Client, location: str, layout: Layout, stories: Stories
         store=await client.facts(own or [layout.prefix]),
         stories=await stories.count(client),
         events=cast("int", events),
+        waiting=cast("int", waiting),
         other_configs=tuple(sorted({parts_of(name)[1] for name in names} - {layout.config})),
         namespaces=() if hours else await _namespaces(client, layout.namespace),
     )
@@ -138,8 +140,8 @@ async def _forget(
 ) -> Sequence[Call | Commit]:
     """Return the calls that forget what a key has of documents that go, and what was learned of these sources."""
     kind, _, rest = name.partition("}:")[2].partition(":")
-    if kind == "grants":
-        return _forget_grants(name, await client.fields(name), gone)
+    if kind == "outbox":
+        return _forget_claims(name, await client.fields(name), gone)
     if kind == "story":
         return _forget_members(name, await client.fields(name), selection, gone)
     return [Call("UNLINK", name)] if kind == "learned" and rest in learned else []
@@ -158,16 +160,16 @@ def _forget_members(
     return [Call("HDEL", story, going)] if going else []
 
 
-def _forget_grants(key: str, grants: Mapping[bytes, bytes], gone: Collection[bytes]) -> list[Call]:
-    """Return the calls that forget events that wait to be passed on: their story began with a document that goes.
+def _forget_claims(key: str, claims: Mapping[bytes, bytes], gone: Collection[bytes]) -> list[Call]:
+    """Return the calls that forget events that are on their way: their story began with a document that goes.
 
     Or such a document has raised the event. A process that takes an event over while this runs still sends it.
     docs/howto/purge.md says: stop crawls first.
     """
     ids, going = {each.hex() for each in gone}, list[bytes]()
-    for token, packed in grants.items():
+    for token, packed in claims.items():
         with suppress(StoreError):
-            _, claim = read_grant(token, packed)
+            _, claim = read_claim(token, packed)
             if not ids.isdisjoint((claim.story, claim.item)):
                 going.append(token)
     return [Call("HDEL", key, going)] if going else []

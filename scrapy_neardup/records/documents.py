@@ -9,11 +9,12 @@ from operator import attrgetter
 from scrapy_neardup.document import WHOLE_TEXT, Document, Evidence, Fingerprint
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
+from scrapy_neardup.wording import one_line
 
-VERSION = 16
+VERSION = 17
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
-MAX_TITLE_BYTES = 120
+MAX_TITLE = 150  # characters
 HASHES = 1 << 32
 """How many documents of one second have keys of their own: the last 4 bytes of a key are a hash."""
 
@@ -47,9 +48,9 @@ RECORD = PackedFields(
         "candidate": "8s",
         "first_topic": "B*",
         "url": "H*",
-        "title": "B*",
+        "title": "H*",
         "original_url": "H*",
-        "original_title": "B*",
+        "original_title": "H*",
         "counted_at": "I",
         "run": "I",
     },
@@ -140,7 +141,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
         story=key,
         candidate=key,
         url=cut_to_bytes(document.link, MAX_URL_BYTES),
-        title=cut_to_bytes(document.title, MAX_TITLE_BYTES),
+        title=one_line(document.title, MAX_TITLE).encode("utf-8", "replace"),
         counted_at=document.counted_second,
         run=run,
         vector=fingerprint.vector,

@@ -1,4 +1,4 @@
-"""Pack the data that a store keeps of a story: its members, its counters, and grants of its events.
+"""Pack the data that a store keeps of a story: its members, its counters, and its events on their way.
 
 A member is kept as its number in the story, then its fields. ``rules/membership.py`` says how all this changes.
 """
@@ -19,17 +19,19 @@ from scrapy_neardup.document import KINDS, LEVELS, STATUSES, Claim, EventSources
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES, MAX_URL_BYTES, seconds_of
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes, split
+from scrapy_neardup.wording import one_line
 
 logger = logging.getLogger(__name__)
 
-VERSION = 8
-"""Of members, of the counters of stories, and of grants."""
+VERSION = 9
+"""Of members, of the counters of stories, and of events on their way."""
 
 MEMBER = PackedFields(
     "member",
     {
         "status": "B",
         "kind": "B",
+        "is_counted": "B",
         "topic": "H",
         "language": "B*",
         "source": "B*",
@@ -44,7 +46,7 @@ MEMBER = PackedFields(
 NO_OWNER = bytes(4)
 _NUMBER_BYTES = 4
 _MAX_NAME_BYTES = 255
-_MAX_MEMBER_TITLE_BYTES = 300
+_MAX_MEMBER_TITLE = 250  # characters
 _MAX_CHANGES_BYTES = 1000
 _MAX_TERMS_BYTES = 200
 _TOPIC_PARTS = 10_000  # a score of 1
@@ -63,11 +65,12 @@ def pack_member(member: Member) -> bytes:
     return MEMBER.pack(
         STATUSES.index(member.status),
         KINDS.index(member.kind) + 1 if member.kind else 0,
+        member.is_counted,
         round(member.topic * _TOPIC_PARTS),
         *(cut_to_bytes(each, _MAX_NAME_BYTES) for each in (member.language, member.source)),
         b"" if member.owner == member.source else cut_to_bytes(member.owner, _MAX_NAME_BYTES),
         cut_to_bytes(member.url, MAX_URL_BYTES),
-        cut_to_bytes(member.title, _MAX_MEMBER_TITLE_BYTES),
+        one_line(member.title, _MAX_MEMBER_TITLE).encode("utf-8", "replace"),
         cut_to_bytes("\n".join(member.changes), _MAX_CHANGES_BYTES),
         cut_to_bytes("\n".join(member.terms), _MAX_TERMS_BYTES),
     )
@@ -80,7 +83,7 @@ def number_member(number: int, packed: bytes) -> bytes:
 
 def unpack_member(key: bytes, data: bytes) -> Member:
     """Read a numbered member. Raise StoreError on any other bytes."""
-    status, kind, topic, *texts = MEMBER.unpack_whole(data, _NUMBER_BYTES)
+    status, kind, is_counted, topic, *texts = MEMBER.unpack_whole(data, _NUMBER_BYTES)
     status, kind, topic = cast("int", status), cast("int", kind), cast("int", topic)
     if len(key) != KEY_BYTES or status >= len(STATUSES) or kind > len(KINDS) or topic > _TOPIC_PARTS:
         raise StoreError(f"member {key.hex()}: {len(data)} bytes are no member of this version")
@@ -99,6 +102,7 @@ def unpack_member(key: bytes, data: bytes) -> Member:
         topic=topic / _TOPIC_PARTS,
         terms=tuple(terms.split("\n")) if terms else (),
         number=int.from_bytes(data[:_NUMBER_BYTES], "big"),
+        is_counted=bool(is_counted),
     )
 
 
@@ -153,10 +157,12 @@ COUNTERS = PackedFields(
     },
     VERSION,
 )
-GRANT = PackedFields(
-    "grant",
+CLAIM = PackedFields(
+    "claim",
     {
         "second": "I",
+        "run": "I",
+        "receivers": "B*",
         "level": "B",
         "story": "8s",
         "item": "B*",
@@ -170,7 +176,9 @@ GRANT = PackedFields(
     },
     VERSION,
 )
-"""A claim that is granted, after the second by the store's clock at which it was granted or taken over."""
+"""A claim that is granted, after the second by the store's clock at which it was granted, or taken over."""
+
+RECEIVER_BYTES = 4
 
 _EXTENT = struct.Struct(">3I")
 _ITEM, _SOURCE = struct.Struct(">I8x"), struct.Struct(">4xI")
@@ -270,10 +278,12 @@ def pack_extent(extent: Extent) -> bytes:
     return _EXTENT.pack(*extent)
 
 
-def pack_grant(second: int, claim: Claim) -> bytes:
+def pack_claim(second: int, claim: Claim) -> bytes:
     """Pack a claim that is granted or taken over at this second, without its token."""
-    return GRANT.pack(
+    return CLAIM.pack(
         second,
+        claim.run,
+        b"".join(claim.receivers),
         LEVELS.index(claim.level),
         bytes.fromhex(claim.story),
         bytes.fromhex(claim.item or ""),
@@ -287,18 +297,20 @@ def pack_grant(second: int, claim: Claim) -> bytes:
     )
 
 
-def read_grant(token: bytes, packed: bytes) -> tuple[int, Claim]:
-    """Return what ``pack_grant`` packed. Raise StoreError for anything else."""
-    values: list[Any] = GRANT.unpack_whole(packed)
-    second, level, story, item, time, extent, signalled, joined, copies, breaking_over, lead = values
-    if level >= len(LEVELS) or len(item) not in (0, KEY_BYTES):
-        raise StoreError(f"{packed!r} is no grant of this version")
+def read_claim(token: bytes, packed: bytes) -> tuple[int, Claim]:
+    """Return what ``pack_claim`` packed. Raise StoreError for anything else."""
+    values: list[Any] = CLAIM.unpack_whole(packed)
+    second, run, receivers, level, story, item, time, extent, signalled, joined, copies, breaking_over, lead = values
+    if level >= len(LEVELS) or len(item) not in (0, KEY_BYTES) or len(receivers) % RECEIVER_BYTES:
+        raise StoreError(f"{packed!r} is no claim of this version")
     return second, Claim(
         story.hex(),
         LEVELS[level],
         extent=read_extent(extent),
         signalled=read_extent(signalled),
         token=token.decode("utf-8", "replace"),
+        run=run,
+        receivers=tuple(split(receivers, RECEIVER_BYTES)),
         time=time,
         item=item.hex() or None,
         joined=joined,

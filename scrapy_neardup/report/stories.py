@@ -32,8 +32,8 @@ class Signal(NamedTuple):
 class FeedStory:
     """The items of one story, the earliest first. ``keys`` are its ids in the feed: several if stories were united.
 
-    A page that came again unchanged is one of the ``members``, but no coverage. ``watch`` and the stats of a crawl
-    count in the same way.
+    A page that came again is one of the ``members``, but no coverage. ``watch``, events and the log of a crawl count
+    in the same way.
     """
 
     keys: dict[str, None] = field(default_factory=dict)
@@ -42,7 +42,8 @@ class FeedStory:
 
     @cached_property
     def coverage(self) -> list[Row]:
-        return [row for row in self.members if not row.is_revisit] or self.members[:1]
+        pages = {row.url or row.number: row for row in reversed(self.members) if not row.is_revisit}
+        return sorted(pages.values(), key=order_of) or self.members[:1]
 
     @property
     def size(self) -> int:

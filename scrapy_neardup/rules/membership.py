@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable
+from dataclasses import replace
 
 from scrapy_neardup.document import Claim, Extent, Join, Member
 from scrapy_neardup.records.documents import KEY_BYTES
@@ -53,10 +54,6 @@ MOST_UNITED = 64
 MOST_FOLLOWED = MOST_UNITED + 1
 """How many times a story is followed to the one that it became a part of."""
 
-MOST_GRANTS = 10_000
-"""How many grants of a namespace and configuration wait for their confirmation. Further ones cannot be taken over."""
-
-
 SETTLED = b"\xff" * 4
 """Stands for the owner of a value that enough owners printed, or that was there before the change."""
 
@@ -97,11 +94,12 @@ def count_join(
     key, owner = bytes.fromhex(member.id), owner_hash(member)
     counters.joined += 1
     counters.last = max(counters.last, member.seen_at)
-    is_news = join.is_coverage and not is_again and _count_item(counters, member, join.time)
+    is_counted = join.is_coverage and not is_again
+    is_news = is_counted and _count_item(counters, member, join.time)
     is_news |= _note_figures(counters, key, owner, join)
     _support_values(counters, owner, split(join.figures, VALUE_BYTES))
     if counters.joined <= MOST_MEMBERS_KEPT or is_news:
-        to_keep.append((key, number_member(counters.joined, pack_member(member))))
+        to_keep.append((key, number_member(counters.joined, pack_member(replace(member, is_counted=is_counted)))))
     return to_keep
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from scrapy_neardup.document import Claim, Level, Member, Story
+from scrapy_neardup.document import CRAWL, LEVELS, Claim, Level, Member, Story
 from scrapy_neardup.exceptions import StoreUnavailable
 from scrapy_neardup.index.stories import Granted, Stories
 
 logger = logging.getLogger(__name__)
 
-_MOST_UNANSWERED = 1024  # claims
+MOST_IN_HAND = 256
+"""How many events that wait for a receiver one process remembers. More of them are only in the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,11 @@ class StoryEvent:
     item: str | None = None  # id of the document that tipped it; None for an end
     breaking_over: int = 0  # the threshold of ``breaking`` at that time
     lead: str = ""  # the first sentence of that document
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Return the place of the event among others: ``watch`` comes before ``breaking``."""
+        return self.time, LEVELS.index(self.level)
 
     @property
     def id(self) -> str:
@@ -72,81 +80,121 @@ def story_then(claim: Claim, story: Story) -> Story:
     )
 
 
-class Custody:
-    """Holds events, so that none is lost and none is granted twice.
+@dataclass(slots=True)
+class _InHand:
+    event: StoryEvent
+    left: set[bytes]  # receivers that have not got it
+    stored: set[bytes]  # the same, as the store has it
+    has_failed: bool = False  # so the store has to know who has got it already
 
-    A claim without an answer is made again with the same token. The store keeps a grant until it is confirmed that its
-    event has been passed on. If that takes too long, another process takes the event over, so that no event dies with
-    its claimant.
+
+class EventSender(Protocol):
+    """Sends events to one receiver, see ``stories/sender.py``."""
+
+    def put(self, token: str, event: StoryEvent) -> None: ...
+
+    def forget(self, token: str) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class Outbox:
+    """The events that a process has in hand: none is lost, and none is granted twice.
+
+    The store keeps an event until it is confirmed that all its receivers have it. One of them is the crawl itself, with
+    its feed and its signals. If the process dies, another one takes the event over. If the answer to its claim was
+    lost, the process itself does.
     """
 
     def __init__(self, store: Stories, rule: str) -> None:
         self._store = store
         self._rule = rule
-        # All by token:
-        self._unanswered: dict[str, tuple[Claim, Story]] = {}
-        self._events: dict[str, StoryEvent] = {}  # granted, and not confirmed yet
+        self._levels: Collection[str] = LEVELS
+        self._senders: dict[bytes, EventSender] = {}
+        self.has_lost_answer = False  # of a claim, so the store may have an event that nobody knows of
+        self._in_hand: dict[str, _InHand] = {}  # by token
         self._handed_out = set[str]()
-        self._passed_on = set[str]()
+
+    def send_to(self, senders: Mapping[bytes, EventSender], levels: Collection[str]) -> None:
+        """Send the events of these levels from now on. Senders are given by the keys of their receivers."""
+        self._senders, self._levels = dict(senders), levels
+
+    def note_result(self, receiver: bytes, token: str, is_over: bool) -> None:
+        """Note that a receiver has an event, or will never take it. If not ``is_over``, it may take it later."""
+        if held := self._in_hand.get(token):
+            held.left -= {receiver} if is_over else set()
+            held.has_failed |= not is_over
 
     async def claim(self, claim: Claim, story: Story) -> StoryEvent | None:
         """Return the event if the claim is granted. Errors of the store are passed on."""
-        return await self._ask(replace(claim, token=secrets.token_hex(8)), story)
-
-    async def claim_again(self) -> list[StoryEvent]:
-        """Repeat the claims whose answer was lost, and return the events that are granted now."""
-        granted = []
-        while self._unanswered:  # one after the other: documents under way at the same time may repeat the others
-            _, (claim, story) = self._unanswered.popitem()
-            granted.append(await self._ask(claim, story))
-        return [event for event in granted if event]
-
-    async def _ask(self, claim: Claim, story: Story) -> StoryEvent | None:
+        receivers = (CRAWL, *(self._senders if claim.level in self._levels else ()))
+        claim = replace(claim, token=secrets.token_hex(8), receivers=receivers)
         try:
             granted = await self._store.claim(claim)
         except StoreUnavailable:
-            if len(self._unanswered) < _MOST_UNANSWERED:
-                self._unanswered[claim.token] = claim, story
+            self.has_lost_answer = True
             raise
-        return self._hold(granted, story) if granted else None
-
-    def _hold(self, granted: Granted, story: Story) -> StoryEvent:
-        """Hold the event of a grant. If somebody has muted its story, nobody gets it."""
-        event = event_of(granted.claim, story, granted.members, self._rule)
-        self._events.setdefault(granted.claim.token, event)
-        if story.is_muted:
-            self._passed_on.add(granted.claim.token)
-        return event
+        return self._take(granted, story) if granted else None
 
     async def take_over(self, seconds: float) -> None:
-        """Take over the events of processes that have not confirmed them for so many seconds."""
-        for granted in await self._store.take_over(seconds):
+        """Take over the events that no living crawl has in hand, and those whose answer was lost."""
+        self.has_lost_answer = False
+        if len(self._in_hand) >= MOST_IN_HAND:
+            return
+        for granted in await self._store.take_over(seconds, (CRAWL, *self._senders), self._in_hand):
             claim = granted.claim
-            if claim.token not in self._events:
-                logger.info("An event of story %s is passed on now: the process that raised it is gone", claim.story)
-                self._unanswered.pop(claim.token, None)
-                self._hold(granted, story_then(claim, granted.story))
+            if claim.token not in self._in_hand:
+                logger.info("An event of story %s that waited is sent now", claim.story)
+                self._take(granted, story_then(claim, granted.story))
+
+    def _take(self, granted: Granted, story: Story) -> StoryEvent:
+        """Take an event in hand, and send it. If somebody has muted its story, nobody gets it."""
+        event, token = event_of(granted.claim, story, granted.members, self._rule), granted.claim.token
+        if token not in self._in_hand:
+            receivers = set(granted.claim.receivers)
+            self._in_hand[token] = _InHand(event, set() if story.is_muted else {*receivers}, receivers)
+            for key in self._in_hand[token].left & self._senders.keys():
+                self._senders[key].put(token, event)
+        return event
 
     def hand_out(self) -> list[StoryEvent]:
-        """Return the events that were granted since the last call, in the order of their times.
-
-        The events of the last call count as passed on.
-        """
+        """Return the events since the last call, by their times and levels. Those of the last call are passed on."""
         self.pass_on()
-        events = {token: event for token, event in self._events.items() if token not in self._passed_on}
+        events = {token: held.event for token, held in self._in_hand.items() if CRAWL in held.left}
         self._handed_out = set(events)
-        return sorted(events.values(), key=lambda event: event.time)
+        return sorted(events.values(), key=lambda event: event.order)
 
     def pass_on(self) -> None:
         """Note that all events that were handed out have been passed on."""
-        self._passed_on |= self._handed_out
+        for token in self._handed_out:
+            self.note_result(CRAWL, token, True)
         self._handed_out.clear()
 
     async def confirm(self) -> None:
-        """Tell the store which events have been passed on, so that no other process passes them on too."""
-        tokens = list(self._passed_on)
-        if tokens:
+        """Tell the store who has got which events."""
+        if tokens := [token for token, held in self._in_hand.items() if not held.left]:
             await self._store.confirm(tokens)
-        self._passed_on.difference_update(tokens)
         for token in tokens:
-            self._events.pop(token, None)
+            self._in_hand.pop(token, None)
+        waiting = [token for token, held in self._in_hand.items() if CRAWL not in held.left]
+        too_many = set(waiting[: max(0, len(waiting) - MOST_IN_HAND)])
+        for token, held in [*self._in_hand.items()]:
+            if not held.left:  # since a moment ago
+                continue
+            left, is_own = {*held.left}, token not in too_many and not held.left.isdisjoint((CRAWL, *self._senders))
+            if not is_own or (held.has_failed and left != held.stored):
+                await self._store.hand_on(token, left, keep=is_own)
+                held.stored = left
+            if not is_own and held.left:
+                self._let_go(token)
+
+    def _let_go(self, token: str) -> None:
+        """Leave an event to whoever takes it over."""
+        for sender in self._senders.values():
+            sender.forget(token)
+        self._in_hand.pop(token, None)
+
+    async def close(self) -> None:
+        """Try each event that waits once more, for some seconds in all. The rest is left to others."""
+        await asyncio.gather(*(sender.close() for sender in self._senders.values()))
+        self._senders.clear()

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from scrapy_neardup.wording import counted, coverage_words, one_line
 
-_LONGEST_HEADLINE = 140  # characters
+_LONGEST_HEADLINE = 250  # characters
 _LONGEST_NEWS = 120
 _LONGEST_SENTENCE = 400
 _LONGEST_URL = 1000

@@ -13,12 +13,13 @@ from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from scrapy_neardup.records.stories import RECEIVER_BYTES
 from scrapy_neardup.stories.messages import message_of
-from scrapy_neardup.stories.outbox import Refused
+from scrapy_neardup.stories.sender import Receiver, Refused
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -40,16 +41,6 @@ class DeliveryFailed(OSError):
     """The receiver did not take the event; it may do so later."""
 
 
-class Receiver(Protocol):
-    name: str  # for messages
-    address: str  # where its events go, with its secrets
-
-    async def deliver(self, report: dict[str, Any]) -> None:
-        """Raise Refused if the receiver will never take the event, and DeliveryFailed if it may later."""
-
-    async def close(self) -> None: ...
-
-
 def receivers_of(
     url: str | None, secret: str | None, service_urls: Sequence[str], deadline: float = DEADLINE
 ) -> list[Receiver]:
@@ -67,7 +58,7 @@ class Webhook:
     name = "webhook"
 
     def __init__(self, url: str, secret: str | None = None, deadline: float = DEADLINE) -> None:
-        self.address = f"{url}\0{secret or ''}"
+        self.key = _key_of(f"{url}\0{secret or ''}")
         self._url = url
         self._secret = secret
         self._deadline = deadline
@@ -126,7 +117,8 @@ class Service:
 
     def __init__(self, url: str, deadline: float = DEADLINE) -> None:
         self.name = f"service {url.partition('://')[0]}"
-        self.address = url
+        self.key = _key_of(url)
+        self._url = url
         self._deadline = deadline
 
     async def deliver(self, report: dict[str, Any]) -> None:
@@ -136,7 +128,7 @@ class Service:
             *program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment
         )
         try:
-            request = json.dumps([self.address, *message_of(report)]).encode()
+            request = json.dumps([self._url, *message_of(report)]).encode()
             answer, _ = await asyncio.wait_for(process.communicate(request), self._deadline)
         except asyncio.TimeoutError:
             raise DeliveryFailed(f"{self.name} did not answer within {self._deadline:g} s") from None
@@ -152,6 +144,11 @@ class Service:
 
     async def close(self) -> None:
         """Do nothing: no connection is kept."""
+
+
+def _key_of(address: str) -> bytes:
+    """Return the key of a receiver. Its address is hashed, because it has secrets."""
+    return hashlib.sha256(address.encode("utf-8", "surrogatepass")).digest()[:RECEIVER_BYTES]
 
 
 def _judge(receiver: str, status: int, setting: str) -> None:

@@ -48,7 +48,7 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "rule": event.rule,
         "item": None if event.item is None else name(event.item),
         "headline": headline,
-        "lead": lead_under(headline, event.lead),
+        "lead": _lead(event, headline),
         "facts": list(map(_fact, facts)),
         "summary": figure_summary(facts[0], event.time, zone) if facts else "",
         "timezone": str(zone),
@@ -74,6 +74,13 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "disagreements": _disagreements(changes),
         "united": list(map(name, story.united)),
     }
+
+
+def _lead(event: StoryEvent, headline: str) -> str:
+    """Return the lead of the document that tipped the event if it is in the language of the headline, else ""."""
+    languages = {member.language for member in event.members if headline in member.title}
+    item = next((member for member in event.members if member.id == event.item), None)
+    return lead_under(headline, event.lead) if item is None or item.language in languages else ""
 
 
 def iso(second: int) -> str:
@@ -125,24 +132,18 @@ def _update(event: StoryEvent) -> dict[str, Any]:
 
 def _sources(members: Sequence[Member]) -> list[dict[str, Any]]:
     """List independent sources in the order of their first item, each with its pages."""
-    firsts: dict[str, Member] = {}
+    by_owner: dict[str, list[Member]] = {}
     for member in members:
-        if member.owner:
-            firsts.setdefault(member.owner, member)
-    items = Counter(member.owner for member in _coverage(members))
-    return [{"owner": owner, **_place(member), "items": items[owner]} for owner, member in firsts.items()]
-
-
-def _coverage(members: Sequence[Member]) -> list[Member]:
-    """Return the members that are no page for a second time."""
-    pages = {member.url or member.id: member for member in reversed(members) if member.kind != "revisit"}
-    return list(pages.values())
+        if member.owner and member.is_counted:
+            by_owner.setdefault(member.owner, []).append(member)
+    return [{"owner": owner, **_place(own[0]), "items": len(own)} for owner, own in by_owner.items()]
 
 
 def _sources_with_copies(members: Sequence[Member]) -> int:
     """Count the independent sources that have nothing but copies, or updates of copies, of what others print."""
-    own = {member.owner for member in members if member.status in ("original", "related")}
-    return len({member.owner for member in members} - own - {""})
+    counted = [member for member in members if member.is_counted]
+    own = {member.owner for member in counted if member.status in ("original", "related")}
+    return len({member.owner for member in counted} - own - {""})
 
 
 def _growth(story: Story) -> list[dict[str, Any]]:

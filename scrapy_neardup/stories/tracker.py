@@ -14,7 +14,7 @@ from scrapy_neardup.document import LAST_SECOND, LEVELS, Claim, Extent, Join, Le
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.stories import Stories
-from scrapy_neardup.stories.event import Custody, StoryEvent, event_of
+from scrapy_neardup.stories.event import Outbox, StoryEvent, event_of
 from scrapy_neardup.stories.rules import (
     DAY,
     HISTORY,
@@ -35,7 +35,7 @@ _AGREED = 32  # the clock reaches a time when this many documents in a row are a
 _MOST_RAISED = 1024  # signalled stories of which documents may still be under way
 _MOST_STORIES = 1 << 17  # that are remembered, for the end of the crawl
 _ASKED_TOGETHER = 4096  # stories; many more would take longer than the timeout of a store
-_UNCONFIRMED = 60.0  # seconds after which others pass on the event of a grant that nobody has confirmed
+_UNCONFIRMED = 60.0  # seconds after which others take over the events of a process without heartbeats
 
 
 class _StoryLock:
@@ -49,8 +49,8 @@ class _StoryLock:
 class StoryTracker:
     """Tracks the stories of one process. Errors of the store are passed on.
 
-    The store keeps each grant until it is confirmed that its event has been passed on. If that takes more than
-    ``unconfirmed_after`` seconds another process passes the event on, so that no event dies with its claimant.
+    If a process that is no crawl does not confirm an event within ``unconfirmed_after`` seconds, another process takes
+    it over.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class StoryTracker:
         self.unconfirmed_after = unconfirmed_after
         self._clock = clock
         self._look_at = clock()
-        self.custody = Custody(store, rule)
+        self.outbox = Outbox(store, rule)
         self._rule_name = rule
         self.rule: Rule = load_rule(rule)
         self._events_per_day = events_per_day
@@ -158,7 +158,7 @@ class StoryTracker:
                 return None
         lead = find_lead(join.document.title, join.document.text) if join.document else ""
         claim = replace(self._claim(level, join.time, story), item=join.member.id, lead=lead)
-        event = await self.custody.claim(claim, story)
+        event = await self.outbox.claim(claim, story)
         self._note_raised(story, level, is_granted=event is not None)
         if event is None and level != "update":
             return await self._signal(level, self._with_raised(story), join)
@@ -209,7 +209,7 @@ class StoryTracker:
             self._recent.append(second)
             if len(self._recent) == _AGREED:
                 now = max(now, min(self._recent))
-        await self.custody.confirm()
+        await self.outbox.confirm()
         await self._pass_on_overdue()
         if now // _SWEEP > self._swept:
             await self._sweep(now)
@@ -222,12 +222,10 @@ class StoryTracker:
             await self._end_quiet(LAST_SECOND if all_over else min(self._recent) - QUIET)
 
     async def _pass_on_overdue(self) -> None:
-        """Repeat claims whose answer was lost, and take over events whose process died before it passed them on."""
-        for event in await self.custody.claim_again():
-            self._note_raised(event.story, event.level, is_granted=True)
-        if self._clock() >= self._look_at:
+        """Take over events of processes that died before all receivers had them."""
+        if self.outbox.has_lost_answer or self._clock() >= self._look_at:
             self._look_at = self._clock() + _UNCONFIRMED
-            await self.custody.take_over(self.unconfirmed_after)
+            await self.outbox.take_over(self.unconfirmed_after)
 
     async def _sweep(self, now: int) -> None:
         self._swept = now // _SWEEP  # set first: documents under way at the same time need not sweep too
@@ -241,7 +239,7 @@ class StoryTracker:
 
     async def _end_quiet(self, quiet_since: int) -> None:
         for story in sorted(await self._store.open_events(quiet_since), key=_newest):
-            await self.custody.claim(self._claim("ended", min(LAST_SECOND, _newest(story) + QUIET), story), story)
+            await self.outbox.claim(self._claim("ended", min(LAST_SECOND, _newest(story) + QUIET), story), story)
 
     async def threshold(self, now: int) -> Threshold:
         """Return the threshold of ``breaking`` at a time of the documents' clock, in Unix seconds."""

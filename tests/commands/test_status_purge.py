@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from projects import Project
@@ -16,7 +14,6 @@ from scrapy_processes import neardup
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.outbox import count_events, open_events
 from scrapy_neardup.wording import counted
 
 ONE = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
@@ -207,44 +204,3 @@ def test_status_of_a_window_that_was_emptied(project: Path) -> None:
     done = neardup(project, "watch", "--window")
     assert (done.returncode, "hour (UTC)" in done.stdout) == (0, False)
     assert done.stderr.endswith("is empty.\n")
-
-
-def event(number: int, *urls: str) -> dict[str, Any]:
-    members = [{"source": url.split("/")[2], "url": url, "title": "News"} for url in urls]
-    return {
-        "id": f"event-{number}",
-        "time": "2023-11-14T22:13:20Z",
-        "level": "breaking",
-        "story": "ab" * 8,
-        "headline": "News",
-        "members": members,
-        "related": [],
-    }
-
-
-def put(path: Path, *events: dict[str, Any]) -> None:
-    with closing(open_events(path)) as sql:
-        rows = [(each["id"], json.dumps(each)) for each in events]
-        sql.executemany("INSERT INTO events (name, report) VALUES (?, ?)", rows)
-
-
-def test_purge_of_a_source_removes_its_events_from_the_outbox(project: Path) -> None:
-    path = project / ".scrapy/neardup-events/webhook-1.sqlite"
-    put(path, event(1, OTHER, "https://www.wire.example/x"), event(2, FIRST), event(4, FIRST))
-    put(path, event(3, OTHER, "https://othewire.example/y"))
-
-    done = neardup(project, "purge", "--source", "wire.example", "--yes")
-
-    assert (done.returncode, done.stdout) == (0, "Removed 2 documents.\nRemoved 3 events that waited for a receiver.\n")
-    with closing(open_events(path)) as sql:
-        assert sql.execute("SELECT name FROM events").fetchall() == [("event-3",)]
-
-
-def test_purge_of_another_namespace_names_the_events_that_stay(project: Path) -> None:
-    folder = project / ".scrapy/neardup-events"
-    put(folder / "webhook.sqlite", event(1, FIRST))
-
-    done = neardup(project, "purge", "--source", "wire.example", "--namespace", "others", "--yes")
-
-    assert f"Events that wait in {folder} stay: to remove them, leave out --store and --namespace." in done.stderr
-    assert count_events(folder / "webhook.sqlite") == (1, 0)

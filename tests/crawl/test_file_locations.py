@@ -47,7 +47,7 @@ class Killed(News):
         if self.has_event:
             os.kill(os.getpid(), signal.SIGKILL)
 """
-"""It dies when everything is open: the window, the feeds, the outbox."""
+"""It dies when everything is open: the window and the feeds."""
 
 SETTINGS = {
     "ADDONS": {"scrapy_neardup.Addon": 500},
@@ -88,7 +88,7 @@ def files(folder: Path) -> set[str]:
     return {path.relative_to(folder).parts[0] for path in folder.rglob("*") if path.is_file()}
 
 
-EVERYTHING = {"neardup.sqlite", "neardup-dropped", "neardup-events"}
+EVERYTHING = {"neardup.sqlite", "neardup-dropped"}
 
 
 def test_only_their_owner_reads_the_files_of_a_crawl(tmp_path: Path) -> None:

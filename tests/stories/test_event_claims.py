@@ -1,4 +1,4 @@
-"""Grants of events: asked for twice, lost on the way, and left by processes that died."""
+"""Claims of events: asked for twice, lost on the way, and left by processes that died."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from scrapy import Spider
 from scrapy.utils.test import get_crawler
 from servers import RedisServer
 
-from scrapy_neardup.document import Claim, Extent, Join, Member
+from scrapy_neardup.document import CRAWL, Claim, Extent, Join, Member
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Breaker, Index
 from scrapy_neardup.index.stories import Granted
 from scrapy_neardup.pipeline import NearDupPipeline
-from scrapy_neardup.records.stories import pack_grant, read_grant
+from scrapy_neardup.records.stories import pack_claim, read_claim
 from scrapy_neardup.stories.report import special_report
 
 TOKENS = ["0123456789abcdef", "fedcba9876543210"]
@@ -87,6 +87,42 @@ async def test_a_grant_that_nobody_confirms_is_taken_over_once(open_index: OpenI
     assert await indexes[2].stories.take_over(0) == []
 
 
+async def test_an_event_is_taken_over_once_its_crawl_is_over(open_index: OpenIndex, shared_url: str) -> None:
+    """Whoever sends it notes who has got it. The others get what is left, if they have one of these receivers."""
+    crawl, other, third = [await open_index(shared_url) for _ in range(3)]
+    for number, each in enumerate((crawl, other, third)):
+        each.run = each.stories.run = number + 7
+    for each in (crawl, other, crawl):  # so the crawl lives when the other one has begun
+        await each.beat()
+    claim = await claims_of(crawl, await begin_story(crawl), "watch", TOKENS[0])
+    await crawl.stories.claim(replace(claim, receivers=(CRAWL, b"hook")))
+
+    assert await other.stories.take_over(0) == []
+    await crawl.beat(is_over=True)
+    (taken,) = await other.stories.take_over(0)
+    assert (taken.claim.run, taken.claim.receivers) == (8, (CRAWL, b"hook"))
+    assert await third.stories.take_over(0, [b"hook"]) == []
+
+    await other.stories.hand_on(TOKENS[0], [b"hook"], keep=False)
+    assert await third.stories.take_over(0, [CRAWL, b"chat"]) == []
+    (left,) = await third.stories.take_over(0, [CRAWL, b"hook"])
+    assert (left.claim.run, left.claim.receivers) == (9, (b"hook",))
+    assert await third.stories.take_over(0, [b"hook"], [TOKENS[0]]) == []
+
+
+async def test_an_event_waits_for_a_window(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
+    index = await open_index(redis_url)
+    claim = await claims_of(index, await begin_story(index), "watch", TOKENS[0])
+    with Redis.from_url(redis_url) as client:
+        (stories,) = client.scan_iter(match=f"{{neardup:{namespace}*:stories")
+        name, now = stories.replace(b"stories", b"outbox"), client.time()[0]
+        for token, hours in zip(TOKENS, (25, 23), strict=True):
+            client.hset(name, token, pack_claim(now - hours * 3600, claim))
+
+        assert [each.claim.token for each in await index.stories.take_over(0)] == [TOKENS[1]]
+        assert client.hkeys(name) == [TOKENS[1].encode()]
+
+
 async def test_a_claimant_whose_clock_is_ahead_keeps_its_event(
     open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,13 +135,13 @@ async def test_a_claimant_whose_clock_is_ahead_keeps_its_event(
     assert await other.stories.take_over(60) == []
 
 
-async def test_damaged_grants_are_left_out(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
+async def test_damaged_claims_are_left_out(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
     index = await open_index(redis_url)
     story = await begin_story(index)
     await index.stories.claim(await claims_of(index, story, "breaking", TOKENS[0]))
     with Redis.from_url(redis_url) as client:
-        (name,) = client.scan_iter(match=f"{{neardup:{namespace}*:grants")
-        gone = pack_grant(1, Claim("00" * 8, "watch"))
+        (name,) = client.scan_iter(match=f"{{neardup:{namespace}*:outbox")
+        gone = pack_claim(1, Claim("00" * 8, "watch"))
         for number, damaged in enumerate([b"", b"\xff", b"1 2 3", gone[:-1], gone + b"x", gone]):
             client.hset(name, f"{number:016x}", damaged)
 
@@ -122,10 +158,11 @@ async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
 ) -> None:
     """The first answer is what the claim reads, the second that it is granted.
 
-    The client asks twice. Then the next document asks again, and claims the level for itself if nobody was granted it.
+    The client asks twice. Then the process looks into the store, and the next document claims the level for itself if
+    nobody was granted it.
     """
     network = Network(redis_server.port)
-    async with opened(store=network.url, namespace=namespace, store_timeout=30) as room:
+    async with opened(store=network.url, namespace=namespace, store_timeout=30, delivers_later=True) as room:
         index, clock = room.detector.index, Clock()
         claim = index.stories.claim
         await claim(Claim("00" * 8, "watch"))  # the server has learned the script
@@ -224,15 +261,28 @@ async def test_a_process_does_not_take_over_from_itself(store_url: str, namespac
         assert [event.level for event in room.detector.take_events()] == ["breaking"]
 
 
-def test_a_grant_is_read_as_it_was_packed() -> None:
+def test_a_claim_is_read_as_it_was_packed() -> None:
     claim = Claim(
-        "01" * 8, "update", 0, Extent(12, 6, 1), Extent(6, 6), TOKENS[0], START, "23" * 8, 13, 11, 5, "Fire \ud800"
+        "01" * 8,
+        "update",
+        0,
+        Extent(12, 6, 1),
+        Extent(6, 6),
+        TOKENS[0],
+        3,
+        (CRAWL, b"abcd"),
+        START,
+        "23" * 8,
+        13,
+        11,
+        5,
+        "Fire \ud800",
     )
 
-    second, found = read_grant(TOKENS[0].encode(), pack_grant(7, claim))
+    second, found = read_claim(TOKENS[0].encode(), pack_claim(7, claim))
 
     assert (second, found) == (7, replace(claim, lead="Fire ?"))
-    assert read_grant(b"", pack_grant(7, replace(claim, item=None)))[1].item is None
+    assert read_claim(b"", pack_claim(7, replace(claim, item=None)))[1].item is None
 
 
 async def test_events_raised_before_the_store_fails_are_not_lost() -> None:
@@ -289,9 +339,9 @@ async def test_an_event_that_cannot_be_reported_takes_no_other_with_it(
     for number in range(12):
         document = pipeline.detector.document(article("fire"), url=f"https://www.s{number}.example/", title="Fire")
         await pipeline.detector.check(document)
-    events = pipeline.detector.stories.custody._events
-    token, first = next(iter(events.items()))
-    events[token] = replace(first, time=1 << 62)  # in no calendar
+    events = pipeline.detector.stories.outbox._in_hand
+    first = next(iter(events.values()))
+    first.event = replace(first.event, time=1 << 62)  # in no calendar
     await pipeline.close_spider()
     await pipeline._close_detector()
     assert [row["level"] for row in read_lines(tmp_path / "events.jsonl")] == ["breaking", "update"]

@@ -1,4 +1,4 @@
-"""Delivery of events: no receiver, file or death of a process silences the events that follow."""
+"""Delivery of events: no receiver and no death of a process silences the events that follow."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import logging
 import resource
 import subprocess
 import sys
-import time
-from collections.abc import AsyncIterator
-from functools import partial
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from newsdesk import MINUTE, Newsroom, opened
 from receivers import (
     ENDS,
     BadReceiver,
@@ -31,9 +31,12 @@ from receivers import (
 )
 from receivers import say_nothing as never_answer
 
-from scrapy_neardup.stories import outbox as outbox_module
-from scrapy_neardup.stories.outbox import Outbox, Refused, count_events, open_events
+from scrapy_neardup.document import LEVELS, Level, Story
+from scrapy_neardup.stories import event as event_module
+from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.receivers import DeliveryFailed, Webhook
+from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.stories.sender import Refused, Sender
 
 pytestmark = pytest.mark.versions
 
@@ -41,9 +44,42 @@ SOON = 0.01, 0.02  # seconds between two tries
 PATIENCE = 60  # seconds that a slow machine may take
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "outbox.sqlite"
+Deliver = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+class Sending:
+    """A sender, what it says of each event, and the tries of its receiver."""
+
+    def __init__(self, deliver: Deliver, pauses: tuple[float, float] = SOON) -> None:
+        self.name, self.key, self._deliver = "webhook", b"hook", deliver
+        self.tries: list[str] = []
+        self.over: list[str] = []
+        self.sender = Sender(self, special_report, self._note, pauses)
+
+    async def deliver(self, report: dict[str, Any]) -> None:
+        self.tries.append(report["id"])
+        await self._deliver(report)
+
+    def _note(self, _: bytes, token: str, is_over: bool) -> None:
+        self.over += [token] if is_over else []
+
+    async def close(self) -> None:
+        """Keep the connection: the fixture closes it."""
+
+    def put(self, *events: StoryEvent) -> None:
+        for each in events:
+            self.sender.put(each.id, each)
+
+
+def event(number: int, level: Level = "breaking") -> StoryEvent:
+    return StoryEvent(level, number, "sources", Story(f"{number:016x}", 1, 1, 0, (), ()), ())
+
+
+IDS = [event(number).id for number in range(50)]
+
+
+async def away(_: dict[str, Any]) -> None:
+    raise ConnectionError
 
 
 @pytest.fixture
@@ -65,206 +101,197 @@ async def until(condition: Any) -> None:
 
 
 async def test_one_refused_event_does_not_silence_the_others(
-    path: Path, hook: Webhook, receiver: Receiver, caplog: pytest.LogCaptureFixture
+    hook: Webhook, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
     receiver.statuses = [400, 204, 422]
-    outbox = Outbox("webhook", path, hook.deliver, pauses=SOON)
-    await outbox.open()
-    for number in range(4):
-        outbox.put(report(number))
-    await until(lambda: count_events(path)[0] == 0)  # closing waits only for seconds
-    await outbox.close()
+    sending = Sending(hook.deliver)
+    sending.put(*map(event, range(4)))
+    await until(lambda: len(sending.over) == 4)
+    await sending.sender.close()
 
-    assert receiver.ids == [f"story-{number}" for number in range(4)]
-    with contextlib.closing(open_events(path)) as sql:
-        rows = sql.execute("SELECT name, refused FROM events ORDER BY name").fetchall()
-    assert [(name.partition("-story-")[2], reason) for name, reason in rows] == [
-        ("0", "127.0.0.1 answers 400"),
-        ("2", "127.0.0.1 answers 422"),
-    ]
-    assert caplog.text.count("refuses an event") == 1
-    assert "The webhook refused 2 events; they are set aside" in caplog.text
+    assert receiver.ids == sending.over == IDS[:4]
+    for number, status in ((0, 400), (2, 422)):
+        assert f"The webhook refuses event {IDS[number]}: 127.0.0.1 answers {status}" in caplog.text
 
 
-async def test_events_of_one_second_that_were_left_are_sent_in_the_order_of_their_levels(
-    path: Path, hook: Webhook, receiver: Receiver
-) -> None:
-    async def away(_: dict[str, Any]) -> None:
-        raise ConnectionError
+async def test_one_event_that_always_fails_does_not_silence_the_others() -> None:
+    async def deliver(report: dict[str, Any]) -> None:
+        if report["id"] == IDS[0]:
+            raise ConnectionError
 
-    left = Outbox("webhook", path, away, pauses=(3600, 3600))
-    await left.open()
-    for level in ("breaking", "watch"):
-        left.put({**report(1), "id": level, "level": level})
-    await left.close()
-    outbox = Outbox("webhook", path, hook.deliver, pauses=SOON)
-    await outbox.open()
-    await until(lambda: count_events(path) == (0, 0))
-    await outbox.close()
-    assert receiver.ids == ["watch", "breaking"]
+    sending = Sending(deliver)
+    sending.put(*map(event, range(4)))
+    await until(lambda: len(sending.over) == 3 and sending.tries.count(IDS[0]) > 3)
+    sending.put(event(4))
+    await until(lambda: sending.over == IDS[1:5])
+    await sending.sender.close()
 
 
-async def test_a_busy_receiver_is_asked_again_while_the_crawl_runs(
-    path: Path, hook: Webhook, receiver: Receiver
-) -> None:
+async def test_events_of_one_second_are_sent_in_the_order_of_their_levels(hook: Webhook, receiver: Receiver) -> None:
+    sending = Sending(hook.deliver)
+    sending.put(event(1, "breaking"), event(1, "watch"))
+    await sending.sender.close()
+    assert receiver.ids == [event(1, "watch").id, event(1, "breaking").id]
+
+
+async def test_a_busy_receiver_is_asked_again_while_the_crawl_runs(hook: Webhook, receiver: Receiver) -> None:
     """Without another event, and without the end of the crawl."""
     receiver.statuses = [503, 429, 500, 404, 302]
-    outbox = Outbox("webhook", path, hook.deliver, pauses=SOON)
-    await outbox.open()
-    outbox.put(report(1))
+    sending = Sending(hook.deliver)
+    sending.put(event(1))
 
-    await until(lambda: count_events(path) == (0, 0))
+    await until(lambda: sending.over)
 
-    assert receiver.ids == ["story-1"] * 6
-    await outbox.close()
-
-
-async def test_a_receiver_that_is_away_is_not_asked_once_for_every_event(path: Path) -> None:
-    tries = []
-
-    async def deliver(each: dict[str, Any]) -> None:
-        tries.append(each["id"])
-        raise ConnectionError
-
-    outbox = Outbox("webhook", path, deliver, pauses=(3600, 3600))
-    await outbox.open()
-    for number in range(50):
-        outbox.put(report(number))
-    await until(lambda: len(tries) >= 3)
-    await outbox.close()
-
-    assert len(tries) <= 6
-    assert count_events(path) == (50, 0)
+    assert receiver.ids == [IDS[1]] * 6
+    await sending.sender.close()
 
 
-# The file
+async def test_a_receiver_that_is_away_is_not_asked_once_for_every_event() -> None:
+    sending = Sending(away, pauses=(3600, 3600))
+    sending.put(*map(event, range(50)))
+    await until(lambda: sending.tries)
+    await sending.sender.close()
+
+    assert len(sending.tries) <= 6
+    assert sending.over == []
 
 
-async def test_the_outbox_is_bounded(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """The oldest events go first, and before them those that were refused."""
+async def test_an_event_that_is_forgotten_while_it_is_sent_stops_nobody() -> None:
+    is_sent, may_fail = asyncio.Event(), asyncio.Event()
 
-    async def away(each: dict[str, Any]) -> None:
-        raise Refused("no") if each["id"] == "story-2" else ConnectionError
-
-    outbox = Outbox("webhook", path, away, pauses=SOON, most_events=3)
-    await outbox.open()
-    for number in (1, 2):
-        outbox.put(report(number))
-    await until(lambda: count_events(path) == (1, 1))
-    for number in range(3, 6):
-        outbox.put(report(number))
-        assert sum(count_events(path)) <= 3
-    await outbox.close()
-
-    with contextlib.closing(open_events(path)) as sql:
-        names = [name for (name,) in sql.execute("SELECT name FROM events ORDER BY name")]
-    assert [name.partition("story-")[2] for name in names] == ["3", "4", "5"]
-    assert caplog.text.count("is full") == 1
-
-
-async def test_an_event_that_is_removed_while_it_is_sent_stops_nobody(path: Path) -> None:
-    is_sent, may_fail, delivered = asyncio.Event(), asyncio.Event(), []
-
-    async def deliver(each: dict[str, Any]) -> None:
-        if each["id"] == "story-0":
+    async def deliver(report: dict[str, Any]) -> None:
+        if report["id"] == IDS[0]:
             is_sent.set()
             await may_fail.wait()
             raise ConnectionError
-        delivered.append(each["id"])
 
-    outbox = Outbox("webhook", path, deliver, pauses=SOON, most_events=3)
-    await outbox.open()
-    outbox.put(report(0))
+    sending = Sending(deliver)
+    sending.put(event(0))
     await asyncio.wait_for(is_sent.wait(), PATIENCE)
-    for number in range(1, 4):
-        outbox.put(report(number))
+    sending.sender.forget(IDS[0])
+    sending.put(event(1))
     may_fail.set()
 
-    await until(lambda: "story-3" in delivered)
-    assert "story-0" not in delivered
-    await outbox.close()
+    await until(lambda: sending.over == [IDS[1]])
+    assert sending.tries.count(IDS[0]) == 1
+    await sending.sender.close()
 
 
-@pytest.mark.parametrize("begins_well", [True, False])
-async def test_events_wait_in_memory_where_no_file_can_be_written(
-    path: Path, hook: Webhook, receiver: Receiver, caplog: pytest.LogCaptureFixture, begins_well: bool
-) -> None:
-    """Neither a file of something else, nor one that is overwritten while the crawl runs, stops the events."""
-    damage = partial(path.write_bytes, b"not a database" * 100)
-    if not begins_well:
-        damage()
-    outbox = Outbox("webhook", path, hook.deliver, pauses=SOON)
-    await outbox.open()
-    if begins_well:
-        damage()
-    for number in range(2):
-        outbox.put(report(number))
-    await outbox.close()
-
-    assert receiver.ids == ["story-0", "story-1"]
-    assert caplog.text.count("they wait in memory and are lost if this process ends") == 1
-
-
-async def test_an_event_that_comes_after_the_end_waits_for_the_next_process(
-    path: Path, hook: Webhook, receiver: Receiver
-) -> None:
-    outbox = Outbox("webhook", path, hook.deliver, pauses=SOON)
-    await outbox.open()
-    await outbox.close()
-    outbox.put(report(1))
-
-    assert (receiver.ids, count_events(path)) == ([], (1, 0))
-
-
-async def test_a_lone_surrogate_is_delivered(path: Path, hook: Webhook, receiver: Receiver) -> None:
-    outbox = Outbox("webhook", path, hook.deliver)
-    await outbox.open()
-    outbox.put({**report(1), "headline": "Feuer \ud800"})
-    await outbox.close()
+async def test_a_lone_surrogate_is_delivered(hook: Webhook, receiver: Receiver) -> None:
+    await hook.deliver({**report(1), "headline": "Feuer \ud800"})
 
     ((_, body),) = receiver.requests
     assert json.loads(body)["headline"] == "Feuer \ud800"
 
 
+# Events that wait in the store
+
+
+@asynccontextmanager
+async def crawl(store: str, namespace: str, *urls: str) -> AsyncIterator[Newsroom]:
+    """A crawl that sends to webhooks. At its end it confirms what they have."""
+    async with opened(store=store, namespace=namespace, delivers_later=True) as room:
+        outbox = room.detector.stories.outbox
+        hooks = [Webhook(url) for url in urls]
+        outbox.send_to({each.key: Sender(each, special_report, outbox.note_result, SOON) for each in hooks}, LEVELS)
+        yield room
+        await outbox.close()
+
+
+async def waiting(room: Newsroom) -> int:
+    return (await room.detector.summary()).waiting
+
+
+async def test_the_next_crawl_sends_what_a_receiver_missed(shared_url: str, namespace: str, receiver: Receiver) -> None:
+    """Only to that receiver, and only a crawl that has it. Everybody else has the event already."""
+    with Receiver(*[503] * 1000) as busy:
+        async with crawl(shared_url, namespace, busy.url, receiver.url) as room:
+            for n in range(6):
+                await room.publish("fire", f"s{n}", n * MINUTE)
+        (breaking,) = {*busy.ids}
+        busy.requests.clear()
+        async with crawl(shared_url, namespace, receiver.url) as other:
+            await other.publish("other", "a", 30 * MINUTE)
+            assert await waiting(other) == 1
+        assert busy.requests == []
+        busy.statuses.clear()
+        async with crawl(shared_url, namespace, busy.url, receiver.url) as next_room:
+            await next_room.publish("more", "b", 31 * MINUTE)
+            await until(lambda: busy.ids == [breaking])
+            await next_room.detector.confirm_events()
+            assert await waiting(next_room) == 0
+        assert (room.levels, other.levels, next_room.levels) == (["breaking"], [], [])
+    assert receiver.ids == [breaking]
+
+
+async def test_more_events_than_a_process_remembers_are_sent_too(
+    shared_url: str, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_module, "MOST_IN_HAND", 2)
+    with Receiver(*[503] * 1000) as busy:
+        async with crawl(shared_url, namespace, busy.url) as room:
+            for n in range(6):
+                for fire in "abcd":
+                    await room.publish(fire, f"s{n}", n * MINUTE)
+                    await room.detector.confirm_events()
+            assert (await waiting(room), len(room.detector.stories.outbox._in_hand)) == (4, 2)
+            busy.statuses.clear()
+
+            async def finish() -> None:
+                while await waiting(room):
+                    await room.detector.finish()
+                    await room.detector.confirm_events()
+                    await asyncio.sleep(0.01)
+
+            await asyncio.wait_for(finish(), PATIENCE)
+    assert {*busy.ids} >= {each.id for each in room.events}
+    assert len(room.events) == 4
+
+
+@pytest.mark.slow
+async def test_an_event_of_a_killed_crawl_reaches_its_receiver(
+    tmp_path: Path, namespace: str, receiver: Receiver
+) -> None:
+    store = f"sqlite:///{tmp_path}/window.sqlite"
+    with BadReceiver(never_answer) as silent, Receiver() as same:
+        command = [sys.executable, "-c", DIES.format(folders=sys.path), store, namespace, silent.url, receiver.url]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: ASYNC220
+            assert process.stdout is not None
+            assert process.stdout.readline() == "raised\n"
+            async with crawl(store, namespace, receiver.url, same.url) as other:
+                await other.publish("other", "a", 30 * MINUTE)
+                assert other.levels == []  # it lives, and has its event in hand
+            process.kill()
+        receiver.requests.clear()
+        async with crawl(store, namespace, receiver.url, same.url) as room:
+            await room.publish("more", "b", 31 * MINUTE)
+            await until(lambda: receiver.ids)
+    assert room.levels == ["breaking"]
+    assert receiver.ids == [room.events[0].id]
+    assert same.ids == []  # it was none of the receivers
+
+
 DIES = """
-import asyncio, json, os, sys
-from pathlib import Path
-from scrapy_neardup.stories.outbox import Outbox
+import asyncio, sys
+sys.path[:0] = {folders!r}
+from newsdesk import MINUTE, opened
+from scrapy_neardup.document import LEVELS
+from scrapy_neardup.stories.receivers import Webhook
+from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.stories.sender import Sender
 
 async def main():
-    async def never(report):
-        print("under way", flush=True)
+    store, namespace, *urls = sys.argv[1:]
+    async with opened(store=store, namespace=namespace, delivers_later=True) as room:
+        outbox, hooks = room.detector.stories.outbox, [Webhook(url) for url in urls]
+        outbox.send_to({{each.key: Sender(each, special_report, outbox.note_result) for each in hooks}}, LEVELS)
+        for n in range(6):
+            await room.detector.check(room.article("fire", f"s{{n}}", n * MINUTE))
+        print("raised", flush=True)
         await asyncio.Event().wait()
-    outbox = Outbox("webhook", Path(sys.argv[1]), never)
-    await outbox.open()
-    outbox.put(json.loads(sys.argv[2]))
-    await asyncio.Event().wait()
 
 asyncio.run(main())
 """
-
-
-async def test_what_a_killed_process_left_is_taken_over(
-    path: Path, receiver: Receiver, hook: Webhook, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    command = [sys.executable, "-c", DIES, str(path), json.dumps(report(1))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: ASYNC220
-        assert process.stdout is not None
-        assert process.stdout.readline() == "under way\n"
-        while_alive = Outbox("webhook", path, hook.deliver)
-        await while_alive.open()
-        await while_alive.close()
-        assert receiver.ids == []  # it lives, and has its event in hand
-        process.kill()
-
-    later = time.time() + outbox_module.HELD_SECONDS
-    monkeypatch.setattr(time, "time", lambda: later)
-    outbox = Outbox("webhook", path, hook.deliver)
-    await outbox.open()
-    await outbox.close()
-
-    assert receiver.ids == ["story-1"]
-    assert count_events(path) == (0, 0)
 
 
 # Receivers that behave badly
@@ -301,13 +328,13 @@ async def test_a_flood_is_not_read(behaviour: Behaviour) -> None:
 
 
 @pytest.mark.slow
-def test_the_process_ends_whatever_the_receiver_does(tmp_path: Path) -> None:
+def test_the_process_ends_whatever_the_receiver_does() -> None:
     """All of them at the same time; that it is a matter of seconds is measured, see docs/events.md."""
     behaviours: list[Behaviour] = [never_answer, drip_headers, drip_interim_answers, drip_body, flood("503 Busy")]
     receivers = [BadReceiver(each).__enter__() for each in behaviours]
     processes = []
-    for number, receiver in enumerate(receivers):
-        command = [sys.executable, "-c", ENDS, str(tmp_path / str(number)), receiver.url, json.dumps(report(1))]
+    for receiver in receivers:
+        command = [sys.executable, "-c", ENDS, receiver.url]
         processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
     try:
         for process in processes:
@@ -324,7 +351,7 @@ def test_the_process_ends_whatever_the_receiver_does(tmp_path: Path) -> None:
 
 
 async def test_the_url_of_a_webhook_is_no_part_of_logs_or_errors(
-    path: Path, caplog: pytest.LogCaptureFixture, receiver: Receiver
+    caplog: pytest.LogCaptureFixture, receiver: Receiver
 ) -> None:
     caplog.set_level(logging.DEBUG)
     logging.getLogger("urllib3").setLevel(logging.DEBUG)
@@ -334,13 +361,11 @@ async def test_the_url_of_a_webhook_is_no_part_of_logs_or_errors(
     for url in (receiver.url, gone.url, "http://no.such.host.invalid/events", "http://[::1/events"):
         secret = url.replace("http://", "http://anna:sEcReT@") + "/sEcReT?token=sEcReT"
         webhook = Webhook(secret, "sEcReT")
-        outbox = Outbox("webhook", path, webhook.deliver, pauses=SOON)
-        await outbox.open()
-        outbox.put(report(1))
-        outbox.put(report(2))
-        await outbox.close()
-        await webhook.close()
-        assert "sEcReT" not in f"{webhook!r} {vars(outbox)}"
+        sender = Sender(webhook, special_report, lambda *_: None, SOON)
+        sender.put("1", event(1))
+        sender.put("2", event(2))
+        await sender.close()
+        assert "sEcReT" not in f"{webhook!r} {vars(sender)}"
 
     assert len(receiver.requests) >= 2
     assert "takes no events" in caplog.text

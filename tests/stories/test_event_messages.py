@@ -22,9 +22,9 @@ from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.messages import message_of
-from scrapy_neardup.stories.outbox import Outbox, Refused
 from scrapy_neardup.stories.receivers import DeliveryFailed, Service, receivers_of
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.stories.sender import Refused, Sender
 
 HOSTILE = "<!channel> [free](http://evil.example) *big* @everyone\u202e\x1b[2J <script>alert(1)</script> `code` |a|"
 
@@ -157,16 +157,15 @@ async def test_a_service_that_never_answers_is_stopped() -> None:
 
 @pytest.mark.slow
 async def test_the_url_of_a_service_is_no_part_of_logs_or_errors(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, receiver: Receiver, capfd: pytest.CaptureFixture[str]
+    caplog: pytest.LogCaptureFixture, receiver: Receiver, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
     receiver.statuses = [500, 400, 204]
     for url in (receiver.url.replace("http", "form") + "/sEcReT?token=sEcReT", "nonsense://sEcReT", "slack://sEcReT"):
         (each,) = receivers_of(None, None, [url])
-        outbox = Outbox(each.name, tmp_path / "events.sqlite", each.deliver, pauses=(0.01, 0.01))
-        await outbox.open()
-        outbox.put(report_of("Fog", "https://a.example/1"))
-        await outbox.close()
+        sender = Sender(each, lambda _: report_of("Fog", "https://a.example/1"), lambda *_: None, (0.01, 0.01))
+        sender.put("1", StoryEvent("breaking", 1, "sources", Story("00" * 8, 1, 0, 0, (), ()), ()))
+        await sender.close()
     assert "takes no events" in caplog.text
     assert "sEcReT" not in f"{caplog.text} {capfd.readouterr()}"
 

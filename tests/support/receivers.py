@@ -149,20 +149,20 @@ def flood_chunks(connection: socket.socket, over: threading.Event) -> None:
 
 
 ENDS = """
-import asyncio, json, sys
-from pathlib import Path
-from scrapy_neardup.stories.outbox import Outbox
+import asyncio, sys
+from scrapy_neardup.document import Story
+from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.receivers import Webhook
+from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.stories.sender import Sender
 
 async def main():
-    webhook = Webhook(sys.argv[2])
-    outbox = Outbox("webhook", Path(sys.argv[1]), webhook.deliver)
-    await outbox.open()
+    sender = Sender(Webhook(sys.argv[1]), special_report, lambda *_: None)
     for number in range(3):
-        outbox.put({**json.loads(sys.argv[3]), "id": f"story-{number}"})
+        story = Story(f"{number:016x}", 1, 1, 0, (), ())
+        sender.put(story.id, StoryEvent("breaking", number, "sources", story, ()))
     await asyncio.sleep(0)
-    await outbox.close()
-    await webhook.close()
+    await sender.close()
     print("closed", flush=True)
 
 asyncio.run(main())

@@ -294,7 +294,7 @@ async def test_what_was_learned_and_counted_is_added_once_if_its_answer_was_lost
 async def test_grants_that_nobody_confirms_are_not_kept_without_end(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scrapy_neardup.index.stories.MOST_GRANTS", 1)
+    monkeypatch.setattr("scrapy_neardup.index.stories.MOST_WAITING", 1)
     await joined(index, join("a", MINUTE, "a.example"))
     for level, token in (("watch", "a"), ("breaking", "b")):
         assert await index.stories.claim(Claim(FIRST.id, level, token=token)) is not None  # type: ignore[arg-type]

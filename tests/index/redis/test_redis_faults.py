@@ -263,7 +263,7 @@ KINDS = [
     f"bands:{START // GENERATION}",
     "stories",
     "events",
-    "grants",
+    "outbox",
     f"learned:{b'site'.hex()}",
 ]
 
