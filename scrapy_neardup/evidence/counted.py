@@ -8,13 +8,13 @@ are in ``number_words``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
 from functools import lru_cache
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from scrapy_neardup.evidence.number_words import CURRENCIES, HEDGES, SAY_NOTHING, UNITS, read_table, words
+from scrapy_neardup.evidence.number_words import CURRENCIES, HEDGES, UNITS, read_table, words
 from scrapy_neardup.text.folding import fold
 
 
@@ -35,17 +35,23 @@ class FigureKind(IntEnum):
 
 
 HARMED = frozenset({FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING, FigureKind.ILL, FigureKind.CASES})
+_TABLE: dict[str, Any] = read_table("counted.json")
+_THINGS = {word: thing for thing, joined in _TABLE.pop("things").items() for word in joined.split()}
+_PAGE = "|".join(_TABLE.pop("page").replace("*", r"\w*").split()).replace("_", " ")
+_PAGE_SIGNS = "|".join(_TABLE.pop("page_signs").split())
+_OF_PAGE = re.compile(rf"(?<!\w)(?:{_PAGE})(?!\w)|^(?:by|von|par|por) |{_PAGE_SIGNS}")
 SILENT = 12  # ages, ordinals and numbers that are names: they count nothing, so a change of them is not told
 _SIGNS = dict.fromkeys(CURRENCIES.values())
-_FIRST_MONEY = 32
 LABELS: tuple[str, ...] = (
     "",
     *(kind.name.lower() for kind in FigureKind if kind < FigureKind.OTHER),
     *["", "", ""],
     *("people", "%", "score"),
     *sorted(set(UNITS.values())),
+    *_SIGNS,
+    *dict.fromkeys(_THINGS.values()),
 )
-LABELS += ("",) * (_FIRST_MONEY - len(LABELS)) + tuple(_SIGNS)
+LABELS += ("",) * (64 - len(LABELS))  # the kind of a packed figure has six bits
 """What is told of a figure, by its kind."""
 KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
 PEOPLE = KINDS["people"]
@@ -102,7 +108,7 @@ class _Vocabulary(NamedTuple):
 @lru_cache(maxsize=1)
 def _vocabulary() -> _Vocabulary:
     words, stems, signs = dict[str, Meaning](), dict[str, Meaning](), dict[str, Meaning]()
-    for name, classes in read_table("counted.json").items():
+    for name, classes in _TABLE.items():
         for each, joined in classes.items():
             for word in joined.split():
                 table = signs if each == "signs" else stems if word.endswith("*") else words
@@ -139,6 +145,9 @@ def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     first = nearest if nearest not in HEDGES else next((word for word in behind if word not in HEDGES), "")
     if first in UNITS:
         return Counted(SILENT if first == "year" or not _OLD.isdisjoint(behind[1:3]) else KINDS[UNITS[first]])
+    thing = _THINGS.get(first) or next((_THINGS[word] for word in before[:2] if word == "magnitude"), "")
+    if thing:
+        return Counted(KINDS[thing])
     return _by_words(before, behind) or Counted(PEOPLE if first in _PERSONS else 0)
 
 
@@ -193,6 +202,11 @@ def _is_of_next(behind: Sequence[str], place: int) -> bool:
     return next((token for token in rest if token not in HEDGES and token not in _PERSONS), "") == _FIGURE
 
 
+def is_of_page(line: str) -> bool:
+    """Decide whether a short line is of the page, not of the article: a counter, a byline or a link to another one."""
+    return _OF_PAGE.search(fold(line).casefold().replace("'", "")) is not None
+
+
 def leads_on(between: Sequence[str]) -> bool:
     """Decide whether these words lead from the value before to the newest one: "from four to nine"."""
     return not between or (all(len(word) < 5 for word in between) and not _TO.isdisjoint(between))
@@ -220,10 +234,3 @@ def in_words(label: str, old: str, new: str) -> str:
     noun = kind.name.lower() if kind < FigureKind.OTHER else label if kind is FigureKind.MONEY or label in KINDS else ""
     told = f"{new} {noun}" if noun else f"{label}: {new}" if label else new
     return f"{told}, was {old}" if old else told
-
-
-def label_of(tokens: Iterable[str]) -> str:
-    """Return the word behind a number, if it can be a noun, for figures of no kind: "17 of the patients"."""
-    word = next((token for token in tokens if token not in _OF and token not in HEDGES), "")
-    is_word = len(word) > 3 and word.isalpha() and word < _UNSPACED
-    return word if is_word and word not in SAY_NOTHING else ""

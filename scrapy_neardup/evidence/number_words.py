@@ -71,16 +71,6 @@ HEDGES = words(
 )
 """Words that come and go beside a number without saying what is counted."""
 
-SAY_NOTHING = words(
-    "are was were been being has have had will would can could may might must that which who whom this these those"
-    " its their his her our from with for into onto off out not but after before when while there they taken"
-    " sind war waren wurde wurden worden werden sein seien hat haben hatte hatten kamen beim dem den des"
-    " sont était étaient été ont avait avaient qui que dans pour avec son eran fue fueron han había habían"
-    " para por con como sono erano stati state hanno nel nella foram estão eram têm het een van zijn werden"
-    " что был было были как при это"
-)
-"""Words beside a number that are no label for it: "7 are dead" is about the dead."""
-
 AGO = words("minute minutes min mins hour hours hr hrs")
 CLOCK = words("pm uhr")
 TIME_ZONES = words("gmt utc est edt pst pdt cet cest bst hours hrs uhr")
@@ -95,9 +85,6 @@ COUNTED = words(
 
 COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")
 """The same in scripts without spaces, by the first character: "2000人"."""
-
-NAMED_BEFORE = words("magnitude level category")
-"""Words that name the number behind them: "magnitude 6.1 earthquake" is about the magnitude."""
 
 NUMBERED = words(
     "aged age page photo update version phase chapter article section grade zone nr no número numéro № seite flight"

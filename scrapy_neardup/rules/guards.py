@@ -6,7 +6,7 @@ If a proof stops, two documents are copies. If another guard stops, they are not
 from __future__ import annotations
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.figures import have_other_figures
+from scrapy_neardup.evidence.changes import have_other_figures
 from scrapy_neardup.evidence.minima import share_of_larger
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE
 from scrapy_neardup.evidence.templates import has_other_name, template_evidence

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.figures import lacks_toll, share_of_new_figures
+from scrapy_neardup.evidence.changes import lacks_toll, share_of_new_figures
 from scrapy_neardup.evidence.minima import Likeness, share_of
 from scrapy_neardup.evidence.names import names_score
 from scrapy_neardup.evidence.templates import share_of_new_specifics
