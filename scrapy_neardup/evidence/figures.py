@@ -108,11 +108,13 @@ def _figures_of_line(line: str, is_between: bool) -> list[Figure]:
     figures = _all_figures(line)
     if len(line.split()) > _MOST_WORDS_OF_TOLL:
         figures = [each if each.kind > PEOPLE else each._replace(kind=0) for each in figures]
-    return [
-        each._replace(in_head=False)
-        for each in figures
-        if (is_between and any(each.context)) or 0 < each.kind < FigureKind.HOMES
-    ]
+    label = "".join(filter(str.isalpha, line.casefold()))
+    found = []
+    for figure in figures:
+        context = figure.context if any(figure.context) or not label else _hash([label]) + NO_WORDS
+        if (is_between and any(context)) or 0 < figure.kind < FigureKind.HOMES:
+            found.append(figure._replace(context=context, in_head=False))
+    return found
 
 
 def find_figures(text: str) -> tuple[Figure, ...]:
@@ -214,9 +216,16 @@ def _hash(words: list[str]) -> bytes:
 
 
 def _most(figures: list[Figure]) -> tuple[Figure, ...]:
-    """Return as many figures as are kept: of a text full of numbers the tolls, and the first others."""
+    """Return as many figures as are kept: of a text full of numbers the tolls, and the first others.
+
+    The last one stands for all the rest: its context is a hash of their contexts, and its value one of their values.
+    """
     if len(figures) > MAX_FIGURES:
-        figures = sorted(figures, key=lambda figure: figure.kind not in HARMED)[:MAX_FIGURES]
+        figures = sorted(figures, key=lambda figure: figure.kind not in HARMED)
+        rest = figures[MAX_FIGURES - 1 :]
+        value = xxh32_intdigest(" ".join(figure.value for figure in rest).encode())
+        context = xxh32_digest(b"".join(figure.context for figure in rest))
+        figures = [*figures[: MAX_FIGURES - 1], Figure(str(value), context)]
     return tuple(figures)
 
 
