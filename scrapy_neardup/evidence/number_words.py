@@ -54,11 +54,11 @@ CURRENCIES: dict[str, str] = {
 
 PERCENT_PAIRS = {tuple(word.split()) for word, unit in _UNITS.items() if unit == "%" and " " in word}
 PERCENT = frozenset(word for word, unit in _UNITS.items() if unit == "%") | {"%", "pct"}
-UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"} | {"m": "metres", "м": "metres"}
+UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"} | {"m": "metres", "м": "metres", "mph": "mph"}
 """Words behind a number of units, with the English name of the unit: "Jahre" is "years"."""
 
 MONTHS = words(f"{_CLDR['months']} may march mars jan feb mar apr jun jul aug sep sept oct nov dec")
-WEEKDAYS = words(_CLDR["weekdays"])
+WEEKDAYS = words(f"{_CLDR['weekdays']} feira")
 
 BEHIND_MAY = words("be have not also still yet well never already soon even need face die lose become")
 """Words behind "may" that show that it is the verb: "12 may have died"."""

@@ -22,6 +22,7 @@ from scrapy_neardup.evidence.number_words import (
     PERCENT,
     PERCENT_PAIRS,
     TIME_ZONES,
+    WEEKDAYS,
     NumberWords,
     all_languages,
     number_words,
@@ -314,7 +315,7 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
     before = tokens[first - 1]
     if before == "." and len(tokens[first - 2]) <= 4:
         before = tokens[first - 2]
-    if before in MONTHS:
+    if before in MONTHS or (before in WEEKDAYS and closing == ")"):
         return True
     behind = first + 1
     while tokens[behind] in _BETWEEN_DAY_AND_MONTH:
