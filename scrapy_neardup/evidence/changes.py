@@ -147,15 +147,20 @@ def _newest_tolls(old: Sequence[Figure], new: Sequence[Figure]) -> Iterator[tupl
     """
     before, after = _tolls(old), _tolls(new)
     for kind in before.keys() & after.keys():
-        newest, known = after[kind][0], before[kind][0]
+        newest, known = _newest(after[kind]), _newest(before[kind])
         is_known = any(_are_equal(newest, each) for each in before[kind])
         is_history = any(_are_equal(known, each) for each in after[kind])
         if is_known or (is_history and Decimal(newest.value) < Decimal(known.value)):
             continue
-        is_only_one = len(before[kind]) == len(after[kind]) == 1
+        is_only_one = len(before[kind]) == len(after[kind]) == 1 and not known.in_head
         are_near = Decimal(newest.value) <= _MOST_GROWTH * (1 + Decimal(known.value))
-        if _share_side(known, newest) or (are_near and (newest.in_head or known.in_head or is_only_one)):
+        if _share_side(known, newest) or (are_near and (newest.in_head or is_only_one)):
             yield known, newest
+
+
+def _newest(tolls: Sequence[Figure]) -> Figure:
+    """Return the greatest toll of title and first sentence, as the others are parts of it, or else the first one."""
+    return max((toll for toll in tolls if toll.in_head), key=lambda toll: Decimal(toll.value), default=tolls[0])
 
 
 def _share_side(a: Figure, b: Figure) -> bool:

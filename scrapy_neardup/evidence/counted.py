@@ -41,7 +41,6 @@ _THINGS = {word: thing for thing, joined in _TABLE.pop("things").items() for wor
 _PAGE = "|".join(_TABLE.pop("page").replace("*", r"\w*").split()).replace("_", " ")
 _PAGE_SIGNS = "|".join(_TABLE.pop("page_signs").split())
 _OF_PAGE = re.compile(rf"(?<!\w)(?:{_PAGE})(?!\w)|^(?:by|von|par|por) |{_PAGE_SIGNS}")
-_AGED = frozenset(_TABLE.pop("aged").split())
 _LOST = tuple(_TABLE.pop("lost").replace("*", "").split())
 SILENT = 13  # ages, ordinals and numbers that are names: they count nothing, so a change of them is not told
 _SIGNS = dict.fromkeys(CURRENCIES.values())
@@ -50,7 +49,7 @@ LABELS: tuple[str, ...] = (
     *(kind.name.lower() for kind in FigureKind if kind < FigureKind.OTHER),
     *["", "", ""],
     *("people", "%", "score"),
-    *sorted(set(UNITS.values())),
+    *sorted(set(UNITS.values()) - {"years"}),
     *_SIGNS,
     *dict.fromkeys(_THINGS.values()),
 )
@@ -85,12 +84,13 @@ _NUMBER_OF = words(
 _TO_BE = words("is are was were be been being")
 _GERMAN_TO_BE = words("sind war waren ist menschen personen weitere")
 _GERUNDS = ("killing", "injuring", "wounding", "ando", "iendo", "endo", "uant", "essant")
+_ADJECTIVES = words("dead dying missing ill sick hurt")
 _CLOCK = words("at vers à dès las às alle um gegen в с до к о у klo kl saat")
 _TO = words("to auf bis a à al до на إلى ila alla naar tot do")
 _OF = words("of the von der den de las los les des dei di dos das van из з من")
-_OLD = words("old alt alte alten alter edad летний года")
-_AGE = re.compile("year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin")
+_AGE = re.compile("year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves")
 _ORDINALS = words("st nd rd th er eme й го")
+_TIMES = words("times mal fois veces volte vezes раз рази разів keer razy kez مرات")
 _REACH_OF_VERBS, _REACH_OF_NOUNS = 7, 2  # words behind a number
 _REACH_BACK_OF_VERBS, _REACH_BACK_OF_NOUNS = 4, 5
 _UNSPACED = "\u0e00"
@@ -158,13 +158,12 @@ class Counted(NamedTuple):
 def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     """Return what a number counts, from the words before it, the nearest first, and those behind it."""
     nearest = behind[0] if behind else ""
-    if nearest in _ORDINALS or _AGE.match(nearest):
+    if nearest in _ORDINALS or nearest in _TIMES or _AGE.match(nearest):
         return Counted(SILENT)
     first = nearest if nearest not in HEDGES else next((word for word in behind if word not in HEDGES), "")
     if unit := UNITS.get(first):
-        is_name = first == "year" or (unit == "years" and not _AGED.isdisjoint(before[:3]))
         is_clock = unit == "hours" and not _CLOCK.isdisjoint(before[:1])
-        return Counted(SILENT if is_name or is_clock or not _OLD.isdisjoint(behind[1:3]) else KINDS[unit])
+        return Counted(SILENT if is_clock or unit == "years" else KINDS[unit])  # most years are ages
     thing = _THINGS.get(first) or next((_THINGS[word] for word in before[:2] if word == "magnitude"), "")
     if thing:
         return Counted(KINDS[thing])
@@ -195,16 +194,18 @@ def _nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) 
         distance += is_word
         if is_word and (meaning := meaning_of(token if token < _UNSPACED else token[near])):
             around = (*tokens[max(0, place - 4) : place + 6], *others[:4])
-            if _means_it(token, meaning, around, distance):
+            if _means_it(token, meaning, around):
                 return place, distance, meaning
     return None
 
 
-def _means_it(token: str, meaning: Meaning, around: Sequence[str], distance: int) -> bool:
+def _means_it(token: str, meaning: Meaning, around: Sequence[str]) -> bool:
     """Decide whether a word is used in its meaning: "lost their lives", but not "the time of our lives"."""
     if token == "tot":  # in Dutch it is "until"
         return not _GERMAN_TO_BE.isdisjoint(around)
-    return meaning.word_class != "lives" or distance == 1 or any(word.startswith(_LOST) for word in around)
+    if token == "oldu":  # in Turkish it is "became" and "died"
+        return not _PERSONS.isdisjoint(around)
+    return meaning.word_class != "lives" or any(word.startswith(_LOST) for word in around)
 
 
 def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
@@ -220,6 +221,8 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if (found := _nearest_meaning(tokens, others, slice(-_CLAUSE, None))) is None:
         return None
     place, distance, meaning = found
+    if tokens[place] in _ADJECTIVES and distance > 1:
+        return None
     is_passive = tokens[place].endswith("ed") and not _TO_BE.isdisjoint(tokens[place + 1 : place + 3])
     is_object = not is_passive and _NO_OBJECT.isdisjoint(tokens[:place]) and distance <= _REACH_BACK_OF_VERBS
     is_near = distance <= _REACH_BACK_OF_NOUNS if meaning.is_noun else is_object

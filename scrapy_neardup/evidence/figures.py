@@ -169,7 +169,7 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
     """Return what a figure counts, and how far behind it the word stands that says so."""
     if mark in KINDS:
         return Counted(KINDS[mark])
-    nearest = before[0] if before else ""
+    nearest = next((word for word in before[:2] if word != LINE_END), "")  # "art. 109"
     if nearest in NUMBERED or (nearest == "," and mark and value.isdigit() and int(value[:9]) <= _OLDEST):
         return Counted(SILENT)  # "John Smith, 45, ..."
     is_plain_value = is_plain(value)

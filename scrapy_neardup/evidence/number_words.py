@@ -33,7 +33,8 @@ _UNITS: dict[str, str] = {word: unit for unit, words in _CLDR["units"].items() f
 CURRENCIES: dict[str, str] = {
     word: sign
     for sign, joined in {
-        "$": "$ usd dollar dollars dólares доллар доллара долларов долларах دولار دولارا",
+        "$": "$ usd dollar dollars dólares"
+        " dolar dólar dollari dolari dolarów доларів доллар доллара долларов долларах دولار دولارا",
         "€": "€ eur euro euros евро євро ευρώ يورو",
         "£": "£ gbp pfund",
         "¥": "¥ jpy yen cny yuan rmb",
@@ -54,10 +55,14 @@ CURRENCIES: dict[str, str] = {
 
 PERCENT_PAIRS = {tuple(word.split()) for word, unit in _UNITS.items() if unit == "%" and " " in word}
 PERCENT = frozenset(word for word, unit in _UNITS.items() if unit == "%") | {"%", "pct"}
-UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"} | {"m": "metres", "м": "metres", "mph": "mph"}
+UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"}
+UNITS |= {"m": "metres", "м": "metres", "mph": "mph", "عاما": "years"}
 """Words behind a number of units, with the English name of the unit: "Jahre" is "years"."""
 
-MONTHS = words(f"{_CLDR['months']} may march mars jan feb mar apr jun jul aug sep sept oct nov dec")
+MONTHS = words(
+    f"{_CLDR['months']} may march mars jan feb mar apr jun jul aug sep sept oct nov dec"
+    " فروردین اردیبهشت خرداد مرداد شهریور آبان آذر بهمن اسفند"
+)
 WEEKDAYS = words(f"{_CLDR['weekdays']} feira")
 
 BEHIND_MAY = words("be have not also still yet well never already soon even need face die lose become")
@@ -88,7 +93,7 @@ COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")
 
 NUMBERED = words(
     "aged age page photo update version phase chapter article section grade zone nr no número numéro № seite flight"
-    " highway route boeing airbus"
+    " highway route boeing airbus ст статьи статья ч art artículo articolo artigo"
 )
 """Words before a number that is a name, and counts nothing."""
 

@@ -18,8 +18,8 @@ SENTENCES = {
     "tr": "Yangında 4 kişi öldü|9 kişi hayatını kaybetti|9 kişi yaşamını yitirdi|Ölü sayısı 9'a yükseldi",
     "nl": "Bij een brand vielen 4 doden|9 mensen kwamen om het leven|Het dodental is opgelopen tot 9|Negen mensen"
     " verloren hun leven",
-    "it": "Un incendio ha ucciso quattro persone|Nove persone hanno perso la vita|Il bilancio è salito a nove morti|Sono"
-    " nove i morti",
+    "it": "Un incendio ha ucciso quattro persone|Nove persone hanno perso la vita|Il bilancio è salito a nove morti"
+    "|Sono nove i morti",
     "pt": "Um incêndio matou quatro pessoas|Nove pessoas perderam a vida|Subiu para nove o número de mortos",
     "pl": "W pożarze zginęły 4 osoby|9 osób straciło życie|Liczba ofiar wzrosła do 9|Pożar pochłonął 9 ofiar",
     "uk": "Під час пожежі загинули чотири людини|Дев'ять людей втратили життя|Кількість загиблих зросла до дев'яти",
