@@ -12,11 +12,10 @@ from scrapy_neardup.evidence.changes import Change, changed_figures
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.records.documents import IS_DROPPED, Record
-from scrapy_neardup.rules.findings import Finding, Measured, stops, told
 from scrapy_neardup.rules.guards import form_with_other_names
 from scrapy_neardup.rules.joining import join_of
 from scrapy_neardup.rules.match import Match
-from scrapy_neardup.rules.pair import REVISIT_SHARE, CandidateState, Pair
+from scrapy_neardup.rules.pair import REVISIT_SHARE, CandidateState, Finding, Measured, Pair, stops, told
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems import System
 from scrapy_neardup.rules.systems.news import NEWS
