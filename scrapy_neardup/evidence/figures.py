@@ -172,13 +172,13 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
     nearest = next((word for word in before[:2] if word != LINE_END), "")  # "art. 109"
     if nearest in NUMBERED or (nearest == "," and mark and value.isdigit() and int(value[:9]) <= _OLDEST):
         return Counted(SILENT)  # "John Smith, 45, ..."
-    is_plain_value = is_plain(value)
-    if not is_plain_value or mark:
-        following, behind = behind[0] if behind else "", []
-        if _SCORE.fullmatch(value) and (mark or following in SCORED or len(following) <= 2):
-            return Counted(KINDS["score"])
-    counted = what_is_counted(before, behind)
-    return counted if is_plain_value or counted.kind < PEOPLE else Counted(0)
+    if is_plain(value):
+        return what_is_counted(before, [] if mark else behind)
+    following = behind[0] if behind else ""
+    if _SCORE.fullmatch(value) and (mark or following in SCORED or len(following) <= 2):
+        return Counted(KINDS["score"])
+    counted = what_is_counted(before, [])
+    return counted if counted.kind < PEOPLE else Counted(0)
 
 
 def _context(before: list[str], behind: list[str]) -> bytes:
