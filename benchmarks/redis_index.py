@@ -111,7 +111,7 @@ def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fing
                 topic=topic,
                 topic_keys=topic_keys,
                 figures=pack_figures(
-                    [Figure(str(generator.randrange(1000)), "", generator.randbytes(4)) for _ in range(16)]
+                    [Figure(str(generator.randrange(1000)), generator.randbytes(4)) for _ in range(16)]
                 ),
                 specifics=generator.randbytes(3 * generator.randrange(12, 25)),
                 titles=generator.randbytes(2 * generator.randrange(4, 11)),

@@ -8,13 +8,13 @@ are in ``number_words``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
 from functools import lru_cache
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from scrapy_neardup.evidence.number_words import CURRENCIES, HEDGES, SAY_NOTHING, UNITS, read_table, words
+from scrapy_neardup.evidence.number_words import CURRENCIES, HEDGES, UNITS, read_table, words
 from scrapy_neardup.text.folding import fold
 
 
@@ -26,26 +26,34 @@ class FigureKind(IntEnum):
     MISSING = 3
     ILL = 4
     CASES = 5
-    ARRESTED = 6
-    EVACUATED = 7
-    RESCUED = 8
-    HOMES = 9
-    OTHER = 10
-    MONEY = 11
+    VICTIMS = 6
+    ARRESTED = 7
+    EVACUATED = 8
+    RESCUED = 9
+    HOMES = 10
+    OTHER = 11
+    MONEY = 12
 
 
-HARMED = frozenset({FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING, FigureKind.ILL, FigureKind.CASES})
-SILENT = 12  # ages, ordinals and numbers that are names: they count nothing, so a change of them is not told
+HARMED = frozenset(kind for kind in FigureKind if kind < FigureKind.ARRESTED)
+_TABLE: dict[str, Any] = read_table("counted.json")
+_THINGS = {word: thing for thing, joined in _TABLE.pop("things").items() for word in joined.split()}
+_PAGE = "|".join(_TABLE.pop("page").replace("*", r"\w*").split()).replace("_", " ")
+_PAGE_SIGNS = "|".join(_TABLE.pop("page_signs").split())
+_OF_PAGE = re.compile(rf"(?<!\w)(?:{_PAGE})(?!\w)|^(?:by|von|par|por) |{_PAGE_SIGNS}")
+_LOST = tuple(_TABLE.pop("lost").replace("*", "").split())
+SILENT = 13  # ages, ordinals and numbers that are names: they count nothing, so a change of them is not told
 _SIGNS = dict.fromkeys(CURRENCIES.values())
-_FIRST_MONEY = 32
 LABELS: tuple[str, ...] = (
     "",
     *(kind.name.lower() for kind in FigureKind if kind < FigureKind.OTHER),
     *["", "", ""],
     *("people", "%", "score"),
-    *sorted(set(UNITS.values())),
+    *sorted(set(UNITS.values()) - {"years"}),
+    *_SIGNS,
+    *dict.fromkeys(_THINGS.values()),
 )
-LABELS += ("",) * (_FIRST_MONEY - len(LABELS)) + tuple(_SIGNS)
+LABELS += ("",) * (64 - len(LABELS))  # the kind of a packed figure has six bits
 """What is told of a figure, by its kind."""
 KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
 PEOPLE = KINDS["people"]
@@ -65,7 +73,8 @@ _ENDS = _BORDERS | words("and und y et и та ve oraz")
 # No verb before these words tells what the number behind them counts: "killed in 2 attacks".
 _NO_OBJECT = words(
     "in by on with from per during when after as while since en dans por par durante cuando tras bei durch von mit "
-    " nach wenn als quand lors в во от при на с после когда في على منذ بعد"
+    " nach wenn als quand lors в во от при на с после когда в під час في على منذ بعد σε από για din peste em no na door"
+    " tijdens sinds op w z od podczas przy ve při på av di dopo"
 )
 _NUMBER_OF = words(
     "number toll zahl opferzahl cifra número numero nombre bilan bilancio aantal число количество кількість liczba "
@@ -73,23 +82,31 @@ _NUMBER_OF = words(
 )
 """Words that begin a count, which may stand far from its value: "the number of people killed there rose to nine"."""
 _TO_BE = words("is are was were be been being")
+_GERMAN_TO_BE = words("sind war waren ist menschen personen weitere")
+_GERUNDS = ("killing", "injuring", "wounding", "ando", "iendo", "endo", "uant", "essant")
+_ADJECTIVES = words("dead dying missing ill sick hurt")
+_CLOCK = words("at vers à dès las às alle um gegen в с до к о у klo kl saat")
 _TO = words("to auf bis a à al до на إلى ila alla naar tot do")
 _OF = words("of the von der den de las los les des dei di dos das van из з من")
-_OLD = words("old alt alte alten alter edad летний года")
-_AGE = re.compile("year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin")
+_AGE = re.compile("year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves")
 _ORDINALS = words("st nd rd th er eme й го")
+_TIMES = words("times mal fois veces volte vezes раз рази разів keer razy kez مرات")
 _REACH_OF_VERBS, _REACH_OF_NOUNS = 7, 2  # words behind a number
 _REACH_BACK_OF_VERBS, _REACH_BACK_OF_NOUNS = 4, 5
 _UNSPACED = "\u0e00"
-_ARABIC_PREFIXES = frozenset("وفبلكا")
+_ARABIC_PREFIXES = frozenset("وفب")
 _CLAUSE = 8  # characters
 
 
 class Meaning(NamedTuple):
-    """What a word says of a number near it."""
+    """What a word says of a number near it. Its ``word_class`` is "verbs", "nouns", "lives" or "signs"."""
 
     kind: FigureKind
-    is_noun: bool
+    word_class: str
+
+    @property
+    def is_noun(self) -> bool:
+        return self.word_class == "nouns"
 
 
 class _Vocabulary(NamedTuple):
@@ -102,11 +119,11 @@ class _Vocabulary(NamedTuple):
 @lru_cache(maxsize=1)
 def _vocabulary() -> _Vocabulary:
     words, stems, signs = dict[str, Meaning](), dict[str, Meaning](), dict[str, Meaning]()
-    for name, classes in read_table("counted.json").items():
+    for name, classes in _TABLE.items():
         for each, joined in classes.items():
             for word in joined.split():
                 table = signs if each == "signs" else stems if word.endswith("*") else words
-                table[word.rstrip("*")] = Meaning(FigureKind[name.upper()], each == "nouns")
+                table[word.rstrip("*")] = Meaning(FigureKind[name.upper()], each)
     return _Vocabulary(words, stems, sorted(set(map(len, stems)), reverse=True), signs)
 
 
@@ -118,9 +135,16 @@ def meaning_of(word: str) -> Meaning | None:
     if found is None and word > _UNSPACED:
         places = ((word.find(sign), meaning) for sign, meaning in signs.items() if sign in word)
         return min(places, default=(0, None))[1]
-    if found is None and word[:1] in _ARABIC_PREFIXES:  # "and", "in", "for" and "the" are written with the word
-        return meaning_of(word[2 if word.startswith("ال") else 1 :])
+    if found is None and (shorter := _without_prefix(word)) != word:
+        return meaning_of(shorter)
     return found
+
+
+def _without_prefix(word: str) -> str:
+    """Return an Arabic word without "and", "in" or "for" and "the", which are written with it."""
+    if word[:1] in _ARABIC_PREFIXES and word[1:3] == "ال":
+        return word[3:]
+    return word.removeprefix("ال") if word.startswith("ال") else word[word[:1] in _ARABIC_PREFIXES :]
 
 
 class Counted(NamedTuple):
@@ -134,25 +158,34 @@ class Counted(NamedTuple):
 def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     """Return what a number counts, from the words before it, the nearest first, and those behind it."""
     nearest = behind[0] if behind else ""
-    if nearest in _ORDINALS or _AGE.match(nearest):
+    if nearest in _ORDINALS or nearest in _TIMES or _AGE.match(nearest):
         return Counted(SILENT)
     first = nearest if nearest not in HEDGES else next((word for word in behind if word not in HEDGES), "")
-    if first in UNITS:
-        return Counted(SILENT if first == "year" or not _OLD.isdisjoint(behind[1:3]) else KINDS[UNITS[first]])
+    if unit := UNITS.get(first):
+        is_clock = unit == "hours" and not _CLOCK.isdisjoint(before[:1])
+        return Counted(SILENT if is_clock or unit == "years" else KINDS[unit])  # most years are ages
+    thing = _THINGS.get(first) or next((_THINGS[word] for word in before[:2] if word == "magnitude"), "")
+    if thing:
+        return Counted(KINDS[thing])
     return _by_words(before, behind) or Counted(PEOPLE if first in _PERSONS else 0)
 
 
 def _by_words(before: Sequence[str], behind: Sequence[str]) -> Counted | None:
     """Return what the nearest words say that is counted, on the one side or the other."""
-    ahead, back = _behind(behind), _before(before)
+    ahead, back = _behind(behind, before), _before(before, behind)
+    if ahead and behind[ahead.place - 1].endswith(_GERUNDS) and _is_of_next(behind, ahead.place):
+        ahead = None  # "shot three, killing one"
     if ahead and back:
         is_ahead = ahead.distance <= back.distance and not _is_of_next(behind, ahead.place)
         return ahead if is_ahead else back
     return ahead or back
 
 
-def _nearest_meaning(tokens: Sequence[str], near: slice) -> tuple[int, int, Meaning] | None:
-    """Return the place of the first token that says what is counted, how many words away it is, and its meaning."""
+def _nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) -> tuple[int, int, Meaning] | None:
+    """Return the place of the first token that says what is counted, how many words away it is, and its meaning.
+
+    ``others`` are the tokens on the other side of the number.
+    """
     distance = 0
     for place, token in enumerate(tokens):
         if token in _ENDS:
@@ -160,12 +193,23 @@ def _nearest_meaning(tokens: Sequence[str], near: slice) -> tuple[int, int, Mean
         is_word = token > _UNSPACED or (len(token) > 2 and token not in HEDGES)
         distance += is_word
         if is_word and (meaning := meaning_of(token if token < _UNSPACED else token[near])):
-            return place, distance, meaning
+            around = (*tokens[max(0, place - 4) : place + 6], *others[:4])
+            if _means_it(token, meaning, around):
+                return place, distance, meaning
     return None
 
 
-def _behind(tokens: Sequence[str]) -> Counted | None:
-    if (found := _nearest_meaning(tokens, slice(_CLAUSE))) is None:
+def _means_it(token: str, meaning: Meaning, around: Sequence[str]) -> bool:
+    """Decide whether a word is used in its meaning: "lost their lives", but not "the time of our lives"."""
+    if token == "tot":  # in Dutch it is "until"
+        return not _GERMAN_TO_BE.isdisjoint(around)
+    if token == "oldu":  # in Turkish it is "became" and "died"
+        return not _PERSONS.isdisjoint(around)
+    return meaning.word_class != "lives" or any(word.startswith(_LOST) for word in around)
+
+
+def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
+    if (found := _nearest_meaning(tokens, others, slice(_CLAUSE))) is None:
         return None
     place, distance, meaning = found
     people = sum(token in _PERSONS for token in tokens[:place])
@@ -173,10 +217,12 @@ def _behind(tokens: Sequence[str]) -> Counted | None:
     return Counted(meaning.kind, place + 1, distance) if distance <= reach else None
 
 
-def _before(tokens: Sequence[str]) -> Counted | None:
-    if (found := _nearest_meaning(tokens, slice(-_CLAUSE, None))) is None:
+def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
+    if (found := _nearest_meaning(tokens, others, slice(-_CLAUSE, None))) is None:
         return None
     place, distance, meaning = found
+    if tokens[place] in _ADJECTIVES and distance > 1:
+        return None
     is_passive = tokens[place].endswith("ed") and not _TO_BE.isdisjoint(tokens[place + 1 : place + 3])
     is_object = not is_passive and _NO_OBJECT.isdisjoint(tokens[:place]) and distance <= _REACH_BACK_OF_VERBS
     is_near = distance <= _REACH_BACK_OF_NOUNS if meaning.is_noun else is_object
@@ -191,6 +237,11 @@ def _is_of_next(behind: Sequence[str], place: int) -> bool:
     """Decide whether the word at a place belongs to the next number: "killed four, injured 31"."""
     rest = (token for token in behind[place:] if len(token) > 2 or token in _BORDERS)
     return next((token for token in rest if token not in HEDGES and token not in _PERSONS), "") == _FIGURE
+
+
+def is_of_page(line: str) -> bool:
+    """Decide whether a short line is of the page, not of the article: a counter, a byline or a link to another one."""
+    return _OF_PAGE.search(fold(line).casefold().replace("'", "")) is not None
 
 
 def leads_on(between: Sequence[str]) -> bool:
@@ -220,10 +271,3 @@ def in_words(label: str, old: str, new: str) -> str:
     noun = kind.name.lower() if kind < FigureKind.OTHER else label if kind is FigureKind.MONEY or label in KINDS else ""
     told = f"{new} {noun}" if noun else f"{label}: {new}" if label else new
     return f"{told}, was {old}" if old else told
-
-
-def label_of(tokens: Iterable[str]) -> str:
-    """Return the word behind a number, if it can be a noun, for figures of no kind: "17 of the patients"."""
-    word = next((token for token in tokens if token not in _OF and token not in HEDGES), "")
-    is_word = len(word) > 3 and word.isalpha() and word < _UNSPACED
-    return word if is_word and word not in SAY_NOTHING else ""

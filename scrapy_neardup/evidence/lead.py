@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from scrapy_neardup.evidence.figures import SENTENCE_ENDS, contradict, figures_of_title, find_figures
+from scrapy_neardup.evidence.changes import contradict
+from scrapy_neardup.evidence.figures import SENTENCE_ENDS, figures_of_title, find_figures
 from scrapy_neardup.evidence.names import find_names
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.text.body import read_bodies
@@ -12,6 +13,7 @@ from scrapy_neardup.wording import one_line
 
 # A line may end with short sentences. An abbreviation of one or two letters ends no sentence.
 _FIRST_SENTENCE = re.compile(r"""(?s).{40,}?[^\W\d_]{3}["')]?[.!?…]["')]?(?=\s+[^\Wa-z])""")
+_CREDIT = re.compile(r"(?i)[(\[|](?:picture|photo|image|foto|bild|фото|credit)\b")
 _LONGEST = 300  # characters
 _MOST_READ = 20_000  # characters in which a lead is looked for
 _FEWEST_WORDS = 6
@@ -28,10 +30,12 @@ def find_lead(headline: str, text: str) -> str:
     lines = [line for line, _ in read_bodies([text[:_MOST_READ]], min_words=1, min_block_words=1)[0].read_lines]
     behind = next((at + 1 for at, line in enumerate(lines) if _are_one_line(headline, line.text)), 0)
     for line in lines[behind:]:
-        is_sentence = line.text.endswith(SENTENCE_ENDS) and line.words >= _FEWEST_WORDS and len(line.text) <= _LONGEST
-        if is_sentence and (not headline or tells_headline(headline, line.text)):
-            first = _FIRST_SENTENCE.match(line.text)
-            return one_line(first[0] if first else line.text, _LONGEST)
+        text = line.text.lstrip("-–— ")
+        is_sentence = text.endswith(SENTENCE_ENDS) and line.words >= _FEWEST_WORDS and len(text) <= _LONGEST
+        is_caption = text.endswith(":") or _CREDIT.search(text)
+        if is_sentence and not is_caption and (not headline or tells_headline(headline, text)):
+            first = _FIRST_SENTENCE.match(text)
+            return one_line(first[0] if first else text, _LONGEST)
     return ""
 
 

@@ -1,6 +1,6 @@
 """Find the numbers in a text: tell them from dates and times, and make them decimal.
 
-Chinese and Japanese numerals that count something become digits first: "四人" -> "4人", "千二百" -> "1200".
+Chinese and Japanese numerals that count something become digits first, see ``number_words``.
 """
 
 from __future__ import annotations
@@ -18,50 +18,24 @@ from scrapy_neardup.evidence.number_words import (
     COUNTED,
     COUNTED_CHARACTERS,
     CURRENCIES,
+    IDEOGRAPHS,
     MONTHS,
     PERCENT,
     PERCENT_PAIRS,
     TIME_ZONES,
+    WEEKDAYS,
     NumberWords,
     all_languages,
     number_words,
+    with_digits,
+    with_myriads,
 )
 from scrapy_neardup.text.folding import fold
 
 _MARGIN = ("", "", "")  # so that the neighbours of every token can be looked at, also before the first
 
-_NUMERALS = dict(zip("〇零一二两兩三四五六七八九", (0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
-_UNITS = {"十": 10, "百": 100, "千": 1000}
-_KOREAN = re.compile("[0-9][0-9.,천백십]*[만억조천][0-9만억조천백십]*")
-_FROM_KOREAN = str.maketrans("십백천만억조", "十百千万億兆")
-_MYRIADS = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
-
-_IDEOGRAPHS = "〇零二两兩三四五六七八九十百千万萬億亿兆"
-"""All numerals but "一", which is just an article unless another numeral is beside it."""
-
-_COUNTERS = frozenset(
-    "人名位口女男児个個箇ヶケかカヵつ歳岁歲才头頭匹隻只羽条條棵株枝支根颗顆粒片枚张張块塊把座栋棟幢间間軒戸户戶家店"
-    "社校院所处處処门門层層階楼樓套件双雙对對副本冊册卷巻页頁篇章编編节節段句行字封份幅首部集曲話作品场場台臺架辆輛"
-    "両艘机機列班趟便次回遍番度阵陣顿頓餐碗盘盤杯瓶罐桶箱袋包盒斤克吨噸升米尺寸里亩畝公英海平分秒刻点點小時时天日泊"
-    "晚夜周週月年元円圓圆美欧歐港成折割倍级級等种種类類样樣项項款批组組队隊排起桩樁笔筆届屆局球票席议議試试打安得失"
-    "死伤傷胜勝负負敗连連枪槍股市县縣県区區町村省党黨キメセトドユパポ床室基体體発發題问問面束串捆团団宗尊则則道声聲"
-    "顶頂桌学學孩童车車船镇鎮乡鄉城都郡路候企選选遺遗兄弟姐姊妹施案員员着服膳皿滴畳帖語駅館馆園园審审合戦战勤夫妻匙"
-    "档槽幕版俵坪丁通艇管射刷客脚筋族世帯余餘多数數来來"
-)
-"""First characters of words after a numeral that counts. 国, 州, 角 and 重 are left out, because names have them."""
-
-_ORDINALS = frozenset("第周期拜曜初")
-"""Characters before an ordinal number or a day of the week."""
-
-_RUN = re.compile(f"[0-9一{_IDEOGRAPHS}](?:[0-9一{_IDEOGRAPHS}]|[.,](?=[0-9]))*")
-_NUMERAL_PART = re.compile("[0-9.,]+|.")
-_NO_COUNT = re.compile("本木|分(?![之の鐘钟間间])")  # Roppongi; "十分" is "enough"
-_LARGE = frozenset("百千") | _MYRIADS.keys()  # 百万 is a number, and in 千万不要 it is "by all means"
-_NEVER_ALONE = frozenset("〇零一") | _MYRIADS.keys()
-_FRACTIONS = ("分之", "分の")
-
 _USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
-_UNUSUAL = re.compile(f"[½¼¾٫٬{_IDEOGRAPHS}]")
+_UNUSUAL = re.compile(f"[½¼¾٫٬{IDEOGRAPHS}]")
 # "20K", "7.7M" and "2.3B" are other words in small letters, and "mil." is a thousand without its full stop.
 _SHORT_SCALE = re.compile("(?: ?[kKM]|B)(?![A-Za-z0-9])|'(?!s )[a-z]{1,6}(?![a-z0-9])")
 _SHORT_SCALES = {"k": " thousand", "K": " thousand", "M": " mln", "B": " mrd"}
@@ -185,12 +159,11 @@ def _plain(text: str) -> str:
     text = fold(text)
     if "'я" in text:
         text = text.replace("'я", "я")  # inside Ukrainian words: "п'ять"
-    if "만" in text or "억" in text or "조" in text:
-        text = _KOREAN.sub(lambda found: found[0].translate(_FROM_KOREAN), text)
+    text = with_myriads(text)
     if not text.isascii() and _UNUSUAL.search(text):
         for sign, usual in _USUAL.items():
             text = text.replace(sign, usual)
-        text = _RUN.sub(_numeral_with_digits, text)
+        text = with_digits(text)
     if "www." in text or ("/" in text and any(map(text.__contains__, _BEFORE_PATH))):
         text = _ADDRESS.sub(" ", text)
     if " mil. " in text:
@@ -314,7 +287,7 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
     before = tokens[first - 1]
     if before == "." and len(tokens[first - 2]) <= 4:
         before = tokens[first - 2]
-    if before in MONTHS:
+    if before in MONTHS or (before in WEEKDAYS and closing == ")"):
         return True
     behind = first + 1
     while tokens[behind] in _BETWEEN_DAY_AND_MONTH:
@@ -418,51 +391,3 @@ def _room_behind(number: float) -> int:
     if number in (60, 80):
         return 20  # "soixante-douze"
     return next((size for size in (10**12, 10**9, 10**6, 1000, 100, 10) if number and number % size == 0), 0)
-
-
-def _numeral_with_digits(run: re.Match[str]) -> str:
-    """Return digits in place of a numeral that counts something.
-
-    Numerals in names and idioms stay as they are: 千葉, 九州, 一起.
-    """
-    numeral = run[0]
-    return numeral if numeral.isascii() or not _counts(numeral, run) else _number(numeral) or numeral
-
-
-def _counts(numeral: str, run: re.Match[str]) -> bool:
-    text, first, end = run.string, run.start(), run.end()
-    if first and text[first - 1] in _ORDINALS:
-        return False
-    if text.startswith(_FRACTIONS, end) or (first > 1 and text.startswith(_FRACTIONS, first - 2)):
-        return True
-    if len(numeral) > 1 and not set(numeral) <= _LARGE:
-        return True
-    if numeral in _NEVER_ALONE or (numeral in "六十" and _NO_COUNT.match(text, end)):
-        return False
-    return text[end : end + 1] in _COUNTERS
-
-
-def _number(numeral: str) -> str:
-    """Return the number in ASCII digits, or "" if the characters are no number: "一一", "万一"."""
-    if _NUMERALS.keys() >= set(numeral):
-        return _digit_by_digit(numeral)
-    total, section, number = Decimal(0), Decimal(0), None
-    unit_before, myriad_before = 10**4, 10**16
-    for part in _NUMERAL_PART.findall(numeral):
-        if _UNITS.get(part, unit_before) < unit_before:
-            unit_before = _UNITS[part]
-            section, number = section + (1 if number is None else number) * unit_before, None
-        elif _MYRIADS.get(part, myriad_before) < myriad_before and (section or number):
-            unit_before, myriad_before = 10**4, _MYRIADS[part]
-            total, section, number = total + (section + (number or 0)) * myriad_before, Decimal(0), None
-        elif number is not None or part in _LARGE or part.count(".") > 1:
-            return ""
-        elif part not in "〇零":
-            number = Decimal(_NUMERALS.get(part) or part.replace(",", ""))
-    return format((total + section + (number or 0)).normalize(), "f")
-
-
-def _digit_by_digit(numeral: str) -> str:
-    """Return 2019 for 二〇一九, and nothing for two digits without a zero."""
-    is_number = len(numeral) != 2 or numeral[1] in "〇零"
-    return "".join(str(_NUMERALS[character]) for character in numeral) if is_number else ""

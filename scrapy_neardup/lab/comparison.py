@@ -10,8 +10,7 @@ from scrapy_neardup.document import Kind, Status
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
 from scrapy_neardup.index.keys import LEAST_WEIGHT, weights_of
 from scrapy_neardup.lab.stored import StoredDocument
-from scrapy_neardup.rules.findings import Measured
-from scrapy_neardup.rules.pair import Pair
+from scrapy_neardup.rules.pair import Measured, Pair
 
 _MEASURED = {
     "containment": "of the shorter text is in the longer one",

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Join, Kind, Reason, Status, Verdict
-from scrapy_neardup.evidence.figures import Change, changed_figures, unpack_figures, with_labels
+from scrapy_neardup.evidence.changes import Change, changed_figures
+from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.records.documents import IS_DROPPED, Record
-from scrapy_neardup.rules.findings import Finding, Measured, stops, told
 from scrapy_neardup.rules.guards import form_with_other_names
 from scrapy_neardup.rules.joining import join_of
 from scrapy_neardup.rules.match import Match
-from scrapy_neardup.rules.pair import REVISIT_SHARE, CandidateState, Pair
+from scrapy_neardup.rules.pair import REVISIT_SHARE, CandidateState, Finding, Measured, Pair, stops, told
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems import System
 from scrapy_neardup.rules.systems.news import NEWS
@@ -82,7 +82,7 @@ class Judge:
             return Decision(verdict, replace(new, candidate=match.key), match, findings=findings)
         earlier, changed = _versions_of_page(match, matches)
         compared = changed or match
-        changes = _changes(document, match, compared.pair) if match.is_seen else ()
+        changes = _changes(match, compared.pair) if match.is_seen else ()
         verdict = self._verdict(document, match, compared, changes)
         record = _linked(match, self.policy, is_dropped=verdict.would_drop)
         if changed and (verdict.status == "update" or changed.pair.must_stay):
@@ -165,18 +165,14 @@ def _alone(document: Document, new: Record, story: str = "") -> Verdict:
     return Verdict("original", story=story or document.id, id=document.id)
 
 
-def _changes(document: Document, match: Match, compared: Pair) -> tuple[Change, ...]:
-    """Return the figures that changed since the version that the document is compared with, with their labels."""
+def _changes(match: Match, compared: Pair) -> tuple[Change, ...]:
+    """Return the figures that changed since the version that the document is compared with."""
     old, new = compared.old.figures, compared.new.figures
     # Compare figures even if the bodies are equal: the figure may be in a headline that is left out of the body.
     if old == new or not (old and new):
         return ()
-    before, are_copies = unpack_figures(old), not match.related
-    after = unpack_figures(new)
-    if not changed_figures(before, after, are_copies=are_copies):
-        return ()
-    # Packed figures have no labels but those of their kinds. The others are read from the text, if a figure changed.
-    return changed_figures(before, with_labels(after, document.text), are_copies=are_copies)
+    likeness = 0.0 if match.related else compared.likeness.similarity
+    return changed_figures(unpack_figures(old), unpack_figures(new), likeness)
 
 
 def _status(match: Match, compared: Pair, changes: Sequence[Change]) -> tuple[Status, Kind | None]:

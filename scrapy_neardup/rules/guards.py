@@ -6,13 +6,12 @@ If a proof stops, two documents are copies. If another guard stops, they are not
 from __future__ import annotations
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.figures import have_other_figures
+from scrapy_neardup.evidence.changes import have_other_figures
 from scrapy_neardup.evidence.minima import share_of_larger
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE
 from scrapy_neardup.evidence.templates import has_other_name, template_evidence
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
-from scrapy_neardup.rules.findings import Finding, Measured, found, too_low
-from scrapy_neardup.rules.pair import Pair
+from scrapy_neardup.rules.pair import Finding, Measured, Pair, found, too_low
 
 STRONG_EVIDENCE = 0.9  # if the titles have nothing in common, a copy must hold at least this share of the larger text
 SAME_SOURCE_SCORE = 0.7  # least score of two copies by one source

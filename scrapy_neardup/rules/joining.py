@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scrapy_neardup.document import Document, Join, Member, Verdict
-from scrapy_neardup.evidence.figures import Change, unpack_figures, value_hashes
+from scrapy_neardup.evidence.changes import Change, value_hashes
+from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.topic import shared_words, topic_cosine

@@ -1,12 +1,16 @@
-"""A new document and an older one, with all that they have in common."""
+"""A new document and an older one, with all that they have in common, and what a guard finds in such a pair.
+
+The findings of a decision, in the order of its guards, are its trace.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.figures import lacks_toll, share_of_new_figures
+from scrapy_neardup.evidence.changes import lacks_toll, share_of_new_figures
 from scrapy_neardup.evidence.minima import Likeness, share_of
 from scrapy_neardup.evidence.names import names_score
 from scrapy_neardup.evidence.templates import share_of_new_specifics
@@ -14,7 +18,6 @@ from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, LEAST_SHARED_TERMS, topic_parts, topic_score
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.findings import Finding
 from scrapy_neardup.rules.policy import Policy
 
 if TYPE_CHECKING:
@@ -28,6 +31,35 @@ TOGETHER = 600  # seconds between two documents that count as those of one run i
 LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more than accident made them share these
 _NO_SOURCE, _NO_NUMBER, _NO_URL, _NO_LANGUAGE = bytes(4), bytes(4), bytes(8), bytes(2)
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
+
+
+class Measured(NamedTuple):
+    """A value with its bound. ``option`` names the parameter of the preset that is the bound."""
+
+    what: str
+    value: float
+    bound: float
+    option: str = ""
+
+    @property
+    def is_reached(self) -> bool:
+        return self.value >= self.bound
+
+    def __str__(self) -> str:
+        """Return ``containment 0.448 < threshold = 0.45``, with digits enough to see the relation."""
+        shown = str(self.value)
+        if isinstance(self.value, float):
+            enough = (each for each in (2, 3, 4) if self.value == self.bound or round(self.value, each) != self.bound)
+            shown = f"{self.value:.{next(enough, 5)}f}"
+        relation = ">=" if self.is_reached else "<"
+        return f"{self.what} {shown} {relation} {self.option and f'{self.option} = '}{self.bound:g}"
+
+
+class Finding(NamedTuple):
+    """The answer of a guard. If it ``stops``, the guards behind it are not asked."""
+
+    stops: bool
+    facts: tuple[Measured | str, ...]
 
 
 class Pair:
@@ -202,3 +234,33 @@ class Pair:
     def names_score(self) -> float:
         """Return how well the names agree, in one alphabet: their cosine, less with three common ones, 0 with fewer."""
         return names_score(self.new.names, self.old.names)
+
+
+Guard = Callable[["Pair"], Finding | None]
+"""A rule: a function of one pair. It returns None if it has nothing to say of such a pair."""
+
+
+def too_low(*measured: Measured) -> Finding:
+    """Return a finding that stops if none of the values reaches its bound."""
+    return Finding(not any(each.is_reached for each in measured), measured)
+
+
+def found(fact: str) -> Finding:
+    """Return a finding that stops."""
+    return Finding(True, (fact,))
+
+
+def stops(pair: Pair, guards: Iterable[Guard]) -> bool:
+    """Ask guards in their order, up to the first that stops, and note the findings. Return whether one stopped."""
+    for guard in guards:
+        finding = guard(pair)
+        if finding is not None:
+            pair.findings.append(finding)
+            if finding.stops:
+                return True
+    return False
+
+
+def told(findings: Iterable[Finding]) -> Iterator[str]:
+    """Return the facts of findings as lines for people."""
+    return (str(fact) for finding in findings for fact in finding.facts)

@@ -6,18 +6,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from scrapy_neardup.evidence.changes import changed_figures, have_other_figures, lacks_toll, share_of_new_figures
 from scrapy_neardup.evidence.counted import LABELS
 from scrapy_neardup.evidence.figures import (
     CONTEXT_BYTES,
     MAX_CHARACTERS,
     MAX_FIGURES,
     Figure,
-    changed_figures,
     find_figures,
-    have_other_figures,
-    lacks_toll,
     pack_figures,
-    share_of_new_figures,
     unpack_figures,
 )
 
@@ -55,7 +52,7 @@ def test_a_change_is_told_once_by_a_word_that_says_something(report: str, told: 
 
 def test_without_a_figure_in_common_a_word_in_common_is_no_change() -> None:
     old, new = map(find_figures, ("He spent 5 years behind bars.", "The new law foresees 50 years behind bars."))
-    assert changed_figures(old, new, are_copies=False) == ()
+    assert changed_figures(old, new, likeness=0) == ()
 
 
 NOTATIONS = {
@@ -235,8 +232,9 @@ WORDS = [
 ]
 
 
-@given(st.integers(60, 120), st.integers(0, 119), st.integers(3, 1000))
+@given(st.integers(60, 200), st.integers(0, 199), st.integers(3, 1000))
 @example(117, 116, 3)
+@example(200, 199, 3)
 def test_a_change_is_seen_wherever_it_stands_in_a_text_full_of_numbers(count: int, place: int, step: int) -> None:
     items = [f"{WORDS[i % 48]} {WORDS[i * 7 % 48]} {i * 3 + 5000} {WORDS[i * 5 % 47]}." for i in range(count)]
     edited, place = items.copy(), place % count
@@ -261,7 +259,6 @@ figures = st.lists(
     st.builds(
         Figure,
         st.from_regex(r"[0-9]{1,20}(\.[0-9]{1,9})?(-[0-9]{1,3})?", fullmatch=True),
-        st.text(),
         st.binary(min_size=4, max_size=4),
         st.integers(0, len(LABELS) - 1),
         st.booleans(),
@@ -272,14 +269,11 @@ figures = st.lists(
 
 
 @given(figures)
-def test_packed_figures_come_back_alike_without_labels_that_no_kind_has(some: list[Figure]) -> None:
+def test_packed_figures_come_back_alike(some: list[Figure]) -> None:
     packed = pack_figures(some)
     back = unpack_figures(packed)
     assert pack_figures(back) == packed
-    assert [figure.context for figure in back] == [figure.context for figure in some]
-    assert [figure._replace(value="", label="") for figure in back] == [
-        figure._replace(value="", label="") for figure in some
-    ]
+    assert [figure._replace(value="") for figure in back] == [figure._replace(value="") for figure in some]
     assert changed_figures(back, some) == ()
 
 

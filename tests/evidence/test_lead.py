@@ -20,6 +20,9 @@ SENTENCE = "A ferry that ran aground off Brackwater on Sunday floated free with 
         (HEADLINE, TEASER, ""),
         (f"{HEADLINE}, 4 hurt", "In Brackwater a ferry floated free, and 9 passengers were hurt.", ""),
         (HEADLINE, f"{HEADLINE} and more pictures of the day", ""),
+        (HEADLINE, f"A ferry of Brackwater that floats free again (Picture: Jane Doe).\n{SENTENCE}", SENTENCE),
+        (HEADLINE, f"Here is what we know of the ferry of Brackwater that floats free:\n{SENTENCE}", SENTENCE),
+        (HEADLINE, f"-- {SENTENCE}", SENTENCE),
         ("", f"By Jane Doe\n{SENTENCE}", SENTENCE),
     ],
 )

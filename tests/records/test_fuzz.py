@@ -18,7 +18,8 @@ from documents import Article, topic
 from long_form import tries
 
 from scrapy_neardup.document import Join, Member
-from scrapy_neardup.evidence.figures import changed_figures, unpack_figures
+from scrapy_neardup.evidence.changes import changed_figures
+from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.lab.feed import _document, objects_of

@@ -21,9 +21,8 @@ from scrapy_neardup.evidence.topic import (
     topic_score,
 )
 from scrapy_neardup.records.documents import Record, new_record
-from scrapy_neardup.rules.findings import Measured, told
 from scrapy_neardup.rules.guards import NAMELESS_SCORE, SAME_SOURCE_EXTRA, STRONG_SCORE
-from scrapy_neardup.rules.pair import Pair
+from scrapy_neardup.rules.pair import Measured, Pair, told
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems.news import NEWS, topic_link
 

@@ -10,7 +10,8 @@ import pytest
 from documents import WIRE, Article, check, specifics
 from newsdesk import START, Newsroom, opened, text, toll
 
-from scrapy_neardup.evidence.figures import find_figures, have_other_figures, pack_figures
+from scrapy_neardup.evidence.changes import have_other_figures
+from scrapy_neardup.evidence.figures import find_figures, pack_figures
 from scrapy_neardup.index import Index
 
 pytestmark = pytest.mark.in_memory

@@ -86,7 +86,7 @@ def headline(terms: str) -> bytes:
 def figures(values: str) -> bytes:
     """Numbers with blanks between them, each in a place of its own."""
     places = enumerate(values.split())
-    return pack_figures([Figure(value, "", struct.pack(">I", place)) for place, value in places])
+    return pack_figures([Figure(value, struct.pack(">I", place)) for place, value in places])
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from scrapy_neardup.evidence.minima import Likeness, Measure, likeness_of
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules import guards
-from scrapy_neardup.rules.findings import Guard, stops
-from scrapy_neardup.rules.pair import Pair
+from scrapy_neardup.rules.pair import Guard, Pair, stops
 from scrapy_neardup.rules.systems import COPY, NONE, PROOFS, RELATED, STRANGERS, TRANSLATION, Relation
 
 NO_COPY: Sequence[Guard] = (

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from scrapy_neardup.evidence.minima import SET_MEASURES, Likeness, Measure, likeness_of
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.findings import Finding, Measured, stops, too_low
 from scrapy_neardup.rules.guards import translation
-from scrapy_neardup.rules.pair import Pair
+from scrapy_neardup.rules.pair import Finding, Measured, Pair, stops, too_low
 from scrapy_neardup.rules.systems import COPY, NONE, PROOFS, RELATED, STRANGERS, TRANSLATION, Relation
 
 

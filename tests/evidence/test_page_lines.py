@@ -1,0 +1,57 @@
+"""Short lines: those of the article have figures, those of the page (counters, bylines, teasers) have none."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_neardup.evidence.changes import changed_figures
+from scrapy_neardup.evidence.figures import Figure, figures_of_body
+from scrapy_neardup.text.body import read_bodies
+
+FIRST = "The harbour authority reopened the northern ferry terminal on Thursday after a long storm."
+LAST = "Local traders welcomed the decision and said that they had lost most of their customers."
+COUNTERS = [
+    *("{} comments", "Comments ({})", "Comments: {}", "{} shares", "{} views", "{} min read", "{} minute read"),
+    *("{} minutes ago", "Photo {} of 38", "Image {}/38", "Slide {} of 38", "{} likes", "Page {}", "Rating: {}"),
+    *("Read also: {} killed in a fire", "Updated {} hours ago", "By Jane Doe, {} articles", "{} followers"),
+    *("{} Kommentare", "Lesezeit: {} Minuten", "vor {} Stunden", "Bild {} von 38", "Lesen Sie auch: {} Tote"),
+    *("{} commentaires", "il y a {} heures", "Lecture {} min", "Publié il y a {} minutes", "À lire aussi : {} morts"),
+    *("{} comentarios", "hace {} horas", "Lectura: {} minutos", "Foto {} de 38", "Lea también: {} muertos"),
+    *("{} comentários", "há {} horas", "{} visualizações", "Leia também: {} mortos"),
+    *("{} commenti", "{} ore fa", "Tempo di lettura: {} minuti", "Leggi anche: {} morti"),
+    *("{} reacties", "{} uur geleden", "Leestijd: {} minuten", "Lees ook: {} doden"),
+    *("{} комментариев", "{} минут назад", "Читайте также: {} погибших", "Просмотров: {}", "{} коментарів"),
+    *("{} yorum", "{} saat önce", "{} komentarzy", "{} godzin temu", "Czytaj także: {} ofiar"),
+    *("{} تعليقات", "منذ {} ساعات", "اقرأ أيضا: {} قتلى", "{} نظر", "{} ساعت پیش"),
+    *("{}条评论", "{}分钟前", "阅读 {}", "コメント{}件", "{}時間前", "댓글 {}개", "{}시간 전"),
+]
+FACTS = [
+    *("Killed: {}", "Injured: {}", "{} tsp nutmeg", "{}. Leverage your income", "VIP: {},000₩", "Get it for ${}"),
+    *("Viewing age of {} months and above", "Dorvale {} 11 6 15", "{} г филе минтая", "Tote: {}", "Muertos: {}"),
+]
+
+
+def figures(line: str, value: int, where: str = "inside") -> tuple[Figure, ...]:
+    lines = {"above": (line, FIRST, LAST), "inside": (FIRST, line, LAST), "below": (FIRST, LAST, line)}[where]
+    text = "\n\n".join(lines).replace("{}", str(value))
+    return figures_of_body(read_bodies([text], min_words=20, min_block_words=8)[0])
+
+
+def is_changed(line: str, where: str = "inside") -> bool:
+    return bool(changed_figures(figures(line, 12, where), figures(line, 31, where)))
+
+
+@pytest.mark.parametrize("where", ["above", "inside", "below"])
+@pytest.mark.parametrize("counter", COUNTERS)
+def test_a_counter_of_the_page_is_no_figure(counter: str, where: str) -> None:
+    assert not figures(counter, 12, where)
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_a_figure_in_a_short_line_of_the_article_is_seen(fact: str) -> None:
+    assert is_changed(fact)
+
+
+def test_outside_of_the_article_only_a_labelled_toll_is_read() -> None:
+    assert is_changed("Killed: {}", "below")
+    assert not any(is_changed(line, "below") for line in ("{} killed in a fire", "Top {} of today"))

@@ -1,0 +1,57 @@
+"""A toll in other words is an update: four dead in the first text, nine in the second."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_neardup.evidence.changes import changed_figures
+from scrapy_neardup.evidence.figures import find_figures
+
+SENTENCES = {
+    "en": "A fire killed four people in the port|Nine people lost their lives in the fire|The blaze claimed nine lives",
+    "de": "Bei einem Brand starben vier Menschen|Neun Menschen haben ihr Leben verloren|Der Brand kostete neun Menschen"
+    " das Leben|Neun Menschen kamen ums Leben",
+    "es": "Un incendio mató a cuatro personas|Nueve personas perdieron la vida|El fuego se cobró nueve vidas",
+    "fr": "Un incendie a tué quatre personnes|Neuf personnes ont perdu la vie|Le feu a coûté la vie à neuf personnes",
+    "ru": "При пожаре погибли четыре человека|Пожар унёс жизни девяти человек|Жертвами огня стали девять человек",
+    "ar": "قتل 4 أشخاص في حريق بالميناء|فقد 9 أشخاص حياتهم|ارتفعت حصيلة القتلى إلى 9|لقي 9 أشخاص مصرعهم",
+    "tr": "Yangında 4 kişi öldü|9 kişi hayatını kaybetti|9 kişi yaşamını yitirdi|Ölü sayısı 9'a yükseldi",
+    "nl": "Bij een brand vielen 4 doden|9 mensen kwamen om het leven|Het dodental is opgelopen tot 9|Negen mensen"
+    " verloren hun leven",
+    "it": "Un incendio ha ucciso quattro persone|Nove persone hanno perso la vita|Il bilancio è salito a nove morti"
+    "|Sono nove i morti",
+    "pt": "Um incêndio matou quatro pessoas|Nove pessoas perderam a vida|Subiu para nove o número de mortos",
+    "pl": "W pożarze zginęły 4 osoby|9 osób straciło życie|Liczba ofiar wzrosła do 9|Pożar pochłonął 9 ofiar",
+    "uk": "Під час пожежі загинули чотири людини|Дев'ять людей втратили життя|Кількість загиблих зросла до дев'яти",
+    "fa": "۴ نفر در آتش سوزی کشته شدند|۹ نفر جان خود را از دست دادند|شمار کشته شدگان به ۹ نفر رسید|۹ نفر جان باختند",
+    "zh": "火灾造成4人死亡|火灾夺去9人生命|死亡人数升至9人|已有9人遇难|9人不幸身亡",
+    "ja": "火災で4人が死亡した|9人が亡くなった|死者は9人に増えた|9人の死亡が確認された",
+}
+CASES = [
+    pytest.param(old, new, id=f"{language}-{number}")
+    for language, joined in SENTENCES.items()
+    for old, *others in [joined.split("|")]
+    for number, new in enumerate(others)
+]
+SAME_WORDS = [
+    ("Police arrested four people", "Police freed nine dogs whose lives are hard"),
+    ("Der Brand tötete vier Menschen", "Die neun Menschen leben in der Stadt"),
+    ("4 kişi öldü", "9 kişilik ekip mutlu oldu"),
+    ("4 doden bij brand", "De winkel is open van 9 tot 12 uur"),
+    ("4 people died in the fire", "Visitors can see 9 people on stage"),
+    ("Un incendio mató a cuatro personas", "Casi nueve personas de cada diez votaron"),
+]
+
+
+def lines(old: str, new: str) -> list[str]:
+    return [change.line for change in changed_figures(find_figures(old), find_figures(new))]
+
+
+@pytest.mark.parametrize(("old", "new"), CASES)
+def test_a_toll_in_other_words_is_told(old: str, new: str) -> None:
+    assert lines(old, new) == ["dead: 4 -> 9"]
+
+
+@pytest.mark.parametrize(("old", "new"), SAME_WORDS)
+def test_words_of_a_toll_without_a_toll_tell_nothing(old: str, new: str) -> None:
+    assert not [line for line in lines(old, new) if line.startswith("dead")]
