@@ -12,13 +12,12 @@ from scrapy_neardup.evidence.figures import Change, changed_figures, unpack_figu
 from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.rules.findings import Finding, Measured, stops, told
-from scrapy_neardup.rules.guards import form_with_other_names
 from scrapy_neardup.rules.joining import join_of
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.pair import REVISIT_SHARE, CandidateState, Pair
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems import System
-from scrapy_neardup.rules.systems.news import NEWS
+from scrapy_neardup.rules.systems.news import NEWS, NOT_DROPPED
 from scrapy_neardup.rules.uniting import in_united_story
 
 # A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
@@ -113,7 +112,7 @@ class Judge:
             and not match.pair.must_stay
             and not compared.pair.must_stay
             and self.policy.may_drop(document.source, match.kept_share)
-            and not stops(match.pair, (form_with_other_names,))
+            and not stops(match.pair, NOT_DROPPED)
         )
         return Verdict(
             status,
