@@ -20,7 +20,7 @@ CONFIRMING_LANES = 128
 
 OPENING_SHINGLES = 60  # at the beginning of a text
 IN_OPENING = 1
-"""The bit of a lane that says whether its minimum is a shingle of the opening. The other seven bits are the minimum's."""
+"""The bit of a lane that says whether its minimum is a shingle of the opening. The other seven are the minimum's."""
 
 LEAST_LANES = 8  # fewer lanes of an opening tell nothing
 LEAST_RESEMBLANCE = 0.045  # below this too few lanes are equal to estimate containment

@@ -272,6 +272,11 @@ def template_evidence(a: bytes, b: bytes) -> Literal["places", "first names"] | 
     return "places" if is_other_report and (other_names or not names) else None
 
 
+def has_other_name(a: bytes, b: bytes) -> bool:
+    """Decide whether two texts have two names in one place."""
+    return any(in_a != in_b for in_a, in_b in _shared_places(a, b) if in_a >= NAME_BIT)
+
+
 def _shared_places(a: bytes, b: bytes) -> list[tuple[int, int]]:
     """Return the values of two texts in each place that both have."""
     values_a, values_b = _unpack_specifics(a)[0], _unpack_specifics(b)[0]

@@ -6,9 +6,9 @@ If a proof stops, two documents are copies. If another guard stops, they are not
 from __future__ import annotations
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.figures import have_other_figures
+from scrapy_neardup.evidence.figures import changed_figures, have_other_figures, unpack_figures
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE
-from scrapy_neardup.evidence.templates import template_evidence
+from scrapy_neardup.evidence.templates import has_other_name, template_evidence
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
 from scrapy_neardup.rules.findings import Finding, Measured, found, too_low
 from scrapy_neardup.rules.pair import Pair
@@ -16,7 +16,8 @@ from scrapy_neardup.rules.pair import Pair
 # Least mean of what two copies have in common, of which their resemblance counts twice: see ``shared_part``.
 COMMON, COMMON_OF_ONE_SOURCE = 0.46, 0.67
 HELD_BEGINNING = 0.5  # a text is dropped only if its match has so much of its beginning
-LESS_TOLD = 0.05  # than two titles have in common: then each title has a word that the other text lacks
+LIKE_FORMS = 0.7  # two forms have this share of their titles in common, and each text tells less of the other title
+LESS_TOLD = 0.05
 TOLD_TITLES = 0.4  # mean share of two titles that the other text tells, if both are about the same
 
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
@@ -83,7 +84,7 @@ def other_form(pair: Pair) -> Finding | None:
     if pair.same_page or pair.same_text or not (pair.same_source or pair.are_alike):
         return None
     template = template_evidence(pair.new.specifics, pair.old.specifics)
-    if not template or (not pair.same_source and _told(pair).is_reached):
+    if not template or (not pair.same_source and _told(pair, TOLD_TITLES).is_reached):
         return None
     return found(f"reports of one template: {_TEMPLATES[template]}")
 
@@ -102,12 +103,12 @@ def two_editions(pair: Pair) -> Finding | None:
 
 
 def other_subject(pair: Pair) -> Finding | None:
-    """One source filled in a form twice: the titles are more alike than each text is to what the other title says."""
-    if not pair.same_source or pair.titles == 1 or not (pair.new.topic and pair.old.topic):
+    """One source filled in a form twice: each title has a word that the other text does not tell, but no new figure."""
+    if not pair.same_source or not LIKE_FORMS <= pair.titles < 1 or not (pair.new.topic and pair.old.topic):
         return None
-    return too_low(
-        Measured("share of both titles that the other text tells", pair.told_titles, pair.titles - LESS_TOLD)
-    )
+    if changed_figures(unpack_figures(pair.old.figures), unpack_figures(pair.new.figures)):
+        return None
+    return too_low(_told(pair, pair.titles - LESS_TOLD))
 
 
 def shared_part(pair: Pair) -> Finding:
@@ -124,23 +125,21 @@ def shared_part(pair: Pair) -> Finding:
     return Finding(not common.is_reached, (f"{parts}, openings {openings:.2f}, titles {pair.titles:.2f}", common))
 
 
-def _told(pair: Pair) -> Measured:
-    return Measured("share of both titles that the other text tells", pair.told_titles, TOLD_TITLES)
+def _told(pair: Pair, bound: float) -> Measured:
+    return Measured("share of both titles that the other text tells", pair.told_titles, bound)
 
 
 # Not dropped
 
 
 def form_with_other_names(pair: Pair) -> Finding | None:
-    """One source may have filled in a form twice: each title has a word of its own, or each text names or figures."""
+    """One source may have filled in a form twice: the titles differ, a name in one place, or some facts of each text."""
     if not pair.same_source or pair.same_page or pair.same_text:
         return None
-    is_other = pair.new.titles != pair.old.titles or pair.have_own_facts
-    return (
-        found("kept: one source has them with other words in the titles, or other names or figures")
-        if is_other
-        else None
-    )
+    differ = pair.new.titles != pair.old.titles or has_other_name(pair.new.specifics, pair.old.specifics)
+    if differ or pair.have_own_facts:
+        return found("kept: one source has them, and the titles differ, or a name, or each text has facts of its own")
+    return None
 
 
 def own_beginning(pair: Pair) -> Finding | None:

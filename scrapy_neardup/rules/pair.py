@@ -151,12 +151,16 @@ class Pair:
     # Pages that changed
 
     @property
-    def is_page_changed(self) -> bool:
+    def is_rewritten(self) -> bool:
         """Return whether the document's own page had another text before: much of it is new, or its beginning."""
         if not self.same_page or self.same_text or self.share >= REVISIT_SHARE:
             return False
-        is_news = self.share < REWRITTEN_SHARE or min(self.held_openings) < REWRITTEN_SHARE
-        return is_news and (self.policy.keep_updates or self.likeness.score < self.policy.threshold)
+        return self.share < REWRITTEN_SHARE or min(self.held_openings) < REWRITTEN_SHARE
+
+    @property
+    def is_page_changed(self) -> bool:
+        """Return whether the document is an update, because its page was rewritten."""
+        return self.is_rewritten and (self.policy.keep_updates or self.likeness.score < self.policy.threshold)
 
     @cached_property
     def must_stay(self) -> bool:
