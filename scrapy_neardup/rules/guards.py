@@ -133,7 +133,7 @@ def _told(pair: Pair, bound: float) -> Measured:
 
 
 def form_with_other_names(pair: Pair) -> Finding | None:
-    """One source may have filled in a form twice: the titles differ, a name in one place, or some facts of each text."""
+    """One source may have filled in a form twice: the titles differ, or a name in one place, or each text has facts."""
     if not pair.same_source or pair.same_page or pair.same_text:
         return None
     differ = pair.new.titles != pair.old.titles or has_other_name(pair.new.specifics, pair.old.specifics)
@@ -143,8 +143,8 @@ def form_with_other_names(pair: Pair) -> Finding | None:
 
 
 def own_beginning(pair: Pair) -> Finding | None:
-    """The new text begins with something that the old one does not say."""
-    if pair.same_text:
+    """The new text begins with something that the old one does not say. For pages that changed see ``must_stay``."""
+    if pair.same_text or pair.same_page:
         return None
     return too_low(Measured("share of the beginning that the other text has", pair.held_openings[0], HELD_BEGINNING))
 

@@ -38,13 +38,17 @@ class MinHashSigner:
 
     def sign(self, bodies: Sequence[Body]) -> list[SignedText]:
         preset, hashes = self._preset, [distinct_features(body, self._preset) for body in bodies]
-        lowest = minima([each[: preset.sample or None] for each in hashes], preset.num_perm, preset.seed)
-        keys = band_keys(lowest, preset.bands, preset.rows)
-        if preset.signature == "sketch":
-            lowest = np.hstack((lowest, minima(hashes, CONFIRMING_LANES, preset.seed)))
         if preset.guarded:
-            openings = minima([_opening(body, preset) for body in bodies], preset.num_perm, preset.seed)
-            lowest = lowest & ~_IN_OPENING | (openings == lowest)
+            parts = [part for body, each in zip(bodies, hashes, strict=True) for part in _in_two(body, each, preset)]
+            opening, rest = minima(parts, preset.num_perm, preset.seed).reshape(-1, 2, preset.num_perm).swapaxes(0, 1)
+            lowest = np.minimum(opening, rest)
+        else:
+            lowest = minima([each[: preset.sample or None] for each in hashes], preset.num_perm, preset.seed)
+        keys = band_keys(lowest, preset.bands, preset.rows)
+        if preset.guarded:
+            lowest = lowest & ~_IN_OPENING | (opening <= rest)
+        elif preset.signature == "sketch":
+            lowest = np.hstack((lowest, minima(hashes, CONFIRMING_LANES, preset.seed)))
         return [
             SignedText(
                 signature(row), len(each), of_bands, sample_keys(each, preset.samples) + body.lead_keys(preset.leads)
@@ -53,11 +57,13 @@ class MinHashSigner:
         ]
 
 
-def _opening(body: Body, preset: Preset) -> NDArray[np.uint32]:
-    """Return the hashes of the first shingles of a body."""
-    if not body.unspaced:
-        return body.windows(preset.shingle_words)[:OPENING_SHINGLES]
-    return _mixed_features(body, preset, OPENING_SHINGLES)
+def _in_two(body: Body, hashes: NDArray[np.uint32], preset: Preset) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return the hashes of the first shingles of a body, and the others, or ``hashes``, which are all."""
+    if body.unspaced:
+        return _mixed_features(body, preset, OPENING_SHINGLES), hashes
+    windows = body.windows(preset.shingle_words)
+    is_longer = len(windows) > OPENING_SHINGLES
+    return windows[:OPENING_SHINGLES], windows[OPENING_SHINGLES:] if is_longer else hashes
 
 
 def distinct_features(body: Body, preset: Preset) -> NDArray[np.uint32]:
