@@ -224,7 +224,7 @@ async def test_a_text_that_begins_with_something_of_its_own_is_kept(
     """It holds as much of its own as one that ends with it."""
     await newsroom.publish("fire", "wire", 0, url=ELSEWHERE, text=text("fire", 300))
 
-    after = f"{begins or text('fire', 40)}\n{text('fire', 300)}\n{begins and '' or text('denial', 40)}"
+    after = f"{begins or text('fire', 40)}\n{text('fire', 300)}\n{'' if begins else text('denial', 40)}"
     verdict = await newsroom.publish("fire", "paper", 60, url=PAGE, text=after)
 
     assert (verdict.status, verdict.would_drop) == ("duplicate", drops)
