@@ -15,7 +15,7 @@ from scrapy_neardup.settings import NearDupSettings
 
 T = TypeVar("T", bound=Hashable)
 
-PROTOCOLS = ("online", "originals", "pairwise", "b-cubed")
+PROTOCOLS = ("online", "pairwise", "b-cubed")
 
 COPIES = ("duplicate", "update")
 """Verdicts that link a document to its original."""
@@ -113,13 +113,12 @@ class Order:
     """What became of the documents in one random order. Each list has an entry for each document, as they came.
 
     ``positions`` are those in the input. The other entries are places in this order: that of the document by which a
-    copy was recognised, of the original to which it was linked (both None if it is not a copy), and of the document
-    that began its final story. A document that joined no story began its own.
+    copy was recognised (None if it is not a copy), and of the document that began its final story. A document that
+    joined no story began its own.
     """
 
     positions: tuple[int, ...]
     matches: tuple[int | None, ...]
-    originals: tuple[int | None, ...]
     stories: tuple[int, ...]
 
 
@@ -134,14 +133,12 @@ class Evaluation:
         """Return the scores of each protocol, one for each order. ``clusters`` has None for background documents.
 
         ``online`` scores copies (``duplicate`` and ``update``) by the earlier document they were recognised by.
-        ``originals`` is stricter: it scores them by the original they were linked to. The two differ if documents of
-        different clusters copy each other. ``pairwise`` and ``b-cubed`` score final stories: the documents that
-        ``duplicate``, ``update`` and ``related`` joined. A document that was not judged is its own story.
+        ``pairwise`` and ``b-cubed`` score final stories: the documents that ``duplicate``, ``update`` and ``related``
+        joined. A document that was not judged is its own story.
         """
         came = [([clusters[position] for position in order.positions], order) for order in self.orders]
         return {
             "online": [online(true, order.matches) for true, order in came],
-            "originals": [online(true, order.originals) for true, order in came],
             "pairwise": [pairwise(true, order.stories) for true, order in came],
             "b-cubed": [b_cubed(true, order.stories) for true, order in came],
         }
@@ -206,6 +203,5 @@ def _order(positions: Sequence[int], judged: Sequence[Judged], final_stories: Ma
     return Order(
         positions=tuple(positions),
         matches=tuple(place_of[copy.match] if copy and copy.match else None for copy in copies),
-        originals=tuple(place_of[copy.original] if copy and copy.original else None for copy in copies),
         stories=tuple(place_of.get(final_stories.get(key, key), place) for place, key in enumerate(stories)),
     )

@@ -12,13 +12,12 @@ from scrapy_neardup.evidence.changes import Change, changed_figures
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.records.documents import IS_DROPPED, Record
-from scrapy_neardup.rules.guards import form_with_other_names
 from scrapy_neardup.rules.joining import join_of
-from scrapy_neardup.rules.match import Match
-from scrapy_neardup.rules.pair import REVISIT_SHARE, CandidateState, Finding, Measured, Pair, stops, told
+from scrapy_neardup.rules.match import Match, best_match
+from scrapy_neardup.rules.pair import CandidateState, Finding, Measured, Pair, stops, told
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems import System
-from scrapy_neardup.rules.systems.news import NEWS
+from scrapy_neardup.rules.systems.news import NEWS, NOT_DROPPED
 from scrapy_neardup.rules.uniting import in_united_story
 
 # A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
@@ -72,7 +71,7 @@ class Judge:
         pairs = [Pair(key, new, old, self.policy, self.system, state) for key, old, state in candidates]
         matches = self._matches(pairs)
         alive = [each for each in matches if each.is_seen]
-        match = _choose(alive) or _best(each for each in matches if not each.related)
+        match = _choose(alive) or best_match(each for each in matches if not each.related)
         if match is None:
             return Decision(_alone(document, new), new, findings=[each for pair in pairs for each in pair.findings])
         findings = match.pair.findings
@@ -113,7 +112,7 @@ class Judge:
             and not match.pair.must_stay
             and not compared.pair.must_stay
             and self.policy.may_drop(document.source, match.kept_share)
-            and not stops(match.pair, (form_with_other_names,))
+            and not stops(match.pair, NOT_DROPPED)
         )
         return Verdict(
             status,
@@ -132,17 +131,13 @@ class Judge:
         )
 
 
-def _best(matches: Iterable[Match]) -> Match | None:
-    return min(matches, key=lambda match: match.rank, default=None)
-
-
 def _choose(alive: Sequence[Match]) -> Match | None:
     """Return the best match. A wall is passed over for the same text under the same title, here or elsewhere."""
-    match = _best(alive)
+    match = best_match(alive)
     if match is None or not match.pair.is_wall:
         return match
     copies = (each for each in alive if each.pair.same_text and not each.pair.is_wall)
-    return _best(each for each in copies if each.pair.titles >= SAME_TITLES) or match
+    return best_match(each for each in copies if each.pair.titles >= SAME_TITLES) or match
 
 
 def _versions_of_page(match: Match, matches: Sequence[Match]) -> tuple[Match | None, Match | None]:
@@ -153,8 +148,8 @@ def _versions_of_page(match: Match, matches: Sequence[Match]) -> tuple[Match | N
     if match.pair.same_page:
         return (None if match.is_seen else match), None
     other_texts = (each for each in matches if each.is_seen and not each.pair.same_text)
-    changed = _best(each for each in other_texts if each.pair.same_url and each.pair.same_page)
-    return _best(each for each in matches if each.pair.same_page), changed
+    changed = best_match(each for each in other_texts if each.pair.same_url and each.pair.same_page)
+    return best_match(each for each in matches if each.pair.same_page), changed
 
 
 def _alone(document: Document, new: Record, story: str = "") -> Verdict:
@@ -189,7 +184,7 @@ def _status(match: Match, compared: Pair, changes: Sequence[Change]) -> tuple[St
 
 def _kind(match: Match) -> Kind:
     pair = match.pair
-    if pair.same_page and (pair.same_text or pair.share >= REVISIT_SHARE):
+    if pair.same_page and not pair.is_rewritten:
         return "revisit"
     if pair.same_text:
         return "exact"

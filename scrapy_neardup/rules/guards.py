@@ -6,23 +6,19 @@ If a proof stops, two documents are copies. If another guard stops, they are not
 from __future__ import annotations
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.changes import have_other_figures
-from scrapy_neardup.evidence.minima import share_of_larger
+from scrapy_neardup.evidence.changes import changed_figures, have_other_figures
+from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE
 from scrapy_neardup.evidence.templates import has_other_name, template_evidence
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
 from scrapy_neardup.rules.pair import Finding, Measured, Pair, found, too_low
 
-STRONG_EVIDENCE = 0.9  # if the titles have nothing in common, a copy must hold at least this share of the larger text
-SAME_SOURCE_SCORE = 0.7  # least score of two copies by one source
-# Two texts share only a part if both their resemblance and their containment are below these bounds.
-BACKGROUND = (0.52, 0.88)  # of two articles of one source
-QUOTATIONS = (0.32, 0.62)  # of two articles of two sources
-QUOTATIONS_IF_UNLIKE = (0.40, 0.66)  # the same, if their titles are unlike
-SHORT_IN_LONG = (0.20, 0.88)  # a short article, and a long one that has parts of it
-HALF_OF_TITLE = 0.5  # two titles that share less of the shorter one are unlike
+# Least mean of what two copies have in common, of which their resemblance counts twice: see ``shared_part``.
+COMMON, COMMON_OF_ONE_SOURCE = 0.46, 0.67
+HELD_BEGINNING = 0.5  # a text is dropped only if its match has so much of its beginning
+LIKE_FORMS = 0.7  # two forms have this share of their titles in common, and each text tells less of the other title
+LESS_TOLD = 0.05
 TOLD_TITLES = 0.4  # mean share of two titles that the other text tells, if both are about the same
-HELD = 0.8  # a copy holds this share of the smaller text, if its title is about something else
 
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
@@ -88,7 +84,7 @@ def other_form(pair: Pair) -> Finding | None:
     if pair.same_page or pair.same_text or not (pair.same_source or pair.are_alike):
         return None
     template = template_evidence(pair.new.specifics, pair.old.specifics)
-    if not template or (not pair.same_source and _told(pair).is_reached):
+    if not template or (not pair.same_source and _told(pair, TOLD_TITLES).is_reached):
         return None
     return found(f"reports of one template: {_TEMPLATES[template]}")
 
@@ -97,11 +93,7 @@ def other_form(pair: Pair) -> Finding | None:
 
 
 def little_in_common(pair: Pair) -> Finding:
-    """The texts have too little in common; two texts of one source need more."""
-    threshold, option = pair.policy.threshold, "threshold"
-    if pair.same_source and threshold < SAME_SOURCE_SCORE:
-        threshold, option = SAME_SOURCE_SCORE, ""
-    return too_low(Measured(pair.system.measure, pair.likeness.score, threshold, option))
+    return too_low(Measured(pair.system.measure, pair.likeness.score, pair.policy.threshold, "threshold"))
 
 
 def two_editions(pair: Pair) -> Finding | None:
@@ -110,68 +102,51 @@ def two_editions(pair: Pair) -> Finding | None:
     return found("one source has them under titles that name two days")
 
 
-def unlike_titles(pair: Pair) -> Finding | None:
-    """The shared text may be a notice that the source prints under every article."""
-    if not pair.same_source or pair.titles:
+def other_subject(pair: Pair) -> Finding | None:
+    """One source filled in a form twice: each title has a word that the other text does not tell, but no new figure."""
+    if not pair.same_source or not LIKE_FORMS <= pair.titles < 1 or not (pair.new.topic and pair.old.topic):
         return None
-    larger = share_of_larger(pair.likeness.similarity, pair.new.size, pair.old.size)
-    measured = Measured("common share of the larger text", larger, STRONG_EVIDENCE)
-    return Finding(not measured.is_reached, ("one source has them under titles without a common word", measured))
-
-
-def shared_background(pair: Pair) -> Finding | None:
-    """One source has them under different titles, and they share a background: little of both texts, not all of one."""
-    if not pair.same_source or pair.titles == 1:
+    if changed_figures(unpack_figures(pair.old.figures), unpack_figures(pair.new.figures)):
         return None
-    return _small_part(pair, BACKGROUND, "one source has them under different titles")
+    return too_low(_told(pair, pair.titles - LESS_TOLD))
 
 
-def shared_quotation(pair: Pair) -> Finding | None:
-    """Two sources share quotations: little of both texts, and not most of one."""
-    if pair.same_source:
-        return None
-    return _small_part(
-        pair, QUOTATIONS_IF_UNLIKE if pair.titles < HALF_OF_TITLE else QUOTATIONS, "two sources have them"
-    )
+def shared_part(pair: Pair) -> Finding:
+    """The texts share only a part: quotations, a background, a notice, or a short article that is in a long one.
+
+    Two articles of one source share more than that: its background, its headlines and its forms.
+    """
+    resemblance, containment = pair.likeness.similarity, pair.likeness.containment
+    openings = sum(pair.held_openings) / 2
+    mean = (2 * resemblance + containment + openings + pair.titles) / 5
+    bound = COMMON_OF_ONE_SOURCE if pair.same_source else COMMON
+    parts = f"resemblance {resemblance:.2f}, containment {containment:.2f}"
+    common = Measured("their mean, with resemblance twice", mean, bound)
+    return Finding(not common.is_reached, (f"{parts}, openings {openings:.2f}, titles {pair.titles:.2f}", common))
 
 
-def short_in_long(pair: Pair) -> Finding | None:
-    """Under unlike titles of two sources, a long article has most of a short one, but not all of it."""
-    is_asked = _has_unlike_titles_of_two(pair)
-    return _small_part(pair, SHORT_IN_LONG, "two sources have them under unlike titles") if is_asked else None
-
-
-def untold_title(pair: Pair) -> Finding | None:
-    """Under unlike titles of two sources, neither beginning tells what the other title says."""
-    if not (_has_unlike_titles_of_two(pair) and pair.new.topic and pair.old.topic):
-        return None
-    return too_low(_told(pair), Measured("containment", pair.likeness.containment, HELD))
-
-
-def _small_part(pair: Pair, bounds: tuple[float, float], where: str) -> Finding:
-    """Stop if both the resemblance and the containment are below their bounds."""
-    resemblance = Measured("resemblance", pair.likeness.similarity, bounds[0])
-    containment = Measured("containment", pair.likeness.containment, bounds[1])
-    return Finding(not (resemblance.is_reached or containment.is_reached), (where, resemblance, containment))
-
-
-def _has_unlike_titles_of_two(pair: Pair) -> bool:
-    return not pair.same_source and pair.titles < HALF_OF_TITLE
-
-
-def _told(pair: Pair) -> Measured:
-    return Measured("share of both titles that the other text tells", pair.told_titles, TOLD_TITLES)
+def _told(pair: Pair, bound: float) -> Measured:
+    return Measured("share of both titles that the other text tells", pair.told_titles, bound)
 
 
 # Not dropped
 
 
 def form_with_other_names(pair: Pair) -> Finding | None:
-    """One source may have filled in a form twice: each title has a word of its own, or a name in one place differs."""
+    """One source may have filled in a form twice: the titles differ, or a name in one place, or each text has facts."""
     if not pair.same_source or pair.same_page or pair.same_text:
         return None
-    is_other = pair.titles < 1 or has_other_name(pair.new.specifics, pair.old.specifics)
-    return found("kept: one source has them with different words in the titles, or another name") if is_other else None
+    differ = pair.new.titles != pair.old.titles or has_other_name(pair.new.specifics, pair.old.specifics)
+    if differ or pair.have_own_facts:
+        return found("kept: one source has them, and the titles differ, or a name, or each text has facts of its own")
+    return None
+
+
+def own_beginning(pair: Pair) -> Finding | None:
+    """The new text begins with something that the old one does not say. For pages that changed see ``must_stay``."""
+    if pair.same_text or pair.same_page:
+        return None
+    return too_low(Measured("share of the beginning that the other text has", pair.held_openings[0], HELD_BEGINNING))
 
 
 # Not related by its text

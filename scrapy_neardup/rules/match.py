@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scrapy_neardup.document import WHOLE_TEXT
@@ -126,6 +127,10 @@ class Match:
         """
         lost_facts = 0.0 if self.related or self.pair.same_text else self.pair.lost_facts
         return max(0.0, self.share - lost_facts) * self.record.kept_share_parts / WHOLE_TEXT
+
+
+def best_match(matches: Iterable[Match]) -> Match | None:
+    return min(matches, key=lambda match: match.rank, default=None)
 
 
 def _text(stored: bytes) -> str:

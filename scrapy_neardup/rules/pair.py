@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.changes import lacks_toll, share_of_new_figures
-from scrapy_neardup.evidence.minima import Likeness, share_of
+from scrapy_neardup.evidence.minima import Likeness, held_opening, share_of
 from scrapy_neardup.evidence.names import names_score
 from scrapy_neardup.evidence.templates import share_of_new_specifics
 from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
@@ -27,6 +27,7 @@ CandidateState = Literal["seen", "lost"]
 """``seen``: the candidate is delivered or its run lives. ``lost``: its run is dead."""
 
 REVISIT_SHARE = 0.93  # a page that comes again says nothing new if its earlier version holds this much of its text
+REWRITTEN_SHARE = 0.7  # nor if its words changed, but both versions hold this much of it and of each other's opening
 TOGETHER = 600  # seconds between two documents that count as those of one run if there are no runs
 LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more than accident made them share these
 _NO_SOURCE, _NO_NUMBER, _NO_URL, _NO_LANGUAGE = bytes(4), bytes(4), bytes(8), bytes(2)
@@ -156,6 +157,12 @@ class Pair:
         """
         return self.compared_share * self.covered
 
+    @cached_property
+    def held_openings(self) -> tuple[float, float]:
+        """Return the share of the new text's opening that the old text holds, at any place, and the other way round."""
+        similarity = self.likeness.similarity
+        return held_opening(self.new, self.old, similarity), held_opening(self.old, self.new, similarity)
+
     # Titles, names and figures
 
     @cached_property
@@ -166,18 +173,26 @@ class Pair:
     @cached_property
     def lost_facts(self) -> float:
         """Return the share of the new document's names and figures, or of the figures alone, that the old one lacks."""
-        return max(
-            share_of_new_specifics(self.new.specifics, self.old.specifics),
-            share_of_new_figures(self.new.figures, self.old.figures),
-        )
+        return _share_of_own_facts(self.new, self.old)
+
+    @property
+    def have_own_facts(self) -> bool:
+        """Return whether each document has names or figures that the other one lacks."""
+        return self.lost_facts > 0 and _share_of_own_facts(self.old, self.new) > 0
 
     # Pages that changed
 
     @property
+    def is_rewritten(self) -> bool:
+        """Return whether the document's own page had another text before: much of it is new, or its beginning."""
+        if not self.same_page or self.same_text or self.share >= REVISIT_SHARE:
+            return False
+        return self.share < REWRITTEN_SHARE or min(self.held_openings) < REWRITTEN_SHARE
+
+    @property
     def is_page_changed(self) -> bool:
-        """Return whether the document's own page had another text before."""
-        is_other = self.same_page and not self.same_text and self.share < REVISIT_SHARE
-        return is_other and (self.policy.keep_updates or self.likeness.score < self.policy.threshold)
+        """Return whether the document is an update, because its page was rewritten."""
+        return self.is_rewritten and (self.policy.keep_updates or self.likeness.score < self.policy.threshold)
 
     @cached_property
     def must_stay(self) -> bool:
@@ -234,6 +249,10 @@ class Pair:
     def names_score(self) -> float:
         """Return how well the names agree, in one alphabet: their cosine, less with three common ones, 0 with fewer."""
         return names_score(self.new.names, self.old.names)
+
+
+def _share_of_own_facts(own: Record, other: Record) -> float:
+    return max(share_of_new_specifics(own.specifics, other.specifics), share_of_new_figures(own.figures, other.figures))
 
 
 Guard = Callable[["Pair"], Finding | None]

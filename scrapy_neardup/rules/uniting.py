@@ -11,7 +11,7 @@ from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.guards import FIRST_COSINE, FIRST_COSINE_IF_STRONG, STRONG_SCORE
-from scrapy_neardup.rules.match import Match
+from scrapy_neardup.rules.match import Match, best_match
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.systems.news import topic_link
 
@@ -24,7 +24,7 @@ UNITING_VECTORS = 0.5  # mean cosine of the vectors of the members of two storie
 def in_united_story(match: Match, alive: Sequence[Match]) -> Match | None:
     """Return the best match that is in another story, if that is one with the story of the match."""
     others = (each for each in alive if each.record.story != match.record.story)
-    other = min(others, key=lambda each: each.rank, default=None)
+    other = best_match(others)
     return other if other is not None and _unites(match.pair, other.pair, alive) else None
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.document import MOST_CHARACTERS
 from scrapy_neardup.text.folding import CODE_POINTS, CharacterTables, code_points, fold
 
-NORMALISER = 4
+NORMALISER = 5
 """Version of the folding and of this module's hashes. It is part of the configuration in the keys of a store."""
 
 _WORD = re.compile(r"\w")

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.in_memory
 
 
 def estimate(equal: int) -> float:
-    """Resemblance of two signatures with so many equal lanes: what is equal by chance, one in 256, is taken off."""
-    return (equal / LANES - 1 / 256) / (1 - 1 / 256)
+    """Resemblance of two signatures with so many equal lanes: what is equal by chance, one in 128, is taken off."""
+    return (equal / LANES - 1 / 128) / (1 - 1 / 128)
 
 
 def _at(equal: int, size: int = 300, other: int = 300) -> float:

@@ -25,9 +25,11 @@ async def test_a_page_with_a_few_other_words_is_a_revisit(newsroom: Newsroom) ->
 
     verdict = await newsroom.publish("fire", "paper", 60, url=PAGE, text=f"{text('fire', 300)}\n{text('line', 8)}")
     longer = await newsroom.publish("fire", "paper", 90, url=PAGE, text=f"{text('fire', 300)}\n{text('more', 60)}")
+    news = await newsroom.publish("fire", "paper", 99, url=PAGE, text=f"{text('news', 60)}\n{text('fire', 300)}")
 
-    assert (verdict.status, verdict.kind, verdict.would_drop) == ("duplicate", "revisit", False)
-    assert (longer.status, longer.would_drop) == ("update", False)
+    for each in (verdict, longer):
+        assert (each.status, each.kind, each.would_drop) == ("duplicate", "revisit", False)
+    assert (news.status, news.would_drop) == ("update", False)
 
 
 async def test_a_page_whose_figure_is_told_in_other_words_is_kept(newsroom: Newsroom) -> None:
@@ -199,25 +201,50 @@ async def test_two_sources_with_a_part_of_a_text_under_unlike_titles_have_one_ba
 
 
 @pytest.mark.parametrize(
-    ("headline", "equal", "is_copy"),
-    [("abcd", 32, False), ("abcd", 44, True), ("awxyz", 34, False), ("awxyz", 60, True)],
-    ids=["quotations", "copy", "quotations under unlike titles", "copy under unlike titles"],
+    ("opening", "size", "quoted", "is_copy"),
+    [("fire", 80, 80, True), ("reply", 80, 80, False), ("reply", 40, 160, True), ("reply", 300, 60, False)],
+    ids=["one opening", "quotations", "nearly all", "a short one in a long one"],
 )
-async def test_two_articles_with_the_same_quotations_are_no_copies(
-    index: Index, headline: str, equal: int, is_copy: bool
+async def test_two_sources_that_share_a_part_have_a_copy_if_most_is_common_or_the_opening(
+    newsroom: Newsroom, opening: str, size: int, quoted: int, is_copy: bool
 ) -> None:
-    await check(index, replace(WIRE_STORY, size=150))
+    quotations = text("quotations", quoted)
+    before = f"{text('fire', 40)}\n{quotations}\n{text('wire', 40)}"
+    await newsroom.publish("fire", "wire", 0, url=ELSEWHERE, text=before)
 
-    assert await is_copy_of_wire(index, headline=headline, equal=equal) is is_copy
+    after = f"{text(opening, 40)}\n{quotations}\n{text('paper', size - 40)}"
+    verdict = await newsroom.publish("fire", "paper", 60, url=PAGE, text=after)
+
+    assert (verdict.status == "duplicate") is is_copy
 
 
-@pytest.mark.parametrize(("headline", "is_copy"), [("awxyz", False), ("abcd", True)])
-async def test_a_long_article_with_most_of_a_short_one_is_no_copy_under_another_title(
-    index: Index, headline: str, is_copy: bool
+@pytest.mark.parametrize(("begins", "drops"), [("", True), (text("denial", 40), False)])
+async def test_a_text_that_begins_with_something_of_its_own_is_kept(
+    newsroom: Newsroom, begins: str, drops: bool
 ) -> None:
-    await check(index, replace(WIRE_STORY, size=60))
+    """It holds as much of its own as one that ends with it."""
+    await newsroom.publish("fire", "wire", 0, url=ELSEWHERE, text=text("fire", 300))
 
-    assert await is_copy_of_wire(index, headline=headline, equal=20) is is_copy
+    after = f"{begins or text('fire', 40)}\n{text('fire', 300)}\n{'' if begins else text('denial', 40)}"
+    verdict = await newsroom.publish("fire", "paper", 60, url=PAGE, text=after)
+
+    assert (verdict.status, verdict.would_drop) == ("duplicate", drops)
+    assert (verdict.share or 0) > 0.8
+
+
+async def test_two_lists_of_one_source_are_no_copies_if_each_title_names_its_own_place(newsroom: Newsroom) -> None:
+    """Unless a figure changed: that is an update."""
+    names = [f"Candidate{n} {word.title()}" for n, word in enumerate(text("names", 60).split())]
+    places = "Northumbria", "Wearside"
+    verdicts = []
+    for number, place in enumerate(places):
+        body = f"The candidates who stand in {place} at the general election.\n{text('form', 150)}"
+        body += "\n" + "\n".join(names[30 * number : 30 * number + 12])
+        document = newsroom.article("list", "paper", 60 * number, url=f"{PAGE}/{number}", text=body)
+        title = f"Full list of {place} general election candidates"
+        verdicts.append(await newsroom.detector.check(replace(document, title=title)))
+
+    assert verdicts[1].status in ("original", "related")
 
 
 @pytest.mark.parametrize(

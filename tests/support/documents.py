@@ -49,9 +49,9 @@ def key_of(*parts: object) -> int:
 def lanes(seed: object, equal: int = LANES, other: object = None) -> bytes:
     """A signature: the first ``equal`` lanes are those of ``seed``, the rest those of ``other``."""
     first, rest = (random.Random(repr(each)).randbytes(LANES) for each in (seed, (seed, other)))
-    # Never equal by chance: the lowest bit tells the two apart.
-    mine = bytes(byte & 0xFE for byte in first[:equal])
-    return mine + bytes(byte | 0x01 for byte in rest[equal:])
+    # Never equal by chance: the highest bit tells the two apart. The lowest says that no lane is of the opening.
+    mine = bytes(byte & 0x7E for byte in first[:equal])
+    return mine + bytes(byte & 0x7E | 0x80 for byte in rest[equal:])
 
 
 @lru_cache(maxsize=2000)

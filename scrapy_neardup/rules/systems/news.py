@@ -14,16 +14,16 @@ from scrapy_neardup.rules.systems import COPY, NONE, PROOFS, RELATED, STRANGERS,
 NO_COPY: Sequence[Guard] = (
     guards.little_in_common,
     guards.two_editions,
-    guards.unlike_titles,
-    guards.shared_background,
-    guards.shared_quotation,
-    guards.short_in_long,
-    guards.untold_title,
+    guards.other_subject,
+    guards.shared_part,
 )
 NOT_BY_TEXT: Sequence[Guard] = (guards.other_topic,)
 NOT_BY_TOPIC: Sequence[Guard] = (guards.low_topic_score, guards.no_common_name, guards.far_from_first)
 NO_MATCH: Sequence[Guard] = (guards.other_table, guards.other_form)
 """Asked last, unless a proof decided: if one stops, the pair is no match at all."""
+
+NOT_DROPPED: Sequence[Guard] = (guards.form_with_other_names, guards.own_beginning)
+"""Asked of a copy that would be dropped: if one stops, it is kept."""
 
 
 @dataclass(frozen=True, slots=True)

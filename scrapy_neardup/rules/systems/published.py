@@ -6,13 +6,9 @@ from dataclasses import dataclass
 
 from scrapy_neardup.evidence.minima import SET_MEASURES, Likeness, Measure, likeness_of
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.guards import translation
-from scrapy_neardup.rules.pair import Finding, Measured, Pair, stops, too_low
+from scrapy_neardup.rules.guards import little_in_common, translation
+from scrapy_neardup.rules.pair import Pair, stops
 from scrapy_neardup.rules.systems import COPY, NONE, PROOFS, RELATED, STRANGERS, TRANSLATION, Relation
-
-
-def below_threshold(pair: Pair) -> Finding:
-    return too_low(Measured(pair.system.measure, pair.likeness.score, pair.policy.threshold, "threshold"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +34,6 @@ class Published:
             return NONE
         if stops(pair, (translation,)):
             return TRANSLATION
-        if stops(pair, PROOFS) or not stops(pair, (below_threshold,)):
+        if stops(pair, PROOFS) or not stops(pair, (little_in_common,)):
             return COPY
         return RELATED if pair.are_alike and not pair.same_source else NONE
