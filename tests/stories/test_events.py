@@ -15,12 +15,12 @@ from scrapy_neardup.stories.report import special_report
 
 
 async def test_the_item_that_tips_a_story_carries_the_event(newsroom: Newsroom) -> None:
-    verdicts = [await newsroom.publish("fire", f"s{n}", n * MINUTE) for n in range(10)]
+    verdicts = [await newsroom.publish("fire", f"s{n}", n * MINUTE) for n in range(9)]
 
-    assert [verdict.event for verdict in verdicts] == [None] * 5 + ["breaking"] + [None] * 4
+    assert [verdict.event for verdict in verdicts] == [None] * 4 + ["breaking"] + [None] * 4
     (event,) = newsroom.events
-    assert (event.level, event.time, event.story.id) == ("breaking", START + 5 * MINUTE, verdicts[0].story)
-    assert len(event.members) == 6
+    assert (event.level, event.time, event.story.id) == ("breaking", START + 4 * MINUTE, verdicts[0].story)
+    assert len(event.members) == 5
 
 
 async def test_an_event_ends_when_no_new_source_came_for_two_hours(newsroom: Newsroom) -> None:
@@ -72,7 +72,7 @@ async def test_the_alarm_budget_raises_the_threshold(
 
         verdicts = [await room.publish("quake", f"s{n}", HOUR + n) for n in range(10)]
         assert [verdict.event for verdict in verdicts if verdict.event] == ["watch", "breaking"]
-        assert verdicts[8].event == "breaking"
+        assert verdicts[7].event == "breaking"
         await room.pass_time(HOUR + 11 * MINUTE, 3 * HOUR)
         assert caplog.text.count("An event is breaking only with") == 1, "it has not risen since"
 
@@ -175,9 +175,10 @@ async def test_backdated_pages_do_not_hold_an_event_back() -> None:
 
     room = await crawl([*papers[:1], *liars, *papers[1:]])
 
-    assert room.levels == ["watch", "breaking", "update"]  # at the fourth, the sixth and the twelfth source
-    assert room.events[1].time == START + 5
-    assert special_report(room.events[1])["measures"]["new_sources_in_an_hour"] == 6
+    # At the fourth, the fifth, the tenth and the twentieth source.
+    assert room.levels == ["watch", "breaking", "update", "update"]
+    assert room.events[1].time == START + 4
+    assert special_report(room.events[1])["measures"]["new_sources_in_an_hour"] == 5
 
 
 async def test_a_source_that_the_settings_name_counts_at_the_time_that_its_page_gives() -> None:

@@ -30,10 +30,10 @@ from scrapy_neardup.stories.rules import (
 )
 
 
-def story(first_times: Sequence[int] = (), times: Sequence[int] = ()) -> Story:
+def story(first_times: Sequence[int] = (), times: Sequence[int] = (), languages: Sequence[str] = ()) -> Story:
     at = tuple(sorted(first_times))
     items = tuple(sorted(times or first_times))
-    return Story("00" * 8, len(items), len(items), 0, items, at)
+    return Story("00" * 8, len(items), len(items), 0, items, at, source_languages=tuple(languages))
 
 
 def minutes(*values: float) -> list[int]:
@@ -49,21 +49,37 @@ def test_six_new_sources_within_an_hour_break() -> None:
     assert sources(story(minutes(0, 10, 20, 30, 40, 60)), 60 * MINUTE, 5) == "watch"
 
 
+def test_five_new_sources_within_half_an_hour_break() -> None:
+    assert sources(story(minutes(0, 7, 14, 21, 29)), 29 * MINUTE, 5) == "breaking"
+    assert sources(story(minutes(0, 7, 14, 21, 30)), 30 * MINUTE, 5) == "watch"
+    assert sources(story(minutes(0, 7, 14, 21, 29)), 29 * MINUTE, 6) == "watch"
+
+
+@pytest.mark.parametrize(
+    ("languages", "level"),
+    [("ru ru ru ru ru ru", "breaking"), ("id ru ha en it bg", None), ("en en fr de it en", "watch"),
+     ("en en fr de it en en en", "breaking"), ("ar bg cs de el en es fr id it ja", "breaking")],
+)  # fmt: skip
+def test_of_the_sources_in_other_languages_every_second_counts(languages: str, level: str | None) -> None:
+    told = languages.split()
+    assert sources(story(minutes(*range(0, 5 * len(told), 5)), languages=told), 0, 5) == level
+
+
 def test_two_thirds_of_the_sources_that_break_are_a_watch() -> None:
     assert sources(story(minutes(0, 10, 20)), 20 * MINUTE, 5) is None
     assert sources(story(minutes(0, 10, 20, 30)), 30 * MINUTE, 5) == "watch"
     assert sources(story(minutes(0, 10, 20, 61)), 61 * MINUTE, 5) is None
 
 
-@pytest.mark.parametrize(("breaks", "levels"), [(1, ["breaking"] * 3), (2, [None, "breaking", "breaking"])])
+@pytest.mark.parametrize(("breaks", "levels"), [(2, ["breaking"] * 3), (3, [None, "breaking", "breaking"])])
 def test_two_sources_are_no_watch_however_few_may_break(breaks: int, levels: list[str | None]) -> None:
     assert [sources(story(minutes(*range(n))), 0, breaks) for n in (2, 3, 4)] == levels
     assert sources(story([0]), 0, breaks) is None
 
 
 def test_the_threshold_is_never_lower_than_the_setting_allows() -> None:
-    assert breaking_threshold([], 0, 17, min_sources=3) == 2
-    assert breaking_threshold([], 0, 17, min_sources=10) == 9
+    assert breaking_threshold([], 0, 17, min_sources=3) == 3
+    assert breaking_threshold([], 0, 17, min_sources=10) == 10
 
 
 def test_a_story_that_goes_on_as_before_is_watched_and_one_that_moves_breaks() -> None:
@@ -111,7 +127,7 @@ def test_most_within_a_span_is_what_counting_says(times: list[int], data: st.Dat
 
 def burst(at: float, owners: Iterable[object]) -> EventSources:
     """Return an event whose sources all came at this time."""
-    return tuple(sorted((int(at), digest(f"{owner}", 4)) for owner in owners))
+    return tuple(sorted((int(at), digest(f"{owner}", 4), "en") for owner in owners))
 
 
 NOON = 20_000 * 24 * HOUR + 12 * HOUR
@@ -235,7 +251,7 @@ async def test_a_small_team_is_told_of_three_sources() -> None:
         for n in range(4):
             await room.publish("fire", f"s{n}", n * MINUTE)
     assert [(event.level, event.story.extent.sources) for event in room.events] == [("breaking", 3)]
-    assert [event.breaking_over for event in room.events] == [2]
+    assert [event.breaking_over for event in room.events] == [3]
 
 
 async def test_three_sources_are_three_if_their_pages_give_older_times() -> None:
