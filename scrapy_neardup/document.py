@@ -249,7 +249,7 @@ class Join:
 
 
 EventSources = tuple[tuple[int, bytes, str], ...]
-"""The independent sources of an event, by time: the Unix seconds of its first item, a hash of its owner, its language."""
+"""The independent sources of an event, by time: Unix seconds of the first item, a hash of the owner, its language."""
 
 
 class Extent(NamedTuple):

@@ -123,7 +123,7 @@ ITEM_BYTES = 12
 """An entry of ``items_seen``: the second at which an item counts, and its document key."""
 
 SOURCE_BYTES = 10
-"""An entry of ``sources``: 4 bytes of the owner, the second at which its first item counts, 2 letters of its language."""
+"""An entry of ``sources``: 4 bytes of the owner, the second at which its first item counts, and its language."""
 
 VALUE_BYTES = 4
 """A hash of a figure and its value."""

@@ -10,7 +10,6 @@ import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -126,16 +125,7 @@ RULES: dict[str, Rule] = {"sources": sources, "count": count}
 
 def load_rule(name: str) -> Rule:
     """Return the rule of a name or import path. Raise SettingsError if there is none."""
-    return RULES[name] if name in RULES else _with_keywords(load_callable("NEARDUP_EVENT_RULE", name, ALLOWED_RULES))
-
-
-def _with_keywords(rule: Callable[..., Level | None]) -> Rule:
-    """Return a rule as it is. If its parameters have other names, return a rule that passes them by position."""
-    try:
-        signature(rule).bind(story=None, time=None, breaking_over=None)
-    except (TypeError, ValueError):  # other names, or a callable without a signature
-        return lambda *, story, time, breaking_over: rule(story, time, breaking_over)
-    return rule
+    return RULES[name] if name in RULES else load_callable("NEARDUP_EVENT_RULE", name, ALLOWED_RULES)
 
 
 def most_within(times: Sequence[int], span: int, at: float) -> int:
@@ -215,7 +205,10 @@ def read_owners(value: Any, source_of: Callable[[str], str]) -> dict[str, str]:
     ``source_of`` returns the source that a domain names.
     """
     if isinstance(value, str | Path) and str(value):
-        value = _read_json(Path(value))
+        try:
+            value = json.loads(Path(value).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"cannot be read: {error}") from error
     if not isinstance(value, Mapping):
         raise ValueError(f"not {type(value).__name__}")
     owners: dict[str, str] = {}
@@ -226,15 +219,6 @@ def read_owners(value: Any, source_of: Callable[[str], str]) -> dict[str, str]:
         if owners.setdefault(source, owner) != owner:
             raise ValueError(f"{source!r} has two owners, {owners[source]!r} and {owner!r}")
     return owners
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
-        raise ValueError(f"not JSON: {error}") from error
 
 
 def _pairs(name: Any, other: Any) -> list[tuple[Any, Any]]:

@@ -29,14 +29,14 @@ async def test_the_report_says_who_when_how_fast_and_what_of(newsroom: Newsroom)
 
     assert json.loads(json.dumps(report)) == report
     assert (report["version"], report["level"], report["headline"]) == (1, "breaking", "News of fire")
-    assert report["time"] == "2023-11-14T22:33:20Z"
+    assert report["time"] == "2023-11-14T22:38:20Z"
     assert report["first"] == {"time": "2023-11-14T22:13:20Z", "source": "s0.example",
                                "url": "https://www.s0.example/fire/0"}  # fmt: skip
-    assert [source["source"] for source in report["sources"]] == [f"s{n}.example" for n in range(5)]
-    assert [(slot["items"], slot["new_sources"]) for slot in report["growth"]] == [(2, 2), (2, 2), (1, 1)]
-    assert report["items"] == len(report["members"]) == 5
+    assert [source["source"] for source in report["sources"]] == [f"s{n}.example" for n in range(6)]
+    assert [(slot["items"], slot["new_sources"]) for slot in report["growth"]] == [(2, 2), (2, 2), (2, 2)]
+    assert report["items"] == len(report["members"]) == 6
     assert report["measures"] == {
-        "sources": 5, "sources_with_copies": 4, "new_sources_in_an_hour": 5, "items_in_4_hours": 5, "breaking_over": 5,
+        "sources": 6, "sources_with_copies": 5, "new_sources_in_an_hour": 6, "items_in_4_hours": 6, "breaking_over": 6,
     }  # fmt: skip
     assert [change["new"] for change in report["figures"]][:1] == ["12"]
 

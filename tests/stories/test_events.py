@@ -15,12 +15,12 @@ from scrapy_neardup.stories.report import special_report
 
 
 async def test_the_item_that_tips_a_story_carries_the_event(newsroom: Newsroom) -> None:
-    verdicts = [await newsroom.publish("fire", f"s{n}", n * MINUTE) for n in range(9)]
+    verdicts = [await newsroom.publish("fire", f"s{n}", n * MINUTE) for n in range(10)]
 
-    assert [verdict.event for verdict in verdicts] == [None] * 4 + ["breaking"] + [None] * 4
+    assert [verdict.event for verdict in verdicts] == [None] * 5 + ["breaking"] + [None] * 4
     (event,) = newsroom.events
-    assert (event.level, event.time, event.story.id) == ("breaking", START + 4 * MINUTE, verdicts[0].story)
-    assert len(event.members) == 5
+    assert (event.level, event.time, event.story.id) == ("breaking", START + 5 * MINUTE, verdicts[0].story)
+    assert len(event.members) == 6
 
 
 async def test_an_event_ends_when_no_new_source_came_for_two_hours(newsroom: Newsroom) -> None:

@@ -6,7 +6,6 @@ import json
 import random
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from documents import digest
@@ -174,39 +173,20 @@ def test_a_threshold_that_has_jumped_is_a_warning() -> None:
     assert Threshold(7, 5).warning == Threshold(5, 9).warning == ""
 
 
-def every_third(story: Story, time: float, breaking_over: int) -> str | None:
-    return "breaking" if story.items >= 3 else None
-
-
-def says_update(story: Story, at: float, breaking_over: int) -> str | None:
+def says_update(story: Story, time: float, breaking_over: int) -> str | None:
     return "update"
 
 
-def fails(story: Story, at: float, breaking_over: int) -> str | None:
+def fails(story: Story, time: float, breaking_over: int) -> str | None:
     raise ZeroDivisionError
 
 
 def test_a_rule_is_a_row_of_the_table_or_an_import_path() -> None:
     assert load_rule("count") is RULES["count"]
-    assert load_rule(f"{__name__}.every_third") is every_third
+    assert load_rule(f"{__name__}.says_update") is says_update
     for wrong in ("cuont", f"{__name__}.nothing", f"{__name__}.START", "no.such.module"):
         with pytest.raises(SettingsError, match="NEARDUP_EVENT_RULE"):
             load_rule(wrong)
-
-
-def passed_on(*arguments: Any, **keywords: Any) -> str | None:
-    """Take what a decorator without ``functools.wraps`` takes."""
-
-    def by_keywords(*, story: Story, time: float, breaking_over: int) -> str | None:
-        return every_third(story, time, breaking_over)
-
-    return by_keywords(*arguments, **keywords)
-
-
-@pytest.mark.parametrize("name", ["every_third", "passed_on", "says_update"])
-def test_a_rule_gets_its_arguments_by_keyword_or_in_their_order(name: str) -> None:
-    rule = load_rule(f"{__name__}.{name}")
-    assert rule(story=Story("00" * 8, 3, 3, 0, (), ()), time=0.0, breaking_over=5) in ("breaking", "update")
 
 
 # Owners

@@ -304,7 +304,7 @@ async def test_the_sources_of_ended_events_are_kept_for_days(index: Index) -> No
         await index.stories.claim(Claim(first.id, "breaking"))
         await index.stories.claim(Claim(first.id, "ended", last_source=START + at))
 
-    sources = ((START, owner_hash(FIRST)), (START + 60, owner_hash(member("any", source="copy.example"))))
+    sources = ((START, owner_hash(FIRST), ""), (START + 60, owner_hash(member("any", source="copy.example")), ""))
     await end(FIRST, 60)
     assert await index.stories.ended_events(START + 60) == [sources]
     assert await index.stories.ended_events(START + 61) == []
