@@ -30,7 +30,7 @@ def in_united_story(match: Match, alive: Sequence[Match]) -> Match | None:
 def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     """Decide whether the story of the match and that of another candidate are one.
 
-    All pairs of members that the document was compared with count, so that a digest in one story does not unite it with others.
+    All members that the document was compared with count, so that a digest in one story does not unite it with others.
     The first documents must be alike too, because somebody could write many members that fit both stories. If one story
     is in another language, the names must be enough, and the document stands for its members, which share no terms with
     the other story. Names alone join no stories: one page that lists the names of two events would.

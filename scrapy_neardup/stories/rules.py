@@ -109,9 +109,10 @@ def _most_told(story: Story, span: int, ends: Iterable[float]) -> int:
 
 
 def _told(languages: Sequence[str]) -> int:
-    """Return how many sources count that print in these languages."""
-    commonest = max(Counter(languages).values(), default=0)
-    return commonest + (len(languages) - commonest) // OTHER_LANGUAGES
+    """Return how many sources count that print in these languages. One that is not known is no other language."""
+    known = Counter(filter(None, languages)).values()
+    others = sum(known) - max(known, default=0)
+    return len(languages) - others + others // OTHER_LANGUAGES
 
 
 def count(story: Story, time: float, breaking_over: int) -> Level | None:

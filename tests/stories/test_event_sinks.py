@@ -110,7 +110,7 @@ def test_a_crawl_tags_signals_counts_and_sends_an_event(
     assert crawl.neardup["events/breaking"] == 1
     # An item that raises an event waits for the store, so others may come before it.
     tipped = {item["url"]: item["neardup_event"] for item in crawl.items if item["neardup_event"]}
-    assert tipped == {"https://www.s3.example/fire": "watch", "https://www.s5.example/fire": "breaking"}
+    assert tipped == {"https://www.s3.example/fire": "watch", "https://www.s4.example/fire": "breaking"}
     assert len(crawl.lines("EVENT breaking 6 True")) == 1
     _, written = read_lines(tmp_path / "events-news.jsonl")
     bodies = [json.loads(body) for _, body in receiver.requests]

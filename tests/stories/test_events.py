@@ -63,7 +63,8 @@ async def test_what_ends_does_not_depend_on_how_many_documents_come_at_once(news
 async def test_the_alarm_budget_raises_the_threshold(
     store_url: str, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with opened(store=store_url, namespace=namespace, events_per_day=2, event_rule="sources") as room:
+    settings = {"events_per_day": 2, "event_rule": "sources", "events_min_sources": 5}
+    async with opened(store=store_url, namespace=namespace, **settings) as room:
         for number in range(23):  # more events than the budget allows
             await end_event(room.detector, f"{number}", -DAY, sources=8)
         await room.pass_time(0, HOUR)
@@ -76,7 +77,7 @@ async def test_the_alarm_budget_raises_the_threshold(
         await room.pass_time(HOUR + 11 * MINUTE, 3 * HOUR)
         assert caplog.text.count("An event is breaking only with") == 1, "it has not risen since"
 
-    async with opened(store=store_url, namespace=namespace, events_per_day=2, event_rule="sources") as room:
+    async with opened(store=store_url, namespace=namespace, **settings) as room:
         if store_url != "memory://":
             await room.pass_time(2 * HOUR, 3 * HOUR)
             assert room.detector.stories.breaking_over == 8
