@@ -111,14 +111,14 @@ def test_a_crawl_tags_signals_counts_and_sends_an_event(
     # An item that raises an event waits for the store, so others may come before it.
     tipped = {item["url"]: item["neardup_event"] for item in crawl.items if item["neardup_event"]}
     assert tipped == {"https://www.s3.example/fire": "watch", "https://www.s4.example/fire": "breaking"}
-    assert len(crawl.lines("EVENT breaking 6 True")) == 1
+    assert len(crawl.lines("EVENT breaking 5 True")) == 1
     _, written = read_lines(tmp_path / "events-news.jsonl")
     bodies = [json.loads(body) for _, body in receiver.requests]
     assert len(bodies) == 2
     assert written in bodies
-    assert len(written["members"]) == 6
+    assert len(written["members"]) == 5
     assert stat.S_IMODE((tmp_path / "events-news.jsonl").stat().st_mode) == 0o600
-    assert written["languages"] == [{"language": "en", "items": 6}]
+    assert written["languages"] == [{"language": "en", "items": 5}]
 
     listed = neardup(tmp_path, "watch", "--events", "--json")
     (running,) = [json.loads(line) for line in listed.stdout.splitlines()]
