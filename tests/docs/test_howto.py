@@ -178,7 +178,7 @@ def test_handlers_hear_of_changed_figures_and_events(project: Project) -> None:
     extensions = {"news.outbreaks.ChangedFigures": 1, "news.alarms.Alarms": 2}
     done = project.crawl(spider, EXTENSIONS=extensions)
     assert done.lines("WARNING", "Changed figures: ", "4 -> 12", "https://paper7.example/ferry")
-    assert done.lines("WARNING", "breaking: ", "(6 sources)")
+    assert done.lines("WARNING", "breaking: ", "(5 sources)")
 
 
 def test_an_update_is_kept_by_the_settings_for_public_health(project: Project) -> None:
