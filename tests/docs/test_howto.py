@@ -193,7 +193,7 @@ PAPERS = (
 
 async def reports() -> list[dict[str, Any]]:
     """Return the reports of all events of a story: a bridge that collapses."""
-    async with opened(store="memory://", event_rule="sources") as room:
+    async with opened(store="memory://", event_rule="sources", events_min_sources=5) as room:
         for number, paper in enumerate(PAPERS.split()):
             dead, hurt = (3, 12) if number < 6 else (7, 20)
             body = (
