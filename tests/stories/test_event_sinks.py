@@ -140,7 +140,7 @@ def test_receivers_get_the_levels_that_are_named(tmp_path: Path, site: NewsSite,
     assert crawl.neardup["events/watch"] == crawl.neardup["events/breaking"] == 1
     assert [json.loads(body)["level"] for _, body in receiver.requests] == ["breaking"]
     ((_, body),) = chat.requests
-    assert json.loads(body)["title"] == "Breaking: 6 sources within an hour"
+    assert json.loads(body)["title"] == "Breaking: 5 sources within an hour"
     assert len((tmp_path / "events.jsonl").read_text("utf-8").splitlines()) == 2
 
 
