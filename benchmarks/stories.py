@@ -38,6 +38,7 @@ from scrapy_neardup.content.embedding import shared_embedding
 from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evidence.vectors import text_to_embed
+from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.window import Checked
 from scrapy_neardup.lab.feed import RecordedDocument, read_background, read_labelled
 from scrapy_neardup.lab.protocols import COPIES, Score, mean, online
@@ -157,11 +158,11 @@ class Listener(NearDupDetector):
         self.matches: dict[str, Match] = {}
         check = self.index.check
 
-        async def remember(*arguments: Any) -> Checked:
-            answer = await check(*arguments)
-            if answer.match is not None:
-                self.matches[answer.id] = answer.match
-            return answer
+        async def remember(*arguments: Any) -> list[Checked | StoreError]:
+            answers = await check(*arguments)
+            checked = [each for each in answers if isinstance(each, Checked)]
+            self.matches |= {each.id: each.decision.match for each in checked if each.decision.match}
+            return answers
 
         self.index.check = remember  # type: ignore[method-assign]
 
@@ -325,7 +326,7 @@ def _stream(pages: Sequence[RecordedPage], unread: Path | None) -> None:
         if answer.status == "related" and answer.match:
             other = page_of[answer.match.candidate]
             same_source = source_of(page.recorded.url) == source_of(other.recorded.url)
-            links.append(Link(page, other, answer.match.topic, same_source))
+            links.append(Link(page, other, answer.match.relation.topic, same_source))
     report_links(links)
     report_pairs([*stories.values()])
     large = [members for members in stories.values() if _sources(members) >= 4]

@@ -249,8 +249,8 @@ class Join:
         return self.member.seen_at if self.counted_at is None else self.counted_at
 
 
-EventSources = tuple[tuple[int, bytes], ...]
-"""The independent sources of an event: when each of them came, in Unix seconds, and a hash of its owner; by time."""
+EventSources = tuple[tuple[int, bytes, str], ...]
+"""The independent sources of an event, by time: Unix seconds of the first item, a hash of the owner, its language."""
 
 
 class Extent(NamedTuple):
@@ -287,6 +287,7 @@ class Story:
     signalled: Extent = Extent()  # the extent at the last signal
     united: tuple[str, ...] = ()  # ids of the stories that became a part of this one
     is_muted: bool = False  # nothing but its end is noted, and nobody is told
+    source_languages: tuple[str, ...] = ()  # of the first item of each of ``sources``; empty if no language is known
 
     @property
     def extent(self) -> Extent:

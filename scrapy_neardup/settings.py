@@ -218,7 +218,7 @@ class NearDupSettings:
     with such a method. It runs in one worker process for each crawl. See docs/howto/embedder.md."""
 
     event_rule: str = setting("sources", checks.matching(r"[\w.]+", ALLOWED_RULES))
-    """The rule that makes a story an event: ``'sources'`` (many new independent sources within an hour), ``'count'``
+    """The rule that makes a story an event: ``'sources'`` (many new independent sources in a short time), ``'count'``
     (more than 15 items within 4 hours), or the import path of your own. See docs/events.md#rules."""
 
     events_per_day: float = setting(17.0, checks.number(float, 0, 1_000_000))
@@ -226,9 +226,9 @@ class NearDupSettings:
     rule asks for more sources than ``NEARDUP_EVENTS_MIN_SOURCES``. See docs/events.md#rules."""
 
     events_min_sources: int = setting(MIN_SOURCES, checks.number(int, 2, 1000))
-    """The minimum of sources for an alert: so many new independent sources within an hour make a story
-    ``breaking``, and two thirds of them ``watch``. ``NEARDUP_EVENTS_PER_DAY`` may raise the number. A team with
-    six sites sets it to 3. """
+    """The minimum of sources for an alert: so many new independent sources within half an hour make a story
+    ``breaking``, or one more within an hour. More than two thirds of them within an hour make it ``watch``.
+    ``NEARDUP_EVENTS_PER_DAY`` may raise the number. A team with six sites sets it to 3. See docs/events.md#rules."""
 
     events_timezone: str = setting("UTC", checks.zone_name)
     """The time zone of messages and of other texts for people, such as ``'Europe/Berlin'``. Times in the keys of a

@@ -126,8 +126,8 @@ LEVEL_BITS: dict[Level, int] = {"watch": WATCH, "breaking": BREAKING, "ended": E
 ITEM_BYTES = 12
 """An entry of ``items_seen``: the second at which an item counts, and its document key."""
 
-SOURCE_BYTES = 8
-"""An entry of ``sources``: 4 bytes of the owner, and the second at which its first item counts."""
+SOURCE_BYTES = 10
+"""An entry of ``sources``: 4 bytes of the owner, the second at which its first item counts, and its language."""
 
 VALUE_BYTES = 4
 """A hash of a figure and its value."""
@@ -181,7 +181,7 @@ CLAIM = PackedFields(
 RECEIVER_BYTES = 4
 
 _EXTENT = struct.Struct(">3I")
-_ITEM, _SOURCE = struct.Struct(">I8x"), struct.Struct(">4xI")
+_ITEM, _SOURCE = struct.Struct(">I8x"), struct.Struct(">4xI2x")
 _LANGUAGE = re.compile(rb"([^ ]+) ([0-9]{1,9})")
 
 
@@ -221,19 +221,21 @@ class StoryCounters:
         return COUNTERS.pack(*_VALUES(self))
 
     def story(self, key: bytes) -> Story:
+        sources = read_sources(self.sources)
         return Story(
             id=key.hex(),
             joined=self.joined,
             items=self.items,
             copies=self.copies,
             times=tuple(sorted(_seconds(_ITEM, self.items_seen))),
-            sources=tuple(sorted(_seconds(_SOURCE, self.sources))),
+            sources=tuple(second for second, _, _ in sources),
             levels=tuple(level for level, bit in LEVEL_BITS.items() if self.levels & bit),
             changes=tuple((each[:8].hex(), each[8]) for each in split(self.changes, CHANGE_BYTES)),
             languages=tuple(sorted(self.items_by_language.items(), key=lambda row: (-row[1], row[0]))),
             signalled=read_extent(self.signalled),
             is_muted=bool(self.levels & MUTED),
             united=tuple(key.hex() for key in split(self.united, KEY_BYTES)),
+            source_languages=tuple(language for _, _, language in sources),
         )
 
 
@@ -266,7 +268,8 @@ def _seconds(entry: struct.Struct, packed: bytes) -> list[int]:
 
 def read_sources(packed: bytes) -> EventSources:
     """Read entries of ``StoryCounters.sources``, in the order of their times."""
-    return tuple(sorted((seconds_of(entry[4:]), entry[:4]) for entry in split(packed, SOURCE_BYTES)))
+    entries = split(packed, SOURCE_BYTES)
+    return tuple(sorted((seconds_of(each[4:8]), each[:4], each[8:].decode("latin-1").strip()) for each in entries))
 
 
 def read_extent(packed: bytes) -> Extent:

@@ -212,7 +212,7 @@ def few_common_names(pair: Pair) -> Finding:
         "names that both languages share", len(shared_terms(pair.new.names, pair.old.names)), LEAST_COMMON_NAMES
     )
     cosine = Measured("score of the names", pair.names_score, least)
-    return Finding(not cosine.is_reached, (common, cosine))
+    return Finding(not (common.is_reached and cosine.is_reached), (common, cosine))
 
 
 def other_meaning(pair: Pair) -> Finding:

@@ -138,7 +138,7 @@ def unite(
     stays.last = max(stays.last, moves.last)
     stays.items_seen = b"".join(sorted((more_items | own_items).values())[-MOST_ITEM_TIMES:])
     for entry in split(moves.sources, SOURCE_BYTES):
-        _note_source(stays, entry[:4], entry[4:])
+        _note_source(stays, entry)
     _unite_values(stays, split(moves.printed, PRINTED_BYTES))
     known = split(stays.changes, CHANGE_BYTES)
     stays.changes += b"".join(each for each in split(moves.changes, CHANGE_BYTES) if each not in known)
@@ -165,24 +165,24 @@ def _unite_values(counters: StoryCounters, moving: list[bytes]) -> None:
 
 def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
     """Count an item that counts at this second. Return whether its owner is new to the story."""
-    owner, second = owner_hash(member), at.to_bytes(4, "big")
+    owner, second, language = owner_hash(member), at.to_bytes(4, "big"), member.language.encode("latin-1", "replace")
     counters.items += 1
     counters.copies += member.status == "duplicate"
     item = second + bytes.fromhex(member.id)
     counters.items_seen = (counters.items_seen + item)[-MOST_ITEM_TIMES * ITEM_BYTES :]
     if member.language:
         _count_language(counters, member.language)
-    return owner != NO_OWNER and _note_source(counters, owner, second)
+    return owner != NO_OWNER and _note_source(counters, owner + second + language[:2].ljust(2))
 
 
-def _note_source(counters: StoryCounters, owner: bytes, second: bytes) -> bool:
-    """Note the second of an item by this owner. Return whether the owner is new to the story."""
-    sources, at = counters.sources, _find_entry(counters.sources, owner, SOURCE_BYTES)
+def _note_source(counters: StoryCounters, source: bytes) -> bool:
+    """Note an item of an owner, as an entry of ``sources``. Return whether the owner is new to the story."""
+    sources, at = counters.sources, _find_entry(counters.sources, source[:4], SOURCE_BYTES)
     if at < 0 and len(sources) < MOST_SOURCES * SOURCE_BYTES:
-        counters.sources += owner + second
+        counters.sources += source
         return True
-    if at >= 0 and second < sources[at + 4 : at + SOURCE_BYTES]:
-        counters.sources = sources[: at + 4] + second + sources[at + SOURCE_BYTES :]
+    if at >= 0 and source[4:8] < sources[at + 4 : at + 8]:
+        counters.sources = sources[:at] + source + sources[at + SOURCE_BYTES :]
     return False
 
 

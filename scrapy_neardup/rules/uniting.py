@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from scrapy_neardup.evidence.names import LEAST_COSINE
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
@@ -39,49 +38,29 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     near, far = (match, other) if other.two_languages else (other, match)
     if not topic_link(Pair(near.key, near.new, near.old, near.policy, near.system, extra=UNITING_EXTRA)):
         return False
-    members = _Members.of(near, far, alive)
+    members = [[each.record for each in alive if each.record.story == pair.old.story] for pair in (near, far)]
+    pairs = list(itertools.product(*members))
     is_strong = not match.new.vector and all(map(_is_strong, (near, far)))
     cosine = topic_cosine(first_topic(match.old), first_topic(other.old))
     are_firsts_alike = cosine >= (FIRST_COSINE_IF_STRONG if is_strong or match.new.vector else FIRST_COSINE)
-    if are_firsts_alike and members.mean_of_vectors >= UNITING_VECTORS:
+    if are_firsts_alike and _mean_of_vectors(pairs) >= UNITING_VECTORS:
         return True
     least = UNITING_COSINE_IF_STRONG if is_strong else UNITING_COSINE
     if far.two_languages:
         if far is other and far.names_score < LEAST_COSINE:
             return False
-        return _mean_of_topics([(match.new, each) for each in members.near]) >= least
-    return are_firsts_alike and _mean_of_topics(members.pairs) >= least
+        return _mean_of_topics([(match.new, each) for each in members[0]]) >= least
+    return are_firsts_alike and _mean_of_topics(pairs) >= least
 
 
-@dataclass(frozen=True, slots=True)
-class _Members:
-    """The members of two stories that a document was compared with."""
-
-    near: list[Record]
-    far: list[Record]
-
-    @classmethod
-    def of(cls, near: Pair, far: Pair, alive: Iterable[Match]) -> _Members:
-        records = [each.record for each in alive]
-        near_story, far_story = near.old.story, far.old.story
-        return cls(
-            [each for each in records if each.story == near_story],
-            [each for each in records if each.story == far_story],
-        )
-
-    @property
-    def pairs(self) -> list[tuple[Record, Record]]:
-        return list(itertools.product(self.near, self.far))
-
-    @property
-    def mean_of_vectors(self) -> float:
-        """Return the mean cosine of the vectors; -1 if one is missing."""
-        cosines = [cosine_of(one.vector, other.vector) for one, other in self.pairs]
-        known = [each for each in cosines if each is not None]
-        return sum(known) / len(known) if known and len(known) == len(cosines) else -1.0
+def _mean_of_vectors(pairs: Sequence[tuple[Record, ...]]) -> float:
+    """Return the mean cosine of the vectors; -1 if one is missing."""
+    cosines = [cosine_of(one.vector, other.vector) for one, other in pairs]
+    known = [each for each in cosines if each is not None]
+    return sum(known) / len(known) if known and len(known) == len(cosines) else -1.0
 
 
-def _mean_of_topics(pairs: Sequence[tuple[Record, Record]]) -> float:
+def _mean_of_topics(pairs: Sequence[tuple[Record, ...]]) -> float:
     return sum(topic_cosine(one.topic, other.topic) for one, other in pairs) / len(pairs)
 
 

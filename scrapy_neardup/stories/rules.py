@@ -10,7 +10,6 @@ import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -19,11 +18,21 @@ from scrapy_neardup.imports import load_callable
 
 HOUR, DAY = 3600, 86_400
 
-MIN_SOURCES = 6
-"""``breaking`` needs at least as many new sources within an hour, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise."""
+MIN_SOURCES = 5
+"""The threshold of ``breaking`` is at least this number, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise."""
+
+HALF_HOUR = HOUR // 2
+"""``breaking``: as many new sources within half an hour as the threshold, or more within an hour."""
 
 WATCH_SHARE = 2 / 3
 """``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least three."""
+
+OTHER_LANGUAGES = 2
+"""Of the sources in other languages than the commonest, one in so many counts.
+
+Names join reports of two languages, and names recur: a result or a launch that one source of each of six languages
+reports is seldom an event.
+"""
 
 BURST, HOURS_BEFORE = 2, 6
 """``breaking``: at least ``BURST`` times as many new sources as in each of the ``HOURS_BEFORE``.
@@ -79,15 +88,31 @@ ALLOWED_RULES = "'sources', 'count' or the import path of a callable (story, tim
 
 
 def sources(story: Story, time: float, breaking_over: int) -> Level | None:
-    """Return ``breaking`` if R > ``breaking_over`` and R >= 2 B, ``watch`` if R is over two thirds of the threshold.
+    """Return ``breaking`` for a burst of more than ``breaking_over`` sources, ``watch`` for over two thirds of them.
 
-    R is the number of sources that joined for the first time within an hour, B the number that joined in the
-    busiest of the six hours before.
+    A burst has at least twice as many sources within an hour as the busiest of the six hours before. ``breaking_over``
+    itself is enough if they come within half an hour.
     """
-    hours = [(end, _within(story.sources, HOUR, end)) for end in _ends(story.sources, HOUR, time)]
-    if any(recent > breaking_over and _is_burst(story.sources, end) for end, recent in hours):
+    ends = _ends(story.sources, HOUR, time)
+    bursts = [end for end in ends if _is_burst(story.sources, end)]
+    recent = [end for end in bursts if end < time + HALF_HOUR]
+    if _most_told(story, HOUR, bursts) > breaking_over or _most_told(story, HALF_HOUR, recent) >= breaking_over:
         return "breaking"
-    return "watch" if any(recent > max(2, int(WATCH_SHARE * breaking_over)) for _, recent in hours) else None
+    return "watch" if _most_told(story, HOUR, ends) > max(2, int(WATCH_SHARE * breaking_over)) else None
+
+
+def _most_told(story: Story, span: int, ends: Iterable[float]) -> int:
+    """Return the largest number of sources that count in one of the spans with these ends."""
+    times, languages = story.sources, story.source_languages or ("",) * len(story.sources)
+    spans = (languages[bisect_right(times, end - span) : bisect_right(times, end)] for end in ends)
+    return max(map(_told, spans), default=0)
+
+
+def _told(languages: Sequence[str]) -> int:
+    """Return how many sources count that print in these languages. One that is not known is no other language."""
+    known = Counter(filter(None, languages)).values()
+    others = sum(known) - max(known, default=0)
+    return len(languages) - others + others // OTHER_LANGUAGES
 
 
 def count(story: Story, time: float, breaking_over: int) -> Level | None:
@@ -101,16 +126,7 @@ RULES: dict[str, Rule] = {"sources": sources, "count": count}
 
 def load_rule(name: str) -> Rule:
     """Return the rule of a name or import path. Raise SettingsError if there is none."""
-    return RULES[name] if name in RULES else _with_keywords(load_callable("NEARDUP_EVENT_RULE", name, ALLOWED_RULES))
-
-
-def _with_keywords(rule: Callable[..., Level | None]) -> Rule:
-    """Return a rule as it is. If its parameters have other names, return a rule that passes them by position."""
-    try:
-        signature(rule).bind(story=None, time=None, breaking_over=None)
-    except (TypeError, ValueError):  # other names, or a callable without a signature
-        return lambda *, story, time, breaking_over: rule(story, time, breaking_over)
-    return rule
+    return RULES[name] if name in RULES else load_callable("NEARDUP_EVENT_RULE", name, ALLOWED_RULES)
 
 
 def most_within(times: Sequence[int], span: int, at: float) -> int:
@@ -121,12 +137,11 @@ def most_within(times: Sequence[int], span: int, at: float) -> int:
     return max(_within(times, span, end) for end in _ends(times, span, at))
 
 
-def fullest_hour(sources: EventSources) -> list[bytes]:
-    """Return the owners who were new within one hour: the fullest hour that is a burst."""
-    times = [second for second, _ in sources]
-    hours = (range(bisect_right(times, second - HOUR), end) for end, second in enumerate(times, 1))
-    bursts = (hour for hour in hours if _is_burst(times, times[hour[-1]]))
-    return [sources[number][1] for number in max(bursts, key=len, default=())]
+def fullest_hour(sources: EventSources) -> EventSources:
+    """Return the sources that were new within one hour: the fullest hour that is a burst."""
+    times = [second for second, _, _ in sources]
+    hours = (sources[bisect_right(times, second - HOUR) : end] for end, second in enumerate(times, 1))
+    return max((hour for hour in hours if _is_burst(times, hour[-1][0])), key=len, default=())
 
 
 def breaking_threshold(
@@ -134,24 +149,22 @@ def breaking_threshold(
 ) -> int:
     """Return the smallest threshold that at most ``events_per_day`` events a day would have exceeded.
 
-    It is at least ``min_sources`` - 1, because ``breaking`` needs more sources than the threshold.
-
-    ``events`` are those that have ended. ``EVENTS_OF_A_SOURCE``, ``SPENT_ALLOWED`` and ``KNOWN_SHARE`` keep somebody
-    who makes up events from raising the threshold.
+    It is at least ``min_sources``. ``events`` are those that have ended. ``EVENTS_OF_A_SOURCE``, ``SPENT_ALLOWED`` and
+    ``KNOWN_SHARE`` keep somebody who makes up events from raising the threshold.
     """
     ended = [event for event in events if event and now - HISTORY <= event[-1][0] <= now]
     hours = sorted(((event[-1][0] // DAY, fullest_hour(event)) for event in ended), key=lambda hour: -len(hour[1]))
     counted = Counter[tuple[int, bytes]]()  # events by day and owner
     peaks = []
-    for day, owners in hours:
-        counting = [(day, owner) for owner in owners if counted[day, owner] < EVENTS_OF_A_SOURCE]
+    for day, hour in hours:
+        counting = [(day, owner) for _, owner, _ in hour if counted[day, owner] < EVENTS_OF_A_SOURCE]
         counted.update(counting)
-        peaks.append(min(len(owners), int(SPENT_ALLOWED * len(counting))))
+        peaks.append(min(_told([language for *_, language in hour]), int(SPENT_ALLOWED * len(counting))))
     # Divide by at least one day: a new store has no history.
     allowed = int(events_per_day * max(1.0, (now - min((event[-1][0] for event in ended), default=now)) / DAY))
     wanted = max(sorted(peaks, reverse=True)[allowed:], default=0)
-    known = {owner for event in ended if event[-1][0] // DAY < now // DAY for _, owner in event}
-    return max(min_sources - 1, min(wanted, int(KNOWN_SHARE * len(known))))
+    known = {owner for event in ended if event[-1][0] // DAY < now // DAY for _, owner, _ in event}
+    return max(min_sources, min(wanted, int(KNOWN_SHARE * len(known))))
 
 
 class Threshold(NamedTuple):
@@ -193,7 +206,10 @@ def read_owners(value: Any, source_of: Callable[[str], str]) -> dict[str, str]:
     ``source_of`` returns the source that a domain names.
     """
     if isinstance(value, str | Path) and str(value):
-        value = _read_json(Path(value))
+        try:
+            value = json.loads(Path(value).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"cannot be read: {error}") from error
     if not isinstance(value, Mapping):
         raise ValueError(f"not {type(value).__name__}")
     owners: dict[str, str] = {}
@@ -204,15 +220,6 @@ def read_owners(value: Any, source_of: Callable[[str], str]) -> dict[str, str]:
         if owners.setdefault(source, owner) != owner:
             raise ValueError(f"{source!r} has two owners, {owners[source]!r} and {owner!r}")
     return owners
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
-        raise ValueError(f"not JSON: {error}") from error
 
 
 def _pairs(name: Any, other: Any) -> list[tuple[Any, Any]]:

@@ -72,7 +72,7 @@ class StoryTracker:
         self.rule: Rule = load_rule(rule)
         self._events_per_day = events_per_day
         self._min_sources = min_sources
-        self.breaking_over = min_sources - 1
+        self.breaking_over = min_sources
         self._recent: deque[int] = deque(maxlen=_AGREED)
         self._swept = self._threshold_hour = 0
         self._rule_failed = False

@@ -178,7 +178,7 @@ def test_handlers_hear_of_changed_figures_and_events(project: Project) -> None:
     extensions = {"news.outbreaks.ChangedFigures": 1, "news.alarms.Alarms": 2}
     done = project.crawl(spider, EXTENSIONS=extensions)
     assert done.lines("WARNING", "Changed figures: ", "4 -> 12", "https://paper7.example/ferry")
-    assert done.lines("WARNING", "breaking: ", "(6 sources)")
+    assert done.lines("WARNING", "breaking: ", "(5 sources)")
 
 
 def test_an_update_is_kept_by_the_settings_for_public_health(project: Project) -> None:
@@ -193,7 +193,7 @@ PAPERS = (
 
 async def reports() -> list[dict[str, Any]]:
     """Return the reports of all events of a story: a bridge that collapses."""
-    async with opened(store="memory://", event_rule="sources") as room:
+    async with opened(store="memory://", event_rule="sources", events_min_sources=5) as room:
         for number, paper in enumerate(PAPERS.split()):
             dead, hurt = (3, 12) if number < 6 else (7, 20)
             body = (

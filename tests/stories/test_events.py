@@ -63,7 +63,8 @@ async def test_what_ends_does_not_depend_on_how_many_documents_come_at_once(news
 async def test_the_alarm_budget_raises_the_threshold(
     store_url: str, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with opened(store=store_url, namespace=namespace, events_per_day=2, event_rule="sources") as room:
+    settings = {"events_per_day": 2, "event_rule": "sources", "events_min_sources": 5}
+    async with opened(store=store_url, namespace=namespace, **settings) as room:
         for number in range(23):  # more events than the budget allows
             await end_event(room.detector, f"{number}", -DAY, sources=8)
         await room.pass_time(0, HOUR)
@@ -72,11 +73,11 @@ async def test_the_alarm_budget_raises_the_threshold(
 
         verdicts = [await room.publish("quake", f"s{n}", HOUR + n) for n in range(10)]
         assert [verdict.event for verdict in verdicts if verdict.event] == ["watch", "breaking"]
-        assert verdicts[8].event == "breaking"
+        assert verdicts[7].event == "breaking"
         await room.pass_time(HOUR + 11 * MINUTE, 3 * HOUR)
         assert caplog.text.count("An event is breaking only with") == 1, "it has not risen since"
 
-    async with opened(store=store_url, namespace=namespace, events_per_day=2, event_rule="sources") as room:
+    async with opened(store=store_url, namespace=namespace, **settings) as room:
         if store_url != "memory://":
             await room.pass_time(2 * HOUR, 3 * HOUR)
             assert room.detector.stories.breaking_over == 8
@@ -175,9 +176,10 @@ async def test_backdated_pages_do_not_hold_an_event_back() -> None:
 
     room = await crawl([*papers[:1], *liars, *papers[1:]])
 
-    assert room.levels == ["watch", "breaking", "update"]  # at the fourth, the sixth and the twelfth source
-    assert room.events[1].time == START + 5
-    assert special_report(room.events[1])["measures"]["new_sources_in_an_hour"] == 6
+    # At the fourth, the fifth, the tenth and the twentieth source.
+    assert room.levels == ["watch", "breaking", "update", "update"]
+    assert room.events[1].time == START + 4
+    assert special_report(room.events[1])["measures"]["new_sources_in_an_hour"] == 5
 
 
 async def test_a_source_that_the_settings_name_counts_at_the_time_that_its_page_gives() -> None:

@@ -124,6 +124,18 @@ async def test_items_are_counted_by_language(index: Index) -> None:
     assert languages == ["", "de", "en", "", "en", "eng", "en", "de"]
 
 
+async def test_each_source_has_the_language_of_its_first_item_also_in_a_united_story(index: Index) -> None:
+    await joined(index, speaking("a", "ru"))
+    moves = beginning("other", 300)
+    await joined(index, Join(moves, replace(member("b", 400, "b.example"), language="el")))
+
+    story = await index.stories.unite(FIRST.id, moves)
+
+    assert list(zip(story.sources, story.source_languages, strict=True)) == [
+        (START, ""), (START + 60, "ru"), (START + 300, ""), (START + 400, "el"),
+    ]  # fmt: skip
+
+
 async def test_a_document_counts_at_the_time_that_its_join_gives(index: Index) -> None:
     late = replace(join("late", -5 * HOUR, "late.example"), counted_at=START + 60)
 
@@ -304,7 +316,7 @@ async def test_the_sources_of_ended_events_are_kept_for_days(index: Index) -> No
         await index.stories.claim(Claim(first.id, "breaking"))
         await index.stories.claim(Claim(first.id, "ended", last_source=START + at))
 
-    sources = ((START, owner_hash(FIRST)), (START + 60, owner_hash(member("any", source="copy.example"))))
+    sources = ((START, owner_hash(FIRST), ""), (START + 60, owner_hash(member("any", source="copy.example")), ""))
     await end(FIRST, 60)
     assert await index.stories.ended_events(START + 60) == [sources]
     assert await index.stories.ended_events(START + 61) == []

@@ -18,7 +18,7 @@ from projects import Project
 from scrapy_processes import run_scrapy
 from servers import RedisServer
 
-from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.document import Document, Story, Verdict
 from scrapy_neardup.records.stories import StoryCounters
 
 FIRST, SECOND, BOTH = range(8), range(6, 14), range(1, 13)
@@ -77,10 +77,14 @@ async def test_no_level_is_raised_twice(newsroom: Newsroom, copies: int) -> None
 MOVED_TO_LATER = StoryCounters(joined=2, moved=b"\xff" * 8).pack()
 
 
+def six_sources(*, story: Story, time: float, breaking_over: int) -> str | None:
+    return "breaking" if len(story.sources) >= 6 else None
+
+
 @pytest.mark.parametrize("counters", [b"", b"damaged", b"\0" * 400, MOVED_TO_LATER])
 async def test_a_damaged_story_does_not_hold_up_the_one_it_belongs_to(tmp_path: Path, counters: bytes) -> None:
     file = tmp_path / "window.sqlite"
-    async with opened(store=f"sqlite:///{file}") as room:
+    async with opened(store=f"sqlite:///{file}", event_rule=f"{__name__}.six_sources") as room:
         (first, *_) = await publish(room, "first", FIRST, 0, copies=4)
         (second, *_) = await publish(room, "second", SECOND, 10 * MINUTE, copies=1)
         key = room.detector.index.layout.story(bytes.fromhex(second.story))

@@ -67,8 +67,8 @@ def without_watch(story: Story, time: float, breaking_over: int) -> Level | None
 
 @asynccontextmanager
 async def opened(*, run: str = "test", delivers_later: bool = False, **settings: Any) -> AsyncIterator[Newsroom]:
-    """Open a newsroom whose detector has these settings, and no ``watch`` unless they name a rule."""
-    settings = {"event_rule": f"{__name__}.without_watch", **settings}
+    """Open a newsroom whose detector has these settings. Six sources break, and none is a ``watch`` by default."""
+    settings = {"event_rule": f"{__name__}.without_watch", "events_min_sources": 6, **settings}
     room = Newsroom(NearDupDetector(NearDupSettings(**settings), run=run, delivers_later=delivers_later))
     await room.detector.open()
     try:

@@ -91,7 +91,7 @@ async def _status(detector: object, words: str) -> str:
 _to_pause: list[RedisServer] = []
 
 
-def pauses_the_server(story: Story, at: float, breaking_over: int) -> str:
+def pauses_the_server(story: Story, time: float, breaking_over: int) -> str:
     """A rule of events that is asked between a join and its claim."""
     while _to_pause:
         _to_pause.pop().pause()
