@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index.changes import Changes
 from scrapy_neardup.index.layout import Layout, changes, reads
 from scrapy_neardup.index.runs import RunSteps
 from scrapy_neardup.index.store import Argument, Call, Client, Store, answers, swap
@@ -68,6 +69,7 @@ class Index(RunSteps):
         super().__init__(store, layout, judge.policy)
         self.judge = judge
         self.stories = Stories(store, layout, judge.policy)
+        self.changes = Changes(store, layout, judge.policy)
         self._window = Window(store, layout, judge, self.stories)
         self._looked_until = 0  # stories were looked through for those that were dead at this second
         self._part: Argument | None = None  # of the stories, where that goes on

@@ -35,6 +35,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.keys import LEAST_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS, TAG_BYTES, Keys
 from scrapy_neardup.index.store import (
+    LOGGED,
     MOST_ATTEMPTS,
     Call,
     Client,
@@ -45,6 +46,7 @@ from scrapy_neardup.index.store import (
     new_version,
     pause_after,
 )
+from scrapy_neardup.records.changes import StoryChange
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.rules.policy import HOUR, Policy
 
@@ -57,6 +59,9 @@ GENERATION = 1 << 16
 """Seconds of a generation of postings: as many as 2 bytes can number. It is doubled for a long window."""
 
 _MOST_GENERATIONS = 3  # within one window
+
+MOST_CHANGES = 100_000
+"""How many changes of stories a log keeps, or a few more."""
 
 HASH_BYTES = 4
 FEWEST_BITS, MOST_BITS = 16, 24
@@ -71,8 +76,8 @@ class Layout:
         self.namespace = namespace
         self.config = config
         self.prefix = f"{{neardup:{namespace}:{config}}}"
-        self.runs, self.stories, self.events, self.ended, self.grants = map(
-            self.name, ("runs", "stories", "events", "ended", "grants")
+        self.runs, self.stories, self.events, self.ended, self.grants, self.changes = map(
+            self.name, ("runs", "stories", "events", "ended", "grants", "changes")
         )
         self._window = window
         self._generation = GENERATION
@@ -103,6 +108,12 @@ class Layout:
     def story(self, key: bytes) -> str:
         """Return the key of the hash that has the story whose first document has this key."""
         return f"{self.prefix}:story:{key.hex()}"
+
+    def log(self, *changes: StoryChange) -> list[Call]:
+        """Return the calls that log changes of stories. Send them with the commit that makes the changes."""
+        limit = "MAXLEN", "~", MOST_CHANGES, "*", LOGGED
+        added = [Call("XADD", self.changes, (*limit, each.pack())) for each in changes]
+        return [*added, Call("EXPIRE", self.changes, (2 * self._window,))]
 
     def generations(self, second: int) -> list[Generation]:
         """Return the generations of postings around a second, the newest first."""
