@@ -3,7 +3,7 @@
 ``…:changes`` STREAM of packed changes in the order of their commits, ``MOST_CHANGES`` or a few more, until two windows
 after the newest
 
-A change is logged in the atomic step that makes it. So who reads on behind the last change that he knows misses nothing.
+A change is logged in the atomic step that makes it. So whoever reads on behind the last known change misses nothing.
 """
 
 from __future__ import annotations
@@ -90,11 +90,17 @@ class Changes(Steps):
                 (found,) = cast("list[LoggedEntries]", await answers(client, [Call("XRANGE", log, ("-", *behind))]))
             known = known if newest else _BEGINNING
         read = found[:most]
-        last = read[-1][0].decode() if read else known
+        last = read[-1][0] if read else known.encode()
         changes = [change for _, entry in read if (change := read_change(entry.get(LOGGED, b"")))]
         if len(changes) < len(read):
             self.warn_damaged("a change of a story", "it is not told")
-        return ChangesRead(changes, f"{last}@{int(time.time())}", is_gap, len(found) > most)
+        return ChangesRead(changes, _cursor(last), is_gap, len(found) > most)
+
+    @reads
+    async def end(self, client: Client) -> str:
+        """Return the cursor behind the newest change."""
+        (found,) = await answers(client, [Call("XREVRANGE", self.layout.changes, ("+", "-", "COUNT", 1))])
+        return _cursor(*[number for number, _ in cast("LoggedEntries", found)])
 
     @reads
     async def newest(self, client: Client, most: int) -> list[StoryChange]:
@@ -123,3 +129,8 @@ class Changes(Steps):
                 elif story.counters.joined:
                     read.stories[key] = story.counters.story(key), read_members(story.members.items())
         return read
+
+
+def _cursor(last: bytes = _BEGINNING.encode()) -> str:
+    """Return the cursor behind a change. It has the time at which it was given."""
+    return f"{last.decode()}@{int(time.time())}"

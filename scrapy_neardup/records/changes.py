@@ -20,7 +20,7 @@ _CHANGE = PackedFields("change", {"kind": "B", "story": "8s", "document": "8s", 
 class StoryChange:
     """What happened to a story: a document joined it, it became a part of another one, or it reached a level.
 
-    ``document`` is the document that joined or tipped it, or the story that it became a part of; zeros if there is none.
+    ``document`` is the document that joined or tipped it, or the story that it became a part of; or zeros.
     """
 
     kind: ChangeKind
@@ -36,6 +36,8 @@ def read_change(packed: bytes) -> StoryChange | None:
     """Return a change, None for other bytes."""
     try:
         kind, story, document, second = _CHANGE.unpack_whole(packed)
-        return StoryChange(_KINDS[cast("int", kind)], cast("bytes", story), cast("bytes", document), cast("int", second))
+        return StoryChange(
+            _KINDS[cast("int", kind)], cast("bytes", story), cast("bytes", document), cast("int", second)
+        )
     except (StoreError, IndexError):
         return None
