@@ -133,11 +133,12 @@ class History:
     async def _unite(self, crawls: list[Index], asker: Asker, pair: tuple[int, int]) -> None:
         one, other = sorted(pair)
         if one != other and ("joined", FIRSTS[one].id) in self.truth:
-            before = await crawls[0].stories.final_stories([FIRSTS[one].id, FIRSTS[other].id])
+            ids = [FIRSTS[one].id, FIRSTS[other].id]
+            final = await crawls[0].stories.final_stories(ids)
+            moved = max(final.get(each, each) for each in ids)
             await crawls[0].stories.unite(FIRSTS[one].id, FIRSTS[other])
-            after = await crawls[0].stories.final_stories([FIRSTS[one].id, FIRSTS[other].id])
-            if before != after:
-                self.truth["joined", FIRSTS[other].id] = 1
+            if moved in await crawls[0].stories.final_stories([moved]):
+                self.truth["joined", FIRSTS[other].id] = self.truth["united", moved] = 1
 
     async def _claim(self, crawls: list[Index], asker: Asker, claim: tuple[int, str]) -> None:
         self.serial += 1
@@ -171,13 +172,12 @@ class History:
 
     async def _compare(self, crawl: Index, asker: Asker) -> None:
         assert asker.gaps == (self.gaps or dict.fromkeys(asker.gaps, 0))
-        told = Counter({each: count for each, count in asker.told.items() if each[0] != "united"})  # type: ignore[index]
         firsts = {
             ("joined", each.id) for each in FIRSTS
         }  # a story that has expired begins again with the same document
-        assert all(count == 1 or each in firsts for each, count in told.items())
-        untold = self.truth.keys() - told.keys()
-        assert told.keys() <= self.truth.keys()
+        assert all(count == 1 or each in firsts for each, count in asker.told.items())
+        untold = self.truth.keys() - asker.told.keys()
+        assert asker.told.keys() <= self.truth.keys()
         assert not untold or self.expired, untold
         assert self.expired or set(asker.gone.values()) == {0}
         if self.expired and not self.was_emptied and untold:
