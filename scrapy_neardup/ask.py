@@ -15,13 +15,15 @@ from scrapy_neardup.content.urls import require_page, source_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import LEVELS, Level, Member, Story
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.index.changes import MOST_READ
 from scrapy_neardup.records.changes import StoryChange
 from scrapy_neardup.records.documents import Record, seconds_of
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.sketch import has_words, page_hash
 from scrapy_neardup.stories.report import iso, special_report, why_joined
 from scrapy_neardup.stories.summary import headline_of, read_change
+
+MOST_CHANGES_READ = 500
+"""How many changes an answer reads."""
 
 _ID = re.compile("[0-9a-f]{16}")
 
@@ -50,7 +52,13 @@ class Ask:
         self._index = detector.index
 
     async def stories(
-        self, since: str | None = None, *, sources: int = 1, language: str = "", source: str = "", most: int = MOST_READ
+        self,
+        since: str | None = None,
+        *,
+        sources: int = 1,
+        language: str = "",
+        source: str = "",
+        most: int = MOST_CHANGES_READ,
     ) -> Answer:
         """Return each story that has changed, as it is now, with the documents that joined it and what else happened.
 
@@ -75,7 +83,7 @@ class Ask:
                 row["joined"] += map(_document, _joined(change, members))
         return {"stories": list(rows.values()), **end}
 
-    async def changes(self, since: str | None = None, *, most: int = MOST_READ) -> Answer:
+    async def changes(self, since: str | None = None, *, most: int = MOST_CHANGES_READ) -> Answer:
         """Return the figures that documents changed in their stories, in the order in which the documents came.
 
         A change is ``confirmed`` if enough independent sources print the new figure by now.
@@ -89,7 +97,7 @@ class Ask:
         ]
         return {"changes": rows, **end}
 
-    async def events(self, since: str | None = None, *, most: int = MOST_READ) -> Answer:
+    async def events(self, since: str | None = None, *, most: int = MOST_CHANGES_READ) -> Answer:
         """Return a report of each event that has reached a level. Without ``since`` report the events that run now."""
         if since is None:
             end = _end(await self._index.changes.end())
@@ -110,7 +118,7 @@ class Ask:
         """
         key = _key(story)
         if (found := (await self._index.changes.stories([key])).of(key)) is None:
-            raise InputError(f"{story}: the window has no story with this id")
+            raise InputError(f"{story}: the window has no such story")
         return self._report(*found)
 
     async def has_seen(self, url: str) -> Answer:
@@ -143,7 +151,7 @@ class Ask:
         }
 
     async def _since(self, since: str | None, most: int) -> tuple[News, Answer]:
-        read = await self._index.changes.after(since, min(most, MOST_READ))
+        read = await self._index.changes.after(since, max(1, min(most, MOST_CHANGES_READ)))
         stories = await self._index.changes.stories([each.story for each in read.changes])
         news = [(each, *found) for each in read.changes if (found := stories.of(each.story))]
         untold = sum(each.kind == "joined" and not _joined(each, members) for each, _, members in news)

@@ -23,9 +23,6 @@ from scrapy_neardup.records.changes import StoryChange, read_change
 from scrapy_neardup.records.stories import read_members
 from scrapy_neardup.rules.membership import MOST_FOLLOWED
 
-MOST_READ = 500
-"""How many changes are read at a time."""
-
 _CURSOR = re.compile(r"(\d{1,19}-\d{1,19})@(\d{1,15})")
 _BEGINNING = "0-0"
 
@@ -64,7 +61,7 @@ class Changes(Steps):
     """Reads the log, and stories as they are now."""
 
     @reads
-    async def after(self, client: Client, cursor: str | None, most: int = MOST_READ) -> ChangesRead:
+    async def after(self, client: Client, cursor: str | None, most: int) -> ChangesRead:
         """Return at most so many changes behind a cursor, the oldest first; without one from the first that is kept.
 
         Raise InputError if the cursor is none.

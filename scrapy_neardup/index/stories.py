@@ -303,15 +303,6 @@ class Stories(Steps):
         latest = LAST_SECOND if quiet_since is None else quiet_since
         return [story for counters, story in stories if counters.newest_source <= latest]
 
-    @reads
-    async def newest(self, client: Client, most: int) -> list[Story]:
-        """Return at most so many stories: those with the newest members, without parts of others."""
-        stories = await client.fields(self.layout.stories)
-        keys = [key for key, second in stories.items() if second.isdigit()]
-        keys = sorted(keys, key=lambda key: int(stories[key]))[-most:]
-        found = zip(keys, await self._counters_of(client, keys), strict=True)
-        return [counters.story(key) for key, counters in found if counters and counters.joined and not counters.moved]
-
     async def count(self, client: Client) -> int:
         """Count the stories without those that became a part of another one."""
         counters = await self._counters_of(client, await client.fields(self.layout.stories))
