@@ -7,6 +7,7 @@ ready for JSON. Nothing is registered or changed. Titles, urls and figures in an
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -174,8 +175,12 @@ class Ask:
         return {key: record for key, record in found.items() if record.url_hash == page}
 
     async def _look(self, text: str = "", title: str = "", url: str = "") -> tuple[Decision, dict[bytes, Record]]:
+        # A window of recorded documents is asked at its own time.
+        now, newest = time.time(), await self._index.changes.newest(1)
+        last = max((seconds_of(key) for each in newest for key in (each.story, each.document)), default=now)
+        seen_at = last if abs(now - last) > self._index.policy.window else now
         try:
-            return await self._detector.look(self._detector.document(text, title=title, url=url))
+            return await self._detector.look(self._detector.document(text, title=title, url=url, seen_at=seen_at))
         finally:
             self._detector.discard_learned()
 
