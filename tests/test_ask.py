@@ -47,7 +47,12 @@ async def test_stories_are_told_as_they_are_with_what_is_new(room: Newsroom, ask
     await publish_fire(room, 4)
     (story,) = (await ask.stories(first["next"]))["stories"]
 
-    assert [each["status"] for each in first["stories"][0]["joined"]] == ["original", "duplicate", "update", "duplicate"]
+    assert [each["status"] for each in first["stories"][0]["joined"]] == [
+        "original",
+        "duplicate",
+        "update",
+        "duplicate",
+    ]
     assert {each["source"] for each in story["joined"]} == {f"s{number}.example" for number in range(4, 8)}
     assert (story["items"], story["sources"]) == (8, 8)
     for none in ({"sources": 9}, {"language": "xx"}, {"source": "s9.example"}):
@@ -96,7 +101,13 @@ async def test_whether_a_page_was_seen(room: Newsroom, ask: Ask) -> None:
 
 @pytest.mark.in_memory
 async def test_what_cannot_be_read_is_named(room: Newsroom, ask: Ask) -> None:
-    for question in (ask.stories("x"), ask.story("x"), ask.story("0" * 16), ask.has_seen("x"), ask.coverage(text=" . ")):
+    for question in (
+        ask.stories("x"),
+        ask.story("x"),
+        ask.story("0" * 16),
+        ask.has_seen("x"),
+        ask.coverage(text=" . "),
+    ):
         with pytest.raises(InputError):
             await question
 
