@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -24,11 +23,9 @@ from scrapy_neardup.commands.terminal import (
     print_json,
     print_table,
     table_of,
-    verdict_labels,
     working,
 )
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import STATUSES
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Index
 from scrapy_neardup.lab.stored import is_document_id
@@ -36,14 +33,14 @@ from scrapy_neardup.sketch import PRESETS
 from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.wording import counted, printable, without_password
 
-_SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}
+_SPANS = {"10 minutes": 10, "hour": 60}
 _STORIES_SHOWN = 8
 _CHANGES_LOOKED_AT = 5000
 _MEMBERS = 10
 _BAR = 40  # characters
 
 View = dict[str, Any]
-"""What is shown, as ``--json`` prints it. Counts are by span: the last minute, ten minutes, hour."""
+"""What is shown, as ``--json`` prints it. Counts are by span: the last ten minutes, and the last hour."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,17 +83,17 @@ async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
 
 async def _watch(detector: NearDupDetector, options: argparse.Namespace) -> None:
     console, view = PlainConsole(), await look(detector)
-    if not view["verdicts"]:
+    if not (view["events"] or view["stories"]):
         await explain_emptiness(detector)
     is_live = sys.stdout.isatty() and not options.json and not options.once
     with Live(console=console, auto_refresh=False) if is_live else nullcontext() as live:
         while True:
             if live is not None:
-                live.update(_drawn(view, detector), refresh=True)
+                live.update(_drawn(view), refresh=True)
             elif options.json:
                 print_json(view)
             else:
-                console.print(_drawn(view, detector))
+                console.print(_drawn(view))
             sys.stdout.flush()
             if options.once:
                 return
@@ -107,19 +104,11 @@ async def _watch(detector: NearDupDetector, options: argparse.Namespace) -> None
 async def look(detector: NearDupDetector) -> View:
     """Return what the crawls of the window do now."""
     now, index = int(time.time()), detector.index
-    minute = now // 60
-    minutes = await index.verdict_counts(minute - max(_SPANS.values()), minute)
-    # The present minute has just begun, so a span ends with the minute before it, and shows both.
-    spans = {
-        name: sum((Counter(minutes[each]) for each in minutes if each >= minute - length), Counter[str]())
-        for name, length in _SPANS.items()
-    }
     threshold = await detector.stories.threshold(now)
     return {
         "time": datetime.fromtimestamp(now, timezone.utc).isoformat(),
         "namespace": detector.settings.window_namespace,
         "store": without_password(detector.settings.store),
-        "verdicts": {name: {span: counts[name] for span, counts in spans.items()} for name in sorted(spans["hour"])},
         "stories": await _growing(index, now),
         "events": [
             {
@@ -160,33 +149,21 @@ def _level(report: View) -> str:
     return "muted" if report["is_muted"] else str(report["level"])
 
 
-def _drawn(view: View, detector: NearDupDetector) -> Group:
+def _drawn(view: View) -> Group:
     """Return the tables: running events first."""
     heading = f"{view['time'][:19].replace('T', ' ')} UTC  {view['namespace']}  {view['store']}"
     warning = [f"Warning: {view['warning']}."] if view["warning"] else []
     parts: list[Any] = [Text(printable(line)) for line in (heading, *warning)]
     columns = ("level", "sources", "items", "headline")
     events = [[each[name] for name in columns] for each in sorted(view["events"], key=lambda each: -each["sources"])]
-    verdicts = _verdict_rows(view, is_dropping=detector.index.policy.drops)
     stories = [[each[name] for name in ("10 minutes", "hour", "headline")] for each in view["stories"]]
     for title, headings, rows in (
         ("running events, items counted up to now", columns, events),
-        ("items", ("verdict", *(f"last {span}" for span in _SPANS)), verdicts),
         ("growing stories", ("items in 10 min", "in an hour", "headline"), stories),
     ):
         if rows:
             parts.append(table_of(title, headings, rows))
     return Group(*parts)
-
-
-def _verdict_rows(view: View, *, is_dropping: bool) -> list[list[str]]:
-    """Return a row for each verdict, and below it one for each kind."""
-    verdicts = view["verdicts"]
-    total = {span: sum(verdicts.get(status, {}).get(span, 0) for status in STATUSES) for span in _SPANS}
-    rows = [("all", total), *((label, verdicts[name]) for name, label in verdict_labels(verdicts).items())]
-    if "would_drop" in verdicts:
-        rows.append(("dropped" if is_dropping else "would be dropped", verdicts["would_drop"]))
-    return [[label, *(f"{counts[span]:,}" for span in _SPANS)] for label, counts in rows]
 
 
 async def _list_events(detector: NearDupDetector, options: argparse.Namespace) -> None:

@@ -94,15 +94,6 @@ def test_two_crawls_are_seen_together(project: Project, site: NewsSite) -> None:
     done = neardup(project.folder, "watch", "--once", "--json", "--store", "sqlite:///.scrapy/neardup.sqlite")
     assert done.returncode == 0, done.stderr
     view = json.loads(done.stdout)
-    hour = {name: counts["hour"] for name, counts in view["verdicts"].items()}
-    assert hour == {
-        "original": 2,
-        "duplicate": 3,
-        "duplicate/exact": 3,
-        "would_drop": 3,
-        "unchecked": 1,
-        "unchecked/too-short": 1,
-    }
     (story,) = view["stories"]
     assert (story["hour"], story["headline"]) == (4, "News of the day")
     assert view["events"] == []
