@@ -101,9 +101,10 @@ class Ask:
     async def events(self, since: str | None = None, *, most: int = MOST_CHANGES_READ) -> Answer:
         """Return a report of each event that has reached a level. Without ``since`` report the events that run now."""
         if since is None:
-            end = _end(await self._index.changes.end())
+            _, cursor = await self._index.changes.newest(1)
             running = await self._detector.current_events()
-            return {"events": [special_report(each, zone=self._detector.settings.zone) for each in running], **end}
+            reports = [special_report(each, zone=self._detector.settings.zone) for each in running]
+            return {"events": reports, "next": cursor, "more": False, "gap": False, "gone": 0}
         news, end = await self._since(since, most)
         rows = [
             self._report(story, members, change.kind, change.second)
@@ -118,7 +119,7 @@ class Ask:
         ``story`` may be the id of a story that has become a part of it.
         """
         key = _key(story)
-        if (found := (await self._index.changes.stories([key])).of(key)) is None:
+        if (found := (await self._index.changes.stories([key])).get(key)) is None:
             raise InputError(f"{story}: the window has no such story")
         return self._report(*found)
 
@@ -134,7 +135,7 @@ class Ask:
         same event. ``owners`` counts the independent owners of all these, ``owners_of_reports`` those of the reports.
         """
         key, record, status = await self._asked(text, title, url, document)
-        story = (await self._index.changes.stories([record.story])).of(record.story)
+        story = (await self._index.changes.stories([record.story])).get(record.story)
         members = {bytes.fromhex(each.id): _document(each) for each in (story[1] if story else ())}
         records = await self._index.records_of([*{record.original, record.candidate, *members}])
         known = {each: self._stored(each, found) for each, found in records.items()} | members
@@ -154,10 +155,10 @@ class Ask:
     async def _since(self, since: str | None, most: int) -> tuple[News, Answer]:
         read = await self._index.changes.after(since, max(1, min(most, MOST_CHANGES_READ)))
         stories = await self._index.changes.stories([each.story for each in read.changes])
-        news = [(each, *found) for each in read.changes if (found := stories.of(each.story))]
+        news = [(each, *found) for each in read.changes if (found := stories.get(each.story))]
         untold = sum(each.kind == "joined" and not _joined(each, members) for each, _, members in news)
         gone = len(read.changes) - len(news) + untold
-        return news, _end(read.next, more=read.has_more, gap=read.is_gap, gone=gone)
+        return news, {"next": read.next, "more": read.has_more, "gap": read.is_gap, "gone": gone}
 
     def _report(self, story: Story, members: tuple[Member, ...], level: Level | None = None, second: int = 0) -> Answer:
         """Return the report of a story at this level and second, or as it is now."""
@@ -176,7 +177,7 @@ class Ask:
 
     async def _look(self, text: str = "", title: str = "", url: str = "") -> tuple[Decision, dict[bytes, Record]]:
         # A window of recorded documents is asked at its own time.
-        now, newest = time.time(), await self._index.changes.newest(1)
+        now, (newest, _) = time.time(), await self._index.changes.newest(1)
         last = max((seconds_of(key) for each in newest for key in (each.story, each.document)), default=now)
         seen_at = last if abs(now - last) > self._index.policy.window else now
         try:
@@ -218,10 +219,6 @@ def _key(name: str) -> bytes:
     if not _ID.fullmatch(name):
         raise InputError(f"{name[:80]!r} is no id: an id has 16 hexadecimal digits")
     return bytes.fromhex(name)
-
-
-def _end(cursor: str, *, more: bool = False, gap: bool = False, gone: int = 0) -> Answer:
-    return {"next": cursor, "more": more, "gap": gap, "gone": gone}
 
 
 def _summary(story: Story, members: Sequence[Member]) -> Answer:

@@ -115,7 +115,7 @@ async def test_what_cannot_be_read_is_named(room: Newsroom, ask: Ask) -> None:
 async def test_a_log_that_is_full_forgets_the_oldest_and_says_so(
     room: Newsroom, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layout, "MOST_CHANGES", 100)
+    monkeypatch.setattr(layout.Layout, "most_changes", 100)
     await publish_fire(room)
     first = await ask.stories()
     documents = [room.article("fire", f"t{number}", number) for number in range(250)]

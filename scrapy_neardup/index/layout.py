@@ -59,9 +59,6 @@ GENERATION = 1 << 16
 
 _MOST_GENERATIONS = 3  # within one window
 
-MOST_CHANGES = 100_000
-"""How many changes of stories a log keeps, or a few more."""
-
 HASH_BYTES = 4
 FEWEST_BITS, MOST_BITS = 16, 24
 _BITS_OF_EMPTY_WINDOW = 18  # with 100,000 documents a day a shard has 16 postings
@@ -70,6 +67,9 @@ _POSTINGS_A_SHARD = 16  # fewer make many fields, more make each check read and 
 
 class Layout:
     """The keys of one namespace and configuration. All begin with ``prefix``, a hash tag."""
+
+    most_changes = 100_000
+    """How many changes of stories a log keeps, or a few more."""
 
     def __init__(self, namespace: str, config: str, window: int) -> None:
         self.namespace = namespace
@@ -110,7 +110,7 @@ class Layout:
 
     def log(self, *changes: StoryChange) -> list[Call]:
         """Return the calls that log changes of stories. Send them with the commit that makes the changes."""
-        limit = "MAXLEN", "~", MOST_CHANGES, "*", LOGGED
+        limit = "MAXLEN", "~", self.most_changes, "*", LOGGED
         added = [Call("XADD", self.changes, (*limit, each.pack())) for each in changes]
         return [*added, Call("EXPIRE", self.changes, (2 * self._window,))]
 
