@@ -56,10 +56,6 @@ async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
     return 0
 
 
-def _level(report: View) -> str:
-    return "muted" if report["is_muted"] else str(report["level"])
-
-
 async def _list_events(detector: NearDupDetector, options: argparse.Namespace) -> None:
     """Print the running events, and the newest members of each with the reason why it joined."""
     reports: list[View] = (await Ask(detector).events())["events"]
@@ -88,7 +84,14 @@ async def _list_events(detector: NearDupDetector, options: argparse.Namespace) -
 def _event_row(report: View) -> Sequence[object]:
     since = _short(report["first"]["time"]) if report["first"] else ""
     text = "\n".join(filter(None, (report["headline"] or report["url"], report["summary"])))
-    return _level(report), since, _short(report["time"]), report["measures"]["sources"], report["items"], text
+    return (
+        "muted" if report["is_muted"] else report["level"],
+        since,
+        _short(report["time"]),
+        report["measures"]["sources"],
+        report["items"],
+        text,
+    )
 
 
 def _short(time: str) -> str:

@@ -29,7 +29,9 @@ def record(folder: Path, *texts: str) -> None:
 # A window that is not there
 
 
-@pytest.mark.parametrize("command", [("watch",), ("watch", "--window"), ("ask", "stories"), ("mcp",), ("explain", "https://a.example/")])
+@pytest.mark.parametrize(
+    "command", [("watch",), ("watch", "--window"), ("ask", "stories"), ("mcp",), ("explain", "https://a.example/")]
+)
 def test_a_window_that_is_not_there_is_named_with_the_settings_that_name_it(
     project: Project, command: tuple[str, ...]
 ) -> None:

@@ -25,13 +25,13 @@ HOSTILE = (
 COMMANDS = [
     (*command, *output)
     for command in (
-        ("watch"),
+        ("watch",),
         ("explain", "in.jsonl#1"),
         ("watch", "--window"),
         ("explain", "in.jsonl#1", "in.jsonl#2"),
     )
     for output in ((), ("--json",))
-]
+] + [("ask", "stories"), ("ask", "events")]
 
 
 async def publish(store: str) -> None:
