@@ -53,7 +53,7 @@ def test_commands_that_only_read_leave_the_file_of_the_window_as_it_is(tmp_path:
     before, one, other = window.read_bytes(), "in.jsonl#d1", "in.jsonl#d2"
     for command in (
         ("watch", "--window"),
-        ("watch",),
+        ("watch"),
         ("explain", one),
         ("explain", one, other),
         ("doctor",),
