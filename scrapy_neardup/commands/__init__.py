@@ -21,8 +21,8 @@ SUBCOMMANDS = {
         "recorded.jsonl.gz -O verdicts.jsonl -s NEARDUP_ACTION=drop",
     ),
     "watch": (
-        "shows the running events of all workers of a window, and what it holds",
-        "--store redis://localhost/0",
+        "shows what all workers of a window do now, its running events, and what it holds",
+        "--events --store redis://localhost/0",
     ),
     "ask": (
         "answers programs as JSON lines: what is new since the last time, who reports it, and who only reprints it",

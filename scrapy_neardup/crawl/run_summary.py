@@ -283,7 +283,7 @@ class RunSummary:
         else:
             yield "Next: crawl with -O items.jsonl, then scrapy neardup report items.jsonl"
         if any(report["level"] != "ended" for report in self._events.values()) and self._settings.store != "memory://":
-            yield "      scrapy neardup watch"
+            yield "      scrapy neardup watch --events"
 
     def _largest_stories(self) -> list[_RunStory]:
         stories = (story for story in self._stories.values() if story.items > 1)

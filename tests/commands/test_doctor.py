@@ -208,7 +208,7 @@ def test_an_embedder_that_cannot_be_loaded_is_a_wrong_setting(tmp_path: Path) ->
     assert "store" not in lines
 
 
-@pytest.mark.parametrize("option", ["--window", "--json"])
+@pytest.mark.parametrize("option", ["--window", "--once"])
 def test_a_command_without_its_server_names_the_setting(tmp_path: Path, option: str) -> None:
     done = neardup(tmp_path, "watch", option, "--store", "redis://127.0.0.1:1/0")
 

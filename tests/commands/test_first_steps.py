@@ -29,9 +29,7 @@ def record(folder: Path, *texts: str) -> None:
 # A window that is not there
 
 
-@pytest.mark.parametrize(
-    "command", [("watch",), ("watch", "--window"), ("ask", "stories"), ("mcp",), ("explain", "https://a.example/")]
-)
+@pytest.mark.parametrize("command", [("watch",), ("watch", "--window"), ("explain", "https://a.example/")])
 def test_a_window_that_is_not_there_is_named_with_the_settings_that_name_it(
     project: Project, command: tuple[str, ...]
 ) -> None:
@@ -53,7 +51,8 @@ def test_commands_that_only_read_leave_the_file_of_the_window_as_it_is(tmp_path:
     before, one, other = window.read_bytes(), "in.jsonl#d1", "in.jsonl#d2"
     for command in (
         ("watch", "--window"),
-        ("watch"),
+        ("watch", "--once"),
+        ("watch", "--events"),
         ("explain", one),
         ("explain", one, other),
         ("doctor",),
@@ -64,7 +63,7 @@ def test_commands_that_only_read_leave_the_file_of_the_window_as_it_is(tmp_path:
     assert [path.name for path in tmp_path.glob("window.sqlite-*")] == []
 
 
-@pytest.mark.parametrize("option", ["--window", "--json"])
+@pytest.mark.parametrize("option", ["--window", "--once", "--events"])
 def test_an_empty_file_does_not_become_a_window(tmp_path: Path, option: str) -> None:
     (tmp_path / "window.sqlite").touch()
     done = neardup(tmp_path, "watch", option, "--store", STORE)
@@ -87,14 +86,26 @@ def test_a_reader_that_closes_its_pipe_ends_a_command_that_prints_a_table(projec
 @pytest.mark.slow
 def test_two_crawls_are_seen_together(project: Project, site: NewsSite) -> None:
     wire = [site.publish(f"/{name}", page(article("wire"))) for name in range(4)]
-    for urls in (wire[:2], wire[2:]):
+    other = site.publish("/other", page(article("other")))
+    teaser = site.publish("/photo", page(""))
+    for urls in ([*wire[:2], other], [*wire[2:], teaser]):
         project.crawl(ITEM_A_PAGE, urls=urls)
 
-    done = neardup(project.folder, "ask", "stories", "--store", "sqlite:///.scrapy/neardup.sqlite")
-    story, end = map(json.loads, done.stdout.splitlines())
-
-    assert (story["items"], story["headline"], len(story["joined"])) == (4, "News of the day", 4)
-    assert (end["more"], end["gap"], end["gone"]) == (False, False, 0)
+    done = neardup(project.folder, "watch", "--once", "--json", "--store", "sqlite:///.scrapy/neardup.sqlite")
+    assert done.returncode == 0, done.stderr
+    view = json.loads(done.stdout)
+    hour = {name: counts["hour"] for name, counts in view["verdicts"].items()}
+    assert hour == {
+        "original": 2,
+        "duplicate": 3,
+        "duplicate/exact": 3,
+        "would_drop": 3,
+        "unchecked": 1,
+        "unchecked/too-short": 1,
+    }
+    (story,) = view["stories"]
+    assert (story["hour"], story["headline"]) == (4, "News of the day")
+    assert view["events"] == []
 
 
 # Similar and explain on documents of a window

@@ -25,13 +25,13 @@ HOSTILE = (
 COMMANDS = [
     (*command, *output)
     for command in (
-        ("watch",),
+        ("watch", "--events"),
         ("explain", "in.jsonl#1"),
         ("watch", "--window"),
         ("explain", "in.jsonl#1", "in.jsonl#2"),
     )
     for output in ((), ("--json",))
-] + [("ask", "stories"), ("ask", "events")]
+]
 
 
 async def publish(store: str) -> None:
@@ -76,11 +76,11 @@ def test_commands_show_strange_titles_as_text(
     shown = done.out + done.err
     for forbidden in ("\x1b[2J", "\x1b]", "\x07", "\x9b", "\u202e"):
         assert forbidden not in shown
-    if arguments == ("watch", "--json"):
+    if {"--json", "--events"} <= {*arguments}:
         assert (
             "[red]rot[/red] [/] [link=file:///etc/passwd]hier[/link] :fire: \x1b[2J" in json.loads(done.out)["headline"]
         )
-    elif arguments == ("watch",):
+    elif "--events" in arguments:
         assert ":fire:" in shown
         assert "rot[/red]" in shown.replace("\x1b[0m", "").replace("\n", "")
 

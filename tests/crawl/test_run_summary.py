@@ -85,7 +85,7 @@ def test_events_are_listed_and_the_block_is_the_last_thing_and_names_the_next_co
     assert BLOCK.split(log)[-1] == "", "nothing follows"
     assert log.index("Dumping Scrapy stats") < log.index("scrapy-neardup: 7 items judged")
     # The second feed has the same items: a report of both would count each page twice.
-    assert said.endswith("Next: scrapy neardup report items.jsonl\n      scrapy neardup watch\n")
+    assert said.endswith("Next: scrapy neardup report items.jsonl\n      scrapy neardup watch --events\n")
 
 
 def test_a_feed_that_cannot_be_written_is_a_hint_and_no_next_command(project: Project) -> None:

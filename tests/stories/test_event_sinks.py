@@ -120,7 +120,7 @@ def test_a_crawl_tags_signals_counts_and_sends_an_event(
     assert stat.S_IMODE((tmp_path / "events-news.jsonl").stat().st_mode) == 0o600
     assert written["languages"] == [{"language": "en", "items": 6}]
 
-    listed = neardup(tmp_path, "watch", "--json")
+    listed = neardup(tmp_path, "watch", "--events", "--json")
     (running,) = [json.loads(line) for line in listed.stdout.splitlines()]
     assert (running["level"], running["items"], running["story"]) == ("breaking", 8, written["story"])
 

@@ -138,11 +138,11 @@ async def test_a_story_is_unmuted(newsroom: Newsroom) -> None:
 
 def test_the_command_mutes_the_story_that_it_lists(project: Project) -> None:
     project.crawl(FERRY)
-    listed = neardup(project.folder, "watch", columns=200).stdout
+    listed = neardup(project.folder, "watch", "--events", columns=200).stdout
     story = listed.partition("of story ")[2][:16]
     assert "muted" not in listed
     assert f"Story {story} is muted." in neardup(project.folder, "watch", "--mute", story).stdout
-    assert "muted" in neardup(project.folder, "watch", columns=200).stdout
+    assert "muted" in neardup(project.folder, "watch", "--events", columns=200).stdout
     assert "no longer muted" in neardup(project.folder, "watch", "--unmute", story).stdout
     for wrong, why in (("fire", "has no such story"), ("00" * 8, "the window has no such story")):
         failed = neardup(project.folder, "watch", "--mute", wrong)

@@ -208,7 +208,7 @@ async def test_no_command_is_refused(restricted: RedisServer, preset: str) -> No
         events += detector.take_events()
         await detector.confirm_events()
         await detector.current_events()
-        await Ask(detector).stories()
+        await Ask(detector).stories(await detector.index.changes.end())
         await detector.index.records()
         await detector.summary()
         await detector.purge(source=f"{paper}.example")
