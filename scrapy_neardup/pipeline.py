@@ -21,6 +21,7 @@ from scrapy_neardup.content.urls import LONGEST_URL
 from scrapy_neardup.crawl.delivery import Delivery
 from scrapy_neardup.crawl.feeds import (
     EventSinks,
+    VerdictCounter,
     dropped_items,
     dropped_row,
     final_stories_feed,
@@ -85,6 +86,7 @@ class NearDupPipeline(Component):
         self.record = record_feed(crawler, self.settings)
         self._answers = asyncio.Lock()  # items go on in their order, each in a round of the event loop of its own
         self.summary = RunSummary(self.settings)
+        self.counter = VerdictCounter(self.detector.index, lambda: self.detector.breaker.is_open)
         self._prepared: asyncio.Task[None] | None = None
         self._has_frozen = False
         self._is_closed = False
@@ -114,6 +116,7 @@ class NearDupPipeline(Component):
             await self.detector.finish()
             await self._send_events()
             await self._write_final_stories()
+            await self.counter.close()
             await self.sinks.close()
         finally:
             for feed in (self.dropped, self.record, self.final_stories):
@@ -225,6 +228,7 @@ class NearDupPipeline(Component):
 
     async def _announce(self, item: Any, verdict: Verdict, adapter: ItemAdapter, page: Page) -> None:
         title = text_of(adapter, self.settings.item_fields["title"]) or page.title
+        self.counter.add(verdict)
         self.summary.add(verdict, title=title, url=self._url(adapter, page))
         for name in ("checked", *counted_names(verdict)):
             self.count(name)
@@ -414,6 +418,7 @@ class NearDupPipeline(Component):
         for event, report in told:
             self.count(f"events/{event.level}")
             self.summary.add_event(report)
+            self.counter.count([f"event/{event.level}"])
             await self._send(signals.story_event, event=event, report=report)
 
     async def _write_final_stories(self) -> None:

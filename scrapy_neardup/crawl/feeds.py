@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -27,8 +28,9 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from scrapy_neardup.crawl.file_locations import in_data_dir
-from scrapy_neardup.document import MOST_CHARACTERS, Document
-from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict, counted_names
+from scrapy_neardup.exceptions import SettingsError, StoreError
+from scrapy_neardup.index import Index
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 from scrapy_neardup.wording import without_password
 
@@ -332,3 +334,42 @@ class EventSinks:
             await receiver.close()
         if self._feed is not None:
             await self._feed.close()
+
+
+class VerdictCounter:
+    """Adds what it counts to the store, at most every two seconds. If the store is away, counts are lost."""
+
+    def __init__(self, index: Index, is_away: Callable[[], bool]) -> None:
+        self._index = index
+        self._is_away = is_away
+        self._counts: Counter[str] = Counter()
+        self._waiting: asyncio.Task[None] | None = None
+
+    def add(self, verdict: Verdict) -> None:
+        names = counted_names(verdict)
+        if verdict.would_drop:
+            names.append("would_drop")
+        self.count(names)
+
+    def count(self, names: list[str]) -> None:
+        self._counts.update(names)
+        if self._waiting is None or self._waiting.done():
+            self._waiting = asyncio.create_task(self._write_later())
+
+    async def close(self) -> None:
+        """Write the last counts."""
+        if self._waiting is not None:
+            self._waiting.cancel()
+            await asyncio.wait([self._waiting])
+        await self._write()
+
+    async def _write_later(self) -> None:
+        await asyncio.sleep(_PAUSE)
+        await self._write()
+
+    async def _write(self) -> None:
+        counts, self._counts = self._counts, Counter()
+        if not counts or self._is_away():
+            return
+        with suppress(StoreError):  # the checks themselves report a store that is away
+            await self._index.count_verdicts(int(time.time()) // 60, counts)

@@ -30,6 +30,10 @@ logger = logging.getLogger(__name__)
 LEARNED_SECONDS = ENDED_SECONDS
 """How long the boilerplate of a source is remembered after the source printed it last."""
 
+COUNTED_MINUTES = 120
+"""How long the counts of verdicts are kept."""
+
+_SPAN = 10  # minutes of a hash of counts
 _PURGED_AT_ONCE = 500  # calls; in between others may write
 
 
@@ -205,3 +209,35 @@ class Index(RunSteps):
         if writes:
             await swap(client, versions, writes)
         return known
+
+    @changes
+    async def count_verdicts(self, client: Client, minute: int, counts: Mapping[str, int]) -> None:
+        """Add to the counts of verdicts of a minute (Unix time by the caller's clock // 60), for people who watch.
+
+        The counts of a minute are kept for ``COUNTED_MINUTES``. Names are few: those of statuses, kinds and levels.
+        Raise StoreUnavailable if the store does not answer in time; the counts may then be added or not.
+        """
+        key = self._counts_of(minute // _SPAN)
+        names = [f"{minute}:{name}" for name in counts]
+        (answer,) = await answers(client, [Call("HMGET", key, ("version", *names))])
+        version, *before = cast("list[bytes | None]", answer)
+        fields = list[Argument]()
+        for name, more, value in zip(names, counts.values(), before, strict=True):
+            fields += name, more + (int(value) if value and value.isdigit() else 0)
+        writes = [Call("HSET", key, fields)] if fields else []
+        await swap(client, {key: version or b""}, [*writes, Call("EXPIRE", key, (60 * (COUNTED_MINUTES + _SPAN),))])
+
+    @reads
+    async def verdict_counts(self, client: Client, since: int, until: int) -> dict[int, dict[str, int]]:
+        """Return the counts of the minutes from ``since`` to ``until`` that have any, of all processes."""
+        found: dict[int, dict[str, int]] = {}
+        calls = [Call("HGETALL", self._counts_of(span)) for span in range(since // _SPAN, until // _SPAN + 1)]
+        for answer in await answers(client, calls):
+            for field, count in cast("dict[bytes, bytes]", answer).items():
+                minute, _, name = field.decode("utf-8", "replace").partition(":")
+                if minute.isdecimal() and count.isdigit() and since <= int(minute) <= until:
+                    found.setdefault(int(minute), {})[name] = int(count)
+        return found
+
+    def _counts_of(self, span: int) -> str:
+        return self.layout.name(f"verdicts:{span}")

@@ -8,6 +8,7 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 ``…:copies:<run>``       HASH dropped copy -> its match, which this run has yet to deliver, until a window after the
                          last addition
 ``…:frequencies:<kind>`` HASH "total": document frequencies of features or terms, until a window after the last addition
+``…:verdicts:<span>``    HASH minute and name -> count, of ten minutes, for two hours
 ``…:learned:<source hash>`` HASH "lines" that are boilerplate, and "printed", documents that others are compared with;
                          the newest come last; until ``LEARNED_SECONDS`` after the last addition
 

@@ -275,7 +275,7 @@ async def test_a_copy_is_delivered_if_its_match_is_while_it_is_checked(
     await later.close()
 
 
-async def test_what_was_learned_is_added_once_if_its_answer_was_lost(
+async def test_what_was_learned_and_counted_is_added_once_if_its_answer_was_lost(
     open_index: OpenIndex, redis_url: str, interrupt: Interrupt
 ) -> None:
     index = await open_index(redis_url)
@@ -283,9 +283,12 @@ async def test_what_was_learned_is_added_once_if_its_answer_was_lost(
     counted = pack_counts(3, np.bincount([7], minlength=SLOTS).astype(np.uint32))
     learned = KnownBoilerplate((b"line",), (b"document",))
 
+    await index.count_verdicts(5, {"original": 2})
+
     assert unpack_counts(await index.add_frequencies("x", counted))[0] == 3
     assert unpack_counts(await index.add_frequencies("x", NOTHING))[0] == 3
     assert await index.exchange_boilerplate({b"site": learned}) == {b"site": learned}
+    assert await index.verdict_counts(5, 5) == {5: {"original": 2}}
 
 
 async def test_grants_that_nobody_confirms_are_not_kept_without_end(

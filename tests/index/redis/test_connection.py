@@ -13,7 +13,6 @@ from documents import Article, check
 from fleet import Fleet, documented_rights
 from servers import RedisServer
 
-from scrapy_neardup.ask import Ask
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import SettingsError, StoreError, StoreUnavailable
 from scrapy_neardup.index.redis.connection import connect
@@ -208,7 +207,8 @@ async def test_no_command_is_refused(restricted: RedisServer, preset: str) -> No
         events += detector.take_events()
         await detector.confirm_events()
         await detector.current_events()
-        await Ask(detector).stories(await detector.index.changes.end())
+        await detector.index.count_verdicts(1, {"original": 1})
+        await detector.index.verdict_counts(0, 2)
         await detector.index.records()
         await detector.summary()
         await detector.purge(source=f"{paper}.example")

@@ -175,6 +175,7 @@ async def _fill(file: Path) -> None:
     await joined(index, join("copy", 60, "copy.example"))
     await index.stories.claim(Claim(FIRST.id, "watch", token="t"))
     await index.exchange_boilerplate({SITE: KnownBoilerplate((b"1234",), (b"x" * 20,))})
+    await index.count_verdicts(5, {"original": 1})
     await index.close()
 
 
@@ -211,7 +212,7 @@ def _calls(index: Index) -> Iterator[Awaitable[object]]:
     yield index.records()
     yield index.exchange_boilerplate({SITE: KnownBoilerplate((b"5678",))})
     yield index.add_frequencies("terms", NOTHING)
-    yield index.changes.after(None, 100)
+    yield index.verdict_counts(0, 10)
     yield index.beat()
     yield index.stories.take_over(0)
     yield index.stories.ended_events(0)
