@@ -138,7 +138,7 @@ async def look(detector: NearDupDetector) -> View:
 
 async def _growing(index: Index, now: int) -> list[View]:
     """Return the stories that got most items in the last hour."""
-    newest = await index.changes.newest(_CHANGES_LOOKED_AT)
+    newest, _ = await index.changes.newest(_CHANGES_LOOKED_AT)
     read = await index.changes.stories([each.story for each in newest])
     grown: list[View] = [
         {
@@ -146,7 +146,7 @@ async def _growing(index: Index, now: int) -> list[View]:
             "headline": " ".join((headline_of(members) or next((m.url for m in members if m.url), story.id)).split()),
             **{span: sum(at > now - 60 * length for at in story.times) for span, length in _SPANS.items()},
         }
-        for story, members in read.stories.values()
+        for story, members in dict(read.values()).items()
         if story.items > 1
     ]
     return sorted((each for each in grown if each["hour"]), key=lambda each: -each["hour"])[:_STORIES_SHOWN]
