@@ -40,6 +40,7 @@ EXTRAS = {
     "alerts": "apprise",
     "fast": "resiliparse",
     "hiredis": "hiredis",
+    "mcp": "mcp",
     "report": "jinja2",
 }
 

@@ -30,6 +30,8 @@ from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
     from scrapy_neardup.index.upkeep import Selection, StoreSummary
+    from scrapy_neardup.records.documents import Record
+    from scrapy_neardup.rules.decision import Decision
 
 logger = logging.getLogger(__name__)
 
@@ -209,6 +211,15 @@ class NearDupDetector:
         # Documents that were checked together also learn which stories became one meanwhile, in whatever order.
         final = self.stories.final_story
         return [replace(each, story=final(each.story)) if each.story else each for each in verdicts]
+
+    async def look(self, document: Document) -> tuple[Decision, dict[bytes, Record]]:
+        """Return what ``check`` would decide on a document now, and the records of all candidates, by their keys.
+
+        This registers nothing. Raise StoreError if the store does not answer.
+        """
+        document = document if self.embedding is None else await self.embedding.ask(document)
+        (fingerprint,) = await self._paced_sketcher.fingerprints([document])
+        return await self.index.look(fingerprint, document)
 
     def take_events(self) -> list[StoryEvent]:
         """Return the events that documents have raised since the last call, in the order of their times.

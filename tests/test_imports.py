@@ -141,7 +141,7 @@ class News(Pages):
     def closed(self, reason):
         import sys
 
-        print("loaded:", *sorted(name for name in sys.modules if name.partition(".")[0] == "scrapy_neardup"))
+        print("loaded:", *sorted(name for name in sys.modules if name.partition(".")[0] in ("scrapy_neardup", "mcp")))
 """
 
 
@@ -153,6 +153,7 @@ def test_a_crawl_loads_few_modules_and_nothing_for_people_who_measure(tmp_path: 
         log, _ = project.start("crawl", "news", "-a", f"urls={url}", fresh=True).communicate()
     (line,) = [line for line in log.splitlines() if line.startswith("loaded:")]
     loaded = line.split()[1:]
-    for folder in ("lab", "report", "index.redis"):
+    for folder in ("lab", "report", "index.redis", "ask"):
         assert not [name for name in loaded if name.startswith(f"scrapy_neardup.{folder}")]
+    assert not [name for name in loaded if name.startswith("mcp")]
     assert len(loaded) <= MOST_MODULES, loaded

@@ -24,6 +24,14 @@ SUBCOMMANDS = {
         "shows what all workers of a window do now, its running events, and what it holds",
         "--events --store redis://localhost/0",
     ),
+    "ask": (
+        "answers programs as JSON lines: what is new since the last time, who reports it, and who only reprints it",
+        "stories --since 1764230400000-0@1764230400 --sources 3",
+    ),
+    "mcp": (
+        "lets a language model ask the same, through the Model Context Protocol over standard input and output",
+        "--store redis://localhost/0",
+    ),
     "purge": ("removes a namespace, or the documents of one source or page", "--source bbc.co.uk"),
     "doctor": ("checks files, store, extractor and receivers of events before a crawl", "--no-events"),
     "eval": (

@@ -6,18 +6,15 @@ import argparse
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from dataclasses import asdict
-from datetime import datetime, timezone
 from typing import Any
 
-from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
+from scrapy_neardup.commands.inputs import add_json, add_store, coverage_of, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import PlainConsole, print_error, print_json, print_table, print_wrapped, working
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Status
 from scrapy_neardup.exceptions import NoWindowError
 from scrapy_neardup.lab.comparison import Comparison, compare
 from scrapy_neardup.lab.replay import opened
-from scrapy_neardup.lab.stored import StoredDocument, is_document_id, named_document, similar_to
-from scrapy_neardup.rules.match import Match
+from scrapy_neardup.lab.stored import StoredDocument, is_document_id, named_document
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import has_words
 from scrapy_neardup.wording import counted, printable
@@ -111,43 +108,24 @@ def _print_lines(title: str, lines: Iterable[str]) -> None:
 
 
 async def _list_similar(options: argparse.Namespace, values: dict[str, Any]) -> int:
-    with working("reading the window"):
+    with working("asking the window"):
         async with live_detector(options, values) as detector:
-            records = await detector.index.records()
-            if not records:
+            answer = await coverage_of(detector, options.a)
+            if not answer["story"]:
                 await explain_emptiness(detector)
-            wanted = named_document(detector, records, options.a)
-            rows = [_row(match, status) for match, status in similar_to(detector, records, wanted, options.most)]
+    likes = {"copy": answer["copies"], "related": answer["reports"]}
+    rows = [{**row, "like": like} for like, found in likes.items() for row in found][: options.most]
     if options.json:
         for row in rows:
             print_json(row)
         return 0
     count = counted(len(rows), "document") if rows else "No document of the window is"
-    print(printable(f"{count} like {options.a}{'' if rows else '.'}"))
+    owners = f", of {counted(answer['owners'], 'owner')}" if rows else "."
+    print(printable(f"{count} like {options.a}{owners}"))
     for row in rows:
-        # No url is broken, so that it can be copied. An original is named only if it is a third page.
-        title = " ".join(row["title"].split())
-        like = f"related by topic {row['topic']:.3f}" if row["topic"] else f"{row['like']} {row['score']:.3f}"
+        # No url is broken, so that it can be copied.
+        like = f"related by {row['why']}" if row["like"] == "related" and row["why"] else row["like"]
         print()
-        print_wrapped(f"{row['seen_at'][:16].replace('T', ' ')} UTC  {like}  {title}", hanging=4)
+        print_wrapped(f"{row['time'][:16].replace('T', ' ')} UTC  {like}  {' '.join(row['title'].split())}", hanging=4)
         print(printable(f"    {row['url'] or row['id']}"))
-        if row["original"] != row["id"] and row["original_url"] not in (row["url"], wanted.url):
-            print(printable(f"    original: {row['original_url'] or row['original']}"))
     return 0
-
-
-def _row(match: Match, status: Status) -> dict[str, Any]:
-    seen_at = datetime.fromtimestamp(int(match.candidate[:8], 16), timezone.utc)
-    return {
-        "id": match.candidate,
-        "seen_at": seen_at.isoformat(),
-        "like": {"duplicate": "copy"}.get(status, status),
-        "score": round(match.pair.likeness.score, 4),
-        "topic": round(match.relation.topic, 4),
-        "url": match.candidate_url,
-        "title": match.candidate_title,
-        "original": match.original,
-        "original_url": match.url,
-        "original_title": match.title,
-        "story": match.story,
-    }

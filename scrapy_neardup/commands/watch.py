@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, cast
 
 from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from scrapy_neardup.ask import Ask
 from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import (
     PlainConsole,
@@ -32,13 +33,12 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Index
 from scrapy_neardup.lab.stored import is_document_id
 from scrapy_neardup.sketch import PRESETS
-from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.wording import counted, printable, without_password
 
 _SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}
 _STORIES_SHOWN = 8
-_STORIES_LOOKED_AT = 1000
+_CHANGES_LOOKED_AT = 5000
 _MEMBERS = 10
 _BAR = 40  # characters
 
@@ -123,13 +123,13 @@ async def look(detector: NearDupDetector) -> View:
         "stories": await _growing(index, now),
         "events": [
             {
-                "story": story.id,
-                "level": "muted" if story.is_muted else "breaking" if "breaking" in story.levels else "watch",
-                "sources": len(story.sources),
-                "items": story.items,
-                "headline": await _headline(index, story.id),
+                "story": report["story"],
+                "level": _level(report),
+                "sources": report["measures"]["sources"],
+                "items": report["items"],
+                "headline": report["headline"] or report["url"],
             }
-            for story in await index.stories.open_events()
+            for report in await _running(detector)
         ],
         "breaking_over": threshold.now,
         "warning": threshold.warning,
@@ -138,18 +138,26 @@ async def look(detector: NearDupDetector) -> View:
 
 async def _growing(index: Index, now: int) -> list[View]:
     """Return the stories that got most items in the last hour."""
-    grown = [
-        (story.id, {span: sum(at > now - 60 * length for at in story.times) for span, length in _SPANS.items()})
-        for story in await index.stories.newest(_STORIES_LOOKED_AT)
+    newest, _ = await index.changes.newest(_CHANGES_LOOKED_AT)
+    read = await index.changes.stories([each.story for each in newest])
+    grown: list[View] = [
+        {
+            "story": story.id,
+            "headline": " ".join((headline_of(members) or next((m.url for m in members if m.url), story.id)).split()),
+            **{span: sum(at > now - 60 * length for at in story.times) for span, length in _SPANS.items()},
+        }
+        for story, members in dict(read.values()).items()
         if story.items > 1
     ]
-    most = sorted((each for each in grown if each[1]["hour"]), key=lambda each: -each[1]["hour"])[:_STORIES_SHOWN]
-    return [{"story": story, "headline": await _headline(index, story), **counts} for story, counts in most]
+    return sorted((each for each in grown if each["hour"]), key=lambda each: -each["hour"])[:_STORIES_SHOWN]
 
 
-async def _headline(index: Index, story: str) -> str:
-    members = await index.stories.members(story)
-    return " ".join((headline_of(members) or next((each.url for each in members if each.url), story)).split())
+async def _running(detector: NearDupDetector) -> list[View]:
+    return cast("list[View]", (await Ask(detector).events())["events"])
+
+
+def _level(report: View) -> str:
+    return "muted" if report["is_muted"] else str(report["level"])
 
 
 def _drawn(view: View, detector: NearDupDetector) -> Group:
@@ -183,7 +191,7 @@ def _verdict_rows(view: View, *, is_dropping: bool) -> list[list[str]]:
 
 async def _list_events(detector: NearDupDetector, options: argparse.Namespace) -> None:
     """Print the running events, and the newest members of each with the reason why it joined."""
-    reports = [special_report(event, zone=detector.settings.zone) for event in await detector.current_events()]
+    reports = await _running(detector)
     if not reports:
         await explain_emptiness(detector)
     if options.json:
@@ -209,8 +217,7 @@ async def _list_events(detector: NearDupDetector, options: argparse.Namespace) -
 def _event_row(report: View) -> Sequence[object]:
     since = _short(report["first"]["time"]) if report["first"] else ""
     text = "\n".join(filter(None, (report["headline"] or report["url"], report["summary"])))
-    level = "muted" if report["is_muted"] else report["level"]
-    return level, since, _short(report["time"]), report["measures"]["sources"], report["items"], text
+    return _level(report), since, _short(report["time"]), report["measures"]["sources"], report["items"], text
 
 
 def _short(time: str) -> str:

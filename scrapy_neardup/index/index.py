@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, cast
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index.changes import Changes
 from scrapy_neardup.index.layout import Layout, changes, reads
 from scrapy_neardup.index.runs import RunSteps
 from scrapy_neardup.index.store import Argument, Call, Client, Store, answers, swap
 from scrapy_neardup.index.stories import ENDED_SECONDS, Stories
 from scrapy_neardup.index.window import Checked, NewDocument, Window
-from scrapy_neardup.records.documents import Record
+from scrapy_neardup.records.documents import WITHDRAWN, Record, read_record
 from scrapy_neardup.records.feature_counts import NOTHING, add_counts
 from scrapy_neardup.records.learned import MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate
 from scrapy_neardup.records.packing import join_entries, split_entries
-from scrapy_neardup.rules.decision import Judge
+from scrapy_neardup.rules.decision import Decision, Judge
 from scrapy_neardup.rules.policy import HOUR
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Index(RunSteps):
         super().__init__(store, layout, judge.policy)
         self.judge = judge
         self.stories = Stories(store, layout, judge.policy)
+        self.changes = Changes(store, layout, judge.policy)
         self._window = Window(store, layout, judge, self.stories)
         self._looked_until = 0  # stories were looked through for those that were dead at this second
         self._part: Argument | None = None  # of the stories, where that goes on
@@ -102,6 +104,18 @@ class Index(RunSteps):
             return [answer for each in batch for answer in await self._check([each])]
         await self._unlink_dead(new.document for new in batch)
         return answers
+
+    async def look(self, fingerprint: Fingerprint, document: Document) -> tuple[Decision, dict[bytes, Record]]:
+        """Return what a check would decide now, and the records of all candidates. This registers nothing."""
+        return await self._window.look(NewDocument(fingerprint, document, self.run))
+
+    @reads
+    async def records_of(self, client: Client, keys: Sequence[bytes]) -> dict[bytes, Record]:
+        """Return the records of documents, without those that are gone or lost on their way."""
+        calls = self._reads_of(keys)
+        found = zip(keys, await answers(client, calls), strict=True)
+        records = {key: read_record(packed) for key, packed in found if isinstance(packed, bytes)}
+        return {key: each for key, each in records.items() if each and each.run != WITHDRAWN}
 
     async def _unlink_dead(self, documents: Iterable[Document]) -> None:
         """Delete keys that have left the window: a replay runs faster than the clock by which they expire.

@@ -35,6 +35,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.keys import LEAST_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS, TAG_BYTES, Keys
 from scrapy_neardup.index.store import (
+    LOGGED,
     MOST_ATTEMPTS,
     Call,
     Client,
@@ -45,6 +46,7 @@ from scrapy_neardup.index.store import (
     new_version,
     pause_after,
 )
+from scrapy_neardup.records.changes import StoryChange
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.rules.policy import HOUR, Policy
 
@@ -67,12 +69,15 @@ _POSTINGS_A_SHARD = 16  # fewer make many fields, more make each check read and 
 class Layout:
     """The keys of one namespace and configuration. All begin with ``prefix``, a hash tag."""
 
+    most_changes = 100_000
+    """How many changes of stories a log keeps, or a few more."""
+
     def __init__(self, namespace: str, config: str, window: int) -> None:
         self.namespace = namespace
         self.config = config
         self.prefix = f"{{neardup:{namespace}:{config}}}"
-        self.runs, self.stories, self.events, self.ended, self.outbox = map(
-            self.name, ("runs", "stories", "events", "ended", "outbox")
+        self.runs, self.stories, self.events, self.ended, self.outbox, self.changes = map(
+            self.name, ("runs", "stories", "events", "ended", "outbox", "changes")
         )
         self._window = window
         self._generation = GENERATION
@@ -103,6 +108,12 @@ class Layout:
     def story(self, key: bytes) -> str:
         """Return the key of the hash that has the story whose first document has this key."""
         return f"{self.prefix}:story:{key.hex()}"
+
+    def log(self, *changes: StoryChange) -> list[Call]:
+        """Return the calls that log changes of stories. Send them with the commit that makes the changes."""
+        limit = "MAXLEN", "~", self.most_changes, "*", LOGGED
+        added = [Call("XADD", self.changes, (*limit, each.pack())) for each in changes]
+        return [*added, Call("EXPIRE", self.changes, (2 * self._window,))]
 
     def generations(self, second: int) -> list[Generation]:
         """Return the generations of postings around a second, the newest first."""

@@ -1,4 +1,4 @@
-"""A store keeps hashes under names, and carries out commands on them.
+"""A store keeps hashes and logs under names, and carries out commands on them.
 
 Whoever adds a store writes a class for each of the two protocols of this module, ``Store`` and ``Client``. All rules,
 and how the data of a window are laid out, are the same for all stores. The commands are those of Redis, see
@@ -30,6 +30,9 @@ Argument = bytes | str | int
 
 MOST_ATTEMPTS = 100
 """How often a step is repeated because others were faster."""
+
+LOGGED = b"c"
+"""The field of an entry of a log."""
 
 _VERSION_BYTES = 6
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds, at most; doubled each time that somebody else was faster
@@ -197,6 +200,36 @@ class LocalClient(Client):
     def hscan(self, key: str, cursor: Argument, *limits: Argument) -> tuple[Argument, dict[bytes, bytes]]:
         return 0, self.hgetall(key)
 
+    # A log is a hash whose fields are numbers without a gap. A log that is made anew goes on behind the lost one.
+
+    def xadd(self, key: str, _maxlen: str, _about: str, most: int, *entry: Argument) -> None:
+        first, last = self._bounds(key)
+        number = last + 1 or int(1_000_000 * self.now)
+        first = max(first, number + 1 - most) if last >= first else number
+        self.hset(key, "first", first, "last", number, number, entry[-1])
+        self.hdel(key, first - 1)
+
+    def xlen(self, key: str) -> int:
+        first, last = self._bounds(key)
+        return last + 1 - first
+
+    def xrange(self, key: str, start: str, *limits: Argument) -> list[tuple[bytes, dict[bytes, bytes]]]:
+        first, last = self._bounds(key)
+        return self._entries(key, range(max(first, int(start.partition("-")[0] or 0)), last + 1)[: int(limits[-1])])
+
+    def xrevrange(self, key: str, *limits: Argument) -> list[tuple[bytes, dict[bytes, bytes]]]:
+        first, last = self._bounds(key)
+        return self._entries(key, range(last, first - 1, -1)[: int(limits[-1])])
+
+    def _bounds(self, key: str) -> tuple[int, int]:
+        """Return the numbers of the first and the last entry of a log; of an empty one 0 and -1."""
+        first, last = self.hmget(key, "first", "last")
+        return (int(first), int(last)) if first and last else (0, -1)
+
+    def _entries(self, key: str, numbers: Sequence[int]) -> list[tuple[bytes, dict[bytes, bytes]]]:
+        values = zip(numbers, self.hmget(key, *numbers), strict=True)
+        return [(b"%d-0" % number, {LOGGED: value}) for number, value in values if value is not None]
+
     @abstractmethod
     def append(self, key: str, pairs: Iterable[tuple[bytes, bytes]]) -> None:
         """Append to each field of a hash the value behind it."""
@@ -206,6 +239,9 @@ class LocalClient(Client):
 
     @abstractmethod
     def hgetall(self, key: str) -> dict[bytes, bytes]: ...
+
+    @abstractmethod
+    def hdel(self, key: str, *fields: Argument) -> None: ...
 
     @abstractmethod
     def hlen(self, key: str) -> int: ...

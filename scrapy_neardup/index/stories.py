@@ -33,6 +33,7 @@ from scrapy_neardup.index.store import (
     new_version,
     swap,
 )
+from scrapy_neardup.records.changes import StoryChange
 from scrapy_neardup.records.documents import KEY_BYTES, WITHDRAWN
 from scrapy_neardup.records.stories import (
     MUTED,
@@ -109,6 +110,8 @@ class Stories(Steps):
         # A member dated far ahead does not keep the story for ever.
         seconds = self.policy.window + min(self.policy.window, counters.last - join.member.seen_at)
         writes += self._writes(story, seconds, to_keep)
+        new = dict.fromkeys((*dict(to_keep), bytes.fromhex(join.member.id)))
+        writes += self.layout.log(*(StoryChange("joined", key, each) for each in new))
         story.members.update(to_keep)
         story.version = new_version()
         writes.append(Call("HSET", self.layout.story(key), ("version", story.version)))
@@ -142,6 +145,8 @@ class Stories(Steps):
         to_keep = unite((stays.key, moves.key), stays.counters, moves.counters, moving)
         members = [each for each in (*(begun if found[1] is stays else ()), *to_keep) if each[0] not in known]
         writes = self._writes(stays, 2 * self.policy.window, members) + self._writes(moves, 2 * self.policy.window)
+        begun_changes = [StoryChange("joined", found[1].key, each) for each, _ in begun]
+        writes += self.layout.log(*begun_changes, StoryChange("united", moves.key, stays.key))
         if moves.members:
             writes.append(Call("HDEL", self.layout.story(moves.key), [*moves.members]))
         await swap(client, {self.layout.story(each.key): each.version for each in (stays, moves)}, writes)
@@ -167,7 +172,8 @@ class Stories(Steps):
         if not counters.joined:
             return None
         counters.levels = counters.levels | MUTED if muted else counters.levels & ~MUTED
-        await swap(client, {self.layout.story(found.key): found.version}, self._writes(found))
+        writes = [*self._writes(found), *self.layout.log(StoryChange("muted", found.key))]
+        await swap(client, {self.layout.story(found.key): found.version}, writes)
         return counters.story(found.key)
 
     @reads
@@ -187,7 +193,7 @@ class Stories(Steps):
         """Return the story that a story became a part of, which may be itself, with all its members."""
         while True:
             (answer,) = await answers(client, [self._read_whole(key)])
-            found = _whole(key, answer)
+            found = whole_story(key, answer)
             if not found.counters.moved:
                 return found
             key = found.counters.moved
@@ -236,12 +242,13 @@ class Stories(Steps):
         if granted:
             _, claim = read_claim(claim.token.encode(), cast("bytes", granted))
             return _granted(claim, await self._final(client, bytes.fromhex(claim.story)))
-        story = _whole(key, whole)
+        story = whole_story(key, whole)
         counters = story.counters
         claim = replace(claim, signalled=read_extent(counters.signalled), run=self.run)
         if not counters.joined or counters.moved or not grant(counters, claim):
             return None
-        writes = self._writes(story)
+        change = StoryChange(claim.level, key, bytes.fromhex(claim.item) if claim.item else bytes(8), claim.time)
+        writes = [*self._writes(story), *self.layout.log(change)]
         if claim.level == "ended" and counters.sources:
             oldest = counters.newest_source - ENDED_SECONDS
             old = [each for each, sources in _by_newest(ended) if sources[-1][0] < oldest]
@@ -344,15 +351,6 @@ class Stories(Steps):
         latest = LAST_SECOND if quiet_since is None else quiet_since
         return [story for counters, story in stories if counters.newest_source <= latest]
 
-    @reads
-    async def newest(self, client: Client, most: int) -> list[Story]:
-        """Return at most so many stories: those with the newest members, without parts of others."""
-        stories = await client.fields(self.layout.stories)
-        keys = [key for key, second in stories.items() if second.isdigit()]
-        keys = sorted(keys, key=lambda key: int(stories[key]))[-most:]
-        found = zip(keys, await self._counters_of(client, keys), strict=True)
-        return [counters.story(key) for key, counters in found if counters and counters.joined and not counters.moved]
-
     async def count(self, client: Client) -> int:
         """Count the stories without those that became a part of another one."""
         counters = await self._counters_of(client, await client.fields(self.layout.stories))
@@ -441,7 +439,7 @@ def _asked(key: bytes, members: Collection[bytes], answer: object) -> StoredStor
     return story
 
 
-def _whole(key: bytes, answer: object) -> StoredStory:
+def whole_story(key: bytes, answer: object) -> StoredStory:
     """Return a story with all its members, from all its fields. Raise StoreError if they are damaged."""
     fields = cast("dict[bytes, bytes]", answer)
     return _stored(key, [fields.get(name.encode()) for name in _FIELDS], _members(fields))

@@ -19,7 +19,7 @@ from typing import NamedTuple, cast
 from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Story, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.keys import Keys, weights_of
-from scrapy_neardup.index.layout import Generation, Layout, PostedTogether, ShardBits, Steps, find_candidates
+from scrapy_neardup.index.layout import Generation, Layout, PostedTogether, ShardBits, Steps, find_candidates, reads
 from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Store, answers, is_version, pause_after
 from scrapy_neardup.index.stories import StoredStories, Stories
@@ -184,6 +184,18 @@ class Window(Steps):
             failed = 0 if found else failed + 1
         late = StoreUnavailable("others change the window all the time")
         return [done.get(new, late) for new in documents]
+
+    @reads
+    async def look(self, client: Client, new: NewDocument) -> tuple[Decision, dict[bytes, Record]]:
+        """Return what a check would decide, and the records of all candidates. This registers nothing."""
+        batch = Batch([new], self.layout, 0)
+        (attempt,) = batch.attempts
+        await self._read_postings(client, batch, again=True)
+        batch.vote(attempt, self.policy.window)
+        await self._read_candidates(client, batch)
+        await self._decide(client, batch, attempt)
+        assert attempt.decision is not None
+        return attempt.decision, {key: each for key, each in batch.records.items() if each and key != new.key}
 
     async def _try(
         self, documents: Sequence[NewDocument], own_run: int, again: bool, client: Client

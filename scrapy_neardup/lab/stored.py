@@ -14,13 +14,12 @@ from pathlib import Path
 from scrapy_neardup.content.head import decode_html
 from scrapy_neardup.content.urls import source_of, url_identity
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Fingerprint, Status
+from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.feed import RecordedDocument, read_feed
 from scrapy_neardup.lab.replay import PageReader, RecordedPage, document_of
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
-from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import page_hash
 
@@ -91,24 +90,6 @@ def as_stored(detector: NearDupDetector, page: RecordedPage) -> StoredDocument:
         document = replace(document, vector=asked.result())
     fingerprint = detector.sketcher.fingerprint(document)
     return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), page.text, fingerprint)
-
-
-def similar_to(
-    detector: NearDupDetector, records: Sequence[tuple[bytes, Record]], wanted: StoredDocument, most: int
-) -> list[tuple[Match, Status]]:
-    """Return the documents of the window that match the wanted one, best first, without the page itself.
-
-    The status is that of the wanted document if the match were the only one before it.
-    """
-    judge, page = detector.index.judge, wanted.record.url_hash
-    others = {key: each for key, each in records if key != wanted.key and not (any(page) and each.url_hash == page)}
-    pages = {each.url_hash: key for key, each in sorted(others.items()) if any(each.url_hash)}  # the newest of each
-    others = {key: each for key, each in others.items() if pages.get(each.url_hash, key) == key}
-    matches = judge.most_similar(wanted.record, others.items(), most)
-    return [
-        (each, judge.decide(wanted.document, wanted.record, [(each.key, each.record, "seen")]).verdict.status)
-        for each in matches
-    ]
 
 
 def read_single(name: str, settings: NearDupSettings) -> RecordedPage:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -96,11 +95,6 @@ class Judge:
     def _matches(self, pairs: Iterable[Pair]) -> list[Match]:
         related = ((pair, self.system.relation(pair)) for pair in pairs)
         return [Match(pair, relation) for pair, relation in related if relation.name != "none"]
-
-    def most_similar(self, new: Record, records: Iterable[tuple[bytes, Record]], most: int) -> list[Match]:
-        """Return the matches among records with their keys, the best first."""
-        pairs = (Pair(key, new, old, self.policy, self.system) for key, old in records)
-        return heapq.nsmallest(most, self._matches(pairs), key=lambda match: match.rank)
 
     def _verdict(self, document: Document, match: Match, compared: Match, changes: Sequence[Change]) -> Verdict:
         new = match.pair.new

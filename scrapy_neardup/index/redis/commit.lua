@@ -123,9 +123,10 @@ if hashes > 0 then hash, fields = posted(hashes) end
 if hash == false then return 0 end
 local place = at + 1
 while place < #ARGV do
-    local key = KEYS[tonumber(ARGV[place + 1])]
-    local found = typed[key] and 'hash' or redis.call('TYPE', key).ok
-    if found ~= 'none' and found ~= 'hash' then return redis.error_reply('WRONGTYPE ' .. key) end
+    local name, key = ARGV[place], KEYS[tonumber(ARGV[place + 1])]
+    local wanted = name == 'XADD' and 'stream' or 'hash'
+    local found = (typed[key] or name == 'EXPIRE') and wanted or redis.call('TYPE', key).ok
+    if found ~= 'none' and found ~= wanted then return redis.error_reply('WRONGTYPE ' .. key) end
     place = place + 3 + ARGV[place + 2]
 end
 if hash then redis.call('HSET', hash, unpack(fields)) end

@@ -1,0 +1,263 @@
+"""Questions to a window for programs: what is new since the last time, who reports it, and who only reprints it.
+
+``scrapy neardup ask`` and ``scrapy neardup mcp`` ask them, and the commands for people do too. Answers are plain data,
+ready for JSON. Nothing is registered or changed. Titles, urls and figures in answers are texts of strangers' pages.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from scrapy_neardup.content.urls import require_page, source_of
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import LEVELS, Level, Member, Story
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.records.changes import StoryChange
+from scrapy_neardup.records.documents import Record, seconds_of
+from scrapy_neardup.rules.decision import Decision
+from scrapy_neardup.sketch import has_words, page_hash
+from scrapy_neardup.stories.report import iso, special_report, why_joined
+from scrapy_neardup.stories.summary import headline_of, read_change
+
+MOST_CHANGES_READ = 500
+"""How many changes an answer reads."""
+
+_ID = re.compile("[0-9a-f]{16}")
+
+Answer = dict[str, Any]
+"""An answer on what is new ends with ``next``, the cursor behind it, and with ``more``: True if there is more to ask.
+
+``gap`` is True if changes may have been forgotten before they were read. ``gone`` counts changes that cannot be told:
+the story has left the window, or it is so large that it does not list the document.
+"""
+
+News = list[tuple[StoryChange, Story, tuple[Member, ...]]]
+"""Changes, each with its story as it is now. The story may be another one, of which it has become a part."""
+
+
+class Ask:
+    """Asks the window of an open detector, which judges no documents.
+
+    ``since`` is the ``next`` of an earlier answer. Without it the answer begins with the first change that the window
+    still has. Each answer reads at most ``most`` changes.
+
+    Errors of the store are passed on. A cursor, an id or an address that cannot be read raises InputError.
+    """
+
+    def __init__(self, detector: NearDupDetector) -> None:
+        self._detector = detector
+        self._index = detector.index
+
+    async def stories(
+        self,
+        since: str | None = None,
+        *,
+        sources: int = 1,
+        language: str = "",
+        source: str = "",
+        most: int = MOST_CHANGES_READ,
+    ) -> Answer:
+        """Return each story that has changed, as it is now, with the documents that joined it and what else happened.
+
+        Only stories with so many independent sources, reports in a language or of a source are returned, if these are
+        given. Such a story is told when a document joins it next.
+        """
+        news, end = await self._since(since, most)
+        rows: dict[str, Answer] = {}
+        for change, story, members in news:
+            of_language = not language or language in dict(story.languages)
+            of_source = not source or any(source in (each.source, each.owner) for each in members)
+            if len(story.sources) < sources or not of_language or not of_source:
+                continue
+            row = rows.setdefault(
+                story.id, {**_summary(story, members), "joined": [], "levels_since": [], "united": []}
+            )
+            if change.kind in LEVELS:
+                row["levels_since"].append(change.kind)
+            elif change.kind == "united":
+                row["united"].append(change.story.hex())
+            else:
+                row["joined"] += map(_document, _joined(change, members))
+        return {"stories": list(rows.values()), **end}
+
+    async def changes(self, since: str | None = None, *, most: int = MOST_CHANGES_READ) -> Answer:
+        """Return the figures that documents changed in their stories, in the order in which the documents came.
+
+        A change is ``confirmed`` if enough independent sources print the new figure by now.
+        """
+        news, end = await self._since(since, most)
+        rows = [
+            {"story": story.id, **_document(member), **each}
+            for change, story, members in news
+            for member in _joined(change, members)
+            for each in _figures(story, member)
+        ]
+        return {"changes": rows, **end}
+
+    async def events(self, since: str | None = None, *, most: int = MOST_CHANGES_READ) -> Answer:
+        """Return a report of each event that has reached a level. Without ``since`` report the events that run now."""
+        if since is None:
+            _, cursor = await self._index.changes.newest(1)
+            running = await self._detector.current_events()
+            reports = [special_report(each, zone=self._detector.settings.zone) for each in running]
+            return {"events": reports, "next": cursor, "more": False, "gap": False, "gone": 0}
+        news, end = await self._since(since, most)
+        rows = [
+            self._report(story, members, change.kind, change.second)
+            for change, story, members in news
+            if change.kind in LEVELS
+        ]
+        return {"events": rows, **end}
+
+    async def story(self, story: str) -> Answer:
+        """Return all that is known of a story: members, independent sources, reprints, and the history of its figures.
+
+        ``story`` may be the id of a story that has become a part of it.
+        """
+        key = _key(story)
+        if (found := (await self._index.changes.stories([key])).get(key)) is None:
+            raise InputError(f"{story}: the window has no such story")
+        return self._report(*found)
+
+    async def has_seen(self, url: str) -> Answer:
+        """Return the documents of a page that the window has, the newest last."""
+        found = await self._of_page(url)
+        return {"seen": bool(found), "documents": [self._stored(*each) for each in sorted(found.items())]}
+
+    async def coverage(self, text: str = "", *, title: str = "", url: str = "", document: str = "") -> Answer:
+        """Return who reports on the event of a text, of a page of the window, or of its document with an id.
+
+        ``copies`` are the documents of the window with the same text or a version of it. ``reports`` are others on the
+        same event. ``owners`` counts the independent owners of all these, ``owners_of_reports`` those of the reports.
+        """
+        key, record, status = await self._asked(text, title, url, document)
+        story = (await self._index.changes.stories([record.story])).get(record.story)
+        members = {bytes.fromhex(each.id): _document(each) for each in (story[1] if story else ())}
+        records = await self._index.records_of([*{record.original, record.candidate, *members}])
+        known = {each: self._stored(each, found) for each, found in records.items()} | members
+        known.pop(key, None)
+        copies = {each for each in known if each in records and records[each].original == record.original}
+        prints = [known[each] for each in sorted(copies)]
+        reports = [row for each, row in sorted(known.items()) if each not in copies]
+        return {
+            "status": status,
+            "story": _summary(*story) if story else None,
+            "owners": _owners([*prints, *reports]),
+            "owners_of_reports": _owners(reports),
+            "copies": prints,
+            "reports": reports,
+        }
+
+    async def _since(self, since: str | None, most: int) -> tuple[News, Answer]:
+        read = await self._index.changes.after(since, max(1, min(most, MOST_CHANGES_READ)))
+        stories = await self._index.changes.stories([each.story for each in read.changes])
+        news = [(each, *found) for each in read.changes if (found := stories.get(each.story))]
+        untold = sum(each.kind == "joined" and not _joined(each, members) for each, _, members in news)
+        gone = len(read.changes) - len(news) + untold
+        return news, {"next": read.next, "more": read.has_more, "gap": read.is_gap, "gone": gone}
+
+    def _report(self, story: Story, members: tuple[Member, ...], level: Level | None = None, second: int = 0) -> Answer:
+        """Return the report of a story at this level and second, or as it is now."""
+        event = self._detector.stories.current(story, members)
+        event = replace(event, level=level, time=second) if level else event
+        report = special_report(event, zone=self._detector.settings.zone)
+        return report if story.levels else {**report, "level": None}
+
+    async def _of_page(self, url: str) -> dict[bytes, Record]:
+        try:
+            page = page_hash(require_page(url))
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        _, found = await self._look(url=url)
+        return {key: record for key, record in found.items() if record.url_hash == page}
+
+    async def _look(self, text: str = "", title: str = "", url: str = "") -> tuple[Decision, dict[bytes, Record]]:
+        # A window of recorded documents is asked at its own time.
+        now, (newest, _) = time.time(), await self._index.changes.newest(1)
+        last = max((seconds_of(key) for each in newest for key in (each.story, each.document)), default=now)
+        seen_at = last if abs(now - last) > self._index.policy.window else now
+        try:
+            return await self._detector.look(self._detector.document(text, title=title, url=url, seen_at=seen_at))
+        finally:
+            self._detector.discard_learned()
+
+    async def _asked(self, text: str, title: str, url: str, document: str) -> tuple[bytes, Record, str | None]:
+        """Return key and record of the document that somebody asks about, and the status that a text would have."""
+        if text:
+            if not has_words(text):
+                raise InputError("the text has no words")
+            decision, _ = await self._look(text, title, url)
+            return b"", decision.record, decision.verdict.status
+        key = _key(document) if document else b""
+        found = await self._index.records_of([key]) if document else await self._of_page(url)
+        if not found:
+            has = "has no document with this id" if document else "does not have this page"
+            raise InputError(f"{document or url}: the window {has}; scrapy neardup watch --window shows what it holds")
+        return max(found), found[max(found)], None
+
+    def _stored(self, key: bytes, record: Record) -> Answer:
+        """Return a document of the window of which no story tells."""
+        url = record.url.decode("utf-8", "replace")
+        source, status = source_of(url), "original" if record.original == key else "duplicate"
+        return {
+            "id": key.hex(),
+            "time": iso(seconds_of(key)),
+            "source": source,
+            "owner": self._index.judge.owner_of(source),
+            "url": url,
+            "title": record.title.decode("utf-8", "replace"),
+            "status": status,
+            "why": "",
+        }
+
+
+def _key(name: str) -> bytes:
+    if not _ID.fullmatch(name):
+        raise InputError(f"{name[:80]!r} is no id: an id has 16 hexadecimal digits")
+    return bytes.fromhex(name)
+
+
+def _summary(story: Story, members: Sequence[Member]) -> Answer:
+    return {
+        "story": story.id,
+        "headline": headline_of(members),
+        "url": members[0].url if members else "",
+        "items": story.items,
+        "copies": story.copies,
+        "sources": len(story.sources),
+        "languages": dict(story.languages),
+        "levels": list(story.levels),
+        "is_muted": story.is_muted,
+    }
+
+
+def _document(member: Member) -> Answer:
+    return {
+        "id": member.id,
+        "time": iso(member.seen_at),
+        "source": member.source,
+        "owner": member.owner,
+        "url": member.url,
+        "title": member.title,
+        "status": member.status,
+        "why": why_joined(member),
+    }
+
+
+def _joined(change: StoryChange, members: Iterable[Member]) -> list[Member]:
+    """Return the member that joined with this change, if it is one of those that are kept."""
+    return [each for each in members if change.kind == "joined" and each.id == change.document.hex()]
+
+
+def _figures(story: Story, member: Member) -> list[Answer]:
+    confirmed = {number for document, number in story.changes if document == member.id}
+    changes = enumerate(map(read_change, member.changes))
+    return [{**each._asdict(), "words": each.words, "confirmed": number in confirmed} for number, each in changes]
+
+
+def _owners(rows: Iterable[Answer]) -> int:
+    return len({row["owner"] for row in rows} - {""})

@@ -1,0 +1,55 @@
+"""``scrapy neardup ask QUESTION``: print the answers of ask.py as JSON lines, for programs."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from scrapy_neardup.ask import MOST_CHANGES_READ, Ask
+from scrapy_neardup.commands.inputs import add_store, coverage_of, live_detector, number
+from scrapy_neardup.commands.terminal import print_json
+from scrapy_neardup.exceptions import InputError
+
+_NEWS = "stories", "changes", "events"
+_FILTERS = "sources", "language", "source"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question", choices=(*_NEWS, "story", "coverage", "has-seen"), help="what to ask")
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="a story's id, a url, or for coverage also a document as for explain"
+    )
+    parser.add_argument("--since", metavar="CURSOR", help="tell only what is new since the answer with this `next`")
+    parser.add_argument("--sources", metavar="N", type=number(int, 1), help="stories of so many independent sources")
+    parser.add_argument("--language", metavar="CODE", help="stories with reports in this language")
+    parser.add_argument("--source", metavar="DOMAIN", help="stories with reports of this source or owner")
+    parser.add_argument(
+        "--most",
+        metavar="N",
+        type=number(int, 1, MOST_CHANGES_READ),
+        default=MOST_CHANGES_READ,
+        help=f"changes read for an answer (default: {MOST_CHANGES_READ})",
+    )
+    add_store(parser)
+
+
+async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
+    question: str = options.question
+    filters = {name: value for name in _FILTERS if (value := getattr(options, name))}
+    is_news = question in _NEWS
+    if bool(options.name) == is_news or (options.since and not is_news) or (filters and question != "stories"):
+        raise InputError(
+            f"{question}: --since goes with {', '.join(_NEWS)}, the filters go with stories, and a NAME with the others"
+        )
+    async with live_detector(options, values) as detector:
+        ask = Ask(detector)
+        if is_news:
+            answer = await getattr(ask, question)(options.since, most=options.most, **filters)
+            for row in answer.pop(question):
+                print_json(row)
+        elif question == "coverage":
+            answer = await coverage_of(detector, options.name)
+        else:
+            answer = await getattr(ask, question.replace("-", "_"))(options.name)
+    print_json(answer)
+    return 0

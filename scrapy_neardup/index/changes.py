@@ -1,0 +1,119 @@
+"""The log of changes of stories, for those who ask what is new.
+
+``…:changes`` STREAM of packed changes in the order of their commits, until two windows after the newest. It has
+``most_changes`` of layout.py, or a few more.
+
+A change is logged in the atomic step that makes it. So whoever reads on behind the last known change misses nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable
+from typing import NamedTuple, cast
+
+from scrapy_neardup.document import Member, Story
+from scrapy_neardup.exceptions import InputError, StoreError
+from scrapy_neardup.index.layout import Steps, reads
+from scrapy_neardup.index.store import LOGGED, Call, Client, answers
+from scrapy_neardup.index.stories import whole_story
+from scrapy_neardup.records.changes import StoryChange, read_change
+from scrapy_neardup.records.stories import read_members
+from scrapy_neardup.rules.membership import MOST_FOLLOWED
+
+_CURSOR = re.compile(r"(\d{1,19}-\d{1,19})@(\d{1,15})")  # the last known change, and the second of the answer
+_BEGINNING = "0-0"
+
+LoggedEntries = list[tuple[bytes, dict[bytes, bytes]]]
+WholeStory = tuple[Story, tuple[Member, ...]]
+
+
+class ChangesRead(NamedTuple):
+    """Changes behind a cursor, and the cursor behind them.
+
+    ``is_gap`` is True if changes may have been forgotten before they were read: the log was too long, the asker came
+    too late, or the store was emptied.
+    """
+
+    changes: list[StoryChange]
+    next: str
+    is_gap: bool
+    has_more: bool
+
+
+class Changes(Steps):
+    """Reads the log, and stories as they are now."""
+
+    @reads
+    async def after(self, client: Client, cursor: str | None, most: int) -> ChangesRead:
+        """Return at most so many changes behind a cursor, the oldest first; without one from the first that is kept.
+
+        Raise InputError if the cursor is none.
+        """
+        given = _CURSOR.fullmatch(cursor or f"{_BEGINNING}@{int(time.time())}")
+        if given is None:
+            raise InputError(f"{str(cursor)[:80]!r} is no cursor: give the `next` of an earlier answer, unchanged")
+        known, asked_at = given.groups()
+        log, behind = self.layout.changes, ("+", "COUNT", most + 2)
+        calls = [
+            Call("XRANGE", log, (known, *behind)),
+            Call("XREVRANGE", log, ("+", "-", "COUNT", 1)),
+            Call("XLEN", log),
+        ]
+        found, newest, length = cast("tuple[LoggedEntries, LoggedEntries, int]", await answers(client, calls))
+        if known == _BEGINNING:
+            is_late = time.time() - int(asked_at) > 2 * self.policy.window
+            is_gap = cursor is not None and (is_late or length >= self.layout.most_changes)
+        elif is_gap := not (found and found[0][0].decode() == known):
+            if not found:  # the store was emptied, and if there is anything new, its clock was set back
+                (found,) = cast("list[LoggedEntries]", await answers(client, [Call("XRANGE", log, ("-", *behind))]))
+                known = known if newest else _BEGINNING
+        else:
+            found = found[1:]
+        read = found[:most]
+        changes = self._changes(read)
+        return ChangesRead(changes, _cursor(read[-1][0].decode() if read else known), is_gap, len(found) > most)
+
+    @reads
+    async def newest(self, client: Client, most: int) -> tuple[list[StoryChange], str]:
+        """Return the newest changes, and the cursor behind them."""
+        (found,) = await answers(client, [Call("XREVRANGE", self.layout.changes, ("+", "-", "COUNT", most))])
+        entries = cast("LoggedEntries", found)
+        return self._changes(entries), _cursor(entries[0][0].decode() if entries else _BEGINNING)
+
+    def _changes(self, entries: LoggedEntries) -> list[StoryChange]:
+        changes = [change for _, entry in entries if (change := read_change(entry.get(LOGGED, b"")))]
+        if len(changes) < len(entries):
+            self.warn_damaged("a change of a story", "it is not told")
+        return changes
+
+    @reads
+    async def stories(self, client: Client, keys: Iterable[bytes]) -> dict[bytes, WholeStory]:
+        """Return stories with all members that are kept, or in their place the stories that they became a part of."""
+        stories, moved = dict[bytes, WholeStory](), dict[bytes, bytes]()
+        asked = dict.fromkeys(keys)
+        for _ in range(MOST_FOLLOWED):
+            calls = [Call("HGETALL", self.layout.story(key)) for key in asked]
+            found = dict(zip(asked, await answers(client, calls), strict=True))
+            asked = {}
+            for key, answer in found.items():
+                try:
+                    story = whole_story(key, answer)
+                except StoreError:
+                    self.warn_damaged("a story", "it is not told")
+                    continue
+                if story.counters.moved:
+                    moved[key] = story.counters.moved
+                    asked[story.counters.moved] = None
+                elif story.counters.joined:
+                    stories[key] = story.counters.story(key), read_members(story.members.items())
+        # Of two stories the one with the lower key stays.
+        for key in sorted(moved):
+            if moved[key] in stories:
+                stories[key] = stories[moved[key]]
+        return stories
+
+
+def _cursor(known: str) -> str:
+    return f"{known}@{int(time.time())}"
