@@ -128,7 +128,7 @@ class Batch:
             if record and record.candidate not in known and self.state(record) == "lost":
                 attempt.candidates.append(record.candidate)
 
-    def case(self, attempt: Attempt) -> tuple[Record, list[Candidate]]:
+    def case(self, attempt: Attempt, judge: Judge) -> tuple[Record, list[Candidate]]:
         """Return the record of a document and its candidates.
 
         The only candidate of a document that was checked before is the one that its own record links to.
@@ -136,7 +136,9 @@ class Batch:
         key, new = attempt.new.key, attempt.new.record
         if attempt.earlier is None:
             return new, [
-                (each, old, self.state(old)) for each in attempt.candidates if (old := self._as_delivered(each))
+                (each, old, self.state(old))
+                for each in attempt.candidates
+                if (record := self.records.get(each)) and judge.may_match(new, record) and (old := self._as_delivered(each))
             ]
         known = attempt.earlier if isinstance(attempt.earlier, Record) else self.decided[key]
         # ``tells_title`` is not stored, but a document whose match was a wall has kept its own story.
@@ -203,7 +205,7 @@ class Window(Steps):
     async def _decide(self, client: Client, batch: Batch, attempt: Attempt) -> None:
         """Decide what a document is. If its text is long, reading its figures would hold up the event loop."""
         document = attempt.new.document
-        record, candidates = batch.case(attempt)
+        record, candidates = batch.case(attempt, self._judge)
         if candidates and len(document.text) >= LONG_TEXT:
             decision = await client.run_aside(self._judge.decide, document, record, candidates)
         else:
