@@ -45,13 +45,13 @@ class Keys:
         self.weights = [*by_key.values()]
         self.packed_weights = bytes([min(each, 0xFF) for each in self.weights])
         self.packed = struct.pack(f">{len(by_key)}I", *by_key)
-        self.tags = [self.packed[at : at + TAG_BYTES] for at in range(2, len(self.packed), 4)]
-        self._shards: dict[int, list[bytes]] = {}
+        self.tags: Sequence[bytes] = struct.unpack("2x2s" * len(by_key), self.packed)
+        self._shards: dict[int, Sequence[bytes]] = {}
 
-    def shards(self, bits: int) -> list[bytes]:
+    def shards(self, bits: int) -> Sequence[bytes]:
         """Return the name of the shard of each key if ``bits`` bits name a shard."""
         if bits not in self._shards:
             mask = -1 << 32 - bits
-            names = struct.pack(f">{len(self.numbers)}I", *(key & mask for key in self.numbers))
-            self._shards[bits] = [names[at : at + 3] for at in range(0, len(names), 4)]
+            names = struct.pack(f">{len(self.numbers)}I", *[key & mask for key in self.numbers])
+            self._shards[bits] = struct.unpack("3sx" * len(self.numbers), names)
         return self._shards[bits]

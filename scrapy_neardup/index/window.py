@@ -138,7 +138,9 @@ class Batch:
             return new, [
                 (each, old, self.state(old))
                 for each in attempt.candidates
-                if (record := self.records.get(each)) and judge.may_match(new, record) and (old := self._as_delivered(each))
+                if (record := self.records.get(each))
+                and judge.may_match(new, record)
+                and (old := self._as_delivered(each))
             ]
         known = attempt.earlier if isinstance(attempt.earlier, Record) else self.decided[key]
         # ``tells_title`` is not stored, but a document whose match was a wall has kept its own story.
