@@ -65,6 +65,10 @@ class Keys:
         self.tags: Sequence[bytes] = struct.unpack("2x2s" * len(by_key), self.packed)
         self._shards: dict[int, Sequence[bytes]] = {}
 
+    @classmethod
+    def of(cls, fingerprint: Fingerprint) -> Keys:
+        return cls(fingerprint.identity_keys + fingerprint.text_keys, weights_of(fingerprint))
+
     def shards(self, bits: int) -> Sequence[bytes]:
         """Return the name of the shard of each key if ``bits`` bits name a shard."""
         if bits not in self._shards:

@@ -19,15 +19,7 @@ from typing import NamedTuple, cast
 from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Join, Story, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import Layout, Steps
-from scrapy_neardup.index.postings import (
-    Generation,
-    Keys,
-    PostedTogether,
-    ShardBits,
-    find_candidates,
-    posting,
-    weights_of,
-)
+from scrapy_neardup.index.postings import Generation, Keys, PostedTogether, ShardBits, find_candidates, posting
 from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Store, answers, is_version, pause_after
 from scrapy_neardup.index.stories import StoredStories, Stories
@@ -60,7 +52,7 @@ class NewDocument:
     def __init__(self, fingerprint: Fingerprint, document: Document, own_run: int) -> None:
         self._document = document
         self.record = new_record(fingerprint, document, own_run)
-        self.keys = Keys(fingerprint.identity_keys + fingerprint.text_keys, weights_of(fingerprint))
+        self.keys = Keys.of(fingerprint)
 
     @property
     def key(self) -> bytes:
