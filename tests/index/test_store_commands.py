@@ -70,15 +70,6 @@ async def test_a_scan_in_parts_meets_every_field_and_ends(index: Index) -> None:
     assert await index.store.ask(scan) == fields
 
 
-async def test_a_command_may_be_longer_than_a_script_takes(index: Index) -> None:
-    key, fields = index.layout.name("one"), [b"%d" % number for number in range(10_000)]
-    calls = [Call("HSET", key, ("f", 1)), Call("HMGET", key, fields), Call("HMGET", key, ("f", "g"))]
-
-    found = await index.store.ask(lambda client: client.send(calls))
-
-    assert found[1:] == [[None] * len(fields), [b"1", None]]
-
-
 async def test_a_commit_writes_all_or_nothing(index: Index) -> None:
     key, other = index.layout.name("one"), index.layout.name("other")
 

@@ -32,22 +32,9 @@ _SAMPLES = 50  # fields measured of a hash: exact to about one per cent, without
 R = TypeVar("R")
 
 
-_MOST_ARGUMENTS = 4000  # of a command in a script
-
-
-class Script:
-    """A Lua script of this folder."""
-
-    def __init__(self, name: str) -> None:
-        self.text = resources.files("scrapy_neardup.index.redis").joinpath(name).read_text(encoding="utf-8")
-        self.digest = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
-
-    def named(self, command: str) -> str:
-        """Return how EVALSHA or EVAL names it."""
-        return self.digest if command == "EVALSHA" else self.text
-
-
-_COMMIT, _CALLS = Script("commit.lua"), Script("calls.lua")
+_COMMIT = resources.files("scrapy_neardup.index.redis").joinpath("commit.lua").read_text(encoding="utf-8")
+_DIGEST = hashlib.sha1(_COMMIT.encode(), usedforsecurity=False).hexdigest()
+_RUNS = "return { redis.call('TIME'), redis.call('HGETALL', KEYS[1]) }"
 
 
 class RedisStore(Store):
@@ -120,29 +107,17 @@ class RedisClient(Client):
         self.redis = redis
 
     async def send(self, calls: Sequence[Call | Commit]) -> list[object]:
-        # The client reads one answer to all calls much faster than an answer to each. A commit has its own answer.
-        short = [n for n, call in enumerate(calls) if isinstance(call, Call) and len(call.arguments) < _MOST_ARGUMENTS]
-        alone = [[n] for n in range(len(calls)) if n not in short]
-        groups = [short, *alone] if short else alone
-        found: dict[int, object] = {}
-        for group, answer in zip(groups, await self._run([[calls[n] for n in each] for each in groups]), strict=True):
-            each = answer if group is short and isinstance(answer, list) else [answer] * len(group)
-            found.update(zip(group, each, strict=True))
-        return [_read(call, found[n]) for n, call in enumerate(calls)]
-
-    async def _run(self, groups: Sequence[Sequence[Call | Commit]]) -> list[object]:
-        """Return the answer of each group of calls. Only a call without a script may need more than a script takes."""
         # EVAL also loads the script on the node that runs it, and the user needs no right to load scripts.
-        found: list[object] = [NoScriptError()] * len(groups)
-        for command in ("EVALSHA", "EVAL"):
+        found: list[object] = [NoScriptError()] * len(calls)
+        for script in (("EVALSHA", _DIGEST), ("EVAL", _COMMIT)):
             if missing := [number for number, answer in enumerate(found) if isinstance(answer, NoScriptError)]:
                 # A cluster's pipeline has no evalsha(), although all keys of a call are in one slot.
                 pipeline: Pipeline = self.redis.pipeline(transaction=False)
                 for number in missing:
-                    pipeline.execute_command(*_command(command, groups[number]))
+                    pipeline.execute_command(*_command(calls[number], script))
                 for number, answer in zip(missing, await pipeline.execute(raise_on_error=False), strict=True):
                     found[number] = answer
-        return found
+        return [_read(call, answer) for call, answer in zip(calls, found, strict=True)]
 
     async def run_aside(self, function: Callable[..., R], *arguments: object) -> R:
         return await asyncio.to_thread(function, *arguments)
@@ -167,37 +142,21 @@ def _read(call: Call | Commit, answer: object) -> object:
         found = _OWN_KEY.search(str(answer))
         key = call.key if isinstance(call, Call) else found[0] if found else "a key of the namespace"
         return StoreError(f"{key} is of another type than scrapy-neardup needs: delete this key (DEL)")
-    read = _READ.get(call.name) if isinstance(call, Call) else None
-    return answer if read is None or isinstance(answer, Exception) else read(answer)
+    if isinstance(call, Call) and call.name == "RUNS" and not isinstance(answer, Exception):
+        (seconds, microseconds), flat = cast("list[list[bytes]]", answer)
+        return int(seconds) * 1000 + int(microseconds) // 1000, dict(zip(flat[::2], flat[1::2], strict=True))
+    return answer
 
 
-def _fields(flat: Sequence[bytes]) -> dict[bytes, bytes]:
-    return dict(zip(flat[::2], flat[1::2], strict=True))
+def _command(call: Call | Commit, script: tuple[str, str]) -> tuple[Argument, ...]:
+    """Return a call as Redis takes it; ``script`` is how a commit is sent."""
+    if isinstance(call, Commit):
+        keys, arguments = _arguments(call)
+        return (*script, len(keys), *keys, *arguments)
+    return ("EVAL", _RUNS, 1, call.key) if call.name == "RUNS" else (call.name, call.key, *call.arguments)
 
 
-_READ: dict[str, Callable[[Any], object]] = {
-    "HGETALL": _fields,
-    "HSCAN": lambda answer: (int(answer[0]), _fields(answer[1])),
-    "RUNS": lambda answer: (int(answer[0][0]) * 1000 + int(answer[0][1]) // 1000, _fields(answer[1])),
-}
-"""How the answer of a command is read, unless it is read as it is."""
-
-
-def _command(name: str, calls: Sequence[Call | Commit]) -> Sequence[Argument]:
-    """Return a group of calls as Redis takes it. ``name`` is that of the command that runs a script."""
-    first = calls[0]
-    if isinstance(first, Commit):
-        keys, arguments = _arguments(first)
-        return (name, _COMMIT.named(name), len(keys), *keys, *arguments)
-    if len(first.arguments) >= _MOST_ARGUMENTS:
-        return (first.name, first.key, *first.arguments)
-    keys, arguments = dict[str, int](), list[Argument]()
-    for call in cast("Sequence[Call]", calls):
-        arguments += (call.name, keys.setdefault(call.key, len(keys) + 1), len(call.arguments), *call.arguments)
-    return (name, _CALLS.named(name), len(keys), *keys, *arguments)
-
-
-def _arguments(commit: Commit) -> tuple[dict[str, int], list[Argument]]:
+def _arguments(commit: Commit) -> tuple[list[str], list[Argument]]:
     """Return keys and arguments of ``commit.lua``."""
     keys: dict[str, int] = {}
     arguments: list[Argument] = [len(commit.expected)]
@@ -221,7 +180,7 @@ def _arguments(commit: Commit) -> tuple[dict[str, int], list[Argument]]:
             arguments += (keys.setdefault(name, len(keys) + 1), bits, version, newest)
     for call in commit.writes:
         add(call)
-    return keys, arguments
+    return [*keys], arguments
 
 
 async def server_facts(client: Redis, key: str) -> Facts:
