@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import secrets
 import time
@@ -199,18 +198,24 @@ class NearDupDetector:
 
         If the store fails the verdict is ``unchecked``; nothing is raised.
         """
-        (verdict,) = await self.check_in_order([document])
-        return verdict
+        return self._final(await self._submit(document))
 
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         """Return the verdicts that ``check`` would give one after the other. The documents go to the store together."""
-        have_words = [has_words(document.text) for document in documents]
-        waiting = map(self._waiting, itertools.compress(documents, have_words))
-        answers = iter(await asyncio.gather(*map(self._checks.submit, waiting)))
-        verdicts = [next(answers) if is_judged else unchecked("no-text") for is_judged in have_words]
-        # Documents that were checked together also learn which stories became one meanwhile, in whatever order.
-        final = self.stories.final_story
-        return [replace(each, story=final(each.story)) if each.story else each for each in verdicts]
+        return list(map(self._final, await asyncio.gather(*map(self._submit, documents))))
+
+    def _submit(self, document: Document) -> asyncio.Future[Verdict]:
+        if has_words(document.text):
+            return self._checks.submit(self._waiting(document))
+        answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+        answer.set_result(unchecked("no-text"))
+        return answer
+
+    def _final(self, verdict: Verdict) -> Verdict:
+        """Name the final story: the documents that were checked meanwhile may have made one story of two."""
+        if not verdict.story or (story := self.stories.final_story(verdict.story)) == verdict.story:
+            return verdict
+        return replace(verdict, story=story)
 
     async def look(self, document: Document) -> tuple[Decision, dict[bytes, Record]]:
         """Return what ``check`` would decide on a document now, and the records of all candidates, by their keys.

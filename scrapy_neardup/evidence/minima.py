@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -95,8 +94,7 @@ def cosine(a: bytes, b: bytes) -> float:
     return sum(one * other for one, other in zip(a, b, strict=True)) / math.sqrt(squares) if squares else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Likeness:
+class Likeness(NamedTuple):
     """How alike two signatures are; ``score`` is compared with the thresholds. All are in [0, 1]."""
 
     similarity: float

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from xxhash import xxh32_intdigest
@@ -114,16 +114,25 @@ def term_codes(*lines: str) -> list[int]:
     return codes
 
 
-def words_by_slot(text: str) -> Iterator[tuple[int, str]]:
-    """Return the slots of the terms of a text, each with its word as it is printed.
+def first_words(text: str, slots: Collection[int], bits: int) -> dict[int, str]:
+    """Return for each slot the first word of a text that has it, as it is printed.
 
-    In scripts without spaces the pair of characters stands for the word.
+    Of a slot only the low ``bits`` count. In scripts without spaces the pair of characters stands for the word.
     """
+    wanted, found, low = set(slots), dict[int, str](), (1 << bits) - 1
     folded, printed, places = fold_with_places(text)
-    for found in _WORD.finditer(folded):
-        parts = _pairs(found[0]) or [printed[places[found.start()] : places[found.end()]]]
-        codes = zip(_codes[found[0]], parts, strict=True)
-        yield from ((code % NAME, part) for code, part in codes if code < NO_TERM)
+    for word in _WORD.finditer(folded):
+        codes = _codes[word[0]]
+        if wanted.isdisjoint([code & low for code in codes if code < NO_TERM]):
+            continue
+        parts = _pairs(word[0]) or [printed[places[word.start()] : places[word.end()]]]
+        for code, part in zip(codes, parts, strict=True):
+            if code < NO_TERM and (slot := code & low) in wanted:
+                found[slot] = part
+                wanted.remove(slot)
+        if not wanted:
+            break
+    return found
 
 
 def edition_of(title: str) -> int:

@@ -26,12 +26,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes, words_by_slot
+from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, first_words, term_codes
 from scrapy_neardup.records.feature_counts import MOST_DOCUMENTS, Frequencies
 from scrapy_neardup.text.reading import changes, mask, next_starts
 
 TOPIC_TERM_BYTES = 2  # of a term in a topic: its slot, see evidence.topic
-TITLE_BIT = 0x8000  # added to the slot of a term that is in the title
+_SLOT_BITS = 15  # of a term in a topic
+TITLE_BIT = 1 << _SLOT_BITS  # added to the slot of a term that is in the title
 MOST_TOPIC_TERMS = 64
 # The weight of a term follows from its place in the topic: HEAVIEST_TERM / sqrt(1 + place / PLACES_OF_WEIGHT)
 HEAVIEST_TERM, PLACES_OF_WEIGHT = 127, 2.5
@@ -94,15 +95,9 @@ def words_of(slots: Collection[int], title: str, text: str) -> dict[int, str]:
 
     Slots that title and text do not have are left out.
     """
-    wanted, found = set(slots), dict[int, str]()
-    for part in (title, text[:_MOST_CHARACTERS_OF_WORDS]):
-        for whole_slot, word in words_by_slot(part):
-            slot = whole_slot % TITLE_BIT
-            if slot in wanted:
-                found.setdefault(slot, word)
-                if len(found) == len(wanted):
-                    return found
-    return found
+    of_title = first_words(title, slots, _SLOT_BITS)
+    rest = [slot for slot in slots if slot not in of_title]
+    return of_title | (first_words(text[:_MOST_CHARACTERS_OF_WORDS], rest, _SLOT_BITS) if rest else {})
 
 
 def shared_words(topic: bytes, other: bytes, title: str, text: str) -> tuple[str, ...]:
@@ -200,7 +195,7 @@ class TopicParts(NamedTuple):
 def topic_parts(a: bytes, b: bytes, least_terms: int = LEAST_SHARED_TERMS) -> TopicParts:
     """Return the parts of ``topic_score``."""
     ours, theirs = _topic(a), _topic(b)
-    shared = ours.weights.keys() & theirs.weights.keys()
+    shared = ours.terms & theirs.terms
     if len(shared) < least_terms:
         return TopicParts()
     products = [ours.weights[slot] * theirs.weights[slot] for slot in shared]
@@ -218,8 +213,13 @@ def _coverage(topic: _Topic, shared: AbstractSet[int]) -> float:
 def topic_cosine(a: bytes, b: bytes) -> float:
     """Return the cosine of the weights of two topics, in [0, 1]; 0 if one is empty."""
     ours, theirs = _topic(a), _topic(b)
-    product = sum(ours.weights[slot] * theirs.weights[slot] for slot in ours.weights.keys() & theirs.weights.keys())
+    product = sum(ours.weights[slot] * theirs.weights[slot] for slot in ours.terms & theirs.terms)
     return product / math.sqrt(ours.square * theirs.square) if product else 0.0
+
+
+def share_terms(a: bytes, b: bytes, least: int) -> bool:
+    """Decide whether two topics share at least so many terms."""
+    return len(_topic(a).terms & _topic(b).terms) >= least
 
 
 def shared_terms(a: bytes, b: bytes) -> list[int]:
@@ -229,6 +229,7 @@ def shared_terms(a: bytes, b: bytes) -> list[int]:
 
 
 class _Topic(NamedTuple):
+    terms: frozenset[int]  # their slots
     weights: dict[int, int]  # by slot
     square: int  # sum of the squares of the weights
     in_title: frozenset[int]
@@ -243,6 +244,7 @@ def _topic(packed: bytes) -> _Topic:
     in_title = frozenset([term - TITLE_BIT for term in terms if term >= TITLE_BIT])
     weights = dict(zip([term % TITLE_BIT for term in terms], TERM_WEIGHTS, strict=False))
     return _Topic(
+        frozenset(weights),
         weights,
         sum([weight * weight for weight in weights.values()]),
         in_title,

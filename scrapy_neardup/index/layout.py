@@ -15,37 +15,19 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 A slice is an hour, and a generation 65,536 s, and their names are numbers. If the window is over two days, generations
 are longer, and their names say how much: ``<number>x<multiples of 65,536 s>``.
 
-More keys: stories.py.
-
-A look-up key of a document has 32 bits. Its high bits, as many as the generation says, name a shard. Its low 16 bits
-are the tag of its postings in the shard's value. A posting is the tag, the seconds since the start of the generation,
-and the hash part of a document key. See ``docs/decisions/0026-redis-postings.md``.
+More keys: stories.py. For postings see postings.py.
 """
 
 from __future__ import annotations
 
 import logging
-import math
-import struct
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.keys import LEAST_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS, TAG_BYTES, Keys
-from scrapy_neardup.index.store import (
-    LOGGED,
-    MOST_ATTEMPTS,
-    Call,
-    Client,
-    ConflictError,
-    Posting,
-    Store,
-    answers,
-    new_version,
-    pause_after,
-)
+from scrapy_neardup.index.postings import Generation
+from scrapy_neardup.index.store import LOGGED, MOST_ATTEMPTS, Call, Client, ConflictError, Store, pause_after
 from scrapy_neardup.records.changes import StoryChange
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.rules.policy import HOUR, Policy
@@ -59,11 +41,6 @@ GENERATION = 1 << 16
 """Seconds of a generation of postings: as many as 2 bytes can number. It is doubled for a long window."""
 
 _MOST_GENERATIONS = 3  # within one window
-
-HASH_BYTES = 4
-FEWEST_BITS, MOST_BITS = 16, 24
-_BITS_OF_EMPTY_WINDOW = 18  # with 100,000 documents a day a shard has 16 postings
-_POSTINGS_A_SHARD = 16  # fewer make many fields, more make each check read and write much
 
 
 class Layout:
@@ -118,7 +95,7 @@ class Layout:
     def generations(self, second: int) -> list[Generation]:
         """Return the generations of postings around a second, the newest first."""
         numbers = reversed(self._around(second, self._generation))
-        return [Generation(number, number * self._generation, self._generation) for number in numbers]
+        return [Generation(self.bands(each), each * self._generation, self._generation) for each in numbers]
 
     def slices(self, second: int) -> list[str]:
         """Return the keys of the hashes that have the records around a second."""
@@ -139,23 +116,6 @@ class Layout:
 
     def _slice(self, number: int) -> str:
         return f"{self.prefix}:records:{number}"
-
-    def posting(
-        self, keys: Keys, generations: Iterable[Generation], own: Generation, document: bytes, version: bytes
-    ) -> Posting:
-        """Return how to post a document in its own generation, which then gets this version."""
-        added, gone = own.added(keys, document)
-        own_last = sorted(generations, key=lambda each: each is own)
-        return Posting(
-            keys=keys.packed,
-            weights=keys.packed_weights,
-            least=LEAST_WEIGHT,
-            size=own.posting_bytes,
-            version=version,
-            added=added,
-            gone=gone,
-            hashes=[(self.bands(each.number), each.bits, each.version, each.newest()) for each in own_last],
-        )
 
     def dead_after(self, second: int) -> tuple[list[str], int, int]:
         """Return the keys that left the window with a document of this second, and which seconds are now over.
@@ -178,190 +138,10 @@ class Layout:
         return sorted(name for name, _, _ in dead), max(0, self._kept_before), self._horizon
 
 
-class ShardBits(dict[int, int]):
-    """How many bits name a shard in each generation of postings, as far as that is known."""
-
-    def __init__(self, layout: Layout) -> None:
-        super().__init__()
-        self._layout = layout
-
-    async def read(self, client: Client, generations: Sequence[Generation]) -> None:
-        """Read the bits of these generations, and their versions in case the bits are damaged."""
-        numbers = list({generation.number for generation in generations})
-        calls = [Call("HMGET", self._layout.bands(number), (b"bits", b"version")) for number in numbers]
-        found = dict(zip(numbers, await answers(client, calls), strict=True))
-        for generation in generations:
-            bits, version = cast("list[bytes | None]", found[generation.number])
-            generation.version = version or b""
-            self.pop(generation.number, None)
-            if number := read_bits(bits):
-                self[generation.number] = number
-
-    def call(self, keys: Keys, generation: Generation) -> Call:
-        """Return the call that reads the postings of look-up keys in a generation whose bits are known."""
-        generation.bits = self[generation.number]
-        shards = keys.shards(generation.bits)
-        return Call("HMGET", self._layout.bands(generation.number), (b"bits", b"version", *shards))
-
-    async def choose(self, client: Client, generation: Generation, second: int, keys: int) -> None:
-        """Choose the bits of a generation that has no postings yet, for documents with so many keys.
-
-        It gets as many shards as it will fill if documents keep coming at the rate of the slices in the window.
-        """
-        calls = [Call("HLEN", name) for name in self._layout.slices(second)]
-        busy = [documents for documents in cast("list[int]", await answers(client, calls)) if documents]
-        bits = _BITS_OF_EMPTY_WINDOW
-        if busy:
-            postings = sum(busy) / len(busy) * (generation.seconds / HOUR * keys)
-            bits = math.floor(math.log2(postings / _POSTINGS_A_SHARD) + 0.5)
-        self[generation.number] = max(FEWEST_BITS, min(MOST_BITS, bits))
-
-
 def parts_of(name: str) -> tuple[str, str]:
     """Return the namespace and the configuration of a key."""
     namespace, _, config = name.partition("}")[0].removeprefix("{neardup:").rpartition(":")
     return namespace, config
-
-
-@dataclass(slots=True)
-class Generation:
-    """The postings of one document's keys in one generation."""
-
-    number: int
-    start: int  # second
-    seconds: int
-    bits: int = 0  # how many bits name a shard, 0 if that is not known
-    version: bytes = b""  # empty if it has no postings
-    postings: dict[int, list[bytes]] = field(default_factory=dict)  # without tags, by the number of the key
-
-    def read(self, keys: Keys, answer: Sequence[bytes | None]) -> None:
-        """Read the answer to ``ShardBits.call``. If the bits have changed, the shards are others."""
-        bits, version, *values = answer
-        if read_bits(bits) != self.bits:
-            return
-        self.version = version or b""
-        posting = struct.Struct(f"{TAG_BYTES}s{self.posting_bytes - TAG_BYTES}s")
-        for number, (tag, value) in enumerate(zip(keys.tags, values, strict=True)):
-            # Most keys belong to no other document: one scan shows that.
-            if value is not None and tag in value:
-                whole = memoryview(value)[: len(value) // posting.size * posting.size]
-                if found := [each for each_tag, each in posting.iter_unpack(whole) if each_tag == tag]:
-                    self.postings[number] = found
-
-    @property
-    def posting_bytes(self) -> int:
-        """Bytes of a posting with its tag."""
-        return TAG_BYTES + (3 if self.seconds > 1 << 16 else 2) + HASH_BYTES
-
-    def posting_of(self, document: bytes) -> bytes:
-        """Return the posting of a document of this generation, without a tag. Postings sort as document keys do."""
-        second = int.from_bytes(document[:4], "big") - self.start
-        return second.to_bytes(self.posting_bytes - TAG_BYTES - HASH_BYTES, "big") + document[4:]
-
-    def key_of(self, posting: bytes) -> bytes:
-        """Return the key of a document from its posting."""
-        return (self.start + int.from_bytes(posting[:-HASH_BYTES], "big")).to_bytes(4, "big") + posting[-HASH_BYTES:]
-
-    def add(self, number: int, posting: bytes) -> None:
-        """Add a posting to those of a key. If it then has too many, leave out the oldest, which may be the new one."""
-        found = self.postings.setdefault(number, [])
-        found.append(posting)
-        if len(found) > MOST_POSTINGS:
-            found.remove(min(found))
-
-    def added(self, keys: Keys, document: bytes) -> tuple[Sequence[tuple[bytes, bytes]], Sequence[tuple[bytes, bytes]]]:
-        """Return ``added`` and ``gone`` of the ``Posting`` of a document.
-
-        The postings that have to go are those that it replaces at crowded keys.
-        """
-        posting, shards = self.posting_of(document), keys.shards(self.bits)
-        if len(set(shards)) == len(shards) and all(len(each) < MOST_POSTINGS for each in self.postings.values()):
-            return [(shard, tag + posting) for shard, tag in zip(shards, keys.tags, strict=True)], ()  # nearly always
-        added, gone = dict[bytes, bytes](), list[tuple[bytes, bytes]]()
-        for number, (shard, tag) in enumerate(zip(shards, keys.tags, strict=True)):
-            if len(found := self.postings.get(number, ())) >= MOST_POSTINGS:
-                if posting <= (oldest := min(found)):
-                    continue
-                gone.append((shard, tag + oldest))
-            added[shard] = added.get(shard, b"") + tag + posting
-        return [*added.items()], gone
-
-    def newest(self) -> bytes:
-        """Return the posting that was added last to each key that has any: number of the key, and the posting."""
-        return b"".join([number.to_bytes(2, "big") + found[-1] for number, found in self.postings.items()])
-
-
-class PostedTogether:
-    """The postings of documents that are checked together, before they are committed."""
-
-    def __init__(self, documents: Sequence[Keys]) -> None:
-        self._shared = set[int]()  # look-up keys of several documents
-        self._postings: dict[int, list[tuple[int, bytes]]] = {}  # with their generations, by shared key
-        self._versions: dict[int, bytes] = {}  # that the generations get
-        met = set[int]()
-        for keys in documents:
-            self._shared |= met & keys.numbers.keys()
-            met |= keys.numbers.keys()
-
-    def add_to(self, keys: Keys, generations: Iterable[Generation]) -> None:
-        """Add the postings so far to those that were read for a document."""
-        by_number = {generation.number: generation for generation in generations}
-        for number in by_number.keys() & self._versions.keys():
-            by_number[number].version = self._versions[number]
-        for key in keys.numbers.keys() & self._postings.keys():
-            for number, posting in self._postings[key]:
-                if number in by_number:
-                    by_number[number].add(keys.numbers[key], posting)
-
-    def post(self, keys: Keys, own: Generation, document: bytes) -> bytes:
-        """Post a document in its generation, and return the version that the generation then gets."""
-        for key in keys.numbers.keys() & self._shared:
-            self._postings.setdefault(key, []).append((own.number, own.posting_of(document)))
-        self._versions[own.number] = version = new_version()
-        return version
-
-
-def find_candidates(keys: Keys, generations: Iterable[Generation], own: bytes, window: int) -> list[bytes]:
-    """Return the keys of the documents of the window that share keys with a document, the likeliest first.
-
-    ``generations`` come with the newest first, ``own`` is the document's key. See ``Index`` for the rule.
-    """
-    second = int.from_bytes(own[:4], "big")
-    room: dict[int, int] = {}
-    votes: list[tuple[int, bytes]] = []
-    for generation in generations:
-        first, last = second - window - generation.start, second + window - generation.start
-        posted = _votes(keys, generation, first, last, room)
-        votes += [(-count, generation.key_of(each)) for each, count in posted.items() if count >= LEAST_WEIGHT]
-    return [key for _, key in sorted(votes)[: MAX_CANDIDATES + 1] if key != own][:MAX_CANDIDATES]
-
-
-def _votes(keys: Keys, generation: Generation, first: int, last: int, room: dict[int, int]) -> dict[bytes, int]:
-    """Return what the shared keys of each posting count. ``first`` and ``last`` are seconds after the start.
-
-    ``room`` is how many postings are still read of each key.
-    """
-    is_inside = first <= 0 and last >= generation.seconds - 1
-    posted: dict[bytes, int] = {}
-    for number, found in generation.postings.items():
-        left, weight = room.get(number, MOST_POSTINGS), keys.weights[number]
-        near = found if is_inside else [each for each in found if first <= _seconds_after_start(each) <= last]
-        newest = near if len(near) <= left else sorted(near, reverse=True)[:left]
-        room[number] = left - len(newest)
-        for posting in newest:
-            posted[posting] = posted.get(posting, 0) + weight
-    return posted
-
-
-def _seconds_after_start(posting: bytes) -> int:
-    """Return how long after the start of its generation a document came."""
-    return int.from_bytes(posting[:-HASH_BYTES], "big")
-
-
-def read_bits(stored: bytes | None) -> int | None:
-    """Return how many bits name a shard in a generation, None if that is not stored or damaged."""
-    bits = int(stored) if stored is not None and stored.isdigit() else 0
-    return bits if FEWEST_BITS <= bits <= MOST_BITS else None
 
 
 class Steps:

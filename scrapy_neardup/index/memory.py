@@ -72,7 +72,8 @@ class MemoryClient(LocalClient):
             found.pop(as_bytes(name), None)
 
     def hmget(self, key: str, *fields: Argument) -> list[bytes | None]:
-        return list(map(self._hashes.get(key, {}).get, map(as_bytes, fields)))
+        found = self._hashes.get(key, {})
+        return [found.get(each if isinstance(each, bytes) else as_bytes(each)) for each in fields]
 
     def hgetall(self, key: str) -> dict[bytes, bytes]:
         return dict(self._hashes.get(key, {}))

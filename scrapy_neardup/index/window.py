@@ -3,23 +3,23 @@
 A check asks the store two to four times: for postings; for records of candidates, if there are any; for the story that
 the document joins; and to commit. A posting whose record is gone is no candidate.
 
-A *look-up key* is a hash that similar documents share, and a *posting* lists a document under it. Postings are kept in
-*generations* of some hours, each cut into *shards*. Each commit gives its generation another *version*.
+``Window._try`` has the steps in their order. Documents that come together are decided one after the other, as if each
+had been registered before the next. If others have changed what was read for a document, it is tried again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from typing import NamedTuple, cast
 
-from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Story, with_id
+from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Join, Story, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.keys import Keys, weights_of
-from scrapy_neardup.index.layout import Generation, Layout, PostedTogether, ShardBits, Steps, find_candidates, reads
+from scrapy_neardup.index.layout import Layout, Steps, reads
+from scrapy_neardup.index.postings import Generation, Keys, PostedTogether, ShardBits, find_candidates, posting
 from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Store, answers, is_version, pause_after
 from scrapy_neardup.index.stories import StoredStories, Stories
@@ -29,8 +29,8 @@ from scrapy_neardup.rules.pair import CandidateState
 from scrapy_neardup.rules.policy import HOUR
 
 _ATTEMPTS = 1000  # to register a document while others register documents with the same keys
-_COMMITTED = 1  # the answer of a store; also of a document without a commit, of which nothing is new
 _STORY_ATTEMPTS = 10  # to join stories that others change, before everything is read again
+_COMMITTED = 1  # the answer of a store
 
 
 class Checked(NamedTuple):
@@ -52,7 +52,7 @@ class NewDocument:
     def __init__(self, fingerprint: Fingerprint, document: Document, own_run: int) -> None:
         self._document = document
         self.record = new_record(fingerprint, document, own_run)
-        self.keys = Keys(fingerprint.identity_keys + fingerprint.text_keys, weights_of(fingerprint))
+        self.keys = Keys.of(fingerprint)
 
     @property
     def key(self) -> bytes:
@@ -69,42 +69,54 @@ class NewDocument:
 
 @dataclass(slots=True, eq=False)
 class Attempt:
-    """One attempt to register a document: what was read for it, and what was decided."""
+    """One attempt to register a document: what was read for it, what was decided, and what became of it.
+
+    A document that was checked before has its ``stored`` record, or a ``twin``: the same document earlier in the batch.
+    It is decided again, but not registered.
+    """
 
     new: NewDocument
     generations: list[Generation]  # those in the window, the newest first
     own: Generation  # the one in which the document is posted
-    version: bytes = b""  # that its own generation then gets
-    earlier: Record | Attempt | None = None  # its record, or the same document in this batch, if it was checked before
+    stored: Record | None = None
+    twin: Attempt | None = None
+    version: bytes = b""  # that its own generation gets
     candidates: list[bytes] = field(default_factory=list)
     decision: Decision | None = None
-    packed: bytes = b""  # the record to register, nothing if the document was checked before
+    packed: bytes = b""  # the record that is registered
     story: Story | StoreError | None = None
+    is_done: bool = False  # it is registered, or nothing had to be written
+    error: StoreError | None = None
 
     @property
-    def answer(self) -> Checked:
-        assert self.decision is not None
+    def is_first(self) -> bool:
+        """Return whether this is the first check of the document: then it is registered."""
+        return self.stored is None and self.twin is None
+
+    @property
+    def answer(self) -> Checked | StoreError | None:
+        """Return the answer to the check, None if the document has to be tried again."""
+        if self.error or not self.is_done or self.decision is None:
+            return self.error
+        if self.twin and not isinstance(self.twin.answer, Checked):
+            return self.twin.answer
         return Checked(self.new.key.hex(), self.decision, self.story)
 
 
 class Batch:
-    """What was read for documents that are decided one after the other, as if each had been registered before the next.
-
-    Also what was decided so far.
-    """
+    """Documents that are decided one after the other, with what was read for them."""
 
     def __init__(self, documents: Sequence[NewDocument], layout: Layout, own_run: int) -> None:
         self.attempts: list[Attempt] = []
         for new in documents:
             second, generations = seconds_of(new.key), layout.generations(seconds_of(new.key))
-            own = next(each for each in generations if 0 <= second - each.start < each.seconds)
-            self.attempts.append(Attempt(new, generations, own))
+            self.attempts.append(Attempt(new, generations, next(each for each in generations if each.has(second))))
         self.heartbeats = Heartbeats(own_run)
         self.packed: dict[bytes, bytes | None] = {}  # stored records, None where there is none
         self.records: dict[bytes, Record | None] = {}  # those of candidates, also those of this batch
         self.decided: dict[bytes, Record] = {}
         self.stories: StoredStories = {}
-        self._posted = PostedTogether([new.keys for new in documents])
+        self._posted = PostedTogether(new.keys for new in documents)
 
     @property
     def keys(self) -> set[bytes]:
@@ -128,34 +140,27 @@ class Batch:
             if record and record.candidate not in known and self.state(record) == "lost":
                 attempt.candidates.append(record.candidate)
 
-    def case(self, attempt: Attempt) -> tuple[Record, list[Candidate]]:
-        """Return the record of a document and its candidates.
+    def likely_candidates(self, attempt: Attempt, judge: Judge) -> list[Candidate]:
+        """Return the candidates without those that cannot be a match."""
+        new, found = attempt.new.record, list[Candidate]()
+        for key in attempt.candidates:
+            record = self.records.get(key)
+            if record is not None and judge.may_match(new, record):
+                old = self._as_delivered(key, record)
+                found.append((key, old, self.state(old)))
+        return found
 
-        The only candidate of a document that was checked before is the one that its own record links to.
-        """
-        key, new = attempt.new.key, attempt.new.record
-        if attempt.earlier is None:
-            return new, [
-                (each, old, self.state(old)) for each in attempt.candidates if (old := self._as_delivered(each))
-            ]
-        known = attempt.earlier if isinstance(attempt.earlier, Record) else self.decided[key]
-        # ``tells_title`` is not stored, but a document whose match was a wall has kept its own story.
-        again = replace(known, tells_title=known.story != key, is_boilerplate=new.is_boilerplate)
+    def known_candidate(self, key: bytes, known: Record) -> list[Candidate]:
+        """Return the document that one which was checked before is linked to."""
         old = self.records.get(known.candidate) if known.has_match(key) else None
-        return again, [(known.candidate, old, self.state(old))] if old else []
+        return [(known.candidate, old, self.state(old))] if old else []
 
-    def _as_delivered(self, key: bytes) -> Record | None:
+    def _as_delivered(self, key: bytes, record: Record) -> Record:
         """Return a record. A copy whose match is delivered is delivered too, whatever its own run did since."""
-        if (record := self.records.get(key)) is None or not record.is_dropped:
+        if not record.is_dropped:
             return record
         _, kept = kept_by(key, record, self.records.get)
         return record if kept is None or kept.run else replace(record, run=0)
-
-    def note(self, attempt: Attempt, decision: Decision) -> None:
-        """Note a decision. The documents behind it are decided as if it was registered."""
-        attempt.decision = decision
-        if attempt.earlier is None:
-            self.records[attempt.new.key] = self.decided[attempt.new.key] = decision.record
 
 
 class Window(Steps):
@@ -165,7 +170,7 @@ class Window(Steps):
         super().__init__(store, layout, judge.policy)
         self._judge = judge
         self._stories = stories
-        self._bits = ShardBits(layout)
+        self._bits = ShardBits()
 
     async def check(self, documents: Sequence[NewDocument], own_run: int) -> list[Checked | StoreError]:
         """Find candidates, decide and commit. Do it again for documents with which others interfered."""
@@ -175,7 +180,9 @@ class Window(Steps):
             if failed:
                 await pause_after(failed)
             left = [new for new in documents if new not in done][:size]
-            found = await self.store.ask(partial(self._try, left, own_run, attempt > 0))
+            batch = Batch(left, self.layout, own_run)
+            await self.store.ask(partial(self._try, batch, attempt > 0))
+            found = {each.new: answer for each in batch.attempts if (answer := each.answer) is not None}
             done |= found
             if len(done) == len(documents):
                 break
@@ -193,53 +200,42 @@ class Window(Steps):
         await self._read_postings(client, batch, again=True)
         batch.vote(attempt, self.policy.window)
         await self._read_candidates(client, batch)
-        await self._decide(client, batch, attempt)
-        assert attempt.decision is not None
-        return attempt.decision, {key: each for key, each in batch.records.items() if each and key != new.key}
+        decision = await self._decide(client, batch, attempt)
+        return decision, {key: each for key, each in batch.records.items() if each and key != new.key}
 
-    async def _try(
-        self, documents: Sequence[NewDocument], own_run: int, again: bool, client: Client
-    ) -> Mapping[NewDocument, Checked | StoreError]:
-        """Return the answers of the documents that need no further attempt."""
-        batch = Batch(documents, self.layout, own_run)
+    async def _try(self, batch: Batch, again: bool, client: Client) -> None:
+        """Try to register documents."""
         await self._read_postings(client, batch, again=again)
         await self._settle_keys(client, batch)
         for attempt in batch.attempts:
-            if attempt.earlier is None:
+            if attempt.is_first:
                 batch.vote(attempt, self.policy.window)
         await self._read_candidates(client, batch)
         for attempt in batch.attempts:
-            await self._decide(client, batch, attempt)
-        return _answers(batch, await self._commit_all(client, batch))
+            attempt.decision = await self._decide(client, batch, attempt)
+        await self._commit_all(client, batch)
 
-    async def _decide(self, client: Client, batch: Batch, attempt: Attempt) -> None:
-        """Decide what a document is. If its text is long, reading its figures would hold up the event loop."""
-        document = attempt.new.document
-        record, candidates = batch.case(attempt)
-        if candidates and len(document.text) >= LONG_TEXT:
-            decision = await client.run_aside(self._judge.decide, document, record, candidates)
-        else:
-            decision = self._judge.decide(document, record, candidates)
-        batch.note(attempt, decision)
+    # Find
 
     async def _read_postings(self, client: Client, batch: Batch, *, again: bool) -> None:
         """Read what is stored under the documents' own keys, and the postings of their look-up keys.
 
         In the first attempt a generation of which nothing is known counts as empty: if it is not, the commit fails.
         """
-        if again or any(each.own.number not in self._bits for each in batch.attempts):
-            await self._bits.read(client, [one for each in batch.attempts for one in each.generations])
-        asked = [
-            (each.new.keys, one) for each in batch.attempts for one in each.generations if one.number in self._bits
-        ]
-        calls = [self._bits.call(keys, generation) for keys, generation in asked]
-        found = await self._read_packed(client, batch, batch.keys, calls)
+        asked = [(each.new.keys, one) for each in batch.attempts for one in each.generations]
+        if again or any(each.own.name not in self._bits for each in batch.attempts):
+            await self._bits.read(client, [one for _, one in asked])
+        asked = [(keys, one) for keys, one in asked if one.name in self._bits]
+        for _, generation in asked:
+            generation.bits = self._bits[generation.name]
+        found = await self._read_packed(client, batch, batch.keys, [one.call(keys) for keys, one in asked])
         for (keys, generation), answer in zip(asked, found, strict=True):
-            generation.read(keys, cast("list[bytes | None]", answer))
+            generation.read(keys, answer)
         for each in batch.attempts:
-            if each.own.number not in self._bits:
-                await self._bits.choose(client, each.own, seconds_of(each.new.key), len(each.new.keys.weights))
-            each.own.bits = self._bits[each.own.number]
+            if each.own.name not in self._bits:
+                slices = self.layout.slices(seconds_of(each.new.key))
+                await self._bits.choose(client, each.own, slices, len(each.new.keys.weights))
+            each.own.bits = self._bits[each.own.name]
 
     async def _settle_keys(self, client: Client, batch: Batch) -> None:
         """Find the documents that were checked before. If another document has a key, take the next key."""
@@ -256,16 +252,16 @@ class Window(Steps):
         ``taken`` are the documents of the batch that have their keys.
         """
         new = attempt.new
-        packed, first = batch.packed[new.key], taken.get(new.key)
+        packed, twin = batch.packed[new.key], taken.get(new.key)
         stored = read_record(packed) if packed is not None else None
-        if packed is None and first is None:
+        if packed is None and twin is None:
             taken[new.key] = attempt
-        elif first and new.is_the_same(first.new.record):
-            attempt.earlier = first
+        elif twin and new.is_the_same(twin.new.record):
+            attempt.twin = twin
         elif stored and stored.run != WITHDRAWN and new.is_the_same(stored):
-            attempt.earlier = stored
+            attempt.stored = stored
         else:
-            if first is None and stored is None:
+            if twin is None and stored is None:
                 self.warn_damaged("a record", "its document is not compared")
             new.record = with_next_key(new.record)
             return False
@@ -274,7 +270,7 @@ class Window(Steps):
     async def _read_candidates(self, client: Client, batch: Batch) -> None:
         """Read the heartbeats, the records of all candidates, and those that dropped or lost ones link to."""
         wanted = {key for each in batch.attempts for key in each.candidates}
-        wanted |= {each.earlier.candidate for each in batch.attempts if isinstance(each.earlier, Record)}
+        wanted |= {each.stored.candidate for each in batch.attempts if each.stored}
         if not wanted:
             return
         batch.heartbeats.note(*await self._read_packed(client, batch, wanted, [Call("RUNS", self.layout.runs)]))
@@ -300,32 +296,64 @@ class Window(Steps):
         self, client: Client, batch: Batch, keys: AbstractSet[bytes], more: Sequence[Call] = ()
     ) -> list[object]:
         """Read what is stored under these keys, unless it was read before. Return the answers to ``more`` calls."""
-        groups = groupby(sorted(keys - batch.packed.keys()), lambda key: seconds_of(key) // HOUR)
-        hours = [[*group] for _, group in groups]
+        if not (missing := keys - batch.packed.keys()):
+            return await answers(client, more) if more else []
+        hours = [[*group] for _, group in groupby(sorted(missing), lambda key: seconds_of(key) // HOUR)]
         calls = [Call("HMGET", self.layout.records(hour[0]), hour) for hour in hours]
         found = await answers(client, [*more, *calls])
         for hour, packed in zip(hours, cast("list[list[bytes | None]]", found[len(more) :]), strict=True):
             batch.packed.update(zip(hour, packed, strict=True))
         return found[: len(more)]
 
-    async def _commit_all(self, client: Client, batch: Batch) -> dict[Attempt, object]:
-        """Send the commits. Return the answers of the store.
+    # Decide
+
+    async def _decide(self, client: Client, batch: Batch, attempt: Attempt) -> Decision:
+        """Decide what a document is. The documents behind it are decided as if it was registered."""
+        new, key = attempt.new.record, attempt.new.key
+        if attempt.is_first:
+            record, candidates = new, batch.likely_candidates(attempt, self._judge)
+        else:
+            known = attempt.stored or batch.decided[key]
+            candidates = batch.known_candidate(key, known)
+            # ``tells_title`` is not stored, but a document whose match was a wall has kept its own story.
+            record = replace(known, tells_title=known.story != key, is_boilerplate=new.is_boilerplate)
+        document = attempt.new.document
+        if candidates and len(document.text) >= LONG_TEXT:  # reading its figures would hold up the event loop
+            decision = await client.run_aside(self._judge.decide, document, record, candidates)
+        else:
+            decision = self._judge.decide(document, record, candidates)
+        if attempt.is_first:
+            batch.records[key] = batch.decided[key] = decision.record
+        return decision
+
+    # Commit
+
+    async def _commit_all(self, client: Client, batch: Batch) -> None:
+        """Send the commits, and note what became of them. Raise StoreUnavailable if the store is lost.
 
         If others have changed a story, but no candidate, match and verdict are still right: join the story again.
         """
-        results, left = dict[Attempt, object](), batch.attempts
+        left = batch.attempts
         for _ in range(_STORY_ATTEMPTS):
             joins = [each.decision.join for each in left if each.decision and each.decision.join]
             await self._stories.read(client, batch.stories, joins)
-            calls = {each: call for each in left if (call := self._commit(batch, each)) is not None}
-            results.update(zip(calls, await client.send(list(calls.values())), strict=True))
-            if not (left := [each for each in calls if is_version(results[each])]):
+            commits = {each: self._commit(batch, each) for each in left}
+            sent = [(each, commit) for each, commit in commits.items() if commit is not None]
+            results = dict(zip(dict(sent), await client.send([commit for _, commit in sent]), strict=True))
+            for each in left:
+                self._note(each, results.get(each, _COMMITTED))
+            if not (left := [each for each, result in results.items() if is_version(result)]):
                 break
             batch.stories.clear()
-        return {
-            each: self.store.explained(result) if isinstance(result, Exception) else result
-            for each, result in results.items()
-        }
+
+    def _note(self, attempt: Attempt, result: object) -> None:
+        """Note the answer of a store to a commit; a document without a commit is done."""
+        if isinstance(result, Exception):
+            attempt.error = self.store.explained(result)
+            if isinstance(attempt.error, StoreUnavailable):
+                raise attempt.error
+        # An earlier attempt may have written this very record, and its answer was lost on its way.
+        attempt.is_done = result == _COMMITTED or (bool(attempt.packed) and result == attempt.packed)
 
     def _commit(self, batch: Batch, attempt: Attempt) -> Commit | None:
         """Return the commit that registers a document and writes the story that it joins, None if nothing is new.
@@ -334,13 +362,13 @@ class Window(Steps):
         others have posted a document that shares look-up keys of ``LEAST_WEIGHT`` or more. So of equal documents
         exactly one is the original.
         """
-        expected, writes = self._join(batch, attempt)
-        record = batch.decided.get(attempt.new.key)
-        if record is None or attempt.earlier is not None:
+        assert attempt.decision is not None
+        record, key, own = attempt.decision.record, attempt.new.key, attempt.own
+        expected, writes = self._join(batch, attempt, attempt.decision.join)
+        if not attempt.is_first:
             return Commit(expected, writes) if writes else None
-        key, attempt.packed = attempt.new.key, record.pack()
-        own, bands = self.layout.records(key), self.layout.bands(attempt.own.number)
-        second, window = seconds_of(key), self.policy.window
+        attempt.packed = record.pack()
+        records, second, window = self.layout.records(key), seconds_of(key), self.policy.window
         if record.has_match(key):
             match = Call("HEXISTS", self.layout.records(record.candidate), (record.candidate,))
             expected = [Expected(match, b"1"), *expected]
@@ -349,42 +377,23 @@ class Window(Steps):
             copies = self.layout.copies(kept.run if kept else record.run_number)
             writes += [Call("HSET", copies, (key, kept_key)), Call("EXPIRE", copies, (window,))]
         writes = [
-            Call("EXPIRE", bands, (attempt.own.start + attempt.own.seconds - second + window,)),
+            Call("EXPIRE", own.name, (own.start + own.seconds - second + window,)),
             *writes,
-            Call("HSET", own, (key, attempt.packed)),
-            Call("EXPIRE", own, (HOUR - second % HOUR + window,)),
+            Call("HSET", records, (key, attempt.packed)),
+            Call("EXPIRE", records, (HOUR - second % HOUR + window,)),
         ]
-        posting = self.layout.posting(attempt.new.keys, attempt.generations, attempt.own, key, attempt.version)
-        return Commit([Expected(Call("HGET", own, (key,))), *expected], writes, posting)
+        posted = posting(attempt.new.keys, attempt.generations, own, key, attempt.version)
+        return Commit([Expected(Call("HGET", records, (key,))), *expected], writes, posted)
 
-    def _join(self, batch: Batch, attempt: Attempt) -> tuple[list[Expected], list[Call]]:
+    def _join(self, batch: Batch, attempt: Attempt, join: Join | None) -> tuple[list[Expected], list[Call]]:
         """Let a document join its story. Return how the story is written, nothing if it joins none."""
-        if attempt.decision is None or attempt.decision.join is None:
+        if join is None:
             return [], []
         try:
-            attempt.story, expected, writes = self._stories.join(batch.stories, attempt.decision.join)
+            attempt.story, expected, writes = self._stories.join(batch.stories, join)
         except Exception as error:
             attempt.story = self.store.explained(error)
             if isinstance(attempt.story, StoreUnavailable):
                 raise attempt.story from error
             return [], []
         return expected, writes
-
-
-def _answers(batch: Batch, results: Mapping[Attempt, object]) -> dict[NewDocument, Checked | StoreError]:
-    """Return the answers of the documents that are registered, from the answers of the store to their commits.
-
-    Raise StoreUnavailable if the store is lost.
-    """
-    done = dict[NewDocument, Checked | StoreError]()
-    for each in batch.attempts:
-        result = results.get(each, _COMMITTED)
-        first = done.get(each.earlier.new) if isinstance(each.earlier, Attempt) else each.answer
-        if isinstance(result, StoreUnavailable):  # the store is lost for all documents
-            raise result
-        if isinstance(result, StoreError):
-            done[each.new] = result
-        # An earlier attempt may have written this very record, and its answer was lost on its way.
-        elif first is not None and (result == _COMMITTED or (each.packed and result == each.packed)):
-            done[each.new] = first if isinstance(first, StoreError) else each.answer
-    return done

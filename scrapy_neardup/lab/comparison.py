@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Kind, Status
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
-from scrapy_neardup.index.keys import LEAST_WEIGHT, weights_of
+from scrapy_neardup.index.postings import LEAST_WEIGHT, weights_of
 from scrapy_neardup.lab.stored import StoredDocument
 from scrapy_neardup.rules.pair import Measured, Pair
 

@@ -92,6 +92,10 @@ class Judge:
             join = join_of(document, match, other, verdict, changes, before, self.owner_of, self.source_of)
         return Decision(verdict, record, match, join, findings)
 
+    def may_match(self, new: Record, old: Record) -> bool:
+        """Return False if ``decide`` surely finds that an older document is no match. This is much faster."""
+        return self.system.may_match(Pair(b"", new, old, self.policy, self.system))
+
     def _matches(self, pairs: Iterable[Pair]) -> list[Match]:
         related = ((pair, self.system.relation(pair)) for pair in pairs)
         return [Match(pair, relation) for pair, relation in related if relation.name != "none"]

@@ -9,7 +9,7 @@ from scrapy_neardup.evidence.changes import Change, value_hashes
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
-from scrapy_neardup.evidence.topic import shared_words, topic_cosine
+from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, shared_terms, shared_words, topic_cosine
 from scrapy_neardup.rules.guards import FIRST_COSINE_IF_STRONG
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.uniting import first_topic
@@ -91,5 +91,7 @@ def _shared(match: Match, document: Document) -> tuple[str, ...]:
     """Return the terms, or in another language the names, by which a document joined the story of its match."""
     new, old, beginning = match.pair.new, match.record, document.text[:_TOLD_OF_TEXT]
     of_topic = shared_words(new.topic, old.topic, document.title, beginning)
+    if len(of_topic) >= min(MOST_SHARED_WORDS, len(shared_terms(new.names, old.names))):
+        return of_topic
     of_names = shared_names(new.names, old.names, document.title, beginning)
     return of_topic if len(of_topic) >= len(of_names) else of_names

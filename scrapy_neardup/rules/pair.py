@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.changes import lacks_toll, share_of_new_figures
 from scrapy_neardup.evidence.minima import Likeness, held_opening, share_of
-from scrapy_neardup.evidence.names import names_score
+from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, names_score
 from scrapy_neardup.evidence.templates import share_of_new_specifics
 from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, LEAST_SHARED_TERMS, topic_parts, topic_score
@@ -223,6 +223,11 @@ class Pair:
         """Return how many terms two topics must share: fewer if vectors tell the rest, in one language."""
         has_vectors = bool(self.new.vector and self.old.vector)
         return LEAST_TERMS_WITH_VECTORS if has_vectors and not self.two_languages else LEAST_SHARED_TERMS
+
+    @property
+    def least_names(self) -> int:
+        """Return how many names two languages must share: fewer if vectors tell the rest."""
+        return 1 if self.new.vector and self.old.vector else LEAST_COMMON_NAMES
 
     @cached_property
     def term_score(self) -> float:

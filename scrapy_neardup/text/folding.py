@@ -94,11 +94,13 @@ def fold(text: str) -> str:
     return text if text.isascii() else _fold(text)[0]
 
 
-def fold_with_places(text: str) -> tuple[str, str, list[int]]:
+def fold_with_places(text: str) -> tuple[str, str, Sequence[int]]:
     """Return a folded text, the text with its letters composed, and where in it each folded character stands.
 
     The last place is the end of the text.
     """
+    if text.isascii():
+        return text, text, range(len(text) + 1)
     folded, composed, widths = _fold(text)
     return folded, composed, [*np.arange(len(composed)).repeat(widths).tolist(), len(composed)]
 

@@ -11,7 +11,7 @@ from documents import HOUR, MINUTE, WIRE, Article, band_keys, check, checked, sp
 
 from scrapy_neardup.evidence.topic import KEYS, topic_score
 from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.index.keys import MAX_CANDIDATES, MOST_POSTINGS
+from scrapy_neardup.index.postings import MAX_CANDIDATES, MOST_POSTINGS
 from scrapy_neardup.rules.guards import SAME_SOURCE_EXTRA
 from scrapy_neardup.rules.match import Match
 

@@ -21,6 +21,7 @@ from scrapy_neardup.evidence.topic import (
     topic_score,
 )
 from scrapy_neardup.records.documents import Record, new_record
+from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.guards import NAMELESS_SCORE, SAME_SOURCE_EXTRA, STRONG_SCORE
 from scrapy_neardup.rules.pair import Measured, Pair, told
 from scrapy_neardup.rules.policy import Policy
@@ -49,6 +50,29 @@ def related_topic_score(new: Record, old: Record, policy: Policy) -> float:
 
 def slots(packed: bytes) -> list[int]:
     return [term % TITLE_BIT for (term,) in struct.iter_unpack(">H", packed)]
+
+
+FEW = st.text("abcdef", max_size=6)
+DOCUMENTS = st.builds(
+    record,
+    text=st.sampled_from("xy"),
+    like=st.sampled_from(["x", ""]),
+    equal=st.integers(0, 256),
+    url=st.sampled_from(["", "https://a.example/1", "https://b.example/2"]),
+    source=st.sampled_from(["", "a.example"]),
+    number=st.sampled_from(["", "7"]),
+    language=st.sampled_from(["", "en", "de"]),
+    topic=FEW,
+    names=FEW,
+    vector=st.sampled_from([(), (90, 10), (90, 12)]),
+)
+
+
+@given(new=DOCUMENTS, old=DOCUMENTS)
+def test_a_candidate_that_is_left_out_is_no_match(new: Record, old: Record) -> None:
+    judge = Judge(Policy(topic_threshold=0.1))
+
+    assert judge.may_match(new, old) or NEWS.relation(Pair(b"", new, old, judge.policy, NEWS)).name == "none"
 
 
 @given(one=TOPICS, other=TOPICS)

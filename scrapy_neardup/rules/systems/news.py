@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scrapy_neardup.evidence.minima import Likeness, Measure, likeness_of
+from scrapy_neardup.evidence.topic import share_terms
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules import guards
 from scrapy_neardup.rules.pair import Guard, Pair, stops
@@ -35,6 +36,13 @@ class News:
 
     def likeness(self, new: Record, old: Record) -> Likeness:
         return likeness_of(new, old, self.measure)
+
+    def may_match(self, pair: Pair) -> bool:
+        """Decide whether it is worth while to ask the guards: four of five candidates share two or three rare terms."""
+        new, old = pair.new, pair.old
+        if pair.same_text or pair.same_url or pair.same_number or share_terms(new.topic, old.topic, pair.least_terms):
+            return True
+        return (pair.two_languages and share_terms(new.names, old.names, pair.least_names)) or pair.are_alike
 
     def relation(self, pair: Pair) -> Relation:
         if stops(pair, STRANGERS):

@@ -28,6 +28,9 @@ class Published:
     def likeness(self, new: Record, old: Record) -> Likeness:
         return likeness_of(new, old, self.measure, self.collisions)
 
+    def may_match(self, pair: Pair) -> bool:
+        return True
+
     def relation(self, pair: Pair) -> Relation:
         """Return the relation of a pair. Texts that are no copies are related only between two sources."""
         if stops(pair, STRANGERS):

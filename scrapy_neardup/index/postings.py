@@ -1,0 +1,264 @@
+"""The postings of documents: under which look-up keys they are listed, and who shares keys with whom.
+
+A *look-up key* is a hash of 32 bits that similar documents share, and a *posting* lists a document under it. Postings
+are kept in *generations* of some hours, each cut into *shards*. The high bits of a key, as many as the generation says,
+name the shard. Its low 16 bits are the tag of its postings in the shard's value. A posting is the tag, the seconds
+since the start of the generation, and the hash part of a document key. See ``docs/decisions/0026-redis-postings.md``.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import cast
+
+from scrapy_neardup.document import Fingerprint
+from scrapy_neardup.index.store import Call, Client, Posting, answers, new_version
+from scrapy_neardup.records.documents import seconds_of
+from scrapy_neardup.rules.policy import HOUR
+
+MOST_POSTINGS = 16
+"""How many postings (documents listed under a key) are read for each key.
+
+The newest are read. If more documents share a key, they are reports of one template, or copies that each name their
+original.
+"""
+
+IDENTITY_WEIGHT, TEXT_WEIGHT, TOPIC_WEIGHT = 1000, 2, 1
+"""What a shared key counts. A shared text or url counts for more than all other keys together."""
+
+LEAST_WEIGHT = 2
+"""How much the shared keys of a candidate must count. One rare term in common makes a candidate only if it is the
+heaviest of the new document's title: then it counts as a text's key does."""
+
+MAX_CANDIDATES = 32
+"""How many records a check reads: first those of the same page or text, then those that share most bands."""
+
+_TAG_BYTES, _HASH_BYTES = 2, 4
+_FEWEST_BITS, _MOST_BITS = 16, 24
+_BITS_OF_EMPTY_WINDOW = 18  # with 100,000 documents a day a shard has 16 postings
+_POSTINGS_A_SHARD = 16  # fewer make many fields, more make each check read and write much
+
+
+def weights_of(fingerprint: Fingerprint) -> list[int]:
+    """Return the weight of each key, in the order of ``identity_keys`` and ``text_keys``."""
+    topics = max(0, len(fingerprint.topic_keys) - 1)  # the first one is that of the title's heaviest term
+    texts = len(fingerprint.text_keys) - topics
+    return [IDENTITY_WEIGHT] * len(fingerprint.identity_keys) + [TEXT_WEIGHT] * texts + [TOPIC_WEIGHT] * topics
+
+
+class Keys:
+    """The look-up keys of one document, each with its weight."""
+
+    __slots__ = ("_shards", "numbers", "packed", "packed_weights", "tags", "weights")
+
+    def __init__(self, keys: Sequence[int], weights: Sequence[int]) -> None:
+        by_key = dict(zip(reversed(keys), reversed(weights), strict=True))  # of equal keys the first one counts
+        self.numbers = dict(zip(by_key, range(len(by_key)), strict=True))
+        self.weights = [*by_key.values()]
+        self.packed_weights = bytes([min(each, 0xFF) for each in self.weights])
+        self.packed = struct.pack(f">{len(by_key)}I", *by_key)
+        self.tags: Sequence[bytes] = struct.unpack("2x2s" * len(by_key), self.packed)
+        self._shards: dict[int, Sequence[bytes]] = {}
+
+    @classmethod
+    def of(cls, fingerprint: Fingerprint) -> Keys:
+        return cls(fingerprint.identity_keys + fingerprint.text_keys, weights_of(fingerprint))
+
+    def shards(self, bits: int) -> Sequence[bytes]:
+        """Return the name of the shard of each key if ``bits`` bits name a shard."""
+        if bits not in self._shards:
+            mask = -1 << 32 - bits
+            names = struct.pack(f">{len(self.numbers)}I", *[key & mask for key in self.numbers])
+            self._shards[bits] = struct.unpack("3sx" * len(self.numbers), names)
+        return self._shards[bits]
+
+
+@dataclass(slots=True)
+class Generation:
+    """The postings of one document's keys in one generation. ``name`` is the key of the hash that has them."""
+
+    name: str
+    start: int  # second
+    seconds: int
+    bits: int = 0  # how many bits name a shard, 0 if that is not known
+    version: bytes = b""  # empty if it has no postings
+    postings: dict[int, list[bytes]] = field(default_factory=dict)  # without tags, by the number of the key
+
+    def has(self, second: int) -> bool:
+        return 0 <= second - self.start < self.seconds
+
+    def call(self, keys: Keys) -> Call:
+        """Return the call that reads the postings of look-up keys, if the bits are known."""
+        return Call("HMGET", self.name, (b"bits", b"version", *keys.shards(self.bits)))
+
+    def read(self, keys: Keys, answer: object) -> None:
+        """Read the answer to ``call``. If the bits have changed, the shards are others."""
+        bits, version, *values = cast("list[bytes | None]", answer)
+        if _bits(bits) != self.bits:
+            return
+        self.version = version or b""
+        posting = struct.Struct(f"{_TAG_BYTES}s{self.posting_bytes - _TAG_BYTES}s")
+        for number, (tag, value) in enumerate(zip(keys.tags, values, strict=True)):
+            # Most keys belong to no other document: one scan shows that.
+            if value is not None and tag in value:
+                whole = memoryview(value)[: len(value) // posting.size * posting.size]
+                if found := [each for each_tag, each in posting.iter_unpack(whole) if each_tag == tag]:
+                    self.postings[number] = found
+
+    @property
+    def posting_bytes(self) -> int:
+        """Bytes of a posting with its tag."""
+        return _TAG_BYTES + (3 if self.seconds > 1 << 16 else 2) + _HASH_BYTES
+
+    def posting_of(self, document: bytes) -> bytes:
+        """Return the posting of a document of this generation, without a tag. Postings sort as document keys do."""
+        second = seconds_of(document) - self.start
+        return second.to_bytes(self.posting_bytes - _TAG_BYTES - _HASH_BYTES, "big") + document[4:]
+
+    def key_of(self, posting: bytes) -> bytes:
+        """Return the key of a document from its posting."""
+        return (self.start + _seconds_after_start(posting)).to_bytes(4, "big") + posting[-_HASH_BYTES:]
+
+    def add(self, number: int, posting: bytes) -> None:
+        """Add a posting to those of a key. If it then has too many, leave out the oldest, which may be the new one."""
+        found = self.postings.setdefault(number, [])
+        found.append(posting)
+        if len(found) > MOST_POSTINGS:
+            found.remove(min(found))
+
+    def newest(self) -> bytes:
+        """Return the posting that was added last to each key that has any: number of the key, and the posting."""
+        return b"".join([number.to_bytes(2, "big") + found[-1] for number, found in self.postings.items()])
+
+    def votes(self, keys: Keys, first: int, last: int, room: dict[int, int]) -> dict[bytes, int]:
+        """Return what the shared keys of each posting count. ``first`` and ``last`` are seconds after the start.
+
+        ``room`` is how many postings are still read of each key.
+        """
+        is_inside = first <= 0 and last >= self.seconds - 1
+        posted: dict[bytes, int] = {}
+        for number, found in self.postings.items():
+            left, weight = room.get(number, MOST_POSTINGS), keys.weights[number]
+            near = found if is_inside else [each for each in found if first <= _seconds_after_start(each) <= last]
+            newest = near if len(near) <= left else sorted(near, reverse=True)[:left]
+            room[number] = left - len(newest)
+            for posting in newest:
+                posted[posting] = posted.get(posting, 0) + weight
+        return posted
+
+
+def posting(keys: Keys, generations: Iterable[Generation], own: Generation, document: bytes, version: bytes) -> Posting:
+    """Return how to post a document in its own generation, which then gets this version."""
+    added, gone = _added(keys, own, document)
+    own_last = sorted(generations, key=lambda each: each is own)
+    return Posting(
+        keys=keys.packed,
+        weights=keys.packed_weights,
+        least=LEAST_WEIGHT,
+        size=own.posting_bytes,
+        version=version,
+        added=added,
+        gone=gone,
+        hashes=[(each.name, each.bits, each.version, each.newest()) for each in own_last],
+    )
+
+
+def _added(
+    keys: Keys, own: Generation, document: bytes
+) -> tuple[Sequence[tuple[bytes, bytes]], Sequence[tuple[bytes, bytes]]]:
+    """Return ``added`` and ``gone`` of the ``Posting`` of a document: it replaces the oldest ones at crowded keys."""
+    new, shards = own.posting_of(document), keys.shards(own.bits)
+    if len(set(shards)) == len(shards) and all(len(each) < MOST_POSTINGS for each in own.postings.values()):
+        return [(shard, tag + new) for shard, tag in zip(shards, keys.tags, strict=True)], ()  # nearly always
+    added, gone = dict[bytes, bytes](), list[tuple[bytes, bytes]]()
+    for number, (shard, tag) in enumerate(zip(shards, keys.tags, strict=True)):
+        if len(found := own.postings.get(number, ())) >= MOST_POSTINGS:
+            if new <= (oldest := min(found)):
+                continue
+            gone.append((shard, tag + oldest))
+        added[shard] = added.get(shard, b"") + tag + new
+    return [*added.items()], gone
+
+
+def find_candidates(keys: Keys, generations: Iterable[Generation], own: bytes, window: int) -> list[bytes]:
+    """Return the keys of the documents of the window that share keys with a document, the likeliest first.
+
+    ``generations`` come with the newest first, ``own`` is the document's key. See ``Index`` for the rule.
+    """
+    second, room, votes = seconds_of(own), dict[int, int](), list[tuple[int, bytes]]()
+    for each in generations:
+        posted = each.votes(keys, second - window - each.start, second + window - each.start, room)
+        votes += [(-count, each.key_of(one)) for one, count in posted.items() if count >= LEAST_WEIGHT]
+    return [key for _, key in sorted(votes)[: MAX_CANDIDATES + 1] if key != own][:MAX_CANDIDATES]
+
+
+class PostedTogether:
+    """The postings of documents that are checked together, before they are committed."""
+
+    def __init__(self, documents: Iterable[Keys]) -> None:
+        counts = Counter(chain.from_iterable(keys.numbers for keys in documents))
+        self._shared = {key for key, documents in counts.items() if documents > 1}
+        self._postings: dict[int, list[tuple[str, bytes]]] = {}  # with their generations, by shared key
+        self._versions: dict[str, bytes] = {}  # that the generations get
+
+    def add_to(self, keys: Keys, generations: Iterable[Generation]) -> None:
+        """Add the postings so far to those that were read for a document."""
+        by_name = {each.name: each for each in generations}
+        for name in by_name.keys() & self._versions.keys():
+            by_name[name].version = self._versions[name]
+        for key in keys.numbers.keys() & self._postings.keys():
+            for name, new in self._postings[key]:
+                if name in by_name:
+                    by_name[name].add(keys.numbers[key], new)
+
+    def post(self, keys: Keys, own: Generation, document: bytes) -> bytes:
+        """Post a document in its generation, and return the version that the generation then gets."""
+        for key in keys.numbers.keys() & self._shared:
+            self._postings.setdefault(key, []).append((own.name, own.posting_of(document)))
+        self._versions[own.name] = version = new_version()
+        return version
+
+
+class ShardBits(dict[str, int]):
+    """How many bits name a shard in each generation, by its name, as far as that is known."""
+
+    async def read(self, client: Client, generations: Sequence[Generation]) -> None:
+        """Read the bits of these generations, and their versions in case the bits are damaged."""
+        names = list({each.name for each in generations})
+        calls = [Call("HMGET", name, (b"bits", b"version")) for name in names]
+        found = dict(zip(names, cast("list[list[bytes | None]]", await answers(client, calls)), strict=True))
+        for each in generations:
+            bits, version = found[each.name]
+            each.version = version or b""
+            self.pop(each.name, None)
+            if number := _bits(bits):
+                self[each.name] = number
+
+    async def choose(self, client: Client, generation: Generation, slices: Iterable[str], keys: int) -> None:
+        """Choose the bits of a generation that has no postings yet, for documents with so many keys.
+
+        It gets as many shards as it will fill if documents keep coming at the rate of these hours of records.
+        """
+        counts = await answers(client, [Call("HLEN", name) for name in slices])
+        busy = [documents for documents in cast("list[int]", counts) if documents]
+        bits = _BITS_OF_EMPTY_WINDOW
+        if busy:
+            postings = sum(busy) / len(busy) * (generation.seconds / HOUR * keys)
+            bits = math.floor(math.log2(postings / _POSTINGS_A_SHARD) + 0.5)
+        self[generation.name] = max(_FEWEST_BITS, min(_MOST_BITS, bits))
+
+
+def _seconds_after_start(posting: bytes) -> int:
+    """Return how long after the start of its generation a document came."""
+    return int.from_bytes(posting[:-_HASH_BYTES], "big")
+
+
+def _bits(stored: bytes | None) -> int | None:
+    """Return how many bits name a shard in a generation, None if that is not stored or damaged."""
+    bits = int(stored) if stored is not None and stored.isdigit() else 0
+    return bits if _FEWEST_BITS <= bits <= _MOST_BITS else None
