@@ -192,9 +192,9 @@ def hide(value: Any) -> str:
     return "***"
 
 
-def hide_password(value: Any) -> str:
+def hide_password(value: Any) -> Any:
     is_url = isinstance(value, str) and ("://" in value or "@" not in value)
-    return without_password(value) if is_url else "***"
+    return without_password(value) if is_url else hide_text(value)
 
 
 def hide_text(value: Any) -> Any:

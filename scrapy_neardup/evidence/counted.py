@@ -57,6 +57,7 @@ LABELS += ("",) * (64 - len(LABELS))  # the kind of a packed figure has six bits
 """What is told of a figure, by its kind."""
 KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
 PEOPLE = KINDS["people"]
+_MEASURES = frozenset(("magnitude", "score"))  # told as "score: 2-1"
 
 LINE_END = "|"
 """The token at the end of a line or sentence."""
@@ -268,6 +269,7 @@ def kind_of(label: str) -> FigureKind:
 def in_words(label: str, old: str, new: str) -> str:
     """Return a changed figure in words: "7 dead, was 3". What happened to people is said in English."""
     kind = kind_of(label)
-    noun = kind.name.lower() if kind < FigureKind.OTHER else label if kind is FigureKind.MONEY or label in KINDS else ""
+    is_noun = kind is FigureKind.MONEY or (label in KINDS and label not in _MEASURES)
+    noun = kind.name.lower() if kind < FigureKind.OTHER else label if is_noun else ""
     told = f"{new} {noun}" if noun else f"{label}: {new}" if label else new
     return f"{told}, was {old}" if old else told

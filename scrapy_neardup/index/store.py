@@ -222,9 +222,9 @@ class LocalClient(Client):
         return self._entries(key, range(last, first - 1, -1)[: int(limits[-1])])
 
     def _bounds(self, key: str) -> tuple[int, int]:
-        """Return the numbers of the first and the last entry of a log; of an empty one 0 and -1."""
+        """Return the numbers of the first and the last entry of a log; of an empty or damaged one 0 and -1."""
         first, last = self.hmget(key, "first", "last")
-        return (int(first), int(last)) if first and last else (0, -1)
+        return (int(first), int(last)) if (first or b"").isdigit() and (last or b"").isdigit() else (0, -1)
 
     def _entries(self, key: str, numbers: Sequence[int]) -> list[tuple[bytes, dict[bytes, bytes]]]:
         values = zip(numbers, self.hmget(key, *numbers), strict=True)

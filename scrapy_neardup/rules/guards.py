@@ -136,8 +136,9 @@ def form_with_other_names(pair: Pair) -> Finding | None:
     """One source may have filled in a form twice: the titles differ, or a name in one place, or each text has facts."""
     if not pair.same_source or pair.same_page or pair.same_text:
         return None
-    differ = pair.new.titles != pair.old.titles or has_other_name(pair.new.specifics, pair.old.specifics)
-    if differ or pair.have_own_facts:
+    new, old = pair.new, pair.old
+    has_other_title = bool(new.titles and old.titles) and new.titles != old.titles
+    if has_other_title or has_other_name(new.specifics, old.specifics) or pair.have_own_facts:
         return found("kept: one source has them, and the titles differ, or a name, or each text has facts of its own")
     return None
 

@@ -159,7 +159,7 @@ def test_status_shows_the_window_of_the_project(project: Path) -> None:
         (
             ("--source", "www.wire.example"),
             "no\n",
-            "2 documents and 0 waiting events of wire.example, with copies elsewhere?",
+            "2 documents of wire.example, with copies elsewhere?",
         ),
     ],
 )

@@ -153,13 +153,13 @@ def test_the_suggested_threshold() -> None:
     assert suggest(points, COPIES, 0, 0.45)[0] is points[1]
     assert suggest(points, COPIES, 0.97, 0.45)[0] is points[2]
     assert suggest(points, COPIES, 0.98, 0.45)[0] is points[3]
-    assert suggest(points, COPIES, 0.995, 0.45) == (None, [])
+    assert suggest(points, COPIES, 0.995, 0.45) == []
 
 
-def test_among_equally_good_thresholds_the_nearest_to_the_present_one_or_the_middle_one_is_suggested() -> None:
+def test_among_equally_good_thresholds_the_nearest_to_the_present_one_is_suggested() -> None:
     points = [point(0.3, 0.9, 0.5), *(point(number / 10, 0.95, 0.9) for number in (4, 5, 6, 7, 8))]
-    assert suggest(points, COPIES, 0, 0.72) == (points[4], points[1:])
-    assert suggest(points, COPIES, 0, 0.2) == (points[3], points[1:])
+    assert suggest(points, COPIES, 0, 0.72) == [points[number] for number in (4, 5, 3, 2, 1)]
+    assert suggest(points, COPIES, 0, 0.2) == points[1:]
 
 
 def test_topics_need_precise_pairs_and_the_best_b_cubed_f1() -> None:

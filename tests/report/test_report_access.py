@@ -65,7 +65,7 @@ def test_the_buttons_of_a_comparison_are_in_one_row(browser: Browser, day_report
 def test_the_page_works_by_keyboard_alone(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report) as watched:
         page = watched.page
-        for name in ("Skip to the content", "News", "Stories 10"):
+        for name in ("Skip to the content", "News", "Stories 9"):
             press(page, "Tab")
             assert page.evaluate("document.activeElement.innerText") == name
         press(page, "Enter", "/")
