@@ -162,7 +162,7 @@ CLAIM = PackedFields(
     {
         "second": "I",
         "run": "I",
-        "receivers": "B*",
+        "receivers": "H*",
         "level": "B",
         "story": "8s",
         "item": "B*",

@@ -270,7 +270,7 @@ def test_a_claim_is_read_as_it_was_packed() -> None:
         Extent(6, 6),
         TOKENS[0],
         3,
-        (CRAWL, b"abcd"),
+        (CRAWL, *[b"abcd"] * 100),
         START,
         "23" * 8,
         13,
