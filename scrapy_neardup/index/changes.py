@@ -53,10 +53,10 @@ class Changes(Steps):
         given = _CURSOR.fullmatch(cursor or f"{_BEGINNING}@{int(time.time())}")
         if given is None:
             raise InputError(f"{str(cursor)[:80]!r} is no cursor: give the `next` of an earlier answer, unchanged")
-        return await self._after(*given.groups(), most, is_first=not cursor)
+        return await self._after(given[1], int(given[2]), most, is_first=not cursor)
 
     @reads
-    async def _after(self, client: Client, known: str, asked_at: str, most: int, *, is_first: bool) -> ChangesRead:
+    async def _after(self, client: Client, known: str, asked_at: int, most: int, *, is_first: bool) -> ChangesRead:
         log, behind = self.layout.changes, ("+", "COUNT", most + 2)
         calls = [
             Call("XRANGE", log, (known, *behind)),
@@ -65,7 +65,7 @@ class Changes(Steps):
         ]
         found, newest, length = cast("tuple[LoggedEntries, LoggedEntries, int]", await answers(client, calls))
         if known == _BEGINNING:
-            is_late = time.time() - int(asked_at) > 2 * self.policy.window
+            is_late = time.time() - asked_at > 2 * self.policy.window
             is_gap = not is_first and (is_late or length >= self.layout.most_changes)
         elif is_gap := not (found and found[0][0].decode() == known):
             if not found:  # the store was emptied, and if there is anything new, its clock was set back
