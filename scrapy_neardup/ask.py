@@ -14,7 +14,7 @@ from typing import Any
 
 from scrapy_neardup.content.urls import require_page, source_of
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import LEVELS, Level, Member, Story
+from scrapy_neardup.document import LEVELS, Member, Story
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.records.documents import Record, seconds_of
 from scrapy_neardup.records.stories import StoryChange
@@ -106,11 +106,7 @@ class Ask:
             reports = [special_report(each, zone=self._detector.settings.zone) for each in running]
             return {"events": reports, "next": cursor, "more": False, "gap": False, "gone": 0}
         news, end = await self._since(since, most)
-        rows = [
-            self._report(story, members, change.kind, change.second)
-            for change, story, members in news
-            if change.kind in LEVELS
-        ]
+        rows = [self._report(story, members, change) for change, story, members in news if change.kind in LEVELS]
         return {"events": rows, **end}
 
     async def story(self, story: str) -> Answer:
@@ -160,12 +156,14 @@ class Ask:
         gone = len(read.changes) - len(news) + untold
         return news, {"next": read.next, "more": read.has_more, "gap": read.is_gap, "gone": gone}
 
-    def _report(self, story: Story, members: tuple[Member, ...], level: Level | None = None, second: int = 0) -> Answer:
-        """Return the report of a story at this level and second, or as it is now."""
+    def _report(self, story: Story, members: tuple[Member, ...], change: StoryChange | None = None) -> Answer:
+        """Return the report of a story as it is now, under the id of the event if it is about the change to a level."""
         event = self._detector.stories.current(story, members)
-        event = replace(event, level=level, time=second) if level else event
+        if change is not None and change.kind in LEVELS:
+            item = None if change.kind == "ended" else change.document.hex()
+            event = replace(event, level=change.kind, time=change.second, item=item, claimed_by=change.story.hex())
         report = special_report(event, zone=self._detector.settings.zone)
-        return report if story.levels else {**report, "level": None}
+        return report if story.levels else {**report, "id": story.id, "level": None}
 
     async def _of_page(self, url: str) -> dict[bytes, Record]:
         try:

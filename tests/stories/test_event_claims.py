@@ -350,6 +350,26 @@ async def test_an_event_that_cannot_be_reported_takes_no_other_with_it(
     assert caplog.text.count("a bug in scrapy-neardup") == 1
 
 
+async def test_an_event_keeps_its_id_when_its_story_has_become_a_part_of_another(
+    shared_url: str, namespace: str
+) -> None:
+    async with (
+        opened(store=shared_url, namespace=namespace) as room,
+        opened(store=shared_url, namespace=namespace) as other,
+    ):
+        for n in range(6):
+            for fire in ("fire", "blaze"):
+                await room.detector.check(room.article(fire, f"s{n}", n * MINUTE))
+        events = room.detector.take_events()
+        older, newer = sorted(event.story.id for event in events)
+        (first,) = [each for each in await room.detector.index.stories.members(newer) if each.id == newer]
+        await room.detector.index.stories.unite(older, first)
+        other.detector.stories.unconfirmed_after = 0
+        await other.detector.finish()
+
+        assert {each.id for each in other.detector.take_events()} == {each.id for each in events}
+
+
 async def test_the_store_keeps_an_event_until_all_signals_are_sent() -> None:
     """Also if another item asks for its events meanwhile."""
     crawler = get_crawler(Spider, {"NEARDUP_STORE": "memory://", "NEARDUP_EVENTS_FEED": None})
