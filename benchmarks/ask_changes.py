@@ -37,7 +37,7 @@ async def measure(url: str, count: int, new: int) -> None:
         coming, ask = documents(count + new), Ask(detector)
         for _ in range(0, count, TOGETHER):
             await detector.index.check(list(islice(coming, TOGETHER)))
-        _, since = await detector.index.changes.newest(1)
+        _, since = await detector.index.log_of_changes.newest(1)
         await detector.index.check(list(islice(coming, new)))
         size = server.memory_usage(detector.index.layout.changes, samples=0) or 0
         logged = server.xlen(detector.index.layout.changes)

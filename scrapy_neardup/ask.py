@@ -14,10 +14,10 @@ from typing import Any
 
 from scrapy_neardup.content.urls import require_page, source_of
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import LEVELS, Level, Member, Story
+from scrapy_neardup.document import LEVELS, Member, Story
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.records.changes import StoryChange
 from scrapy_neardup.records.documents import Record, seconds_of
+from scrapy_neardup.records.stories import StoryChange
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.sketch import has_words, page_hash
 from scrapy_neardup.stories.report import iso, special_report, why_joined
@@ -101,16 +101,12 @@ class Ask:
     async def events(self, since: str | None = None, *, most: int = MOST_CHANGES_READ) -> Answer:
         """Return a report of each event that has reached a level. Without ``since`` report the events that run now."""
         if since is None:
-            _, cursor = await self._index.changes.newest(1)
+            _, cursor = await self._index.log_of_changes.newest(1)
             running = await self._detector.current_events()
             reports = [special_report(each, zone=self._detector.settings.zone) for each in running]
             return {"events": reports, "next": cursor, "more": False, "gap": False, "gone": 0}
         news, end = await self._since(since, most)
-        rows = [
-            self._report(story, members, change.kind, change.second)
-            for change, story, members in news
-            if change.kind in LEVELS
-        ]
+        rows = [self._report(story, members, change) for change, story, members in news if change.kind in LEVELS]
         return {"events": rows, **end}
 
     async def story(self, story: str) -> Answer:
@@ -119,7 +115,7 @@ class Ask:
         ``story`` may be the id of a story that has become a part of it.
         """
         key = _key(story)
-        if (found := (await self._index.changes.stories([key])).get(key)) is None:
+        if (found := (await self._index.log_of_changes.stories([key])).get(key)) is None:
             raise InputError(f"{story}: the window has no such story")
         return self._report(*found)
 
@@ -135,7 +131,7 @@ class Ask:
         same event. ``owners`` counts the independent owners of all these, ``owners_of_reports`` those of the reports.
         """
         key, record, status = await self._asked(text, title, url, document)
-        story = (await self._index.changes.stories([record.story])).get(record.story)
+        story = (await self._index.log_of_changes.stories([record.story])).get(record.story)
         members = {bytes.fromhex(each.id): _document(each) for each in (story[1] if story else ())}
         records = await self._index.records_of([*{record.original, record.candidate, *members}])
         known = {each: self._stored(each, found) for each, found in records.items()} | members
@@ -153,19 +149,21 @@ class Ask:
         }
 
     async def _since(self, since: str | None, most: int) -> tuple[News, Answer]:
-        read = await self._index.changes.after(since, max(1, min(most, MOST_CHANGES_READ)))
-        stories = await self._index.changes.stories([each.story for each in read.changes])
+        read = await self._index.log_of_changes.after(since, max(1, min(most, MOST_CHANGES_READ)))
+        stories = await self._index.log_of_changes.stories([each.story for each in read.changes])
         news = [(each, *found) for each in read.changes if (found := stories.get(each.story))]
         untold = sum(each.kind == "joined" and not _joined(each, members) for each, _, members in news)
         gone = len(read.changes) - len(news) + untold
         return news, {"next": read.next, "more": read.has_more, "gap": read.is_gap, "gone": gone}
 
-    def _report(self, story: Story, members: tuple[Member, ...], level: Level | None = None, second: int = 0) -> Answer:
-        """Return the report of a story at this level and second, or as it is now."""
+    def _report(self, story: Story, members: tuple[Member, ...], change: StoryChange | None = None) -> Answer:
+        """Return the report of a story as it is now, under the id of the event if it is about the change to a level."""
         event = self._detector.stories.current(story, members)
-        event = replace(event, level=level, time=second) if level else event
+        if change is not None and change.kind in LEVELS:
+            item = None if change.kind == "ended" else change.document.hex()
+            event = replace(event, level=change.kind, time=change.second, item=item, claimed_by=change.story.hex())
         report = special_report(event, zone=self._detector.settings.zone)
-        return report if story.levels else {**report, "level": None}
+        return report if story.levels else {**report, "id": story.id, "level": None}
 
     async def _of_page(self, url: str) -> dict[bytes, Record]:
         try:
@@ -177,7 +175,7 @@ class Ask:
 
     async def _look(self, text: str = "", title: str = "", url: str = "") -> tuple[Decision, dict[bytes, Record]]:
         # A window of recorded documents is asked at its own time.
-        now, (newest, _) = time.time(), await self._index.changes.newest(1)
+        now, (newest, _) = time.time(), await self._index.log_of_changes.newest(1)
         last = max((seconds_of(key) for each in newest for key in (each.story, each.document)), default=now)
         seen_at = last if abs(now - last) > self._index.policy.window else now
         try:

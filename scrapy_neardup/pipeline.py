@@ -37,6 +37,7 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, counted_names, unchecked
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
+from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.wording import counted, one_line
 
 logger = logging.getLogger(__name__)
@@ -87,6 +88,7 @@ class NearDupPipeline(Component):
         self.dropped = dropped_items(crawler, self.settings)
         self.final_stories = final_stories_feed(crawler, self.settings)
         self.record = record_feed(crawler, self.settings)
+        self._sending = asyncio.Lock()
         self._answers = asyncio.Lock()  # items go on in their order, each in a round of the event loop of its own
         self.summary = RunSummary(self.settings)
         self.counter = VerdictCounter(self.detector.index, lambda: self.detector.breaker.is_open)
@@ -413,25 +415,28 @@ class NearDupPipeline(Component):
         await self.crawler.signals.send_catch_log_async(signal, spider=self.crawler.spider, **arguments)
 
     async def _send_events(self) -> None:
-        if not (events := self.detector.take_events()):
+        """Write and signal the events that wait, then confirm them. One item sends also those that others raise."""
+        if self._sending.locked():
             return
+        async with self._sending:
+            while events := self.detector.take_events():
+                for event in events:
+                    try:
+                        await self._send_event(event)
+                    except Exception as error:  # noqa: PERF203  the other events are passed on
+                        self.log_fault(error, f"Event {event.id}")
+                await self.detector.confirm_events()
+
+    async def _send_event(self, event: StoryEvent) -> None:
         from scrapy_neardup.stories.report import special_report
 
-        told = []
-        for event in events:
-            try:
-                report = special_report(event, zone=self.settings.zone)
-                if self.events is not None and not self.events.put(report):
-                    self._count_failure("events-feed")
-                told.append((event, report))
-            except Exception as error:  # noqa: PERF203  the other events are passed on
-                self.log_fault(error, f"Event {event.id}")
-        await self.detector.confirm_events()
-        for event, report in told:
-            self.count(f"events/{event.level}")
-            self.summary.add_event(report)
-            self.counter.count([f"event/{event.level}"])
-            await self._send(signals.story_event, event=event, report=report)
+        report = special_report(event, zone=self.settings.zone)
+        if self.events is not None and not self.events.put(report):
+            self._count_failure("events-feed")
+        self.count(f"events/{event.level}")
+        self.summary.add_event(report)
+        self.counter.count([f"event/{event.level}"])
+        await self._send(signals.story_event, event=event, report=report)
 
     async def _write_final_stories(self) -> None:
         if not (final_stories := await self.detector.final_stories()):

@@ -36,6 +36,8 @@ async def test_a_changed_figure_is_told_once_with_its_source(room: Newsroom, ask
     again = await ask.changes(first["next"])
 
     (change,) = first["changes"]
+    story = await ask.story(change["story"])
+    assert (story["id"], story["level"]) == (change["story"], None), "no id of an event that may come"
     assert (change["figure"], change["old"], change["new"], change["source"]) == ("dead", "4", "12", "s2.example")
     assert change["confirmed"]
     assert (again["changes"], again["gap"], again["more"], again["gone"]) == ([], False, False, 0)
@@ -72,6 +74,23 @@ async def test_each_level_is_told_once_after_a_list_of_what_runs(room: Newsroom,
     assert (await ask.events((await ask.events(empty["next"]))["next"]))["events"] == []
 
 
+async def test_an_event_has_the_id_under_which_receivers_got_it(room: Newsroom, ask: Ask) -> None:
+    """Also if its story became a part of another one, and if the story has grown since."""
+    empty = await ask.events()
+    for fire, first in (("fire", 0), ("blaze", 60)):
+        for number in range(14):
+            await room.publish(fire, f"s{number}", first + 60 * number)
+    known = {(event.id, event.item) for event in room.events}
+    older, newer = sorted({event.story.id for event in room.events})
+    (other,) = [each for each in await room.detector.index.stories.members(newer) if each.id == newer]
+    await room.detector.index.stories.unite(older, other)
+    await room.publish("fire", "late", 3600)
+
+    told = (await ask.events(empty["next"]))["events"]
+    assert {"breaking", "update"} == {each["level"] for each in told}
+    assert {(each["id"], each["item"]) for each in told} == known
+
+
 async def test_coverage_tells_copies_from_reports(room: Newsroom, ask: Ask) -> None:
     for source, body in (("a", BUDGET), ("b", BOTH), ("c", BUDGET)):
         await room.publish("budget", source, 0, text=body, url=f"https://www.{source}.example/budget")
@@ -99,10 +118,10 @@ async def test_whether_a_page_was_seen(room: Newsroom, ask: Ask) -> None:
     assert (await ask.has_seen("https://a.example/flood")) == {"seen": False, "documents": []}
 
 
-@pytest.mark.in_memory
-async def test_what_cannot_be_read_is_named(room: Newsroom, ask: Ask) -> None:
+async def test_what_cannot_be_read_is_named(ask: Ask) -> None:
     for question in (
         ask.stories("x"),
+        ask.stories("٣-٣@٣"),
         ask.story("x"),
         ask.story("0" * 16),
         ask.has_seen("x"),

@@ -242,7 +242,7 @@ async def _check_redis(settings: NearDupSettings) -> list[Finding]:
             lost = f"watch, explain and purge do not work: {error}"
             rights = Finding("rights", lost, "see docs/redis.md", is_warning=True)
         if refused:
-            rights = Finding("rights", f"crawls cannot use the store: {refused}", "ACL SETUSER, see docs/redis.md")
+            rights = Finding("rights", f"the store cannot be used: {refused}", "ACL SETUSER, see docs/redis.md")
     finally:
         await index.close()
     server = ", ".join(filter(None, (facts.facts.get("server"), facts.facts.get("mode"))))
@@ -258,7 +258,7 @@ async def _check_redis(settings: NearDupSettings) -> list[Finding]:
 
 
 async def _try_commands(client: Client, key: str) -> tuple[float, str]:
-    """Call each command that a crawl needs, for a key that the last one removes.
+    """Call each command that a crawl or a question needs, for a key that the last one removes.
 
     Return by how many seconds the clock of the store is ahead, and what is refused.
     """
@@ -270,6 +270,9 @@ async def _try_commands(client: Client, key: str) -> tuple[float, str]:
         *(Call(name, key) for name in ("EXISTS", "TYPE", "TTL", "HGETALL", "HLEN")),
         Call("HSCAN", key, (0,)),
         Commit([Expected(Call("HGET", key, ("field",)))], []),
+        Call("UNLINK", key),
+        Call("XADD", key, ("*", "field", "value")),
+        *(Call(name, key, ends) for name, ends in (("XLEN", ()), ("XRANGE", "-+"), ("XREVRANGE", "+-"))),
         Call("UNLINK", key),
     ]
     found, *others = await client.send(calls)

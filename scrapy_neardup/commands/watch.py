@@ -138,8 +138,8 @@ async def look(detector: NearDupDetector) -> View:
 
 async def _growing(index: Index, now: int) -> list[View]:
     """Return the stories that got most items in the last hour."""
-    newest, _ = await index.changes.newest(_CHANGES_LOOKED_AT)
-    read = await index.changes.stories([each.story for each in newest])
+    newest, _ = await index.log_of_changes.newest(_CHANGES_LOOKED_AT)
+    read = await index.log_of_changes.stories([each.story for each in newest])
     grown: list[View] = [
         {
             "story": story.id,

@@ -18,11 +18,10 @@ from scrapy_neardup.exceptions import InputError, StoreError
 from scrapy_neardup.index.layout import Steps, reads
 from scrapy_neardup.index.store import LOGGED, Call, Client, answers
 from scrapy_neardup.index.stories import whole_story
-from scrapy_neardup.records.changes import StoryChange, read_change
-from scrapy_neardup.records.stories import read_members
+from scrapy_neardup.records.stories import StoryChange, read_change, read_members
 from scrapy_neardup.rules.membership import MOST_FOLLOWED
 
-_CURSOR = re.compile(r"(\d{1,19}-\d{1,19})@(\d{1,15})")  # the last known change, and the second of the answer
+_CURSOR = re.compile(r"([0-9]{1,19}-[0-9]{1,19})@([0-9]{1,15})")  # the last known change, and the second of the answer
 _BEGINNING = "0-0"
 
 LoggedEntries = list[tuple[bytes, dict[bytes, bytes]]]
@@ -45,8 +44,7 @@ class ChangesRead(NamedTuple):
 class Changes(Steps):
     """Reads the log, and stories as they are now."""
 
-    @reads
-    async def after(self, client: Client, cursor: str | None, most: int) -> ChangesRead:
+    async def after(self, cursor: str | None, most: int) -> ChangesRead:
         """Return at most so many changes behind a cursor, the oldest first; without one from the first that is kept.
 
         Raise InputError if the cursor is none.
@@ -54,7 +52,10 @@ class Changes(Steps):
         given = _CURSOR.fullmatch(cursor or f"{_BEGINNING}@{int(time.time())}")
         if given is None:
             raise InputError(f"{str(cursor)[:80]!r} is no cursor: give the `next` of an earlier answer, unchanged")
-        known, asked_at = given.groups()
+        return await self._after(given[1], int(given[2]), most, is_first=not cursor)
+
+    @reads
+    async def _after(self, client: Client, known: str, asked_at: int, most: int, *, is_first: bool) -> ChangesRead:
         log, behind = self.layout.changes, ("+", "COUNT", most + 2)
         calls = [
             Call("XRANGE", log, (known, *behind)),
@@ -63,8 +64,8 @@ class Changes(Steps):
         ]
         found, newest, length = cast("tuple[LoggedEntries, LoggedEntries, int]", await answers(client, calls))
         if known == _BEGINNING:
-            is_late = time.time() - int(asked_at) > 2 * self.policy.window
-            is_gap = cursor is not None and (is_late or length >= self.layout.most_changes)
+            is_late = time.time() - asked_at > 2 * self.policy.window
+            is_gap = not is_first and (is_late or length >= self.layout.most_changes)
         elif is_gap := not (found and found[0][0].decode() == known):
             if not found:  # the store was emptied, and if there is anything new, its clock was set back
                 (found,) = cast("list[LoggedEntries]", await answers(client, [Call("XRANGE", log, ("-", *behind))]))

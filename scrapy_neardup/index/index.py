@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.changes import Changes
 from scrapy_neardup.index.layout import Layout, changes, reads
 from scrapy_neardup.index.runs import RunSteps
 from scrapy_neardup.index.store import Argument, Call, Client, Store, answers, swap
@@ -23,6 +22,7 @@ from scrapy_neardup.rules.decision import Decision, Judge
 from scrapy_neardup.rules.policy import HOUR
 
 if TYPE_CHECKING:
+    from scrapy_neardup.index.changes import Changes
     from scrapy_neardup.index.upkeep import Selection, StoreSummary
 
 logger = logging.getLogger(__name__)
@@ -69,10 +69,16 @@ class Index(RunSteps):
         super().__init__(store, layout, judge.policy)
         self.judge = judge
         self.stories = Stories(store, layout, judge.policy)
-        self.changes = Changes(store, layout, judge.policy)
         self._window = Window(store, layout, judge, self.stories)
         self._looked_until = 0  # stories were looked through for those that were dead at this second
         self._part: Argument | None = None  # of the stories, where that goes on
+
+    @cached_property
+    def log_of_changes(self) -> Changes:
+        """The log of changes of stories, to read it."""
+        from scrapy_neardup.index.changes import Changes  # no crawl needs it
+
+        return Changes(self.store, self.layout, self.policy)
 
     async def open(self) -> None:
         """Connect, inside the running loop. Opening twice does no harm.

@@ -28,8 +28,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.postings import Generation
 from scrapy_neardup.index.store import LOGGED, MOST_ATTEMPTS, Call, Client, ConflictError, Store, pause_after
-from scrapy_neardup.records.changes import StoryChange
 from scrapy_neardup.records.documents import seconds_of
+from scrapy_neardup.records.stories import StoryChange
 from scrapy_neardup.rules.policy import HOUR, Policy
 
 logger = logging.getLogger(__name__)

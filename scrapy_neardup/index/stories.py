@@ -33,10 +33,10 @@ from scrapy_neardup.index.store import (
     new_version,
     swap,
 )
-from scrapy_neardup.records.changes import StoryChange
 from scrapy_neardup.records.documents import KEY_BYTES, WITHDRAWN
 from scrapy_neardup.records.stories import (
     MUTED,
+    StoryChange,
     StoryCounters,
     pack_claim,
     read_claim,

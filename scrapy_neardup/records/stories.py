@@ -1,4 +1,4 @@
-"""Pack the data that a store keeps of a story: its members, its counters, and its events on their way.
+"""Pack the data that a store keeps of a story: its members, counters and changes, and its events on their way.
 
 A member is kept as its number in the story, then its fields. ``rules/membership.py`` says how all this changes.
 """
@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import xxhash
 
@@ -24,7 +24,7 @@ from scrapy_neardup.wording import one_line
 logger = logging.getLogger(__name__)
 
 VERSION = 9
-"""Of members, of the counters of stories, and of events on their way."""
+"""Of members, of the counters and changes of stories, and of events on their way."""
 
 MEMBER = PackedFields(
     "member",
@@ -162,7 +162,7 @@ CLAIM = PackedFields(
     {
         "second": "I",
         "run": "I",
-        "receivers": "B*",
+        "receivers": "H*",
         "level": "B",
         "story": "8s",
         "item": "B*",
@@ -324,3 +324,32 @@ def read_claim(token: bytes, packed: bytes) -> tuple[int, Claim]:
 
 
 _VALUES = attrgetter(*COUNTERS.fields)
+
+ChangeKind = Literal["joined", "united", "muted"] | Level
+
+_KINDS: tuple[ChangeKind, ...] = ("joined", "united", "muted", *LEVELS)
+_CHANGE = PackedFields("change", {"kind": "B", "story": "8s", "document": "8s", "second": "I"}, VERSION)
+
+
+class StoryChange(NamedTuple):
+    """What happened to a story: a document joined it, it became a part of another one, or it reached a level.
+
+    ``document`` is the document that joined or tipped it, or the story that it became a part of, or zeros.
+    """
+
+    kind: ChangeKind
+    story: bytes
+    document: bytes = bytes(8)
+    second: int = 0  # of an event, in Unix seconds
+
+    def pack(self) -> bytes:
+        return _CHANGE.pack(_KINDS.index(self.kind), *self[1:])
+
+
+def read_change(packed: bytes) -> StoryChange | None:
+    """Return a change, None for other bytes."""
+    try:
+        kind, *rest = _CHANGE.unpack_whole(packed)
+        return StoryChange(_KINDS[cast("int", kind)], *rest)  # type: ignore[arg-type]  # in the order of the fields
+    except (StoreError, IndexError):
+        return None

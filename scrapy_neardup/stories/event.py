@@ -31,6 +31,7 @@ class StoryEvent:
     item: str | None = None  # id of the document that tipped it; None for an end
     breaking_over: int = 0  # the threshold of ``breaking`` at that time
     lead: str = ""  # the first sentence of that document
+    claimed_by: str = ""  # id of the story that reached the level, if it has become a part of ``story`` since
 
     @property
     def order(self) -> tuple[int, int]:
@@ -43,11 +44,10 @@ class StoryEvent:
 
         It has at most 64 characters, in the form that ``docs/event.schema.json`` gives. A story reaches ``watch`` and
         ``breaking`` once, so their ids hold no time: if the store lost the story and it is raised again, the id is the
-        same. The id of an update holds the numbers of items and confirmed changes. At least one of the two numbers is
-        higher at the next update.
+        same. The id of an update holds the document that tipped it.
         """
-        detail = {"update": f"-{self.story.items}-{len(self.story.changes)}", "ended": f"-{self.time}"}
-        return f"{self.story.id}-{self.level}{detail.get(self.level, '')}"
+        detail = {"update": f"-{self.item}", "ended": f"-{self.time}"}
+        return f"{self.claimed_by or self.story.id}-{self.level}{detail.get(self.level, '')}"
 
 
 def event_of(claim: Claim, story: Story, members: Sequence[Member], rule: str) -> StoryEvent:
@@ -63,6 +63,7 @@ def event_of(claim: Claim, story: Story, members: Sequence[Member], rule: str) -
         item=claim.item,
         breaking_over=claim.breaking_over,
         lead=claim.lead,
+        claimed_by=claim.story,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
@@ -28,6 +29,7 @@ from scrapy_neardup.index import Breaker, Index
 from scrapy_neardup.index.stories import Granted
 from scrapy_neardup.pipeline import NearDupPipeline
 from scrapy_neardup.records.stories import pack_claim, read_claim
+from scrapy_neardup.signals import story_event
 from scrapy_neardup.stories.report import special_report
 
 TOKENS = ["0123456789abcdef", "fedcba9876543210"]
@@ -270,7 +272,7 @@ def test_a_claim_is_read_as_it_was_packed() -> None:
         Extent(6, 6),
         TOKENS[0],
         3,
-        (CRAWL, b"abcd"),
+        (CRAWL, *[b"abcd"] * 100),
         START,
         "23" * 8,
         13,
@@ -346,3 +348,50 @@ async def test_an_event_that_cannot_be_reported_takes_no_other_with_it(
     await pipeline._close_detector()
     assert [row["level"] for row in read_lines(tmp_path / "events.jsonl")] == ["breaking", "update"]
     assert caplog.text.count("a bug in scrapy-neardup") == 1
+
+
+async def test_an_event_keeps_its_id_when_its_story_has_become_a_part_of_another(
+    shared_url: str, namespace: str
+) -> None:
+    async with (
+        opened(store=shared_url, namespace=namespace) as room,
+        opened(store=shared_url, namespace=namespace) as other,
+    ):
+        for n in range(6):
+            for fire in ("fire", "blaze"):
+                await room.detector.check(room.article(fire, f"s{n}", n * MINUTE))
+        events = room.detector.take_events()
+        older, newer = sorted(event.story.id for event in events)
+        (first,) = [each for each in await room.detector.index.stories.members(newer) if each.id == newer]
+        await room.detector.index.stories.unite(older, first)
+        other.detector.stories.unconfirmed_after = 0
+        await other.detector.finish()
+
+        assert {each.id for each in other.detector.take_events()} == {each.id for each in events}
+
+
+async def test_the_store_keeps_an_event_until_all_signals_are_sent() -> None:
+    """Also if another item asks for its events meanwhile."""
+    crawler = get_crawler(Spider, {"NEARDUP_STORE": "memory://", "NEARDUP_EVENTS_FEED": None})
+    crawler.spider = Spider("news")
+    pipeline = NearDupPipeline.from_crawler(crawler)
+    waiting = []
+
+    async def note_waiting() -> None:
+        others.append(asyncio.create_task(pipeline._send_events()))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        waiting.append((await pipeline.detector.summary()).waiting)
+
+    others: list[asyncio.Task[None]] = []
+    crawler.signals.connect(note_waiting, story_event)
+    await pipeline.open_spider()
+    for number in range(12):
+        document = pipeline.detector.document(article("fire"), url=f"https://www.s{number}.example/", title="Fire")
+        await pipeline.detector.check(document)
+    await pipeline._send_events()
+    await asyncio.gather(*others)
+    waiting.append((await pipeline.detector.summary()).waiting)
+    await pipeline.close_spider()
+    await pipeline._close_detector()
+    assert waiting == [3, 3, 3, 0]
