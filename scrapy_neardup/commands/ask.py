@@ -39,8 +39,8 @@ async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
     is_news = question in _NEWS
     if bool(options.name) == is_news or (options.since and not is_news) or (filters and question != "stories"):
         raise InputError(
-            f"{question}: only story, coverage and has-seen take a NAME, and they need it; --since is for stories, changes"
-            " and events; --sources, --language and --source are for stories"
+            f"{question}: story, coverage and has-seen need a NAME, and only they take one; --since is for"
+            f" {', '.join(_NEWS)}; --sources, --language and --source are for stories"
         )
     async with live_detector(options, values) as detector:
         ask = Ask(detector)
