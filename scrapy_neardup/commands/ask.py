@@ -39,7 +39,8 @@ async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
     is_news = question in _NEWS
     if bool(options.name) == is_news or (options.since and not is_news) or (filters and question != "stories"):
         raise InputError(
-            f"{question}: --since goes with {', '.join(_NEWS)}, the filters go with stories, and a NAME with the others"
+            f"{question}: story, coverage and has-seen need a NAME, and only they take one; --since is for"
+            f" {', '.join(_NEWS)}; --sources, --language and --source are for stories"
         )
     async with live_detector(options, values) as detector:
         ask = Ask(detector)

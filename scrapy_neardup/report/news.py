@@ -91,7 +91,7 @@ def news_of(period: Period, stories: Sequence[FeedStory], links: Links) -> News:
     """Return the news of a period; ``stories`` are the largest first."""
     has = period.has
     stories = [story.until(period.end) for story in stories if any(has(row.time) for row in story.coverage)]
-    rows = [row for story in stories for row in story.coverage if has(row.time)]
+    rows = [row for story in stories for row in story.members if has(row.time) and not row.is_revisit]
     several = sorted((story for story in stories if story.size > 1), key=lambda story: -story.size)
     events = [story for story in stories if any(has(signal.time) for signal in story.signals)][:_MOST_EVENTS]
     others = [story for story in several if story not in events]

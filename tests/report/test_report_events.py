@@ -215,6 +215,8 @@ def test_the_command_reads_the_time_of_the_last_report(tmp_path: Path) -> None:
     page = " ".join((tmp_path / "report.html").read_text(encoding="utf-8").split())
     assert "New since 2023-11-14 22:13: 0 events" in page
     assert "<strong>0 of 1 item (0%)</strong>" in page[page.index("New since") :][:200]
+    neardup(tmp_path, "report", "first.jsonl", "second.jsonl", "--since", "report.html").check_returncode()
+    assert "Nothing new since 2023-11-14 23:43." in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "give the last report" in neardup(tmp_path, "report", "first.jsonl", "--since", "noon").stderr
 
 

@@ -179,6 +179,14 @@ def test_no_number_counts_a_page_that_came_again_unchanged(tmp_path: Path) -> No
     assert sum(line[1] for line in numbers["by_source"]) == 2
 
 
+def test_the_news_count_the_same_items_as_the_numbers(tmp_path: Path) -> None:
+    changed = item(1, "update", url=item()["url"], neardup_match=item()["url"])
+    unchanged = item(2, "duplicate", url="https://other.example/", neardup_story="f" * 16, neardup_kind="revisit")
+    page = built([item(), changed, item(3, "duplicate"), unchanged], tmp_path)
+    assert page.numbers["items"] == 3
+    assert "1 of 3 items (33%)" in page.html
+
+
 def test_a_match_is_the_latest_visit_before(tmp_path: Path) -> None:
     same = item()["url"]
     items = [item(), item(1, "update", url=same), item(2, "duplicate"), item(3, "update", url=same)]
