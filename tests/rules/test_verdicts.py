@@ -214,14 +214,16 @@ async def test_two_sources_that_share_a_part_have_a_copy_if_most_is_common_or_th
     assert (verdict.status == "duplicate") is is_copy
 
 
-@pytest.mark.parametrize(("begins", "drops"), [("", True), (text("denial", 40), False)])
+@pytest.mark.parametrize(
+    ("size", "begins", "drops"), [(300, "", True), (300, text("denial", 40), False), (2500, text("denial", 60), False)]
+)
 async def test_a_text_that_begins_with_something_of_its_own_is_kept(
-    newsroom: Newsroom, begins: str, drops: bool
+    newsroom: Newsroom, size: int, begins: str, drops: bool
 ) -> None:
     """It holds as much of its own as one that ends with it."""
-    await newsroom.publish("fire", "wire", 0, url=ELSEWHERE, text=text("fire", 300))
+    await newsroom.publish("fire", "wire", 0, url=ELSEWHERE, text=text("fire", size))
 
-    after = f"{begins or text('fire', 40)}\n{text('fire', 300)}\n{'' if begins else text('denial', 40)}"
+    after = f"{begins or text('fire', 40)}\n{text('fire', size)}\n{'' if begins else text('denial', 40)}"
     verdict = await newsroom.publish("fire", "paper", 60, url=PAGE, text=after)
 
     assert (verdict.status, verdict.would_drop) == ("duplicate", drops)
@@ -244,7 +246,7 @@ async def test_two_lists_of_one_source_are_no_copies_if_each_title_names_its_own
 
 
 @pytest.mark.parametrize(
-    ("headline", "equal", "is_copy"), [("abcdwxyz", 58, False), ("abcdwxyz", 110, True), ("abcdefgh", 58, True)]
+    ("headline", "equal", "is_copy"), [("abcdwxyz", 66, False), ("abcdwxyz", 110, True), ("abcdefgh", 66, True)]
 )
 async def test_two_articles_of_one_source_with_the_same_background_are_no_copies(
     index: Index, headline: str, equal: int, is_copy: bool
