@@ -98,25 +98,29 @@ async def test_a_report_that_shares_a_third_is_related(detector: NearDupDetector
     assert (verdict.status, verdict.kind, verdict.story) == ("related", None, original.id)
 
 
-async def test_a_page_whose_text_changed_is_an_update(detector: NearDupDetector) -> None:
+@pytest.mark.parametrize(("every", "status"), [(8, "update"), (12, "duplicate")])
+async def test_a_page_is_an_update_if_much_of_its_text_changed(
+    detector: NearDupDetector, every: int, status: str
+) -> None:
+    """With each 8th word, more than a third of all runs of three words changes, with each 12th a quarter."""
     await judge(detector, STORY, url=URL)
 
-    verdict = await judge(detector, edited(STORY, 12), url=URL)
+    verdict = await judge(detector, edited(STORY, every), url=URL)
 
-    assert (verdict.status, verdict.kind, verdict.original_url) == ("update", None, URL)
+    assert (verdict.status, verdict.original_url, verdict.would_drop) == (status, URL, False)
 
 
-async def test_without_updates_a_lightly_changed_page_is_a_duplicate() -> None:
+async def test_without_updates_only_a_page_with_quite_another_text_is_an_update() -> None:
     detector = NearDupDetector(NearDupSettings(store="memory://", keep_updates=False))
     await detector.open()
     await judge(detector, STORY, url=URL)
 
-    verdict = await judge(detector, edited(STORY, 12), url=URL)
-    rewritten = await judge(detector, made_up("rewritten", 300), url=URL, at=START + 3600)
+    texts = edited(STORY, 12), made_up("new beginning", 60) + STORY, made_up("rewritten", 300)
+    verdicts = [await judge(detector, each, url=URL, at=START + HOUR) for each in texts]
     await detector.close()
 
-    assert (verdict.status, verdict.kind) == ("duplicate", "near")
-    assert rewritten.status == "update"
+    found = [(each.status, each.kind, each.would_drop) for each in verdicts]
+    assert found == [("duplicate", "revisit", True), ("duplicate", "extended", True), ("update", None, False)]
 
 
 async def test_a_link_that_two_articles_share_is_no_page(detector: NearDupDetector) -> None:

@@ -96,17 +96,20 @@ def _are_plain(*figures: Figure) -> bool:
 def _are_equal(before: Figure, after: Figure) -> bool:
     """Decide whether two plain values are one number, or one of them is the other one, rounded.
 
-    If one is exactly a million (a lakh, a crore, a billion) times the other, a word was lost: "20 million" -> "20".
+    If one is exactly a million (a lakh, a crore, a billion) times the other, a word was lost: "20 million" -> "20". But
+    a number of harmed people may rise from 1 to 1,000 within a day, and is never rounded.
     """
     if before.short_value == after.short_value:
         return True
     low, high = sorted((Decimal(before.value), Decimal(after.value)))
     coarse, fine = sorted((low, high), key=lambda value: value.normalize().as_tuple().exponent, reverse=True)
-    is_exact = before.kind in HARMED or (high < _LEAST_ROUNDED and low == int(low) and high == int(high))
+    is_of_harmed = not HARMED.isdisjoint((before.kind, after.kind))
+    is_exact = is_of_harmed or (high < _LEAST_ROUNDED and low == int(low) and high == int(high))
     has_two_digits = len(coarse.normalize().as_tuple().digits) > 1
     if not is_exact and has_two_digits and fine.quantize(coarse.normalize(), ROUND_HALF_UP) == coarse:
         return True
-    return bool(low) and high / low in _LOST_WORDS
+    may_lose_word = not is_of_harmed or high >= _LEAST_ROUNDED
+    return bool(low) and may_lose_word and high / low in _LOST_WORDS
 
 
 def _same_context(old: Sequence[Figure], new: Sequence[Figure]) -> Iterator[tuple[Figure, Figure]]:
@@ -203,8 +206,8 @@ def lacks_toll(kept: bytes, new: bytes) -> bool:
 
 
 def _is_held(figure: Figure, other: Figure) -> bool:
-    if figure.kind in HARMED and other.kind and other.kind != figure.kind:
-        return False
+    if figure.kind in HARMED and other.kind != figure.kind and (other.kind or not _share_side(figure, other)):
+        return False  # "12 engines" are not "12 dead"
     if _are_plain(figure, other):
         return _are_equal(figure, other)
     return figure.short_value == other.short_value

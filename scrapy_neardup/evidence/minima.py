@@ -21,7 +21,6 @@ OPENING_SHINGLES = 60  # at the beginning of a text
 IN_OPENING = 1
 """The bit of a lane that says whether its minimum is a shingle of the opening. The other seven are the minimum's."""
 
-LEAST_LANES = 8  # fewer lanes of an opening tell nothing
 LEAST_RESEMBLANCE = 0.045  # below this too few lanes are equal to estimate containment
 _BITS = 7  # of the minimum in a lane of the measures of two sets; the others have eight
 
@@ -41,15 +40,16 @@ def _beyond_chance(share: float, bits: int) -> float:
 
 
 def held_opening(own: Evidence, other: Evidence, resemblance: float) -> float:
-    """Return the share of a text's opening that another text holds, at any place, in [0, 1]; 1 if nothing is known.
+    """Return the share of a text's opening that another text holds, at any place, in [0, 1].
 
     The lanes whose minima are in the opening are a sample of its shingles. If the other text holds such a shingle, the
-    lanes are equal, unless the other text has a lower minimum of its own.
+    lanes are equal, unless the other text has a lower minimum of its own. The longer a text is, the fewer lanes it has
+    for its opening: 8 of 256 for 1,900 words. If it has none, the share of the whole text stands in.
     """
     a, b = np.frombuffer(own.signature, np.uint8), np.frombuffer(other.signature, np.uint8)
     lanes = np.count_nonzero(a & IN_OPENING)
-    if len(a) != len(b) or lanes < LEAST_LANES:
-        return 1.0
+    if len(a) != len(b) or not lanes or not own.size:
+        return share_of(resemblance, own.size, other.size)
     equal = float(np.count_nonzero((a ^ b)[(a & IN_OPENING).astype(bool)] <= IN_OPENING) / lanes)
     of_both = (own.size + other.size) / (1 + resemblance)
     return min(1.0, _beyond_chance(equal, _BITS) * of_both / own.size)

@@ -84,13 +84,13 @@ class Body:
     _windows: dict[int, NDArray[np.uint32]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        is_kept = self.is_long
-        if self.boilerplate:
-            is_kept = is_kept & np.array(
-                [key not in self.boilerplate for key in self.all_lines.keys.tolist()], np.bool_
-            )
+        is_kept = self.is_long & self._is_own() if self.boilerplate else self.is_long
         self.kept = self.all_lines if is_kept.all() else self.all_lines.at(is_kept)
         self.hashes = self.reading.hashes.take(self.kept.places)
+
+    def _is_own(self) -> NDArray[np.bool_]:
+        """Return for each line whether it is no boilerplate."""
+        return np.array([key not in self.boilerplate for key in self.all_lines.keys.tolist()], np.bool_)
 
     def without(self, boilerplate: frozenset[int]) -> Body:
         return replace(self, boilerplate=boilerplate) if boilerplate != self.boilerplate else self
@@ -133,7 +133,7 @@ class Body:
     @property
     def short_lines(self) -> list[tuple[str, bool]]:
         """Return the lines that are too short to count, each with whether it is between lines that are kept."""
-        is_short = ~self.is_long & [key not in self.boilerplate for key in self.all_lines.keys.tolist()]
+        is_short = ~self.is_long & self._is_own()
         short = self.all_lines.at(is_short)
         start = self.kept.start
         is_between = (short.start > start[0]) & (short.start < start[-1]) if len(start) else is_short[is_short]

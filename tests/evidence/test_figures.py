@@ -175,6 +175,8 @@ def test_another_notation_is_no_change(old: str, new: str) -> None:
         ("4 people died in Kabul", "Four dead in Kabul", False),
         ("4 people died in Kabul", "4 people died in Kabul and 31 were injured", True),
         ("12 homes burnt in Kabul", "12 dead in Kabul", True),
+        ("12 engines came to Kabul", "12 dead in Kabul", True),
+        ("3 people died in Kabul", "3,000 people died in Kabul", True),
         ("A road in Kabul is closed. It is 12 km long", "A road in Kabul is closed", False),
         ("A road in Kabul is closed", "A road of 12 km in Kabul is closed", True),
     ],
@@ -216,6 +218,10 @@ def test_equal_neighbours_with_several_values_are_compared_as_a_set() -> None:
     rows = [f"held in lieu of {bond} dollars bond" for bond in (300, 500, 700)]
     assert changes("\n".join(rows), "\n".join(reversed(rows[1:]))) == ()
     assert changes("\n".join(rows), "\n".join([*rows[:2], "held in lieu of 900 dollars bond"])) == ("$: 700 -> 900",)
+
+
+def test_a_toll_that_rises_a_thousandfold_has_changed() -> None:
+    assert changes("killed 3 people in the quake", "killed 3,000 people in the quake") == ("dead: 3 -> 3000",)
 
 
 # Years are no figures, and a factor of exactly 1,000, 100,000 or more is taken for a lost "thousand" or "million".

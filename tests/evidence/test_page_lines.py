@@ -55,3 +55,7 @@ def test_a_figure_in_a_short_line_of_the_article_is_seen(fact: str) -> None:
 def test_outside_of_the_article_only_a_labelled_toll_is_read() -> None:
     assert is_changed("Killed: {}", "below")
     assert not any(is_changed(line, "below") for line in ("{} killed in a fire", "Top {} of today"))
+
+
+def test_a_text_without_words_has_no_short_lines() -> None:
+    assert read_bodies(["..."], min_words=8, min_block_words=8)[0].short_lines == []

@@ -140,6 +140,7 @@ def test_a_fingerprint_tells_how_much_of_its_opening_another_text_holds_at_any_p
     assert held_opening(first, moved, 1.0) > 0.9
     assert held_opening(first, other, resemblance(first.signature, other.signature, 7)) < 0.2
     assert held_opening(other, first, resemblance(first.signature, other.signature, 7)) > 0.8
+    assert held_opening(replace(first, size=0), other, 0.5) == 0  # a damaged record
 
 
 def test_two_characters_without_spaces_count_as_a_word() -> None:
