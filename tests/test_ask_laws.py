@@ -172,10 +172,9 @@ class History:
 
     async def _compare(self, crawl: Index, asker: Asker) -> None:
         assert asker.gaps == (self.gaps or dict.fromkeys(asker.gaps, 0))
-        firsts = {
-            ("joined", each.id) for each in FIRSTS
-        }  # a story that has expired begins again with the same document
-        assert all(count == 1 or each in firsts for each, count in asker.told.items())
+        # A story that has expired begins again with the same document, and may be united again.
+        again = {(what, each.id) for what in ("joined", "united") for each in FIRSTS}
+        assert all(count == 1 or each in again for each, count in asker.told.items())
         untold = self.truth.keys() - asker.told.keys()
         assert asker.told.keys() <= self.truth.keys()
         assert not untold or self.expired, untold

@@ -223,8 +223,8 @@ class LocalClient(Client):
 
     def _bounds(self, key: str) -> tuple[int, int]:
         """Return the numbers of the first and the last entry of a log; of an empty or damaged one 0 and -1."""
-        first, last = self.hmget(key, "first", "last")
-        return (int(first), int(last)) if (first or b"").isdigit() and (last or b"").isdigit() else (0, -1)
+        first, last = (each or b"" for each in self.hmget(key, "first", "last"))
+        return (int(first), int(last)) if first.isdigit() and last.isdigit() else (0, -1)
 
     def _entries(self, key: str, numbers: Sequence[int]) -> list[tuple[bytes, dict[bytes, bytes]]]:
         values = zip(numbers, self.hmget(key, *numbers), strict=True)
