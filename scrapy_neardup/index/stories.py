@@ -5,6 +5,7 @@
 ``…:events``     HASH story -> nothing, of events that have not ended
 ``…:ended``      HASH story -> its packed sources, of events that have ended
 ``…:outbox``     HASH token -> a claim that was granted, until all its receivers have the event, or for a window
+``…:began``      HASH "first": when the first crawl began, until a window after the start of the last one
 
 A story has the fields "counts" (see ``records/stories.py``) and "version". Each member that is kept has a field, by its
 document key. A story that became a part of another one says so in its counters, and then only its last second changes.

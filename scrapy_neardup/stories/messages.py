@@ -32,7 +32,7 @@ class Message(NamedTuple):
 
 
 def message_of(report: Mapping[str, Any]) -> Message:
-    """Return the message about an event. An outbox may hold an older report, so every key may be missing."""
+    """Return the message about an event. Every key of the report may be missing."""
     level = "test" if report.get("test") else str(report.get("level") or "")  # ``scrapy neardup doctor`` sends tests
     facts = [(str(fact["words"]), fact["is_new"]) for fact in report.get("facts") or ()][:_MOST_FIGURES]
     new = [words for words, is_new in facts if is_new]

@@ -13,6 +13,7 @@ from documents import Article, check
 from fleet import Fleet, documented_rights
 from servers import RedisServer
 
+from scrapy_neardup.ask import Ask
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import SettingsError, StoreError, StoreUnavailable
 from scrapy_neardup.index.redis.connection import connect
@@ -213,6 +214,11 @@ async def test_no_command_is_refused(restricted: RedisServer, preset: str) -> No
         await detector.summary()
         await detector.purge(source=f"{paper}.example")
         await detector.finish(all_over=True)
+        await Ask(detector).stories()
         await detector.close()
     assert refused(restricted) == set()
     assert events
+    with restricted.client() as client:
+        kinds = {re.sub(r".*}:(\w+).*", r"\1", str(key)) for key in client.scan_iter()}
+    page = (Path(__file__).parents[3] / "docs/redis.md").read_text(encoding="utf-8")
+    assert kinds - {*re.findall(r"`…:(\w+)", page)} == set()
