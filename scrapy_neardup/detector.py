@@ -247,8 +247,9 @@ class NearDupDetector:
 
     async def current_events(self) -> list[StoryEvent]:
         """Return the running events with their present counters. Raise StoreError if the store does not answer."""
-        kept = self.index.stories
-        return [self.stories.current(story, await kept.members(story.id)) for story in await kept.open_events()]
+        running = [bytes.fromhex(story.id) for story in await self.index.stories.open_events()]
+        found = await self.index.log_of_changes.stories(running)
+        return [self.stories.current(*found[key]) for key in running if key in found]
 
     async def final_stories(self) -> dict[str, str]:
         """Return the stories of earlier verdicts that became a part of another story since, with that other story.
