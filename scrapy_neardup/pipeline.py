@@ -390,7 +390,7 @@ class NearDupPipeline(Component):
     def _log_run(self) -> None:
         """Log what the run did, as the last thing: after Scrapy's stats."""
         try:
-            if text := self.summary.text(self.delivery.report_file):
+            if text := self.summary.text(self.delivery.report_file, self.record.path if self.record else ""):
                 logger.info("%s", text)
         except Exception as error:
             self.log_fault(error, "The summary of the run")

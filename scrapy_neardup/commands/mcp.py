@@ -61,7 +61,7 @@ def server_of(ask: Ask) -> MCPServer:
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
     except ImportError as error:
-        raise NearDupError(f"the package mcp is missing ({error}): pip install 'scrapy-neardup[mcp]'") from error
+        raise NearDupError(f"the package mcp is missing ({error}): pip install 'mcp>=2.0'") from error
 
     def tool(question: Callable[..., Awaitable[Answer]]) -> Callable[..., Awaitable[Answer]]:
         """Return a question with the same parameters whose answers are safe to show to a model."""

@@ -208,13 +208,14 @@ class RunSummary:
         for name, items, _ in self._hints():
             yield f"hints/{name}", items
 
-    def text(self, feed: str = "") -> str:
+    def text(self, feed: str = "", record: str = "") -> str:
         """Return the block. If the run had no items, say so and where to look.
 
-        ``feed`` is the file of the run that ``scrapy neardup report`` reads, "" if there is none.
+        ``feed`` is the file of the run that ``scrapy neardup report`` reads, and ``record`` the file of its recorded
+        documents; "" if there is none.
         """
         if self.judged or self.skipped:
-            return printable("\n".join([*self._lines(), *self._next_commands(feed)]))
+            return printable("\n".join([*self._lines(), *self._next_commands(feed, record)]))
         if self.late:
             return ""
         if self.opted_out:
@@ -277,9 +278,9 @@ class RunSummary:
         for change, title, items in sorted(rows, key=lambda row: (kind_of(row[0].label), -row[2]))[:_SHOWN]:
             yield _row(f"{counted(items, 'item'):>11}, {change.words:<27}", title)
 
-    def _next_commands(self, feed: str) -> Iterator[str]:
+    def _next_commands(self, feed: str, record: str) -> Iterator[str]:
         if feed:
-            yield f"Next: scrapy neardup report {shlex.quote(feed)}"
+            yield "Next: scrapy neardup report " + shlex.join([feed, *(["--documents", record] if record else [])])
         else:
             yield "Next: crawl with -O items.jsonl, then scrapy neardup report items.jsonl"
         if any(report["level"] != "ended" for report in self._events.values()) and self._settings.store != "memory://":

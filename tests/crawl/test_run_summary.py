@@ -76,7 +76,7 @@ def test_the_block_says_what_a_later_pipeline_has_taken(project: Project, site: 
 
 
 def test_events_are_listed_and_the_block_is_the_last_thing_and_names_the_next_command(project: Project) -> None:
-    log = project.crawl(FERRY, "-O", "items.csv").log
+    log = project.crawl(FERRY, "-O", "items.csv", NEARDUP_RECORD="recorded.jsonl").log
     said = block(log)
     assert "Events: 1 watch, 1 breaking\nLatest alerts (counts at the time of the alert):\n" in said
     assert "\n  breaking      5 items, 5 sources    the ferry ran aground in fog" in said
@@ -85,7 +85,8 @@ def test_events_are_listed_and_the_block_is_the_last_thing_and_names_the_next_co
     assert BLOCK.split(log)[-1] == "", "nothing follows"
     assert log.index("Dumping Scrapy stats") < log.index("scrapy-neardup: 7 items judged")
     # The second feed has the same items: a report of both would count each page twice.
-    assert said.endswith("Next: scrapy neardup report items.jsonl\n      scrapy neardup watch --events\n")
+    next_command = "scrapy neardup report items.jsonl --documents recorded.jsonl"
+    assert said.endswith(f"Next: {next_command}\n      scrapy neardup watch --events\n")
 
 
 def test_a_feed_that_cannot_be_written_is_a_hint_and_no_next_command(project: Project) -> None:

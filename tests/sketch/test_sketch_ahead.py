@@ -126,12 +126,6 @@ EXTRACTOR = """
             open(texts[0], "w").close()
             time.sleep(3600)
         return sketch
-
-    def slow(options):
-        def sketch(texts):
-            time.sleep(0.5)
-            return [b"sketch"] * len(texts)
-        return sketch
 """
 
 
