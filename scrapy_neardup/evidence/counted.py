@@ -1,4 +1,4 @@
-"""What a figure counts: people killed, injured, missing or ill, homes, money, percent, years.
+"""What a figure counts: people killed, injured, missing or ill, homes, money, percent.
 
 The words that say so are in ``counted.json``. A star stands for any ending. *Verbs* may stand some words away from
 their number ("nine people on board were killed"), *nouns* stand beside it ("nine deaths"). Units, months and currencies
