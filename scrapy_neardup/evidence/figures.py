@@ -89,8 +89,8 @@ def figures_of_body(body: Body) -> tuple[Figure, ...]:
     """Return the figures of the article.
 
     They stand in the lines that are compared, and in short lines between them. A line without the end of a sentence is
-    a heading, a caption or a row of a table: its figures are tolls only if it is as short as "Killed: 12". Such tolls
-    are also read above and below the article. A text without sentences is read whole.
+    a heading, a caption or a row of a table: its figures are tolls only if it is as short as "Killed: 12". Such tolls,
+    and those of short sentences, are also read above and below the article. A text without sentences is read whole.
     """
     lines = body.text.split("\n")
     sentences = [line for line in lines if line.endswith(SENTENCE_ENDS)]
@@ -99,14 +99,14 @@ def figures_of_body(body: Body) -> tuple[Figure, ...]:
     figures = _all_figures("\n".join(sentences))
     others = [(line, True) for line in lines if not line.endswith(SENTENCE_ENDS)]
     for line, is_between in [*others, *body.short_lines]:
-        if _DIGIT.search(line) and not is_of_page(line):
+        if (line.endswith(SENTENCE_ENDS) or _DIGIT.search(line)) and not is_of_page(line):
             figures += _figures_of_line(line, is_between)
     return _most(figures)
 
 
 def _figures_of_line(line: str, is_between: bool) -> list[Figure]:
     figures = _all_figures(line)
-    if len(line.split()) > _MOST_WORDS_OF_TOLL:
+    if len(line.split()) > _MOST_WORDS_OF_TOLL and not line.endswith(SENTENCE_ENDS):
         figures = [each if each.kind > PEOPLE else each._replace(kind=0) for each in figures]
     label = "".join(filter(str.isalpha, line.casefold()))
     found = []

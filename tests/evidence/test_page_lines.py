@@ -54,6 +54,8 @@ def test_a_figure_in_a_short_line_of_the_article_is_seen(fact: str) -> None:
 
 def test_outside_of_the_article_only_a_labelled_toll_is_read() -> None:
     assert is_changed("Killed: {}", "below")
+    assert is_changed("{} people on board were killed.", "below")
+    assert {each.label for each in figures("Twelve workers were killed.", 12, "below")} == {"dead"}
     assert not any(is_changed(line, "below") for line in ("{} killed in a fire", "Top {} of today"))
 
 
