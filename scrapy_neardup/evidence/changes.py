@@ -108,8 +108,7 @@ def _are_equal(before: Figure, after: Figure) -> bool:
     has_two_digits = len(coarse.normalize().as_tuple().digits) > 1
     if not is_exact and has_two_digits and fine.quantize(coarse.normalize(), ROUND_HALF_UP) == coarse:
         return True
-    may_lose_word = not is_of_harmed or high >= _LEAST_ROUNDED
-    return bool(low) and may_lose_word and high / low in _LOST_WORDS
+    return bool(low) and (high >= _LEAST_ROUNDED or not is_of_harmed) and high / low in _LOST_WORDS
 
 
 def _same_context(old: Sequence[Figure], new: Sequence[Figure]) -> Iterator[tuple[Figure, Figure]]:
@@ -208,9 +207,7 @@ def lacks_toll(kept: bytes, new: bytes) -> bool:
 def _is_held(figure: Figure, other: Figure) -> bool:
     if figure.kind in HARMED and other.kind != figure.kind and (other.kind or not _share_side(figure, other)):
         return False  # "12 engines" are not "12 dead"
-    if _are_plain(figure, other):
-        return _are_equal(figure, other)
-    return figure.short_value == other.short_value
+    return _are_equal(figure, other) if _are_plain(figure, other) else figure.short_value == other.short_value
 
 
 def have_other_figures(a: bytes, b: bytes) -> bool:

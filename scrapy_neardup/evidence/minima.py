@@ -63,11 +63,6 @@ def containment(resemblance: float, a: int, b: int) -> float:
     return share_of(resemblance, min(a, b), max(a, b))
 
 
-def share_of_larger(resemblance: float, a: int, b: int) -> float:
-    """Return the share of the larger of two sets that lies in the smaller, from their resemblance and sizes."""
-    return share_of(resemblance, max(a, b), min(a, b))
-
-
 def share_of(resemblance: float, own: int, other: int) -> float:
     """Return the share of the first of two sets that lies in the second, from their resemblance and sizes."""
     return min(1.0, resemblance * (own + other) / ((1 + resemblance) * own)) if own else 0.0
@@ -132,7 +127,7 @@ def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, col
     if measure == "overlap":
         score = resemblance(a[lanes:], b[lanes:]) if round(share * lanes) > collisions else 0.0
     elif measure == "larger":
-        score = share_of_larger(similarity, size_a, size_b)
+        score = share_of(similarity, max(size_a, size_b), min(size_a, size_b))
     elif measure == "resemblance":
         score = similarity
     else:
