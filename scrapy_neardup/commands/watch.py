@@ -32,6 +32,7 @@ from scrapy_neardup.document import STATUSES
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Index
 from scrapy_neardup.lab.stored import is_document_id
+from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.sketch import PRESETS
 from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.wording import counted, printable, without_password
@@ -139,7 +140,10 @@ async def look(detector: NearDupDetector) -> View:
 async def _growing(index: Index, now: int) -> list[View]:
     """Return the stories that got most items in the last hour."""
     newest, _ = await index.log_of_changes.newest(_CHANGES_LOOKED_AT)
-    read = await index.log_of_changes.stories([each.story for each in newest])
+    longest = 60 * max(_SPANS.values())
+    read = await index.log_of_changes.stories(
+        [each.story for each in newest if seconds_of(each.document) > now - longest]
+    )
     grown: list[View] = [
         {
             "story": story.id,

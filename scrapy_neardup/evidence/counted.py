@@ -42,7 +42,9 @@ _PAGE = "|".join(_TABLE.pop("page").replace("*", r"\w*").split()).replace("_", "
 _PAGE_SIGNS = "|".join(_TABLE.pop("page_signs").split())
 _OF_PAGE = re.compile(rf"(?<!\w)(?:{_PAGE})(?!\w)|^(?:by|von|par|por) |{_PAGE_SIGNS}")
 _LOST = tuple(_TABLE.pop("lost").replace("*", "").split())
-SILENT = 13  # ages, ordinals and numbers that are names: they count nothing, so a change of them is not told
+SILENT = (
+    len(FigureKind) + 1
+)  # ages, ordinals and numbers that are names: they count nothing, so a change of them is not told
 _SIGNS = dict.fromkeys(CURRENCIES.values())
 LABELS: tuple[str, ...] = (
     "",

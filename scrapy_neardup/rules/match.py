@@ -87,10 +87,6 @@ class Match:
         return _text(self.record.url)
 
     @property
-    def candidate_title(self) -> str:
-        return _text(self.record.title)
-
-    @property
     def language(self) -> str:
         """Return the language of the candidate, ISO 639-1; "" if it is unknown."""
         code = self.record.language.decode("ascii", "replace")

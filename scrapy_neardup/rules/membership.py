@@ -67,7 +67,7 @@ def sources_needed(sources: int) -> int:
     """Return how many sources of a story must print a new figure to confirm it.
 
     ``sources`` is the number of the story's independent sources. A third of them must print the figure, at least two.
-    Six are always enough, because six sources can raise an event of their own anyway.
+    Six are always enough, because fewer can raise an event of their own anyway.
     """
     return min(MOST_SUPPORT, max(LEAST_SUPPORT, math.ceil(sources * SUPPORT_SHARE)))
 
