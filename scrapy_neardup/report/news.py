@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from itertools import islice
 from typing import Any, NamedTuple
@@ -89,27 +89,41 @@ def _midnight(day: date, zone: tzinfo) -> float:
 
 def news_of(period: Period, stories: Sequence[FeedStory], links: Links) -> News:
     """Return the news of a period; ``stories`` are the largest first."""
-    has = period.has
-    stories = [story.until(period.end) for story in stories if any(has(row.time) for row in story.coverage)]
-    rows = [row for story in stories for row in story.members if has(row.time) and not row.is_revisit]
+    stories = _of_period(period, stories)
+    rows = [row for story in stories for row in _coverage(period, story)]
     several = sorted((story for story in stories if story.size > 1), key=lambda story: -story.size)
-    events = [story for story in stories if any(has(signal.time) for signal in story.signals)][:_MOST_EVENTS]
+    events = [story for story in stories if any(map(period.has, (signal.time for signal in story.signals)))]
+    events = events[:_MOST_EVENTS]
     others = [story for story in several if story not in events]
-    newest = [story for story in others[_MOST_LISTED:] if has(story.members[0].time)]
-    drops = [row for row in rows if row.is_drop]
+    begun = [story for story in several if period.has(story.members[0].time)]
+    newest = [story for story in others[_MOST_LISTED:] if story in begun]
     return News(
         period,
         items=len(rows),
         stories=len(several),
-        begun=sum(has(story.members[0].time) for story in several),
+        begun=len(begun),
         copies=sum(row.status == "duplicate" for row in rows),
-        drops=len(drops),
+        drops=sum(row.is_drop for row in rows),
         events=events,
         figures=list(islice(_changed(period, stories, links), _MOST_FIGURES)),
-        lost=max((row.lost for row in drops if row.lost > _MUCH), default=0.0),
+        lost=max(map(_much_lost, rows), default=0.0),
         largest=others[:_MOST_LISTED],
         newest=sorted(newest, key=lambda story: -(story.members[0].time or 0))[:_MOST_LISTED],
     )
+
+
+def _of_period(period: Period, stories: Iterable[FeedStory]) -> list[FeedStory]:
+    """Return the stories with items in this period, as they were at its end."""
+    return [each.until(period.end) for each in stories if any(period.has(row.time) for row in each.coverage)]
+
+
+def _coverage(period: Period, story: FeedStory) -> list[Row]:
+    return [row for row in story.members if period.has(row.time) and not row.is_revisit]
+
+
+def _much_lost(row: Row) -> float:
+    """Return the share of its text that the drop of an item loses, 0 if that is little or it stays."""
+    return row.lost if row.is_drop and row.lost > _MUCH else 0.0
 
 
 def _changed(

@@ -38,8 +38,8 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     near, far = (match, other) if other.two_languages else (other, match)
     if not topic_link(Pair(near.key, near.new, near.old, near.policy, near.system, extra=UNITING_EXTRA)):
         return False
-    members = [[each.record for each in alive if each.record.story == pair.old.story] for pair in (near, far)]
-    pairs = list(itertools.product(*members))
+    members = _members(near, alive)
+    pairs = list(itertools.product(members, _members(far, alive)))
     is_strong = not match.new.vector and all(map(_is_strong, (near, far)))
     cosine = topic_cosine(first_topic(match.old), first_topic(other.old))
     are_firsts_alike = cosine >= (FIRST_COSINE_IF_STRONG if is_strong or match.new.vector else FIRST_COSINE)
@@ -49,8 +49,13 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     if far.two_languages:
         if far is other and far.names_score < LEAST_COSINE:
             return False
-        return _mean_of_topics([(match.new, each) for each in members[0]]) >= least
+        return _mean_of_topics([(match.new, each) for each in members]) >= least
     return are_firsts_alike and _mean_of_topics(pairs) >= least
+
+
+def _members(pair: Pair, alive: Sequence[Match]) -> list[Record]:
+    """Return the members of the story of a pair's old document that the new one was compared with."""
+    return [each.record for each in alive if each.record.story == pair.old.story]
 
 
 def _mean_of_vectors(pairs: Sequence[tuple[Record, ...]]) -> float:
