@@ -17,10 +17,15 @@ _FILTERS = "sources", "language", "source"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", choices=(*_NEWS, "story", "coverage", "has-seen"), help="what to ask")
     parser.add_argument(
-        "name", metavar="NAME", nargs="?", help="id of the story, or url of the page; for coverage also a document in a file, as for explain"
+        "name",
+        metavar="NAME",
+        nargs="?",
+        help="id of the story, or url; for coverage also a document in a file, as for explain",
     )
-    parser.add_argument("--since", metavar="CURSOR", help="the `next` of an earlier answer: tell only what is new since then")
-    parser.add_argument("--sources", metavar="N", type=number(int, 1), help="only stories with at least so many independent sources")
+    parser.add_argument("--since", metavar="CURSOR", help="tell only what is new since the answer with this `next`")
+    parser.add_argument(
+        "--sources", metavar="N", type=number(int, 1), help="stories of at least so many independent sources"
+    )
     parser.add_argument("--language", metavar="CODE", help="stories with reports in this language")
     parser.add_argument("--source", metavar="DOMAIN", help="stories with reports of this source or owner")
     parser.add_argument(
