@@ -6,11 +6,9 @@ import asyncio
 import os
 import uuid
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from documents import HOUR, ScriptedJudge, beginning, joined, joining
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -191,15 +189,7 @@ class History:
             assert now["story"] == story
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis"])
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    if request.param == "redis":
-        yield str(request.getfixturevalue("redis_url"))
-    else:
-        yield "memory://" if request.param == "memory" else f"sqlite:///{request.getfixturevalue('tmp_path')}/window"
-
-
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS)
-def test_everything_is_told_once_and_gaps_are_told(url: str, steps: list[Step]) -> None:
-    asyncio.run(History(url).play(steps))
+def test_everything_is_told_once_and_gaps_are_told(store_url: str, steps: list[Step]) -> None:
+    asyncio.run(History(store_url).play(steps))

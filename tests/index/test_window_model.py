@@ -6,7 +6,6 @@ import asyncio
 import math
 import os
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -220,18 +219,10 @@ class Stage:
             self.model.withdraw(article)
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis"])
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    if request.param == "redis":
-        yield str(request.getfixturevalue("redis_url"))
-    else:
-        yield "memory://" if request.param == "memory" else f"sqlite:///{request.getfixturevalue('tmp_path')}/window"
-
-
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @example(
     steps=[("check", 1, PAGE.copy()) for _ in range(9)] + [("withdraw", 0), ("check", 1, PAGE.copy()), ("again", 1, 0)]
 )
 @given(steps=st.lists(STEPS, min_size=5, max_size=50))
-def test_every_store_answers_as_a_list_would(url: str, steps: list[Step]) -> None:
-    asyncio.run(Stage(url).play(steps))
+def test_every_store_answers_as_a_list_would(store_url: str, steps: list[Step]) -> None:
+    asyncio.run(Stage(store_url).play(steps))
