@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo
 
 from scrapy_neardup import checks
 from scrapy_neardup.checks import setting
-from scrapy_neardup.content.extractors import BUILT_IN
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.urls import platform_of, source_of
 from scrapy_neardup.content.worker import Sketching, WorkerOptions
@@ -25,7 +24,6 @@ from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, Sketcher, ahead_opti
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import preset_with
 from scrapy_neardup.stories.rules import ALLOWED_RULES, MIN_SOURCES
-from scrapy_neardup.timings import TimeBudget
 
 if TYPE_CHECKING:
     from scrapy_neardup.content.embedding import Embedding
@@ -197,9 +195,8 @@ class NearDupSettings:
     """Seconds for one page. A page that takes longer is ``unchecked`` with the reason ``extraction-failed``, and so is
     one of over 5 MB. A response that holds up the verdicts of later ones is passed over after this time.
 
-    Hostile pages cannot stall a crawl of several sources. A page may take ten times what pages of its size usually
-    take, and a twentieth of this time that slow pages share. After a page that takes longer, the next few dozen pages
-    of its source are ``extraction-failed`` too.
+    No hostile site can stall a crawl of several sources: after a page that takes over a fifth of this time, in CPU
+    seconds, the next 50 pages of its source are ``extraction-failed`` too.
     """
 
     on_store_error: OnStoreError = setting("keep", checks.one_of(*get_args(OnStoreError)))
@@ -330,14 +327,12 @@ class NearDupSettings:
     def start_extraction(self, timings: Timings | None = None) -> ExtractionProcesses:
         """Return what extracts the pages of a crawl. Its processes start with the first page.
 
-        There is a ``TimeBudget`` if the extractor is built in: a user's own extractor may take its time with some
-        sites. Raise SettingsError if the extractor cannot be used.
+        Raise SettingsError if the extractor cannot be used.
         """
         workers = self.extract_workers
         if workers == "auto":  # one for each core that this process may use
             workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        budget = TimeBudget(self.extract_timeout / 20) if self.extractor in BUILT_IN else None
-        return ExtractionProcesses(self.worker_options(sketches=True), workers, timings=timings, budget=budget)
+        return ExtractionProcesses(self.worker_options(sketches=True), workers, timings=timings)
 
     def embedding(self) -> Embedding | None:
         """Return the user's language model, or None. Raise SettingsError if it does not work."""
