@@ -33,7 +33,6 @@ PREFIX = "NEARDUP_"
 
 Action = Literal["tag", "drop", "dry-run"]
 Delivered = Literal["stored", "scraped"]
-OnStoreError = Literal["keep", "close"]
 
 DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(day)s.jsonl"
 """The default of ``NEARDUP_DROPPED_FEED``. The path is relative to the data directory."""
@@ -198,10 +197,6 @@ class NearDupSettings:
     No hostile site can stall a crawl of several sources: after a page that takes over a fifth of this time, in CPU
     seconds, the next 50 pages of its source are ``extraction-failed`` too.
     """
-
-    on_store_error: OnStoreError = setting("keep", checks.one_of(*get_args(OnStoreError)))
-    """What happens if the store is lost or damaged. With ``'keep'`` items are kept as ``unchecked``. With ``'close'``
-    the spider stops, with the reason ``neardup_store_unavailable``."""
 
     store_timeout: float = setting(2.0, checks.number(float, 0.01, 600, unit=" seconds"))
     """How long to wait for the store. After that it counts as lost: until it is back, items pass at full speed as

@@ -38,7 +38,7 @@ class ExtractionProcesses:
 
     A page fails with ExtractionError, and ends its worker, if it takes more than the ``timeout`` of the options after
     the worker began to read it, or if it crashes the worker. The next page gets a new worker. A page also fails if it
-    is one of the next ``LEFT_OUT`` of a source with a ``SLOW`` page: no hostile site can stall a crawl of several sites.
+    is one of the next ``LEFT_OUT`` of a source with a ``SLOW`` page: no hostile site stalls a crawl of several.
     Workers start with the first pages. ``extract`` holds at most ``IN_FLIGHT`` pages for each worker, and further
     callers wait. A text waits up to 15 ms for others, and is sketched together with them. If a sketch fails, the text
     is still returned, and the first failure is logged. The ``timings`` do not count sketches.

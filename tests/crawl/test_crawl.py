@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import signal
-import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
 
 import pytest
 from news_site import Answer, NewsSite, article, page
@@ -213,26 +211,6 @@ def test_fields_rename_the_tags(project: Project, site: NewsSite) -> None:
     crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_FIELDS=fields)
     assert {tuple(item) for item in crawl.items} == {("page", "verdict", "copy_of")}
     assert sorted(item["verdict"] for item in crawl.items) == ["duplicate", "original", "original"]
-
-
-@pytest.mark.parametrize("file", ["/dev/null/window.sqlite", "{folder}/damaged.sqlite"])
-def test_a_store_that_is_lost_or_damaged_closes_the_spider_that_asks_for_it(
-    project: Project, site: NewsSite, file: str
-) -> None:
-    damaged = project.folder / "damaged.sqlite"
-    with closing(sqlite3.connect(damaged)) as sql:
-        sql.execute("CREATE TABLE spaces (id)")
-    damaged.write_bytes(damaged.read_bytes().replace(b"spaces (id)", b"spaces \xff id)"))  # SQLite quotes \xff
-
-    crawl = project.crawl(
-        ITEM_A_PAGE,
-        urls=copies(site),
-        NEARDUP_STORE=f"sqlite:///{file.format(folder=project.folder)}",
-        NEARDUP_ON_STORE_ERROR="close",
-    )
-
-    assert crawl.stats["finish_reason"] == "neardup_store_unavailable"
-    assert crawl.lines(" ERROR: ", "NEARDUP_ON_STORE_ERROR = 'close'")
 
 
 SLOW_EXTRACTOR = """

@@ -52,7 +52,6 @@ WRONG: dict[str, list[object]] = {
     "NEARDUP_EXTRACTOR": ["", "goose", ".a.b", "no.such.extractor", "scrapy_neardup.nothing", "os.sep", "a b", None],
     "NEARDUP_EXTRACT_WORKERS": [0, 257, 1.5, "all", True, None],
     "NEARDUP_EXTRACT_TIMEOUT": [0, -1, "soon", None],
-    "NEARDUP_ON_STORE_ERROR": ["stop", None],
     "NEARDUP_STORE_TIMEOUT": [0, "soon", None],
     "NEARDUP_EVENT_RULE": ["no-such-rule", "no.such.rule", "", None],
     "NEARDUP_EVENTS_NOTIFY": ["slack", [5], 5],
