@@ -36,7 +36,7 @@ SUBCOMMANDS = {
     "doctor": ("checks files, store, extractor and receivers of events before a crawl", "--no-events"),
     "eval": (
         "measures the verdicts on documents that people sorted into clusters",
-        "labelled.jsonl --fail-on 'precision<0.95'",
+        "labelled.jsonl --background background.jsonl",
     ),
     "tune": (
         "measures thresholds on documents that people sorted into clusters, and suggests one",

@@ -8,9 +8,7 @@ import errno
 import secrets
 import shutil
 import tempfile
-import time
 from collections.abc import Awaitable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +32,6 @@ from scrapy_neardup.stories.sender import Receiver
 from scrapy_neardup.wording import without_password
 
 _PATIENCE = 10.0  # seconds for one check
-_CLOCK_OFF = 2.0  # seconds
 _LITTLE_SPACE = 500_000_000  # bytes
 _SENTENCE = "The ferry had left the harbour of the island at noon, and the fog came down before it reached the strait. "
 _PAGE = (
@@ -218,14 +215,13 @@ async def _check_store(settings: NearDupSettings) -> list[Finding]:
 
 async def _check_file(settings: NearDupSettings) -> list[Finding]:
     path = Path(settings.store.partition(":///")[2])
-    size = path.stat().st_size if path.exists() else 0  # noqa: ASYNC240  nothing else runs here
-    # If there is no window yet, try the file system with a file beside its place.
-    with tempfile.TemporaryDirectory(dir=_place_for_files(path.parent)) as folder:
-        tried = settings if size else replace(settings, store=f"sqlite:///{folder}/probe.sqlite")
-        index = NearDupDetector(tried).index
-        await index.open()
-        await index.close()
-    return [Finding("store", f"{path}, {size / 1e6:,.1f} MB" if size else f"{path} (the first crawl makes it)")]
+    if not path.exists() or not (size := path.stat().st_size):  # noqa: ASYNC240  nothing else runs here
+        _place_for_files(path.parent)
+        return [Finding("store", f"{path} (the first crawl makes it)")]
+    index = NearDupDetector(settings).index
+    await index.open()
+    await index.close()
+    return [Finding("store", f"{path}, {size / 1e6:,.1f} MB")]
 
 
 async def _check_redis(settings: NearDupSettings) -> list[Finding]:
@@ -233,7 +229,7 @@ async def _check_redis(settings: NearDupSettings) -> list[Finding]:
     await index.open()
     try:
         key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
-        ahead, refused = await index.store.ask(lambda client: _try_commands(client, key))
+        refused = await index.store.ask(lambda client: _try_commands(client, key))
         facts, rights = Facts({}), Finding("rights", "this user may call every command that is needed")
         try:
             await index.store.ask(lambda client: client.names(key))
@@ -247,21 +243,15 @@ async def _check_redis(settings: NearDupSettings) -> list[Finding]:
         await index.close()
     server = ", ".join(filter(None, (facts.facts.get("server"), facts.facts.get("mode"))))
     policy = f"maxmemory-policy {facts.facts.get('maxmemory-policy', 'unknown')}, {facts.facts.get('memory', '')}"
-    clock = f"the server's clock is {ahead:+.1f} s from this machine's"
-    late = "synchronise both clocks (NTP)" if abs(ahead) > _CLOCK_OFF else ""
     return [
         Finding("store", f"{without_password(settings.store)}{f' ({server})' if server else ''}"),
         rights,
-        Finding("server clock", clock, late, is_warning=True),
         *(Finding("eviction", policy, warning, is_warning=True) for warning in facts.warnings or [""]),
     ]
 
 
-async def _try_commands(client: Client, key: str) -> tuple[float, str]:
-    """Call each command that a crawl or a question needs, for a key that the last one removes.
-
-    Return by how many seconds the clock of the store is ahead, and what is refused.
-    """
+async def _try_commands(client: Client, key: str) -> str:
+    """Call each command that a crawl needs, for a key that the last one removes. Return what is refused."""
     calls: list[Call | Commit] = [
         Call("RUNS", key),
         Call("HSET", key, ("field", "value")),
@@ -275,10 +265,7 @@ async def _try_commands(client: Client, key: str) -> tuple[float, str]:
         *(Call(name, key, ends) for name, ends in (("XLEN", ()), ("XRANGE", "-+"), ("XREVRANGE", "+-"))),
         Call("UNLINK", key),
     ]
-    found, *others = await client.send(calls)
-    ahead = found[0] / 1000 - time.time() if isinstance(found, tuple) else 0.0
-    refused = dict.fromkeys(str(answer) for answer in (found, *others) if isinstance(answer, Exception))
-    return ahead, "; ".join(refused)
+    return "; ".join(dict.fromkeys(str(each) for each in await client.send(calls) if isinstance(each, Exception)))
 
 
 async def _check_extractor(settings: NearDupSettings) -> list[Finding]:

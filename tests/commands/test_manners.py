@@ -131,27 +131,6 @@ def test_explain_compares_documents_of_the_window_and_files(folder: Path, tmp_pa
 # Limits for CI
 
 
-@pytest.mark.parametrize(
-    ("limit", "status"),
-    [
-        ("precision<0.95", 0),
-        ("precision<1.1", 1),
-        ("precision<0.95,pairwise.recall<1.1", 1),
-        ("b-cubed.f1 < 2", 1),
-        ("f1>0.5", 2),
-        ("nonsense", 2),
-        ("accuracy<1", 2),
-        ("all-pairs.f1<1", 2),
-    ],
-)
-def test_eval_fails_on_a_limit(folder: Path, limit: str, status: int) -> None:
-    done = neardup(folder, "eval", "in.jsonl", "--seeds", "1", "--fail-on", limit)
-    assert done.returncode == status
-    if status == 1:
-        assert "(--fail-on)" in done.stderr
-        assert limit.rpartition(",")[2].partition("<")[0].strip() in done.stderr
-
-
 # Settings
 
 

@@ -175,9 +175,7 @@ VALUES: list[tuple[object, object]] = [
 
 
 @pytest.mark.parametrize("make", [dict, Declared, Frozen, Attrs, Pydantic])
-async def test_items_of_each_type_and_values_of_most_types_have_a_row(
-    tmp_path: Path, make: Callable[..., object]
-) -> None:
+async def test_each_type_of_item_and_most_values_have_a_row(tmp_path: Path, make: Callable[..., object]) -> None:
     crawler = get_crawler(Spider)
     crawler.spider = Spider("news")
     settings = NearDupSettings(dropped_feed=f"{tmp_path}/feed.jsonl", action="drop")
