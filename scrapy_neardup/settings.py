@@ -79,10 +79,10 @@ class NearDupSettings:
     dropped_feed: str | None = setting(DEFAULT_DROPPED_FEED, checks.feed, checks.hide_password)
     """The feed that gets each dropped item, with all its tags, before it is dropped. None means no feed.
 
-    The default is a file a day (UTC) for each spider, in ``NEARDUP_DATA_DIR``. It leaves out pages that came again
-    with the same text, and files are removed after 30 days. A feed that you name is a uri as in
-    ``NEARDUP_EVENTS_FEED``, with ``%(name)s``, ``%(time)s`` and ``%(day)s``. It gets every dropped item, and nothing
-    is removed from it.
+    The default is a file for each spider and day (UTC), in ``NEARDUP_DATA_DIR``. A crawl writes to the file of the day
+    on which it begins. It leaves out pages that came again with the same text, and files are removed after 30 days. A
+    feed that you name is a uri as in ``NEARDUP_EVENTS_FEED``, with ``%(name)s``, ``%(time)s`` and ``%(day)s``. It gets
+    every dropped item, and nothing is removed from it.
 
     A local file is complete even if the crawl is killed. If an item cannot be written, it is kept.
     """

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import errno
 import secrets
-import shutil
-import tempfile
 from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +17,7 @@ from scrapy.utils.project import inside_project
 from scrapy_neardup.addon import add_components, checked_settings
 from scrapy_neardup.commands.inputs import add_json, add_store, located_settings, with_store
 from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
-from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
+from scrapy_neardup.crawl.file_locations import can_be_written
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError
 from scrapy_neardup.index import is_redis
@@ -32,7 +29,6 @@ from scrapy_neardup.stories.sender import Receiver
 from scrapy_neardup.wording import without_password
 
 _PATIENCE = 10.0  # seconds for one check
-_LITTLE_SPACE = 500_000_000  # bytes
 _SENTENCE = "The ferry had left the harbour of the island at noon, and the fog came down before it reached the strait. "
 _PAGE = (
     f"<html><body><nav>Home News Sport</nav><article><h1>A ferry in fog</h1>{f'<p>{_SENTENCE * 3}</p>' * 4}</article>"
@@ -96,7 +92,7 @@ async def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Fin
         settings = checked_settings(scrapy_settings)
         embedding = settings.embedding()
     except (UsageError, SettingsError) as error:
-        what = "data directory, store, extractor, events and webhook were not checked"
+        what = "store, extractor, events and webhook were not checked"
         again = "correct the setting that failed, and run this command again"
         return [
             Finding("settings", str(error), "change this setting"),
@@ -111,7 +107,6 @@ async def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Fin
 
 async def _check_all(settings: NearDupSettings, *, send_events: bool) -> list[Finding]:
     checks = [
-        ("data directory", _check_data_dir(settings)),
         ("store", _check_store(settings)),
         ("extractor", _check_extractor(settings)),
     ]
@@ -128,9 +123,6 @@ async def _finish(name: str, check: Awaitable[list[Finding]]) -> list[Finding]:
         return await asyncio.wait_for(check, _PATIENCE)
     except asyncio.TimeoutError:
         return [Finding(name, f"no answer within {_PATIENCE:g} s", "check address and load")]
-    except OSError as error:
-        mend = "set NEARDUP_DATA_DIR to a directory that this user may write to, or check the disk"
-        return [Finding(name, f"{error.filename or name}: {error.strerror or error}", mend)]
     except Exception as error:
         return [Finding(name, f"{type(error).__name__}: {error}", "this is unexpected: please report it")]
 
@@ -186,21 +178,6 @@ def _not_wired(settings: BaseSettings, missing: list[str]) -> Finding:
     return Finding("add-on", f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged", mend)
 
 
-async def _check_data_dir(settings: NearDupSettings) -> list[Finding]:
-    nearest = _place_for_files(Path(in_data_dir(settings, "")))
-    with tempfile.NamedTemporaryFile(dir=nearest):
-        free = shutil.disk_usage(nearest).free
-    mend = "make room: the window and dropped items need it" if free < _LITTLE_SPACE else ""
-    return [Finding("data directory", f"{settings.data_dir}, {free / 1e9:,.1f} GB free", mend, is_warning=True)]
-
-
-def _place_for_files(folder: Path) -> Path:
-    """Return the folder, or its nearest parent that exists. Raise OSError if no file can be made there."""
-    if not can_be_written(folder):
-        raise OSError(errno.EACCES, "no file can be made there", str(folder))
-    return next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
-
-
 async def _check_store(settings: NearDupSettings) -> list[Finding]:
     if settings.store == "memory://":
         mend = "use a file or a Redis, so that the next crawl knows what this one has seen"
@@ -216,8 +193,8 @@ async def _check_store(settings: NearDupSettings) -> list[Finding]:
 async def _check_file(settings: NearDupSettings) -> list[Finding]:
     path = Path(settings.store.partition(":///")[2])
     if not path.exists() or not (size := path.stat().st_size):  # noqa: ASYNC240  nothing else runs here
-        _place_for_files(path.parent)
-        return [Finding("store", f"{path} (the first crawl makes it)")]
+        mend = "" if can_be_written(path.parent) else "set NEARDUP_DATA_DIR to a directory that this user may write to"
+        return [Finding("store", f"{path} (the first crawl makes it)", mend)]
     index = NearDupDetector(settings).index
     await index.open()
     await index.close()

@@ -33,7 +33,6 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Index
 from scrapy_neardup.lab.stored import is_document_id
 from scrapy_neardup.records.documents import seconds_of
-from scrapy_neardup.sketch import PRESETS
 from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.wording import counted, printable, without_password
 
@@ -257,17 +256,10 @@ async def _show_window(detector: NearDupDetector, options: argparse.Namespace) -
         more = {"settings": configuration, "documents_per_hour": hours, "warnings": warnings}
         print_json({**shown, "bytes": summary.store.bytes, **more})
         return
-    shown |= {"settings": _settings(configuration), "other_configs": ", ".join(summary.other_configs)}
+    thresholds = (f"{name} {configuration[name]}" for name in ("threshold", "related_threshold", "scope"))
+    preset = f"preset {detector.preset.name}, {', '.join(thresholds)}, window {detector.settings.window / 3600:g} hours"
+    shown |= {"settings": preset, "other_configs": ", ".join(summary.other_configs)}
     rows = [(name.replace("_", " "), value) for name, value in shown.items() if value]
     print_table("", ("", ""), [*rows, ("bytes", summary.store.bytes or ""), (), *hours.items()])
     for warning in summary.store.warnings:
         PlainConsole().print(f"Warning: {warning}.", style="bold yellow")
-
-
-def _settings(configuration: View) -> str:
-    """Return the settings that people ask for first, and the parameters that differ from those of the preset."""
-    thresholds = ("threshold", "related_threshold", *(["topic_threshold"] if configuration["topic_terms"] else []))
-    preset = asdict(PRESETS[configuration["name"]])
-    changed = [name for name, value in preset.items() if name not in thresholds and configuration[name] != value]
-    shown = ", ".join(f"{name} {configuration[name]}" for name in (*thresholds, *changed, "scope"))
-    return f"preset {configuration['name']}, {shown}, window {configuration['window'] / 3600:g} hours"

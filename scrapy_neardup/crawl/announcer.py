@@ -114,17 +114,11 @@ class Announcer(Component):
 
     def count_run(self) -> None:
         """Add what the run did to the stats."""
-        try:
-            for name, value in self.summary.stats():
-                self.set_stat(name, value)
-        except Exception as error:
-            self.log_fault(error, "The summary of the run")
+        for name, value in self.summary.stats():
+            self.set_stat(name, value)
 
     def log_run(self, report_file: str) -> None:
         """Log what the run did. ``report_file`` is the file of its items, "" if there is none."""
-        try:
-            record = self.feeds.get("NEARDUP_RECORD")
-            if text := self.summary.text(report_file, record.path if record else ""):
-                logger.info("%s", text)
-        except Exception as error:
-            self.log_fault(error, "The summary of the run")
+        record = self.feeds.get("NEARDUP_RECORD")
+        if text := self.summary.text(report_file, record.path if record else ""):
+            logger.info("%s", text)

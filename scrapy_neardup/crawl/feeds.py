@@ -65,9 +65,9 @@ class JsonLinesFeed:
 
     When ``put`` returns, the line is on the disk if the file is local. So a local file is complete even if the crawl is
     killed. Other users of the machine cannot read it if this class made it. With ``packed`` the file is a gzip file.
-    With ``is_daily`` the uri is a path with ``%(day)s``, and each line goes to the file of its day (UTC). Crawls of the
-    same day append to the file, also at the same time. Whoever opens a file removes the files of the folder that are
-    over ``KEPT_DAYS`` days old. ``clock`` gives Unix seconds.
+    With ``is_daily`` the uri is a path with ``%(day)s``, the day (UTC) on which the crawl begins. Crawls of a day
+    append to one file, also at the same time. Whoever opens it removes the files of the folder that are over
+    ``KEPT_DAYS`` days old.
 
     Raise SettingsError, which names ``setting``, if nothing can be stored under the uri.
     """
@@ -80,33 +80,24 @@ class JsonLinesFeed:
         *,
         packed: bool = False,
         is_daily: bool = False,
-        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._crawler, self._setting, self._uri = crawler, setting, uri
-        self._is_packed, self._is_daily, self._clock = packed, is_daily, clock
+        self._crawler, self._setting = crawler, setting
+        self._is_packed, self._is_daily = packed, is_daily
         self._has_begun = self._has_failed = False
         self._file: IO[bytes] | None = None
         self._gzip: gzip.GzipFile | None = None
-        self._take_place(self._now())
-
-    def _take_place(self, now: datetime) -> None:
-        """Find out where the lines of this time go."""
-        storage = storage_class(self._crawler.settings, self._setting, self._uri)
-        options = {"format": "jsonlines", **({"overwrite": False} if _scheme(self._uri) in _APPENDING else {})}
-        moment = now.replace(microsecond=0).isoformat().replace(":", "-")
-        spider = self._crawler.spider
+        storage = storage_class(crawler.settings, setting, uri)
+        options = {"format": "jsonlines", **({"overwrite": False} if _scheme(uri) in _APPENDING else {})}
+        moment = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
+        spider = crawler.spider
         given = {name: getattr(spider, name, "") for name in dir(spider)}
         given |= {"time": moment, "batch_time": moment, "batch_id": 1, "day": moment[:10]}
         try:
-            place = self._uri % given
-            self._storage: FeedStorageProtocol = build_from_crawler(storage, self._crawler, place, feed_options=options)
+            place = uri % given
+            self._storage: FeedStorageProtocol = build_from_crawler(storage, crawler, place, feed_options=options)
         except Exception as error:  # a library or a placeholder is missing, or the uri is incomplete
-            raise _wrong_uri(self._setting, self._uri, "no feed can be stored there", error) from error
+            raise _wrong_uri(setting, uri, "no feed can be stored there", error) from error
         self._shown_uri = without_password(place)
-        self._day = now.date()
-
-    def _now(self) -> datetime:
-        return datetime.fromtimestamp(self._clock(), timezone.utc)
 
     @property
     def path(self) -> str:
@@ -147,11 +138,6 @@ class JsonLinesFeed:
             logger.error("%s cannot be stored: %s", self._setting, _without_login(error))
 
     def _opened(self) -> IO[bytes] | gzip.GzipFile:
-        if self._is_daily and (now := self._now()).date() != self._day:
-            if self._file is not None:
-                self._file.close()  # a local file is stored when it is closed
-                self._file = None
-            self._take_place(now)
         if self._file is None:
             if self._is_daily:
                 self._remove_old_files()
@@ -168,7 +154,7 @@ class JsonLinesFeed:
     def _remove_old_files(self) -> None:
         for path in Path(self.path).parent.glob("*-????-??-??.jsonl"):
             with suppress(OSError):  # somebody else removes it too
-                if path.stat().st_mtime < self._clock() - KEPT_DAYS * 24 * 3600:
+                if path.stat().st_mtime < time.time() - KEPT_DAYS * 24 * 3600:
                     path.unlink()
 
 

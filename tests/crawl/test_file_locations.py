@@ -162,8 +162,6 @@ def test_the_setting_comes_first_then_the_project_then_the_user(home: Path, monk
     assert place() == str(home / "data/scrapy-neardup/scrapybot")
     (here / "scrapy.cfg").write_text("[settings]\ndefault = news.settings\n")
     assert place(BOT_NAME="a") == str(here / ".scrapy")
-    (here / "scrapy.cfg").write_text(f"[settings]\ndefault = news.settings\n[datadir]\ndefault = {home}/all\n")
-    assert place(BOT_NAME="a") == str(home / "all")
     assert place(NearDupSettings(data_dir="kept"), BOT_NAME="a") == str(here / "kept")
     assert place(NearDupSettings(data_dir="~/kept"), BOT_NAME="a") == str(home / "kept")
 
