@@ -121,8 +121,7 @@ class NearDupPipeline(Component):
             await self.announcer.close()
             if not self.delivery.has_feeds:
                 await self._close_detector()
-        self._report_times()
-        self._count_run()
+        self.announcer.count_run(self.delivery.failures)
 
     def _leave_late_items(self) -> None:
         """Warn that the crawl ends before its items are judged. Scrapy's own crawls wait for them."""
@@ -132,19 +131,6 @@ class NearDupPipeline(Component):
             " for pipelines. To see verdicts, use `scrapy crawl` with -s NEARDUP_ACTION=dry-run",
             counted(self._under_way, "item"),
         )
-
-    def _report_times(self) -> None:
-        """Add the time that each step took to the stats. Call this after the last item left the pipelines."""
-        steps = {"extract": self.shared.extraction_timings, **self.detector.timings}
-        if (embedding := self.detector.embedding) is not None:
-            self.set_stat("embed/failures", embedding.failures)
-        for step, times in steps.items():
-            for name, value in times.summary().items():
-                self.set_stat(f"{step}/{name}", value)
-
-    def _count_run(self) -> None:
-        self.summary.problems["feed"] = self.delivery.failures
-        self.announcer.count_run()
 
     def _log_run(self) -> None:
         self.announcer.log_run(self.delivery.report_file)
@@ -161,7 +147,7 @@ class NearDupPipeline(Component):
         if self._is_closed:
             return
         self._is_closed = True
-        self._count_run()  # once more: what no feed has stored is known now
+        self.announcer.count_run(self.delivery.failures)  # once more: what no feed has stored is known now
         try:
             await self.detector.close()
         except StoreError as error:

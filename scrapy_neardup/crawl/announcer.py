@@ -112,8 +112,14 @@ class Announcer(Component):
         for feed in self.feeds.values():
             await feed.close()
 
-    def count_run(self) -> None:
-        """Add what the run did to the stats."""
+    def count_run(self, failures: int) -> None:
+        """Add to the stats what the run did, and the time that each step took. ``failures`` are those of feeds."""
+        self.summary.problems["feed"] = failures
+        if (embedding := self._detector.embedding) is not None:
+            self.set_stat("embed/failures", embedding.failures)
+        for step, times in {"extract": self.shared.extraction_timings, **self._detector.timings}.items():
+            for name, value in times.summary().items():
+                self.set_stat(f"{step}/{name}", value)
         for name, value in self.summary.stats():
             self.set_stat(name, value)
 

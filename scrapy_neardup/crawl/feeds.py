@@ -236,22 +236,17 @@ class VerdictCounter:
     def count(self, *names: str) -> None:
         self._counts.update(names)
         if self._waiting is None or self._waiting.done():
-            self._waiting = asyncio.create_task(self._write_later())
+            self._waiting = asyncio.create_task(self._write(_PAUSE))
 
     async def close(self) -> None:
         """Write the last counts."""
         if self._waiting is not None:
             self._waiting.cancel()
-            await asyncio.wait([self._waiting])
-        await self._write()
+        await self._write(0.0)
 
-    async def _write_later(self) -> None:
-        await asyncio.sleep(_PAUSE)
-        await self._write()
-
-    async def _write(self) -> None:
+    async def _write(self, pause: float) -> None:
+        await asyncio.sleep(pause)
         counts, self._counts = self._counts, Counter()
-        if not counts or self._is_away():
-            return
-        with suppress(StoreError):  # the checks themselves report a store that is away
-            await self._index.count_verdicts(int(time.time()) // 60, counts)
+        if counts and not self._is_away():
+            with suppress(StoreError):  # the checks themselves report a store that is away
+                await self._index.count_verdicts(int(time.time()) // 60, counts)
