@@ -51,9 +51,11 @@ def article_number(url: str) -> str:
     path, _, query = url_identity(url).partition("#")[0].partition("?")
     path = _FIRST_PAGE.sub("", _FILE_ENDING.sub("", path))
     parameters = parameters_of(query)
-    if _OTHER_PAGE.search(path) or any(_is_later_page(*pair) for pair in parameters):
+    if any(_is_later_page(*pair) for pair in parameters):
         return ""
-    found = {*_in_query(parameters)} or {*_in_path(path.split("/"))}
+    found = {*_in_query(parameters)}
+    if not found and not _OTHER_PAGE.search(path):
+        found = {*_in_path(path.split("/"))}
     # The number of a section, or a figure in the slug, is shorter than the article's.
     most = max(map(len, found), default=0)
     longest = [number for number in found if len(number) == most]

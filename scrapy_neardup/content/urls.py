@@ -51,10 +51,11 @@ _FORM_PATH = re.compile(
     r"|(?:/amp|(?<=.)/print(?:able)?)(?:\.html?|\.php)?/?$"  # /news/bridge/amp
     r"|(?:[._]|(?<=[0-9])-)(?:amp|print(?:able)?)(?=(?:\.html?)?/?$)"  # /news/bridge.amp.html
 )
-_FORM_FLAGS = frozenset({"amp", "mobile", "print", "printable", "printview", "print_view"})
-_FLAG_VALUES = frozenset({"", "1", "true", "yes", "on", "amp", "print"})
-_FORM_NAMES = frozenset({"output", "outputtype", "view", "format", "action", "mode", "version", "type", "tmpl"})
-_FORM_VALUES = frozenset({"amp", "print", "printable", "printer", "mobile"})
+_FORM_PARAMETER = re.compile(
+    "(?:amp|mobile|print(?:able|_?view)?)=(?:1|true|yes|on|amp|print)?|tmpl=component"
+    "|(?:output(?:type)?|view|format|action|mode|version|type|tmpl)=(?:amp|mobile|print(?:able|er)?)",
+    re.IGNORECASE,
+)
 _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _DELIMITERS = "%/:?#[]@!$&'()*+,;="
 _SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?]*", re.IGNORECASE)
@@ -202,17 +203,11 @@ def _is_ignored(name: str, value: str) -> bool:
     """Decide whether a parameter names no page: it is a tracker, or asks for the AMP, mobile or print form."""
     from courlan.clean import clean_query
 
-    if _is_form(name.lower(), value.lower()):
+    if _FORM_PARAMETER.fullmatch(f"{name}={value}"):
         return True
     if value.isdigit() and not _NUMBERED_TRACKER.search(name):
         return False
     return not clean_query(urlencode({name: "1"}, errors="surrogateescape"))
-
-
-def _is_form(name: str, value: str) -> bool:
-    if name in _FORM_FLAGS:
-        return value in _FLAG_VALUES
-    return name in _FORM_NAMES and (value in _FORM_VALUES or (name, value) == ("tmpl", "component"))
 
 
 def _host(url: str) -> str:

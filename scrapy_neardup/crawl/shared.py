@@ -62,12 +62,7 @@ class Component:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        try:
-            return cls(crawler)
-        except SettingsError as error:
-            from scrapy_neardup.crawl.scrapy_internals import wrong_spider_setting
-
-            raise wrong_spider_setting(error) from None
+        return cls(crawler)
 
     def is_judged(self, item: object) -> bool:
         """Decide whether an item is one of ``NEARDUP_ITEM_CLASSES``. An empty list selects every item."""
