@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import secrets
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
 from scrapy_neardup.crawl.file_locations import can_be_written
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError
-from scrapy_neardup.index import is_redis
+from scrapy_neardup.index import Index, is_redis
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Facts
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.receivers import receivers_of
@@ -28,7 +27,7 @@ from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.sender import Receiver
 from scrapy_neardup.wording import without_password
 
-_PATIENCE = 10.0  # seconds for one check
+_PATIENCE = 10.0  # seconds for one receiver
 _SENTENCE = "The ferry had left the harbour of the island at noon, and the fog came down before it reached the strait. "
 _PAGE = (
     f"<html><body><nav>Home News Sport</nav><article><h1>A ferry in fog</h1>{f'<p>{_SENTENCE * 3}</p>' * 4}</article>"
@@ -106,25 +105,9 @@ async def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Fin
 
 
 async def _check_all(settings: NearDupSettings, *, send_events: bool) -> list[Finding]:
-    checks = [
-        ("store", _check_store(settings)),
-        ("extractor", _check_extractor(settings)),
-    ]
-    named = settings.receivers if send_events else None
-    receivers = receivers_of(*named, _PATIENCE - 1) if named else []
-    checks += [(receiver.name, _check_receiver(receiver)) for receiver in receivers]
-    found = await asyncio.gather(*(_finish(name, check) for name, check in checks))
-    return [finding for findings in found for finding in findings]
-
-
-async def _finish(name: str, check: Awaitable[list[Finding]]) -> list[Finding]:
-    """Return what a check found, or why it failed."""
-    try:
-        return await asyncio.wait_for(check, _PATIENCE)
-    except asyncio.TimeoutError:
-        return [Finding(name, f"no answer within {_PATIENCE:g} s", "check address and load")]
-    except Exception as error:
-        return [Finding(name, f"{type(error).__name__}: {error}", "this is unexpected: please report it")]
+    found = [*await _check_store(settings), await _check_extractor(settings)]
+    receivers = receivers_of(*settings.receivers, _PATIENCE) if send_events and settings.receivers else []
+    return found + [await _check_receiver(each) for each in receivers]
 
 
 def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Finding:
@@ -182,46 +165,37 @@ async def _check_store(settings: NearDupSettings) -> list[Finding]:
     if settings.store == "memory://":
         mend = "use a file or a Redis, so that the next crawl knows what this one has seen"
         return [Finding("store", "memory://: the window ends with its process", mend, is_warning=True)]
-    try:
-        return await (_check_redis if is_redis(settings.store) else _check_file)(settings)
-    except NearDupError as error:
-        file = "give this user the right to write the file, or move it away, or name another one in NEARDUP_STORE"
-        mend = "check NEARDUP_STORE; is the server running?" if is_redis(settings.store) else file
-        return [Finding("store", str(error), mend)]
-
-
-async def _check_file(settings: NearDupSettings) -> list[Finding]:
-    path = Path(settings.store.partition(":///")[2])
-    if not path.exists() or not (size := path.stat().st_size):  # noqa: ASYNC240  nothing else runs here
+    path = None if is_redis(settings.store) else Path(settings.store.partition(":///")[2])
+    if path is not None and not path.exists():
         mend = "" if can_be_written(path.parent) else "set NEARDUP_DATA_DIR to a directory that this user may write to"
         return [Finding("store", f"{path} (the first crawl makes it)", mend)]
     index = NearDupDetector(settings).index
-    await index.open()
-    await index.close()
-    return [Finding("store", f"{path}, {size / 1e6:,.1f} MB")]
-
-
-async def _check_redis(settings: NearDupSettings) -> list[Finding]:
-    index = NearDupDetector(settings).index
-    await index.open()
     try:
-        key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
-        refused = await index.store.ask(lambda client: _try_commands(client, key))
-        facts, rights = Facts({}), Finding("rights", "this user may call every command that is needed")
-        try:
-            await index.store.ask(lambda client: client.names(key))
-            facts = await index.store.ask(lambda client: client.facts([key]))
-        except StoreError as error:
-            lost = f"watch, explain and purge do not work: {error}"
-            rights = Finding("rights", lost, "see docs/redis.md", is_warning=True)
-        if refused:
-            rights = Finding("rights", f"the store cannot be used: {refused}", "ACL SETUSER, see docs/redis.md")
+        await index.open()
+        return [Finding("store", str(path))] if path else await _check_redis(index, without_password(settings.store))
+    except NearDupError as error:
+        file = "give this user the right to write the file, or move it away, or name another one in NEARDUP_STORE"
+        return [Finding("store", str(error), file if path else "check NEARDUP_STORE; is the server running?")]
     finally:
         await index.close()
+
+
+async def _check_redis(index: Index, store: str) -> list[Finding]:
+    key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
+    refused = await index.store.ask(lambda client: _try_commands(client, key))
+    facts, rights = Facts({}), Finding("rights", "this user may call every command that is needed")
+    try:
+        await index.store.ask(lambda client: client.names(key))
+        facts = await index.store.ask(lambda client: client.facts([key]))
+    except StoreError as error:
+        lost = f"watch, explain and purge do not work: {error}"
+        rights = Finding("rights", lost, "see docs/redis.md", is_warning=True)
+    if refused:
+        rights = Finding("rights", f"the store cannot be used: {refused}", "ACL SETUSER, see docs/redis.md")
     server = ", ".join(filter(None, (facts.facts.get("server"), facts.facts.get("mode"))))
     policy = f"maxmemory-policy {facts.facts.get('maxmemory-policy', 'unknown')}, {facts.facts.get('memory', '')}"
     return [
-        Finding("store", f"{without_password(settings.store)}{f' ({server})' if server else ''}"),
+        Finding("store", f"{store}{f' ({server})' if server else ''}"),
         rights,
         *(Finding("eviction", policy, warning, is_warning=True) for warning in facts.warnings or [""]),
     ]
@@ -245,29 +219,29 @@ async def _try_commands(client: Client, key: str) -> str:
     return "; ".join(dict.fromkeys(str(each) for each in await client.send(calls) if isinstance(each, Exception)))
 
 
-async def _check_extractor(settings: NearDupSettings) -> list[Finding]:
+async def _check_extractor(settings: NearDupSettings) -> Finding:
     extraction = settings.start_extraction()
     where = f"{settings.extractor} in a worker process"
     try:
         extracted = await extraction.extract(_PAGE, "https://www.neardup-doctor.example/ferry")
     except NearDupError as error:
-        return [Finding("extractor", f"{where}: {error}", "check NEARDUP_EXTRACTOR")]
+        return Finding("extractor", f"{where}: {error}", "check NEARDUP_EXTRACTOR")
     finally:
         extraction.close()
     mend = "a test page gave no article: check NEARDUP_EXTRACTOR, unless it is for pages of another kind"
-    return [Finding("extractor", where, "" if _SENTENCE.strip() in extracted.text else mend, is_warning=True)]
+    return Finding("extractor", where, "" if _SENTENCE.strip() in extracted.text else mend, is_warning=True)
 
 
-async def _check_receiver(receiver: Receiver) -> list[Finding]:
+async def _check_receiver(receiver: Receiver) -> Finding:
     report = await _make_test_report()
     mend = "check NEARDUP_EVENTS_WEBHOOK and NEARDUP_EVENTS_NOTIFY, and the receiver's log"
     try:
         await receiver.deliver(report)
     except Exception as error:  # of aiohttp or the system
-        return [Finding(receiver.name, f"the test event was not taken: {error}", mend)]
+        return Finding(receiver.name, f"the test event was not taken: {error}", mend)
     finally:
         await receiver.close()
-    return [Finding(receiver.name, f"took the test event {report['id']}")]
+    return Finding(receiver.name, f"took the test event {report['id']}")
 
 
 async def _make_test_report() -> dict[str, Any]:

@@ -41,7 +41,6 @@ class Delivery:
         self.failures = 0  # items that a feed could not write, and documents that a feed could not store
         self.report_file = ""  # the first stored local feed that ``scrapy neardup report`` reads; others have the same
         self._files: dict[FeedSlot, FeedFile] = {}
-        self._has_warned = False
         self._accepted: list[FeedFile] = []  # those that the newest item
         self._documents: dict[frozenset[FeedFile], set[str]] = {}  # by the files that are not stored yet
         self._fates: dict[str, asyncio.Future[Fate]] = {}  # of documents whose items are in the pipelines
@@ -106,8 +105,7 @@ class Delivery:
         self._accepted.clear()
         self._watch_files()
         self.failures += is_missing
-        if is_missing and not self._has_warned:
-            self._has_warned = True
+        if is_missing and self.failures == 1:
             logger.warning(
                 "An item could not be written to a feed: the error of scrapy.utils.signal above says why. This feed and"
                 " those behind it are without the item. If surrogates are not allowed, the item has half a character:"

@@ -56,6 +56,8 @@ class Component:
             states[crawler] = _new_state(crawler)
         if (shared := states[crawler]) is None:
             raise NotConfigured
+        assert crawler.stats is not None
+        self._stats = crawler.stats
         self.crawler = crawler
         self.shared = shared
         self.settings = shared.settings
@@ -86,13 +88,11 @@ class Component:
 
     def count(self, name: str) -> None:
         """Add one to the stat ``neardup/<name>``."""
-        if self.crawler.stats is not None:
-            self.crawler.stats.inc_value(f"neardup/{name}")
+        self._stats.inc_value(f"neardup/{name}")
 
     def set_stat(self, name: str, value: float) -> None:
         """Set the stat ``neardup/<name>``."""
-        if self.crawler.stats is not None:
-            self.crawler.stats.set_value(f"neardup/{name}", value)
+        self._stats.set_value(f"neardup/{name}", value)
 
 
 def _new_state(crawler: Crawler) -> SharedState | None:
