@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from importlib import import_module
-from itertools import count
 from typing import NamedTuple
 
 from scrapy_neardup.document import MOST_CHARACTERS
@@ -27,8 +26,6 @@ _SECOND_TRIES: tuple[dict[str, bool], ...] = ({"tables": True}, {"fast": False})
 _STOP = re.compile(r"[.!?…][\"'”’»)\]]*(?=\s|$)|[。！？।॥؟۔።။។։]")
 _WITHOUT_STOPS = re.compile("[\u0e00-\u0eff]")  # Thai and Lao
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-_RESET_EVERY = 5000  # trafilatura's caches grow with every page
-_pages = count(1)
 _FEWEST_WORDS = 20  # the default of NEARDUP_MIN_WORDS
 _ENOUGH = 500  # characters, in which nearly every text has so many words
 # The first letters pass over most other tags in three quarters of the time.
@@ -101,10 +98,7 @@ def extract_with_resiliparse(html: str, url: str) -> str:
 
 def _trafilatura(html: str, url: str, *, fast: bool = True, tables: bool = False) -> str:
     from trafilatura import extract
-    from trafilatura.meta import reset_caches
 
-    if next(_pages) % _RESET_EVERY == 0:
-        reset_caches()
     # ``deduplicate`` stays off: its cache is kept for the whole process, so a page's fourth extraction would be empty.
     text = extract(html, url=url or None, fast=fast, include_comments=False, include_tables=tables, with_metadata=False)
     return text or ""

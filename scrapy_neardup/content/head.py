@@ -127,7 +127,7 @@ def decode_html(body: bytes, encoding: str | None = None) -> str:
     from w3lib.encoding import html_body_declared_encoding, read_bom, to_unicode
 
     by_mark, mark = read_bom(body)
-    name = by_mark or _text_encoding(encoding or html_body_declared_encoding(body)) or _guessed_encoding(body)
+    name = by_mark or _text_encoding(encoding or html_body_declared_encoding(body)) or guess_encoding(body)
     return to_unicode(body[len(mark or b"") :], f"{name}-be" if name in ("utf-16", "utf-32") else name)
 
 
@@ -139,7 +139,7 @@ def _text_encoding(encoding: str | None) -> str | None:
     return name if name and name not in _REFUSED and codecs.lookup(name)._is_text_encoding else None
 
 
-def _guessed_encoding(body: bytes) -> str:
+def guess_encoding(body: bytes) -> str:
     """Return "utf-8" if a page, or its beginning, can be read as that, else "cp1252"."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(body)
