@@ -64,9 +64,7 @@ class Announcer(Component):
                 self.count(name)
             await self._send(signals.document_checked, item=item, verdict=verdict)
             await self.send_events()
-            if verdict.status == "duplicate":
-                await self._send(signals.duplicate_found, item=item, verdict=verdict)
-            elif verdict.reason == "store-unavailable":
+            if verdict.reason == "store-unavailable":
                 self.count("store/errors")
         except Exception as error:
             self.log_fault(error, "Announcing a verdict")
