@@ -16,9 +16,8 @@ from typing import Any
 
 import xxhash
 
-from scrapy_neardup.content.article_numbers import article_number
 from scrapy_neardup.content.head import language_code
-from scrapy_neardup.content.urls import LONGEST_URL, source_of, url_identity, without_surrogates
+from scrapy_neardup.content.urls import LONGEST_URL, article_number, source_of, url_identity, without_surrogates
 from scrapy_neardup.document import LAST_SECOND, Document
 
 _LONGEST_TITLE, _LONGEST_TIME = 1000, 100  # characters

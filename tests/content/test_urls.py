@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.content.article_numbers import article_number
 from scrapy_neardup.content.head import read_head
-from scrapy_neardup.content.urls import CanonicalUrls, platform_of, require_domain, source_of, url_identity
+from scrapy_neardup.content.urls import (
+    CanonicalUrls,
+    article_number,
+    platform_of,
+    require_domain,
+    source_of,
+    url_identity,
+)
 
 pytestmark = pytest.mark.versions
 
