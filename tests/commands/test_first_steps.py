@@ -107,7 +107,7 @@ def test_two_crawls_are_seen_together(project: Project, site: NewsSite) -> None:
     assert view["events"] == []
 
 
-# Similar and explain on documents of a window
+# Coverage and explain on documents of a window
 
 
 WINDOW = "--store", "sqlite:///window.sqlite"
