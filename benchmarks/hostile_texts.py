@@ -23,10 +23,9 @@ from itertools import count
 from typing import Literal
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.content.article_numbers import article_number
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import decode_html, read_head
-from scrapy_neardup.content.urls import CanonicalUrls, source_of, url_identity
+from scrapy_neardup.content.urls import CanonicalUrls, article_number, source_of, url_identity
 from scrapy_neardup.document import Document
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.wording import without_password

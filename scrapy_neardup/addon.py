@@ -44,13 +44,7 @@ class Addon:
 
     def update_settings(self, settings: BaseSettings) -> None:
         # Check again: a spider's own settings are added after those of its project.
-        try:
-            checked = checked_settings(settings)
-        except UsageError as error:
-            from scrapy_neardup.crawl.scrapy_internals import wrong_spider_setting
-
-            raise wrong_spider_setting(error) from None
-        if checked.enabled:
+        if checked_settings(settings).enabled:
             add_components(settings)
             settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, cast
 
 from scrapy_neardup.exceptions import SettingsError
@@ -11,10 +11,9 @@ from scrapy_neardup.exceptions import SettingsError
 
 def load_callable(setting: str, path: str, allowed: str) -> Callable[..., Any]:
     """Return the callable that an import path names. If there is none, raise SettingsError and say what is allowed."""
-    module, dot, attribute = path.rpartition(".")
     try:
-        found = getattr(import_module(module), attribute) if dot and not path.startswith(".") else None
-    except (ImportError, AttributeError) as error:
+        found = resolve_name(path)
+    except (ImportError, AttributeError, ValueError) as error:
         raise SettingsError(setting, path, f"{error}; must be {allowed}") from error
     if not callable(found):
         raise SettingsError(setting, path, f"must be {allowed}")

@@ -78,7 +78,7 @@ class NearDupSpiderMiddleware(Component):
                     else:
                         page = self._page_of(output, response, place, page)
                         context = ItemContext(output, page, place.add_item())
-                    await self.shared.contexts.put(context)
+                    self.shared.contexts.put(context)
                 yield output
         finally:
             place.close()
@@ -134,19 +134,17 @@ class NearDupSpiderMiddleware(Component):
                 page.reason = "internal-error"
 
     async def _add_head(self, response: TextResponse, page: Page) -> None:
-        """Read encoding and head of a page. If they cannot be read, the page is judged without them."""
-        try:
-            body, page.encoding = response.body, declared_encoding(response)
-            if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
-                page.encoding = await asyncio.to_thread(_guessed_encoding, response)
-            head = read_head(body[:SHORT_PAGE], page.encoding)
-            if not head.is_whole and len(body) > SHORT_PAGE:
-                head = await asyncio.to_thread(read_head, body[:MOST_HEAD_BYTES], page.encoding)
-        except Exception as error:
-            self.log_fault(error, response.url)
-        else:
-            canonical = self._canonical.of(head.canonical, response.url) if head.canonical else response.url
-            page.add_head(head, canonical)
+        """Read encoding and head of a page."""
+        body, page.encoding = response.body, declared_encoding(response)
+        if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
+            # Scrapy guesses from the beginning, up to the end of a character; this takes milliseconds.
+            beginning = response.replace(body=body[: body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE])
+            page.encoding = await asyncio.to_thread(getattr, beginning, "encoding")
+        head = read_head(body[:SHORT_PAGE], page.encoding)
+        if not head.is_whole and len(body) > SHORT_PAGE:
+            head = await asyncio.to_thread(read_head, body[:MOST_HEAD_BYTES], page.encoding)
+        canonical = self._canonical.of(head.canonical, response.url) if head.canonical else response.url
+        page.add_head(head, canonical)
 
     async def _extract(self, response: TextResponse, page: Page, place: ResponsePlace) -> None:
         """Give the page its text, or the reason why it has none."""
@@ -162,13 +160,6 @@ class NearDupSpiderMiddleware(Component):
             if not place.is_over:  # else its items are lost, and the crawl may be over
                 logger.warning("No main content: %s", error)
             page.reason = "extraction-failed"
-
-
-def _guessed_encoding(response: TextResponse) -> str:
-    """Return the encoding that Scrapy guesses from the beginning of a page, which takes milliseconds."""
-    beginning = response.body[:SHORT_PAGE]
-    whole = beginning[: beginning.rfind(b">") + 1] or beginning  # not up to the middle of a character
-    return response.replace(body=whole).encoding
 
 
 def _looks_like_html(response: TextResponse) -> bool:

@@ -1,4 +1,4 @@
-"""Item pipelines: get the verdict on each item, tag or drop the item, send signals and count stats."""
+"""Item pipelines: get the verdict on each item, and tag or drop the item."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import gc
 import logging
 import time
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from itemadapter import ItemAdapter
@@ -15,29 +14,20 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 from scrapy.signals import engine_stopped, feed_exporter_closed, item_dropped, item_error, item_scraped
 
-from scrapy_neardup import signals
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
 from scrapy_neardup.content.urls import LONGEST_URL
+from scrapy_neardup.crawl.announcer import Announcer
 from scrapy_neardup.crawl.delivery import Delivery
-from scrapy_neardup.crawl.feeds import (
-    VerdictCounter,
-    dropped_items,
-    dropped_row,
-    event_feed,
-    final_stories_feed,
-    record_feed,
-    recorded_row,
-)
+from scrapy_neardup.crawl.feeds import dropped_row, recorded_row
 from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
-from scrapy_neardup.crawl.run_summary import RunSummary, note_name
-from scrapy_neardup.crawl.shared import Component, Tagger, name_of, text_of
+from scrapy_neardup.crawl.run_summary import note_name
+from scrapy_neardup.crawl.shared import Component, name_of, tag_item, tags_of, text_of
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Verdict, counted_names, unchecked
+from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
-from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.wording import counted, one_line
 
 logger = logging.getLogger(__name__)
@@ -75,71 +65,75 @@ class NearDupPipeline(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.tagger = Tagger(self.settings.fields)
         self.detector = NearDupDetector(self.settings, delivers_later=True)
         assert self.detector.delivery is not None
         self.delivery = Delivery(crawler, self.detector.delivery, by_feeds=self.settings.delivered == "stored")
         for signal in (item_scraped, item_dropped, item_error):
             crawler.signals.connect(self._item_left, signal)
         log_window_location(self.settings)
-        self.events = event_feed(crawler, self.settings)
-        if self.settings.receivers and self.settings.action != "dry-run":
-            self._add_receivers(*self.settings.receivers)
-        self.dropped = dropped_items(crawler, self.settings)
-        self.final_stories = final_stories_feed(crawler, self.settings)
-        self.record = record_feed(crawler, self.settings)
-        self._sending = asyncio.Lock()
+        self.announcer = Announcer(crawler, self.detector)
+        self.summary = self.announcer.summary
         self._answers = asyncio.Lock()  # items go on in their order, each in a round of the event loop of its own
-        self.summary = RunSummary(self.settings)
-        self.counter = VerdictCounter(self.detector.index, lambda: self.detector.breaker.is_open)
         self._prepared: asyncio.Task[None] | None = None
         self._has_frozen = False
         self._is_closed = False
         self._under_way = 0  # items
-        self._closing: asyncio.Future[None] | None = None
 
-    def _add_receivers(self, *named: Any) -> None:
-        from scrapy_neardup.stories.receivers import receivers_of
-        from scrapy_neardup.stories.report import special_report
-        from scrapy_neardup.stories.sender import Sender
-
-        outbox, report = self.detector.stories.outbox, partial(special_report, zone=self.settings.zone)
-        senders = {each.key: Sender(each, report, outbox.note_result) for each in receivers_of(*named)}
-        outbox.send_to(senders, self.settings.events_levels)
+    # From the start of the crawl to its end
 
     async def open_spider(self) -> None:
         # Open the store here: its client belongs to the running event loop. An exception would abort the crawl.
         # Feeds are stored after the pipelines are closed. Keep the detector open to note that documents are delivered.
         self.crawler.signals.connect(self._close_detector, feed_exporter_closed)
         self.crawler.signals.connect(self._engine_stopped, engine_stopped)
-        self.crawler.signals.connect(self._log_run, engine_stopped)
+        self.crawler.signals.connect(self._log_run, engine_stopped)  # as the last thing: after Scrapy's stats
         try:
             await self.detector.open()
         except StoreError as error:
             logger.error("The store cannot be opened, so items pass unchecked until it can: %s", error)
             self.count("store/errors")
-            await self._close_if_wanted()
         except Exception as error:
             self.log_fault(error, "Opening the store")
+
+    async def _prepare(self) -> None:
+        """Load the modules that the first item needs. Do this in a thread, so that the event loop goes on.
+
+        Then exclude all present objects from garbage collection. Each full collection would visit the objects of all
+        modules again, and block the event loop for 100 ms. This affects the whole process, so nothing is done if the
+        program, or another crawler, has frozen objects already.
+        """
+        try:
+            await self.detector.prepare()
+        except Exception:  # checks will meet the same error, and their items pass as ``internal-error``
+            if not self.summary.late:
+                logger.exception("A module for judging items cannot be loaded: items pass unchecked")
+        if not gc.get_freeze_count():
+            gc.freeze()
+            self._has_frozen = True
 
     async def close_spider(self) -> None:
         if self._under_way:
             self._leave_late_items()
         try:
             await self.detector.finish()
-            await self._send_events()
-            await self._write_final_stories()
-            await self.counter.close()
-            await self.detector.stories.outbox.close()
-            await self.detector.confirm_events()
+            await self.announcer.finish()
         finally:
-            for feed in (self.events, self.dropped, self.record, self.final_stories):
-                if feed is not None:
-                    await feed.close()
+            await self.announcer.close()
             if not self.delivery.has_feeds:
                 await self._close_detector()
-        self._report_times()
-        self._count_run()
+        self.announcer.count_run(self.delivery.failures)
+
+    def _leave_late_items(self) -> None:
+        """Warn that the crawl ends before its items are judged. Scrapy's own crawls wait for them."""
+        self.summary.late = self._under_way
+        logger.warning(
+            "The crawl ends before its items are judged: %s without a verdict. `scrapy parse --pipelines` does not wait"
+            " for pipelines. To see verdicts, use `scrapy crawl` with -s NEARDUP_ACTION=dry-run",
+            counted(self._under_way, "item"),
+        )
+
+    def _log_run(self) -> None:
+        self.announcer.log_run(self.delivery.report_file)
 
     async def _engine_stopped(self) -> None:
         # Ctrl-C while the spider closes stops the engine before the feeds are stored, and then the process ends.
@@ -153,7 +147,7 @@ class NearDupPipeline(Component):
         if self._is_closed:
             return
         self._is_closed = True
-        self._count_run()  # once more: what no feed has stored is known now
+        self.announcer.count_run(self.delivery.failures)  # once more: what no feed has stored is known now
         try:
             await self.detector.close()
         except StoreError as error:
@@ -161,6 +155,8 @@ class NearDupPipeline(Component):
         finally:
             if self._has_frozen:
                 gc.unfreeze()
+
+    # The way of an item
 
     async def process_item(self, item: Any) -> Any:
         self._under_way += 1
@@ -179,15 +175,7 @@ class NearDupPipeline(Component):
             if not self.is_judged(item):
                 note_name(self.summary.skipped, type(item).__qualname__)
                 return item
-            if self._prepared is None:
-                self._prepared = asyncio.create_task(self._prepare())
-            if not self._prepared.done():  # while the first page is read, and a worker starts
-                with context.pause_deadline():
-                    await asyncio.shield(self._prepared)
-            if context.page.reading is not None:
-                await asyncio.shield(context.page.reading)
-            if context.place is not None:
-                await context.place.wait_for_turn()
+            await self._wait_for_turn(context)
             adapter = ItemAdapter(item)
             answer = self._ask(adapter, context.page)
         finally:
@@ -198,100 +186,31 @@ class NearDupPipeline(Component):
                 verdict = answer if isinstance(answer, Verdict) else await asyncio.shield(answer)
         if verdict.would_drop and self.detector.index.policy.drops and context.document is not None:
             verdict = await self._settled(context.document, verdict)
-        try:
-            await self._announce(item, verdict, adapter, context.page)
-        except Exception as error:
-            self.log_fault(error, "Announcing a verdict")
+        url = self._url(adapter, context.page)
+        title = text_of(adapter, self.settings.item_fields["title"]) or context.page.title
+        await self.announcer.tell(item, verdict, title, url)
         if verdict.would_drop and self._drops(adapter, verdict):
             if (document := context.take_document()) is not None:
-                document.is_dropped = True  # it is delivered with its match
+                document.is_dropped = True  # it counts as its match does
                 self.delivery.keep(document)
                 await document.item_left()
-            raise NearDuplicate(self._url(adapter, context.page), verdict)
-        if not self.tagger.tag(adapter, verdict):
+            raise NearDuplicate(url, verdict)
+        if not tag_item(adapter, verdict, self.settings.fields):
             note_name(self.summary.untagged, type(item).__qualname__)
         context.has_passed = True
         return item
 
-    def _item_left(self, signal: object) -> None:
-        """Count a kept item that a later pipeline drops, or that fails there."""
-        context = current_item.get()
-        self.summary.lost += context.has_passed and signal is not item_scraped
-        context.has_passed = False
-
-    async def _settled(self, document: PendingDocument, verdict: Verdict) -> Verdict:
-        """Return the verdict that holds when the item of the match has left the pipelines."""
-        if document.settling is None:  # other items of the page get the same verdict
-            document.settling = asyncio.create_task(self._settle(document, verdict))
-        return await asyncio.shield(document.settling)
-
-    async def _settle(self, document: PendingDocument, verdict: Verdict) -> Verdict:
-        current_item.set(ItemContext())  # as in ``_verdict``
-        for _ in range(_MOST_MATCHES):
-            fate = await self.delivery.fate_of_match(document.id, verdict.match or "")
-            if fate == "kept":
-                return verdict
-            if fate == "unknown":
-                break
-            # Judge it again: it is an original, or a copy of another document.
-            await self.delivery.lose(document)
-            verdict = await self._verdict(document.document, document)
-            if not verdict.would_drop:
-                return verdict
-        return replace(verdict, would_drop=False)
-
-    async def _announce(self, item: Any, verdict: Verdict, adapter: ItemAdapter, page: Page) -> None:
-        title = text_of(adapter, self.settings.item_fields["title"]) or page.title
-        self.counter.add(verdict)
-        self.summary.add(verdict, title=title, url=self._url(adapter, page))
-        for name in ("checked", *counted_names(verdict)):
-            self.count(name)
-        await self._send(signals.document_checked, item=item, verdict=verdict)
-        await self._send_events()
-        if verdict.status == "duplicate":
-            await self._send(signals.duplicate_found, item=item, verdict=verdict)
-        elif verdict.reason == "store-unavailable":
-            self.count("store/errors")
-            await self._close_if_wanted()
-
-    def _drops(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
-        """Return whether to drop an item that may be dropped. Count it, and write it to the feed of dropped items."""
-        if self.settings.action != "drop":
-            self.count("would_drop")
-            return False
-        # A page that came again with the same text holds nothing new: the default feed is for people who look at drops.
-        is_written = verdict.kind != "revisit" or self.settings.dropped_feed != DEFAULT_DROPPED_FEED
-        row = dropped_row(adapter, self.tagger.tags(verdict))
-        if self.dropped is not None and is_written and not self.dropped.put(row):
-            self._count_failure("dropped-feed")
-            return False
-        self.count("dropped")
-        self.summary.dropped += 1
-        return True
-
-    def _count_failure(self, feed: str) -> None:
-        """Count a line that a feed of this package could not take."""
-        self.count(f"{feed.replace('-', '_')}/errors")
-        self.summary.problems[feed] += 1
-
-    async def _prepare(self) -> None:
-        """Load the modules that the first item needs. Do this in a thread, so that the event loop goes on.
-
-        Then exclude all present objects from garbage collection. Each full collection would visit the objects of all
-        modules again, and block the event loop for 100 ms. This affects the whole process, so nothing is done if the
-        program, or another crawler, has frozen objects already.
-        """
-        try:
-            await self.detector.prepare()
-        except Exception:  # checks will meet the same error, and their items pass as ``internal-error``
-            if not self.summary.late:
-                logger.exception("A module for judging items cannot be loaded: items pass unchecked")
-        if not gc.get_freeze_count():
-            gc.freeze()
-            self._has_frozen = True
-
-    def _url(self, adapter: ItemAdapter, page: Page) -> str:
-        return page.absolute(name_of(adapter, self.settings.item_fields["url"]))
+    async def _wait_for_turn(self, context: ItemContext) -> None:
+        """Wait until an item may ask for its verdict: its page is read, and all items before it have asked."""
+        if self._prepared is None:
+            self._prepared = asyncio.create_task(self._prepare())
+        if not self._prepared.done():  # while the first page is read, and a worker starts
+            with context.pause_deadline():
+                await asyncio.shield(self._prepared)
+        if context.page.reading is not None:
+            await asyncio.shield(context.page.reading)
+        if context.place is not None:
+            await context.place.wait_for_turn()
 
     def _ask(self, adapter: ItemAdapter, page: Page) -> Verdict | asyncio.Task[Verdict]:
         """Return the verdict of an item that cannot be judged, or else ask for it.
@@ -305,15 +224,10 @@ class NearDupPipeline(Component):
                 pending = PendingDocument(document, None, self.delivery.finish)
                 self.delivery.add_item(pending)  # notes it in the context of the item too
                 return asyncio.create_task(self._verdict(document, pending))
-            if not page.url and page.reason == "no-text":
-                self.summary.miss_text(adapter, "no-page")
-                return unchecked("no-text")
-            if not is_of_page:
-                self.summary.miss_text(adapter, "other-page")
+            if problem := _missing_text(page, is_of_page=is_of_page):
+                self.summary.miss_text(adapter, problem)
                 return unchecked("no-text")
             if not page.text.strip():
-                if page.reason == "no-text":
-                    self.summary.miss_text(adapter, "no-text")
                 return unchecked(page.reason)
             if page.verdict is None or page.document is None:
                 document = self._document(adapter, page.text, page, is_of_page=True)
@@ -343,9 +257,27 @@ class NearDupPipeline(Component):
             counts_now=bool(self.settings.item_fields["time"]),
             sketch=page.sketch if text == page.text else b"",
         )
-        if self.record is not None and not self.record.put(recorded_row(document, canonical, url_is_own=url_is_own)):
-            self._count_failure("record")
+        if self.settings.record is not None:
+            self.announcer.write("NEARDUP_RECORD", recorded_row(document, canonical, url_is_own=url_is_own))
         return document
+
+    def _url(self, adapter: ItemAdapter, page: Page) -> str:
+        return page.absolute(name_of(adapter, self.settings.item_fields["url"]))
+
+    def _seen_at(self, adapter: ItemAdapter) -> float | None:
+        if (name := self.settings.item_fields["time"]) is None:
+            return None
+        if (value := adapter.get(name)) is None:
+            self.summary.problems["no-time"] += 1
+            return None
+        try:
+            return min(parse_time(value), time.time())
+        except ValueError as error:
+            self.count("time_errors")
+            self.summary.problems["time"] += 1
+            if self.summary.problems["time"] == 1:
+                logger.warning("NEARDUP_ITEM_FIELDS: the time in %r: %s; such items get the current time", name, error)
+            return None
 
     async def _verdict(self, document: Document, pending: PendingDocument) -> Verdict:
         # The page keeps this task, and a task its context: an item in there would keep the page in turn, and only the
@@ -360,96 +292,52 @@ class NearDupPipeline(Component):
                 self.log_fault(error, document.url or "An item")
             return unchecked("internal-error")
 
-    def _leave_late_items(self) -> None:
-        """Warn that the crawl ends before its items are judged. Scrapy's own crawls wait for them."""
-        self.summary.late = self._under_way
-        logger.warning(
-            "The crawl ends before its items are judged: %s without a verdict. `scrapy parse --pipelines` does not wait"
-            " for pipelines. To see verdicts, use `scrapy crawl` with -s NEARDUP_ACTION=dry-run",
-            counted(self._under_way, "item"),
-        )
+    async def _settled(self, document: PendingDocument, verdict: Verdict) -> Verdict:
+        """Return the verdict that holds when the item of the match has left the pipelines."""
+        if document.settling is None:  # other items of the page get the same verdict
+            document.settling = asyncio.create_task(self._settle(document, verdict))
+        return await asyncio.shield(document.settling)
 
-    def _report_times(self) -> None:
-        """Add the time that each step took to the stats. Call this after the last item left the pipelines."""
-        steps = {"extract": self.shared.extraction_timings, **self.detector.timings}
-        if (embedding := self.detector.embedding) is not None:
-            self.set_stat("embed/failures", embedding.failures)
-        for step, times in steps.items():
-            for name, value in times.summary().items():
-                self.set_stat(f"{step}/{name}", value)
+    async def _settle(self, document: PendingDocument, verdict: Verdict) -> Verdict:
+        current_item.set(ItemContext())  # as in ``_verdict``
+        for _ in range(_MOST_MATCHES):
+            fate = await self.delivery.fate_of_match(document.id, verdict.match or "")
+            if fate == "kept":
+                return verdict
+            if fate == "unknown":
+                break
+            # Judge it again: it is an original, or a copy of another document.
+            await self.delivery.lose(document)
+            verdict = await self._verdict(document.document, document)
+            if not verdict.would_drop:
+                return verdict
+        return replace(verdict, would_drop=False)
 
-    def _count_run(self) -> None:
-        """Add what the run did to the stats."""
-        try:
-            self.summary.problems["feed"] = self.delivery.failures
-            for name, value in self.summary.stats():
-                self.set_stat(name, value)
-        except Exception as error:
-            self.log_fault(error, "The summary of the run")
+    def _drops(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
+        """Return whether to drop an item that may be dropped. Count it, and write it to the feed of dropped items."""
+        if self.settings.action != "drop":
+            self.count("would_drop")
+            return False
+        # A page that came again with the same text holds nothing new: the default feed is for people who look at drops.
+        is_written = verdict.kind != "revisit" or self.settings.dropped_feed != DEFAULT_DROPPED_FEED
+        row = dropped_row(adapter, tags_of(verdict, self.settings.fields)) if is_written else {}
+        if is_written and not self.announcer.write("NEARDUP_DROPPED_FEED", row):
+            return False
+        self.count("dropped")
+        self.summary.dropped += 1
+        return True
 
-    def _log_run(self) -> None:
-        """Log what the run did, as the last thing: after Scrapy's stats."""
-        try:
-            if text := self.summary.text(self.delivery.report_file, self.record.path if self.record else ""):
-                logger.info("%s", text)
-        except Exception as error:
-            self.log_fault(error, "The summary of the run")
+    def _item_left(self, signal: object) -> None:
+        """Count a kept item that a later pipeline drops, or that fails there."""
+        context = current_item.get()
+        self.summary.lost += context.has_passed and signal is not item_scraped
+        context.has_passed = False
 
-    def _seen_at(self, adapter: ItemAdapter) -> float | None:
-        name = self.settings.item_fields["time"]
-        value = adapter.get(name) if name else None
-        if value is None:
-            if name:
-                self.summary.problems["no-time"] += 1
-            return None
-        try:
-            return min(parse_time(value), time.time())
-        except ValueError as error:
-            self.count("time_errors")
-            self.summary.problems["time"] += 1
-            if self.summary.problems["time"] == 1:
-                logger.warning("NEARDUP_ITEM_FIELDS: the time in %r: %s; such items get the current time", name, error)
-            return None
 
-    async def _send(self, signal: object, **arguments: object) -> None:
-        await self.crawler.signals.send_catch_log_async(signal, spider=self.crawler.spider, **arguments)
-
-    async def _send_events(self) -> None:
-        """Write and signal the events that wait, then confirm them. One item sends also those that others raise."""
-        if self._sending.locked():
-            return
-        async with self._sending:
-            while events := self.detector.take_events():
-                for event in events:
-                    try:
-                        await self._send_event(event)
-                    except Exception as error:  # noqa: PERF203  the other events are passed on
-                        self.log_fault(error, f"Event {event.id}")
-                await self.detector.confirm_events()
-
-    async def _send_event(self, event: StoryEvent) -> None:
-        from scrapy_neardup.stories.report import special_report
-
-        report = special_report(event, zone=self.settings.zone)
-        if self.events is not None and not self.events.put(report):
-            self._count_failure("events-feed")
-        self.count(f"events/{event.level}")
-        self.summary.add_event(report)
-        self.counter.count([f"event/{event.level}"])
-        await self._send(signals.story_event, event=event, report=report)
-
-    async def _write_final_stories(self) -> None:
-        if not (final_stories := await self.detector.final_stories()):
-            return
-        self.set_stat("stories_united", len(final_stories))
-        self.summary.unite(final_stories)
-        for story, final_story in final_stories.items():
-            self.final_stories.put({"story": story, "final_story": final_story})
-
-    async def _close_if_wanted(self) -> None:
-        if self.settings.on_store_error != "close" or self._closing is not None:
-            return
-        logger.error("The store failed, so the spider is closed: NEARDUP_ON_STORE_ERROR = 'close'")
-        if (engine := self.crawler.engine) is not None:
-            # Not awaited: closing waits for the items under way, and this may be one of them.
-            self._closing = asyncio.ensure_future(engine.close_spider_async(reason="neardup_store_unavailable"))
+def _missing_text(page: Page, *, is_of_page: bool) -> str:
+    """Return the hint about an item without a text of its own, "" if its page has one or could not be read."""
+    if page.reason == "no-text" and not page.url:
+        return "no-page"
+    if not is_of_page:
+        return "other-page"
+    return "no-text" if page.reason == "no-text" and not page.text.strip() else ""

@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo
 
 from scrapy_neardup import checks
 from scrapy_neardup.checks import setting
-from scrapy_neardup.content.extractors import BUILT_IN
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.urls import platform_of, source_of
 from scrapy_neardup.content.worker import Sketching, WorkerOptions
@@ -25,7 +24,6 @@ from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, Sketcher, ahead_opti
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import preset_with
 from scrapy_neardup.stories.rules import ALLOWED_RULES, MIN_SOURCES
-from scrapy_neardup.timings import TimeBudget
 
 if TYPE_CHECKING:
     from scrapy_neardup.content.embedding import Embedding
@@ -35,7 +33,6 @@ PREFIX = "NEARDUP_"
 
 Action = Literal["tag", "drop", "dry-run"]
 Delivered = Literal["stored", "scraped"]
-OnStoreError = Literal["keep", "close"]
 
 DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(day)s.jsonl"
 """The default of ``NEARDUP_DROPPED_FEED``. The path is relative to the data directory."""
@@ -82,10 +79,10 @@ class NearDupSettings:
     dropped_feed: str | None = setting(DEFAULT_DROPPED_FEED, checks.feed, checks.hide_password)
     """The feed that gets each dropped item, with all its tags, before it is dropped. None means no feed.
 
-    The default is a file a day (UTC) for each spider, in ``NEARDUP_DATA_DIR``. It leaves out pages that came again
-    with the same text, and files are removed after 30 days. A feed that you name is a uri as in
-    ``NEARDUP_EVENTS_FEED``, with ``%(name)s``, ``%(time)s`` and ``%(day)s``. It gets every dropped item, and nothing
-    is removed from it.
+    The default is a file for each spider and day (UTC), in ``NEARDUP_DATA_DIR``. A crawl writes to the file of the day
+    on which it begins. It leaves out pages that came again with the same text, and files are removed after 30 days. A
+    feed that you name is a uri as in ``NEARDUP_EVENTS_FEED``, with ``%(name)s``, ``%(time)s`` and ``%(day)s``. It gets
+    every dropped item, and nothing is removed from it.
 
     A local file is complete even if the crawl is killed. If an item cannot be written, it is kept.
     """
@@ -197,14 +194,9 @@ class NearDupSettings:
     """Seconds for one page. A page that takes longer is ``unchecked`` with the reason ``extraction-failed``, and so is
     one of over 5 MB. A response that holds up the verdicts of later ones is passed over after this time.
 
-    Hostile pages cannot stall a crawl of several sources. A page may take ten times what pages of its size usually
-    take, and a twentieth of this time that slow pages share. After a page that takes longer, the next few dozen pages
-    of its source are ``extraction-failed`` too.
+    No hostile site can stall a crawl of several sources: after a page that takes over a fifth of this time, in CPU
+    seconds, the next 50 pages of its source are ``extraction-failed`` too.
     """
-
-    on_store_error: OnStoreError = setting("keep", checks.one_of(*get_args(OnStoreError)))
-    """What happens if the store is lost or damaged. With ``'keep'`` items are kept as ``unchecked``. With ``'close'``
-    the spider stops, with the reason ``neardup_store_unavailable``."""
 
     store_timeout: float = setting(2.0, checks.number(float, 0.01, 600, unit=" seconds"))
     """How long to wait for the store. After that it counts as lost: until it is back, items pass at full speed as
@@ -330,14 +322,12 @@ class NearDupSettings:
     def start_extraction(self, timings: Timings | None = None) -> ExtractionProcesses:
         """Return what extracts the pages of a crawl. Its processes start with the first page.
 
-        There is a ``TimeBudget`` if the extractor is built in: a user's own extractor may take its time with some
-        sites. Raise SettingsError if the extractor cannot be used.
+        Raise SettingsError if the extractor cannot be used.
         """
         workers = self.extract_workers
         if workers == "auto":  # one for each core that this process may use
             workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        budget = TimeBudget(self.extract_timeout / 20) if self.extractor in BUILT_IN else None
-        return ExtractionProcesses(self.worker_options(sketches=True), workers, timings=timings, budget=budget)
+        return ExtractionProcesses(self.worker_options(sketches=True), workers, timings=timings)
 
     def embedding(self) -> Embedding | None:
         """Return the user's language model, or None. Raise SettingsError if it does not work."""

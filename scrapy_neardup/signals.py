@@ -11,6 +11,3 @@ for each of these items, with the same verdict. Stats such as ``neardup/checked`
 story_event = object()
 """Sent by the process that raises a level or an update of an event: ``event`` (a StoryEvent), ``report`` (the special
 report that receivers get), ``spider``. The item that raised the event may still be in the pipelines, or be dropped."""
-
-duplicate_found = object()
-"""Sent for each item whose verdict is ``duplicate``, tagged or dropped, with the same arguments."""

@@ -36,14 +36,14 @@ SUBCOMMANDS = {
     "doctor": ("checks files, store, extractor and receivers of events before a crawl", "--no-events"),
     "eval": (
         "measures the verdicts on documents that people sorted into clusters",
-        "labelled.jsonl --fail-on 'precision<0.95'",
+        "labelled.jsonl --background background.jsonl",
     ),
     "tune": (
         "measures thresholds on documents that people sorted into clusters, and suggests one",
         "labelled.jsonl --precision 0.98",
     ),
     "explain": (
-        "lists documents that are like a given one, or says why the second of two gets its verdict",
+        "says why the second of two documents gets its verdict",
         "recorded.jsonl.gz#69b91504a82af0c4 recorded.jsonl.gz#69b92c1e5d0c77b1",
     ),
     "report": (

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import errno
 import secrets
-import shutil
-import tempfile
-import time
-from collections.abc import Awaitable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,10 +16,10 @@ from scrapy.utils.project import inside_project
 from scrapy_neardup.addon import add_components, checked_settings
 from scrapy_neardup.commands.inputs import add_json, add_store, located_settings, with_store
 from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
-from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
+from scrapy_neardup.crawl.file_locations import can_be_written
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError
-from scrapy_neardup.index import is_redis
+from scrapy_neardup.index import Index, is_redis
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Facts
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.receivers import receivers_of
@@ -33,9 +27,7 @@ from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.sender import Receiver
 from scrapy_neardup.wording import without_password
 
-_PATIENCE = 10.0  # seconds for one check
-_CLOCK_OFF = 2.0  # seconds
-_LITTLE_SPACE = 500_000_000  # bytes
+_PATIENCE = 10.0  # seconds for one receiver
 _SENTENCE = "The ferry had left the harbour of the island at noon, and the fog came down before it reached the strait. "
 _PAGE = (
     f"<html><body><nav>Home News Sport</nav><article><h1>A ferry in fog</h1>{f'<p>{_SENTENCE * 3}</p>' * 4}</article>"
@@ -99,7 +91,7 @@ async def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Fin
         settings = checked_settings(scrapy_settings)
         embedding = settings.embedding()
     except (UsageError, SettingsError) as error:
-        what = "data directory, store, extractor, events and webhook were not checked"
+        what = "store, extractor, events and webhook were not checked"
         again = "correct the setting that failed, and run this command again"
         return [
             Finding("settings", str(error), "change this setting"),
@@ -113,29 +105,9 @@ async def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Fin
 
 
 async def _check_all(settings: NearDupSettings, *, send_events: bool) -> list[Finding]:
-    checks = [
-        ("data directory", _check_data_dir(settings)),
-        ("store", _check_store(settings)),
-        ("extractor", _check_extractor(settings)),
-    ]
-    named = settings.receivers if send_events else None
-    receivers = receivers_of(*named, _PATIENCE - 1) if named else []
-    checks += [(receiver.name, _check_receiver(receiver)) for receiver in receivers]
-    found = await asyncio.gather(*(_finish(name, check) for name, check in checks))
-    return [finding for findings in found for finding in findings]
-
-
-async def _finish(name: str, check: Awaitable[list[Finding]]) -> list[Finding]:
-    """Return what a check found, or why it failed."""
-    try:
-        return await asyncio.wait_for(check, _PATIENCE)
-    except asyncio.TimeoutError:
-        return [Finding(name, f"no answer within {_PATIENCE:g} s", "check address and load")]
-    except OSError as error:
-        mend = "set NEARDUP_DATA_DIR to a directory that this user may write to, or check the disk"
-        return [Finding(name, f"{error.filename or name}: {error.strerror or error}", mend)]
-    except Exception as error:
-        return [Finding(name, f"{type(error).__name__}: {error}", "this is unexpected: please report it")]
+    found = [*await _check_store(settings), await _check_extractor(settings)]
+    receivers = receivers_of(*settings.receivers, _PATIENCE) if send_events and settings.receivers else []
+    return found + [await _check_receiver(each) for each in receivers]
 
 
 def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Finding:
@@ -189,79 +161,48 @@ def _not_wired(settings: BaseSettings, missing: list[str]) -> Finding:
     return Finding("add-on", f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged", mend)
 
 
-async def _check_data_dir(settings: NearDupSettings) -> list[Finding]:
-    nearest = _place_for_files(Path(in_data_dir(settings, "")))
-    with tempfile.NamedTemporaryFile(dir=nearest):
-        free = shutil.disk_usage(nearest).free
-    mend = "make room: the window and dropped items need it" if free < _LITTLE_SPACE else ""
-    return [Finding("data directory", f"{settings.data_dir}, {free / 1e9:,.1f} GB free", mend, is_warning=True)]
-
-
-def _place_for_files(folder: Path) -> Path:
-    """Return the folder, or its nearest parent that exists. Raise OSError if no file can be made there."""
-    if not can_be_written(folder):
-        raise OSError(errno.EACCES, "no file can be made there", str(folder))
-    return next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
-
-
 async def _check_store(settings: NearDupSettings) -> list[Finding]:
     if settings.store == "memory://":
         mend = "use a file or a Redis, so that the next crawl knows what this one has seen"
         return [Finding("store", "memory://: the window ends with its process", mend, is_warning=True)]
+    path = None if is_redis(settings.store) else Path(settings.store.partition(":///")[2])
+    if path is not None and not path.exists():
+        mend = "" if can_be_written(path.parent) else "set NEARDUP_DATA_DIR to a directory that this user may write to"
+        return [Finding("store", f"{path} (the first crawl makes it)", mend)]
+    index = NearDupDetector(settings).index
     try:
-        return await (_check_redis if is_redis(settings.store) else _check_file)(settings)
+        await index.open()
+        return [Finding("store", str(path))] if path else await _check_redis(index, without_password(settings.store))
     except NearDupError as error:
         file = "give this user the right to write the file, or move it away, or name another one in NEARDUP_STORE"
-        mend = "check NEARDUP_STORE; is the server running?" if is_redis(settings.store) else file
-        return [Finding("store", str(error), mend)]
-
-
-async def _check_file(settings: NearDupSettings) -> list[Finding]:
-    path = Path(settings.store.partition(":///")[2])
-    size = path.stat().st_size if path.exists() else 0  # noqa: ASYNC240  nothing else runs here
-    # If there is no window yet, try the file system with a file beside its place.
-    with tempfile.TemporaryDirectory(dir=_place_for_files(path.parent)) as folder:
-        tried = settings if size else replace(settings, store=f"sqlite:///{folder}/probe.sqlite")
-        index = NearDupDetector(tried).index
-        await index.open()
-        await index.close()
-    return [Finding("store", f"{path}, {size / 1e6:,.1f} MB" if size else f"{path} (the first crawl makes it)")]
-
-
-async def _check_redis(settings: NearDupSettings) -> list[Finding]:
-    index = NearDupDetector(settings).index
-    await index.open()
-    try:
-        key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
-        ahead, refused = await index.store.ask(lambda client: _try_commands(client, key))
-        facts, rights = Facts({}), Finding("rights", "this user may call every command that is needed")
-        try:
-            await index.store.ask(lambda client: client.names(key))
-            facts = await index.store.ask(lambda client: client.facts([key]))
-        except StoreError as error:
-            lost = f"watch, explain and purge do not work: {error}"
-            rights = Finding("rights", lost, "see docs/redis.md", is_warning=True)
-        if refused:
-            rights = Finding("rights", f"the store cannot be used: {refused}", "ACL SETUSER, see docs/redis.md")
+        return [Finding("store", str(error), file if path else "check NEARDUP_STORE; is the server running?")]
     finally:
         await index.close()
+
+
+async def _check_redis(index: Index, store: str) -> list[Finding]:
+    key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
+    refused = await index.store.ask(lambda client: _try_commands(client, key))
+    facts, rights = Facts({}), Finding("rights", "this user may call every command that is needed")
+    try:
+        await index.store.ask(lambda client: client.names(key))
+        facts = await index.store.ask(lambda client: client.facts([key]))
+    except StoreError as error:
+        lost = f"watch, explain and purge do not work: {error}"
+        rights = Finding("rights", lost, "see docs/redis.md", is_warning=True)
+    if refused:
+        rights = Finding("rights", f"the store cannot be used: {refused}", "ACL SETUSER, see docs/redis.md")
     server = ", ".join(filter(None, (facts.facts.get("server"), facts.facts.get("mode"))))
     policy = f"maxmemory-policy {facts.facts.get('maxmemory-policy', 'unknown')}, {facts.facts.get('memory', '')}"
-    clock = f"the server's clock is {ahead:+.1f} s from this machine's"
-    late = "synchronise both clocks (NTP)" if abs(ahead) > _CLOCK_OFF else ""
     return [
-        Finding("store", f"{without_password(settings.store)}{f' ({server})' if server else ''}"),
+        Finding("store", f"{store}{f' ({server})' if server else ''}"),
         rights,
-        Finding("server clock", clock, late, is_warning=True),
         *(Finding("eviction", policy, warning, is_warning=True) for warning in facts.warnings or [""]),
     ]
 
 
-async def _try_commands(client: Client, key: str) -> tuple[float, str]:
-    """Call each command that a crawl or a question needs, for a key that the last one removes.
-
-    Return by how many seconds the clock of the store is ahead, and what is refused.
-    """
+async def _try_commands(client: Client, key: str) -> str:
+    """Call each command that a crawl needs, for a key that the last one removes. Return what is refused."""
     calls: list[Call | Commit] = [
         Call("RUNS", key),
         Call("HSET", key, ("field", "value")),
@@ -275,35 +216,32 @@ async def _try_commands(client: Client, key: str) -> tuple[float, str]:
         *(Call(name, key, ends) for name, ends in (("XLEN", ()), ("XRANGE", "-+"), ("XREVRANGE", "+-"))),
         Call("UNLINK", key),
     ]
-    found, *others = await client.send(calls)
-    ahead = found[0] / 1000 - time.time() if isinstance(found, tuple) else 0.0
-    refused = dict.fromkeys(str(answer) for answer in (found, *others) if isinstance(answer, Exception))
-    return ahead, "; ".join(refused)
+    return "; ".join(dict.fromkeys(str(each) for each in await client.send(calls) if isinstance(each, Exception)))
 
 
-async def _check_extractor(settings: NearDupSettings) -> list[Finding]:
+async def _check_extractor(settings: NearDupSettings) -> Finding:
     extraction = settings.start_extraction()
     where = f"{settings.extractor} in a worker process"
     try:
         extracted = await extraction.extract(_PAGE, "https://www.neardup-doctor.example/ferry")
     except NearDupError as error:
-        return [Finding("extractor", f"{where}: {error}", "check NEARDUP_EXTRACTOR")]
+        return Finding("extractor", f"{where}: {error}", "check NEARDUP_EXTRACTOR")
     finally:
         extraction.close()
     mend = "a test page gave no article: check NEARDUP_EXTRACTOR, unless it is for pages of another kind"
-    return [Finding("extractor", where, "" if _SENTENCE.strip() in extracted.text else mend, is_warning=True)]
+    return Finding("extractor", where, "" if _SENTENCE.strip() in extracted.text else mend, is_warning=True)
 
 
-async def _check_receiver(receiver: Receiver) -> list[Finding]:
+async def _check_receiver(receiver: Receiver) -> Finding:
     report = await _make_test_report()
     mend = "check NEARDUP_EVENTS_WEBHOOK and NEARDUP_EVENTS_NOTIFY, and the receiver's log"
     try:
         await receiver.deliver(report)
     except Exception as error:  # of aiohttp or the system
-        return [Finding(receiver.name, f"the test event was not taken: {error}", mend)]
+        return Finding(receiver.name, f"the test event was not taken: {error}", mend)
     finally:
         await receiver.close()
-    return [Finding(receiver.name, f"took the test event {report['id']}")]
+    return Finding(receiver.name, f"took the test event {report['id']}")
 
 
 async def _make_test_report() -> dict[str, Any]:

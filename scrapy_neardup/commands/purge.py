@@ -10,7 +10,6 @@ from scrapy_neardup.commands.inputs import add_store, explain_emptiness, live_de
 from scrapy_neardup.commands.terminal import print_error
 from scrapy_neardup.detector import NearDupDetector, select
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.wording import counted, printable
 
 
@@ -31,37 +30,25 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         selection = select(options.source or "", options.url or "")
     except ValueError as error:
         raise InputError(str(error)) from error
-    if not await _purge(selection, options, settings):
-        print("Nothing was removed.")
-        return 1
-    if not selection.is_all:
-        chosen = options.source or options.url
-        print_error(f"Feeds may hold documents of {chosen} too: docs/howto/purge.md says which, and how to clean them.")
-    return 0
-
-
-async def _purge(selection: Selection, options: argparse.Namespace, settings: dict[str, Any]) -> bool:
-    """Remove documents, if there are any. Return False if the user did not want that."""
-    chosen = selection.source or options.url
+    chosen = selection.source or options.url or ""
     async with live_detector(options, settings) as detector:
         count = await detector.index.purge(selection, dry_run=True)
         if not count:
             await explain_emptiness(detector)
-        if chosen and not count:
-            print(printable(f"Nothing to remove: the window has no document of {chosen}."))
-            return True
-        if not (options.yes or await _agrees(detector, chosen, count)):
-            return False
+        if count and not options.yes and not await _agrees(detector, chosen, count):
+            print("Nothing was removed.")
+            return 1
         print(f"Removed {counted(await detector.index.purge(selection), 'document')}.")
-        return True
+    if chosen:
+        print_error(f"Feeds may hold documents of {chosen} too: docs/howto/purge.md says which, and how to clean them.")
+    return 0
 
 
 async def _agrees(detector: NearDupDetector, chosen: str, count: int) -> bool:
     """Ask whether to remove all this."""
     summary = await detector.summary()
-    what = f"{counted(count, 'document')} of {chosen}, with copies elsewhere"
-    if not chosen:
-        what = f"{counted(count, 'document')}, all stories and events, and all learned text"
+    more = f"of {chosen}, with copies elsewhere" if chosen else "all stories and events, and all learned text"
+    what = f"{counted(count, 'document')}{' ' if chosen else ', '}{more}"
     # Ask on standard error, so that a script that reads standard output gets only the result.
     question = f"Remove from namespace {summary.namespace!r} in {summary.location}: {what}?"
     print(f"{printable(question)} [y/N] ", end="", file=sys.stderr, flush=True)

@@ -129,15 +129,14 @@ def counting(unit: str, total: int | None) -> Iterator[Callable[[int], object]]:
 
     Yield the function that counts: it takes the number that was done since its last call.
     """
-    columns, is_hidden = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()), not _is_watched()
+    columns, is_hidden = (
+        (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()),
+        not sys.stderr.isatty(),
+    )
     with Progress(*columns, console=Console(stderr=True), redirect_stdout=False, disable=is_hidden) as progress:
         yield partial(progress.advance, progress.add_task(unit, total=total))
 
 
 def working(on: str) -> AbstractContextManager[object]:
     """Show that the command works, for as long as the context lasts, if standard error is a terminal."""
-    return Console(stderr=True).status(printable(on)) if _is_watched() else nullcontext()
-
-
-def _is_watched() -> bool:
-    return sys.stderr.isatty()
+    return Console(stderr=True).status(printable(on)) if sys.stderr.isatty() else nullcontext()

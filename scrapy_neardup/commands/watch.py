@@ -33,7 +33,6 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Index
 from scrapy_neardup.lab.stored import is_document_id
 from scrapy_neardup.records.documents import seconds_of
-from scrapy_neardup.sketch import PRESETS
 from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.wording import counted, printable, without_password
 
@@ -41,7 +40,6 @@ _SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}
 _STORIES_SHOWN = 8
 _CHANGES_LOOKED_AT = 5000
 _MEMBERS = 10
-_BAR = 40  # characters
 
 View = dict[str, Any]
 """What is shown, as ``--json`` prints it. Counts are by span: the last minute, ten minutes, hour."""
@@ -246,39 +244,22 @@ async def _show_window(detector: NearDupDetector, options: argparse.Namespace) -
         "window": detector.settings.window,
         "scope": detector.settings.scope,
     }
-    shown = {
-        "namespace": summary.namespace,
-        "settings": _settings(configuration),
-        "configuration": summary.config,
-        "other configurations": ", ".join(summary.other_configs),
-        "documents": f"{summary.documents:,}",
-        "stories": f"{summary.stories:,}; running events: {summary.events:,}",
-        "events on their way": f"{summary.waiting:,}" if summary.waiting else "",
-        "size": "" if summary.store.bytes is None else f"{summary.store.bytes:,} bytes",
-        **summary.store.facts,
-    }
     hours = {
         f"{datetime.fromtimestamp(hour * 3600, timezone.utc):%Y-%m-%dT%H:00Z}": count
         for hour, count in summary.documents_per_hour.items()
     }
+    shown = {**asdict(summary), "documents": summary.documents, **summary.store.facts}
+    for name in ("documents_per_hour", "store", "namespaces"):
+        del shown[name]
     if options.json:
-        server = {"bytes": summary.store.bytes, "server": summary.store.facts, "warnings": summary.store.warnings}
-        window = {"configuration": configuration, "documents": summary.documents, "documents_per_hour": hours}
-        print_json({**asdict(summary), "store": summary.location, **window, **server})
+        warnings = summary.store.warnings
+        more = {"settings": configuration, "documents_per_hour": hours, "warnings": warnings}
+        print_json({**shown, "bytes": summary.store.bytes, **more})
         return
-    print(printable(summary.location))
-    print_table("", ("", ""), [(name, value) for name, value in shown.items() if value])
-    if most := max(hours.values(), default=0):
-        rows = [(hour, f"{count:,}", "#" * round(_BAR * count / most)) for hour, count in hours.items() if count]
-        print_table("", ("hour (UTC)", "documents", ""), rows)
+    thresholds = (f"{name} {configuration[name]}" for name in ("threshold", "related_threshold", "scope"))
+    preset = f"preset {detector.preset.name}, {', '.join(thresholds)}, window {detector.settings.window / 3600:g} hours"
+    shown |= {"settings": preset, "other_configs": ", ".join(summary.other_configs)}
+    rows = [(name.replace("_", " "), value) for name, value in shown.items() if value]
+    print_table("", ("", ""), [*rows, ("bytes", summary.store.bytes or ""), (), *hours.items()])
     for warning in summary.store.warnings:
         PlainConsole().print(f"Warning: {warning}.", style="bold yellow")
-
-
-def _settings(configuration: View) -> str:
-    """Return the settings that people ask for first, and the parameters that differ from those of the preset."""
-    thresholds = ("threshold", "related_threshold", *(["topic_threshold"] if configuration["topic_terms"] else []))
-    preset = asdict(PRESETS[configuration["name"]])
-    changed = [name for name, value in preset.items() if name not in thresholds and configuration[name] != value]
-    shown = ", ".join(f"{name} {configuration[name]}" for name in (*thresholds, *changed, "scope"))
-    return f"preset {configuration['name']}, {shown}, window {configuration['window'] / 3600:g} hours"

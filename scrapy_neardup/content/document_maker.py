@@ -16,9 +16,8 @@ from typing import Any
 
 import xxhash
 
-from scrapy_neardup.content.article_numbers import article_number
 from scrapy_neardup.content.head import language_code
-from scrapy_neardup.content.urls import LONGEST_URL, source_of, url_identity, without_surrogates
+from scrapy_neardup.content.urls import LONGEST_URL, article_number, source_of, url_identity, without_surrogates
 from scrapy_neardup.document import LAST_SECOND, Document
 
 _LONGEST_TITLE, _LONGEST_TIME = 1000, 100  # characters
@@ -173,11 +172,7 @@ def language_of(title: str, text: str, declared: str) -> str:
     given = unicodedata.normalize("NFKC", f"{title[:_SHOWN_TITLE]}\n{text[:_SHOWN_TEXT]}")
     if library is None or given.isspace():
         return declared
-    try:
-        answer = library.detect(given, bestEffort=not declared)
-    except (library.error, UnicodeEncodeError):
-        answer = library.detect(_REFUSED_BY_CLD2.sub(" ", given), bestEffort=not declared)
-    is_reliable, _, ((_, code, *_), *_) = answer
+    is_reliable, _, ((_, code, *_), *_) = library.detect(_REFUSED_BY_CLD2.sub(" ", given), bestEffort=not declared)
     found = _OTHER_CODES.get(code, code.partition("-")[0])
     if found == "un" or (declared and not is_reliable):
         return declared

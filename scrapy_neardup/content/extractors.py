@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from importlib import import_module
-from itertools import count
 from typing import NamedTuple
 
 from scrapy_neardup.document import MOST_CHARACTERS
@@ -18,8 +17,6 @@ from scrapy_neardup.imports import load_callable
 Extractor = Callable[[str, str], str]
 
 ALLOWED = "'trafilatura', 'resiliparse' (pip install resiliparse) or the import path of a callable (html, url)"
-# Their answers do not depend on the url of a page.
-BUILT_IN = ("trafilatura", "resiliparse")
 MOST_HTML_BYTES = 5_000_000
 """A larger page is not extracted."""
 THIN_WORDS = 100
@@ -29,8 +26,6 @@ _SECOND_TRIES: tuple[dict[str, bool], ...] = ({"tables": True}, {"fast": False})
 _STOP = re.compile(r"[.!?…][\"'”’»)\]]*(?=\s|$)|[。！？।॥؟۔።။។։]")
 _WITHOUT_STOPS = re.compile("[\u0e00-\u0eff]")  # Thai and Lao
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-_RESET_EVERY = 5000  # trafilatura's caches grow with every page
-_pages = count(1)
 _FEWEST_WORDS = 20  # the default of NEARDUP_MIN_WORDS
 _ENOUGH = 500  # characters, in which nearly every text has so many words
 # The first letters pass over most other tags in three quarters of the time.
@@ -61,9 +56,6 @@ def checked_text(text: object) -> str:
 
 def load_extractor(name: str) -> Extractor:
     """Return the extractor of a name or import path. Raise SettingsError if it cannot be used."""
-    if name.startswith("__main__."):
-        allowed = "worker processes cannot import the script that is run: put it into a module"
-        raise SettingsError("NEARDUP_EXTRACTOR", name, allowed)
     if name == "trafilatura":
         return extract_with_trafilatura
     if name == "resiliparse":
@@ -106,10 +98,7 @@ def extract_with_resiliparse(html: str, url: str) -> str:
 
 def _trafilatura(html: str, url: str, *, fast: bool = True, tables: bool = False) -> str:
     from trafilatura import extract
-    from trafilatura.meta import reset_caches
 
-    if next(_pages) % _RESET_EVERY == 0:
-        reset_caches()
     # ``deduplicate`` stays off: its cache is kept for the whole process, so a page's fourth extraction would be empty.
     text = extract(html, url=url or None, fast=fast, include_comments=False, include_tables=tables, with_metadata=False)
     return text or ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
 from html import unescape
 from typing import NamedTuple
 
@@ -13,12 +12,15 @@ MOST_HEAD_BYTES = 200_000
 
 _LONGEST_TITLE = 500  # characters
 _LONGEST_MATCH = 6000  # characters of any expression below that ends with what it looks for
-_START_TAG = re.compile(r"<(!--|/head\b|(?:html|meta|link|title|body|script|style|template|noscript)\b)", re.IGNORECASE)
-_END_TAGS = {name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in ("script", "style", "template", "noscript")}
-_ATTRIBUTES = re.compile(r"""(?:[^<>"']|"[^"]{0,2000}"|'[^']{0,2000}'){0,2000}""")
+# What is hidden, such as a comment, the end of the head, or an element of the head with its attributes.
+_PART = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(?P<hidden>script|style|template|noscript)\b.*?(?:</(?P=hidden)\b|\Z)"
+    r"|<(?P<name>/head|body|html|meta|link|title)\b"
+    r"""(?P<attributes>(?:[^<>"']|"[^"]{0,2000}"|'[^']{0,2000}'){0,2000})""",
+    re.IGNORECASE | re.DOTALL,
+)
 _ATTRIBUTE = re.compile(r"""(?<!\S)([\w:-]{1,30})\s{0,9}=\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _TITLE = re.compile(r"[^>]{0,500}>(.{0,5000}?)</title\b", re.IGNORECASE | re.DOTALL)
-_END = "/head"
 _LONG_NUMBER = re.compile("&#x?[0-9a-f]{100,}", re.IGNORECASE)
 _LANGUAGE = re.compile(r"\s*([a-z]{2,3})\s*(?:$|[-_,;])", re.IGNORECASE | re.ASCII)
 _NO_LANGUAGE = ("und", "mul", "zxx", "mis")  # ISO 639 for no one language
@@ -40,30 +42,37 @@ def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:
     """
     beginning = html[:MOST_HEAD_BYTES]
     text = beginning if isinstance(beginning, str) else decode_html(beginning, encoding)
-    title = canonical = None
+    said: dict[str, str] = {}  # the first one counts
     is_whole = False
-    languages: list[str] = []
-    metas: dict[str, str] = {}
-    for name, attributes, end in _elements(text):
+    for part in _PART.finditer(text):
+        name = (part["name"] or "").lower()
+        if name in ("/head", "body"):
+            is_whole = part.end() + _LONGEST_MATCH <= len(text)  # near the end a beginning may be misread
+            break
         # Read only the first ``<title>``: a page with nothing but titles would take long.
-        if name == "title" and title is None:
-            element = _TITLE.match(text, end)
-            title = element[1] if element else ""
-        elif name == "html":
-            languages += [attributes.get("lang", ""), attributes.get("xml:lang", "")]
-        elif name == "meta" and (content := attributes.get("content", "").strip()):
-            metas = dict.fromkeys(_labels(attributes), content) | metas  # the first one counts
-        elif name == "link" and attributes.get("rel", "").strip().lower() == "canonical":
-            canonical = canonical or attributes.get("href")
-        elif name == _END:
-            is_whole = end + _LONGEST_MATCH <= len(text)  # near the end of the text its beginning may be misread
-    languages += [metas.get("og:locale", ""), metas.get("content-language", "")]
+        if name != "title":
+            said = _said(name, part["attributes"] or "") | said
+        elif name not in said:
+            element = _TITLE.match(text, part.end())
+            said[name] = element[1] if element else ""
+    languages = (said.get(name, "") for name in ("lang", "xml:lang", "og:locale", "content-language"))
     return PageHead(
-        " ".join(_unescaped(metas.get("og:title") or title or "").split())[:_LONGEST_TITLE],
+        " ".join(_unescaped(said.get("og:title") or said.get("title", "")).split())[:_LONGEST_TITLE],
         next(filter(None, map(language_code, languages)), ""),
-        _unescaped(canonical or "").strip(),
+        _unescaped(said.get("canonical", "")).strip(),
         is_whole,
     )
+
+
+def _said(name: str, text: str) -> dict[str, str]:
+    """Return what an element says of its page. ``text`` has its attributes."""
+    attributes = {name.lower(): one or two or three for name, one, two, three in _ATTRIBUTE.findall(text)}
+    content = attributes.get("content", "").strip()
+    if name == "html":
+        return {label: attributes[label] for label in ("lang", "xml:lang") if label in attributes}
+    if name == "link" and attributes.get("rel", "").strip().lower() == "canonical" and attributes.get("href"):
+        return {"canonical": attributes["href"]}
+    return dict.fromkeys(_labels(attributes), content) if name == "meta" and content else {}
 
 
 def _labels(attributes: dict[str, str]) -> set[str]:
@@ -77,34 +86,6 @@ def language_code(tag: str) -> str:
     found = _LANGUAGE.match(tag[:40])
     code = found[1].lower() if found else ""
     return "" if code in _NO_LANGUAGE else code
-
-
-def _elements(html: str) -> Iterator[tuple[str, dict[str, str], int]]:
-    """Yield name, attributes and their end, of the start tags in the head outside comments, scripts and the like.
-
-    If the head ends, the last name is ``_END``.
-    """
-    place = 0
-    while (tag := _START_TAG.search(html, place)) is not None:
-        name, place = tag[1].lower(), tag.end()
-        if name in (_END, "body"):
-            yield _END, {}, place
-            return
-        if name == "!--":
-            place = html.find("-->", place)
-            if place < 0:
-                return
-        elif name in _END_TAGS:
-            end = _END_TAGS[name].search(html, place)
-            if end is None:
-                return
-            place = end.end()
-        else:
-            attributes = _ATTRIBUTES.match(html, place)
-            assert attributes is not None  # it matches nothing too
-            place = attributes.end()
-            found = _ATTRIBUTE.findall(attributes[0])
-            yield name, {name.lower(): one or two or three for name, one, two, three in found}, place
 
 
 def _unescaped(text: str) -> str:

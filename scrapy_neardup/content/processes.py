@@ -10,14 +10,13 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from math import inf
 from typing import TypeAlias
 
 from scrapy_neardup.content.extractors import Extracted, load_extractor
 from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.content.worker import GONE_SECONDS, PAGE, TEXTS, WorkerOptions, WorkerProcess, decode, encode
 from scrapy_neardup.exceptions import ExtractionError, explain_failure
-from scrapy_neardup.timings import TimeBudget, Timings
+from scrapy_neardup.timings import Timings
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +26,10 @@ _MOST_TOGETHER = 8  # texts, which take half of the time of as many texts one by
 _GROUP_SECONDS = 0.015  # that a text waits for another one at most
 _LONG = 8_000  # characters of a text that waits for no other one
 
+LEFT_OUT = 50
+"""How many of the next pages of a source are left out after a slow one, if there are pages of other sources."""
+SLOW = 0.2  # of the time limit, in CPU seconds: more than 100 usual pages take
+
 Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
 
 
@@ -34,8 +37,8 @@ class ExtractionProcesses:
     """``workers`` processes, each served by a thread of this process over its own pipe.
 
     A page fails with ExtractionError, and ends its worker, if it takes more than the ``timeout`` of the options after
-    the worker began to read it, if it crashes the worker, or if it takes more than their ``memory``. The next page gets
-    a new worker. A page may also fail because of the ``budget``.
+    the worker began to read it, or if it crashes the worker. The next page gets a new worker. A page also fails if it
+    is one of the next ``LEFT_OUT`` of a source with a ``SLOW`` page: no hostile site stalls a crawl of several.
     Workers start with the first pages. ``extract`` holds at most ``IN_FLIGHT`` pages for each worker, and further
     callers wait. A text waits up to 15 ms for others, and is sketched together with them. If a sketch fails, the text
     is still returned, and the first failure is logged. The ``timings`` do not count sketches.
@@ -50,13 +53,13 @@ class ExtractionProcesses:
         *,
         recycle_after: int = RECYCLE_AFTER,
         timings: Timings | None = None,
-        budget: TimeBudget | None = None,
     ) -> None:
         load_extractor(options.extractor)  # raise now, not in a worker, if the name is wrong
         self.timings, self.sketch_timings = timings or Timings(), Timings()
         self._options = options
         self._workers = [WorkerProcess(options, recycle_after) for _ in range(workers)]
-        self._budget = budget or TimeBudget(inf)
+        self._some_sources: set[str] = set()  # at most two
+        self._left_out: dict[str, int] = {}  # next pages of sources with a slow page
         self._has_warned = False
         # A SimpleQueue may wait forever instead of a timeout that has passed before it looks.
         self._jobs: queue.Queue[Job | None] = queue.Queue()
@@ -72,7 +75,6 @@ class ExtractionProcesses:
         The worker decodes bytes, because that takes a while for millions of them. ``encoding`` is None if it is not
         known.
         """
-        self._budget.expect(source_of(url))
         async with self._slots:
             try:
                 return await asyncio.wrap_future(self.submit(page, url, encoding))
@@ -153,13 +155,18 @@ class ExtractionProcesses:
         return None
 
     def _text_of(self, worker: WorkerProcess, request: Sequence[bytes]) -> str:
-        source, size = source_of(decode(request[1])), len(request[-1])
-        limit = self._budget.limit(source, size)
+        source = source_of(decode(request[1]))
+        if len(self._some_sources) < 2:
+            self._some_sources.add(source)
+        if (left := self._left_out.get(source, 0)) and len(self._some_sources) > 1:
+            self._left_out[source] = left - 1
+            raise ExtractionError(f"a page of {source} took too long, so its next {LEFT_OUT} pages are left out")
         try:
-            (text,) = worker.ask(*request, most_seconds=limit)
+            (text,) = worker.ask(*request)
         finally:
             self.timings.add(1000 * worker.seconds)
-            self._budget.add(source, size, limit, worker.cpu_seconds)
+            if worker.cpu_seconds > SLOW * self._options.timeout:
+                self._left_out[source] = LEFT_OUT
         return decode(text)
 
     def _sketch(self, worker: WorkerProcess, unsketched: list[tuple[Extracted, Future[Extracted]]]) -> None:

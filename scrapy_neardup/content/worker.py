@@ -3,9 +3,8 @@
 A message is several byte strings, after their number and lengths. Nothing is pickled. A page may be hostile, so the
 parent reads a worker's answers only as JSON, texts and sketches.
 
-A request is the CPU seconds it may take (0: any time), then PAGE with a url, the name of an encoding and a page, or
-TEXTS with texts to be sketched. An answer is JSON with the error message, the seconds and the CPU seconds that it took,
-and then the text of the page, or the sketches. If the time was used up, the answer is LATE alone.
+A request is PAGE with a url, the name of an encoding and a page, or TEXTS with texts to be sketched. An answer is JSON
+with the error message, the seconds and the CPU seconds that it took, and then the text of the page, or the sketches.
 """
 
 from __future__ import annotations
@@ -18,13 +17,12 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import inf
 from typing import BinaryIO, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
-from scrapy_neardup.content.extractors import BUILT_IN, Extractor, checked_text, load_extractor
+from scrapy_neardup.content.extractors import Extractor, checked_text, load_extractor
 from scrapy_neardup.content.head import decode_html
 from scrapy_neardup.exceptions import ExtractionError, explain_failure
 from scrapy_neardup.imports import load_callable
@@ -32,7 +30,7 @@ from scrapy_neardup.imports import load_callable
 R = TypeVar("R")
 
 PAGE, TEXTS = b"p", b"t"
-READY, LATE = b"+", b"!"
+READY = b"+"
 
 COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from scrapy_neardup.content import worker; worker.main()"
@@ -43,8 +41,6 @@ has no ``if __name__ == "__main__"``."""
 STARTUP_SECONDS = 60.0
 GONE_SECONDS = 5.0
 """How long to wait for a process or thread that was ended: a killed process takes milliseconds."""
-
-_ENDS_WITHOUT_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV)
 
 Sketch: TypeAlias = Callable[[Sequence[str]], list[bytes]]
 
@@ -65,21 +61,7 @@ class WorkerOptions(NamedTuple):
 
     extractor: str
     timeout: float = 10.0  # seconds for a page
-    memory: int | None = 2_000_000_000  # bytes that it may take for its pages
     sketching: Sketching | None = None
-
-    @property
-    def forks(self) -> bool:
-        """Return whether a worker extracts in a child that it can replace.
-
-        An extractor of the user's own may have threads, and libraries of macOS do not survive a fork.
-        """
-        return sys.platform == "linux" and self.extractor in BUILT_IN
-
-    @property
-    def memory_limit(self) -> str:
-        """Return the end of a message about a page that took, or may have taken, too much memory."""
-        return "" if self.memory is None else f"; a worker process may take {self.memory} bytes"
 
     def command(self) -> list[str]:
         """Return the command line of a worker, with the import path of its parent."""
@@ -130,49 +112,20 @@ def main() -> None:
 
     try:
         send(answers, READY)
-        if options.forks:
-            _go_on_in_children(answers, extract)
-        if options.memory is not None:
-            _limit_memory(options.memory)
         while True:
-            limit, *request = receive(requests)
-            _set_alarms(2 * options.timeout + 10, float(limit))
+            request = receive(requests)
+            _set_alarm(2 * options.timeout + 10)
             start, cpu_start = time.perf_counter(), time.process_time()
             answer, error = list[bytes](), ""
             try:
                 answer = answer_to(*request)
             except BaseException as failure:  # whatever a page raises, the worker goes on
-                error = explain_failure(failure) + (options.memory_limit if isinstance(failure, MemoryError) else "")
-            _set_alarms(0, 0)
+                error = explain_failure(failure)
+            _set_alarm(0)
             header = error, time.perf_counter() - start, time.process_time() - cpu_start
             send(answers, json.dumps(header).encode(), *answer)
     except (EOFError, BrokenPipeError):
         os._exit(0)  # do not wait for threads that the extractor left behind
-
-
-def _go_on_in_children(answers: BinaryIO, extract: Extractor) -> None:
-    """Return in a child of this process. When the child has used up its time, answer LATE and return in a new child.
-
-    A child takes milliseconds, while a new worker imports the extractor again. If a child ends in any other way, this
-    process ends in the same way.
-    """
-    status: int = -signal.SIGPROF
-    while status == -signal.SIGPROF:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # threads of numpy, which wait for work
-            child = os.fork()
-        if child == 0:
-            return
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        if status == -signal.SIGPROF:
-            send(answers, LATE)
-            with suppress(Exception):
-                extract("<p>", "")  # load whatever the extractor loads late once for all further children
-    if status < 0:
-        with suppress(OSError):  # SIGKILL needs no default
-            signal.signal(-status, signal.SIG_DFL)
-        os.kill(os.getpid(), -status)
-    os._exit(status)
 
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:
@@ -217,30 +170,10 @@ def _load_or_fail(load: Callable[[], R]) -> R | Callable[..., NoReturn]:
     return fail
 
 
-def _set_alarms(seconds: float, cpu_seconds: float) -> None:
-    """End this process after so many seconds, or CPU seconds. 0 means never.
-
-    The first ends a worker whose page never ends if the parent was killed.
-    """
+def _set_alarm(seconds: float) -> None:
+    """End this process after so many seconds; 0 means never. If its parent is killed, nobody else would."""
     if sys.platform != "win32":
         signal.setitimer(signal.ITIMER_REAL, seconds)
-        signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
-
-
-def _limit_memory(most: int) -> None:
-    """Let this process take ``most`` bytes more than it has now.
-
-    This does nothing except on Linux: other systems would count more than data.
-    """
-    if sys.platform != "linux":
-        return
-    import resource
-
-    with suppress(OSError, ValueError):
-        with open("/proc/self/statm", encoding="ascii") as status:
-            wanted = int(status.read().split()[5]) * resource.getpagesize() + most
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard < 0 else min(wanted, hard), hard))
 
 
 class WorkerProcess:
@@ -286,28 +219,20 @@ class WorkerProcess:
         self.deadline = time.monotonic() + STARTUP_SECONDS
         self._receive(f"its worker process did not start within {STARTUP_SECONDS:g} s")
 
-    def ask(self, *request: bytes, most_seconds: float = inf) -> list[bytes]:
+    def ask(self, *request: bytes) -> list[bytes]:
         """Return the answer to a request: the text of a page, or the sketches of texts.
 
-        Raise ExtractionError if the worker fails, ends or takes too long. ``most_seconds`` are CPU seconds if the
-        worker forks, so that a busy machine makes no page late.
+        Raise ExtractionError if the worker fails, ends or takes too long.
         """
         self._requests_left -= 1
-        timeout, forks = self._options.timeout, self._options.forks
-        too_slow = f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {timeout:g} s"
-        if most_seconds < timeout:
-            too_slow = too_slow.replace("within", f"within {most_seconds:.2g} s, which a slow page may take of")
-        start = time.monotonic()
-        self.deadline = start + (timeout if forks else min(most_seconds, timeout))
+        timeout, start = self._options.timeout, time.monotonic()
+        self.deadline = start + timeout
         try:
             with suppress(OSError):  # a worker that is gone gives no answer
-                send(self._pipes[0], encode(str(most_seconds if forks and most_seconds < timeout else 0)), *request)
-            header, *answer = self._receive(too_slow)
+                send(self._pipes[0], *request)
+            header, *answer = self._receive(f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {timeout:g} s")
         finally:
             self.seconds = self.cpu_seconds = time.monotonic() - start
-        if header == LATE:
-            self.cpu_seconds = most_seconds
-            raise ExtractionError(too_slow)
         error, self.seconds, self.cpu_seconds = json.loads(header)
         if error:
             raise ExtractionError(error)
@@ -325,9 +250,7 @@ class WorkerProcess:
         if self.is_late:
             raise ExtractionError(too_slow)
         ended = f"by signal {-status}" if status is not None and status < 0 else f"with exit status {status}"
-        # lxml and other libraries end their process if there is no memory.
-        why = self._options.memory_limit if status in _ENDS_WITHOUT_MEMORY else ""
-        raise ExtractionError(f"its worker process ended {ended}{why}")
+        raise ExtractionError(f"its worker process ended {ended}")
 
     def end_if_late(self) -> None:
         """End a process that is over its time limit, also one that hangs or reads nothing."""

@@ -41,12 +41,11 @@ class Delivery:
         self.failures = 0  # items that a feed could not write, and documents that a feed could not store
         self.report_file = ""  # the first stored local feed that ``scrapy neardup report`` reads; others have the same
         self._files: dict[FeedSlot, FeedFile] = {}
-        self._has_warned = False
         self._accepted: list[FeedFile] = []  # those that the newest item
         self._documents: dict[frozenset[FeedFile], set[str]] = {}  # by the files that are not stored yet
         self._fates: dict[str, asyncio.Future[Fate]] = {}  # of documents whose items are in the pipelines
         self._lost: deque[str] = deque(maxlen=_MOST_LOST)
-        run.is_kept = lambda document: any(document in documents for documents in self._documents.values())
+        run.is_kept = lambda document: document not in self._fates and document not in self._lost
         # Connected after Scrapy's feed exporter: when the signal comes here, an item is already in its files.
         crawler.signals.connect(self._item_scraped, signals.item_scraped)
         crawler.signals.connect(self._item_lost, signals.item_dropped)
@@ -106,8 +105,7 @@ class Delivery:
         self._accepted.clear()
         self._watch_files()
         self.failures += is_missing
-        if is_missing and not self._has_warned:
-            self._has_warned = True
+        if is_missing and self.failures == 1:
             logger.warning(
                 "An item could not be written to a feed: the error of scrapy.utils.signal above says why. This feed and"
                 " those behind it are without the item. If surrogates are not allowed, the item has half a character:"
@@ -132,7 +130,7 @@ class Delivery:
         """Deliver a document as soon as its files are stored.
 
         Withdraw it if no feed took any of its items, or if one of its files was closed but not stored. A document whose
-        items were all dropped as copies is delivered with its match.
+        items were all dropped as copies counts as its match does.
         """
         if document.is_dropped and not document.is_kept:
             return

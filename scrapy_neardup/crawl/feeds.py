@@ -18,7 +18,6 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from itemadapter import ItemAdapter
-from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedStorageProtocol, FileFeedStorage
 from scrapy.settings import BaseSettings
@@ -27,8 +26,8 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from scrapy_neardup.crawl.file_locations import in_data_dir
-from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict, counted_names
-from scrapy_neardup.exceptions import SettingsError, StoreError
+from scrapy_neardup.document import MOST_CHARACTERS, Document
+from scrapy_neardup.exceptions import SettingsError, StoreError, explain_failure
 from scrapy_neardup.index import Index
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 from scrapy_neardup.wording import without_password
@@ -38,11 +37,27 @@ logger = logging.getLogger(__name__)
 _APPENDING = ("", "file", "ftp", "ftps")
 _PLAIN = (".jsonl", ".jl", ".ndjson", ".json")
 _PACKING_LEVEL = 1  # of gzip: 30 us a document, and a quarter of its bytes
-_PLACEHOLDER = re.compile(r"%\((\w+)\)[-+ #0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]")  # any other % is text
 _PAUSE = 2.0  # seconds between two writes of the counts of one process
 
 KEPT_DAYS = 30
 """After how many days without a new line the files of a daily feed are removed."""
+
+
+def feeds_of(crawler: Crawler, settings: NearDupSettings) -> dict[str, JsonLinesFeed]:
+    """Return the feeds of a crawl, by the ends of the names of their settings.
+
+    Raise SettingsError if nothing can be stored under one of the uris.
+    """
+    uris = settings.feeds()
+    if settings.action != "drop":
+        uris.pop("NEARDUP_DROPPED_FEED", None)
+    feeds = {}
+    for setting, uri in uris.items():
+        is_daily = uri == DEFAULT_DROPPED_FEED
+        place = in_data_dir(settings, uri) if is_daily else uri
+        is_packed = setting == "NEARDUP_RECORD" and not uri.lower().endswith(_PLAIN)
+        feeds[setting] = JsonLinesFeed(crawler, setting, place, packed=is_packed, is_daily=is_daily)
+    return feeds
 
 
 class JsonLinesFeed:
@@ -50,10 +65,9 @@ class JsonLinesFeed:
 
     When ``put`` returns, the line is on the disk if the file is local. So a local file is complete even if the crawl is
     killed. Other users of the machine cannot read it if this class made it. With ``packed`` the file is a gzip file.
-    With ``is_daily`` the uri is a path with ``%(day)s``, and each line goes to the file of its day (UTC). Crawls of the
-    same day append to the file, also at the same time. Whoever opens a file removes the files of the folder that are
-    over ``KEPT_DAYS`` days old. ``lines`` says in the log what the lines are, in the plural. ``clock`` gives Unix
-    seconds.
+    With ``is_daily`` the uri is a path with ``%(day)s``, the day (UTC) on which the crawl begins. Crawls of a day
+    append to one file, also at the same time. Whoever opens it removes the files of the folder that are over
+    ``KEPT_DAYS`` days old.
 
     Raise SettingsError, which names ``setting``, if nothing can be stored under the uri.
     """
@@ -63,37 +77,27 @@ class JsonLinesFeed:
         crawler: Crawler,
         setting: str,
         uri: str,
-        lines: str,
         *,
         packed: bool = False,
         is_daily: bool = False,
-        clock: Callable[[], float] = time.time,
     ) -> None:
-        assert crawler.spider is not None
-        self._crawler, self._spider = crawler, crawler.spider
-        self._setting, self._uri, self._lines = setting, uri, lines
-        self._is_packed, self._is_daily, self._clock = packed, is_daily, clock
+        self._crawler, self._setting = crawler, setting
+        self._is_packed, self._is_daily = packed, is_daily
         self._has_begun = self._has_failed = False
         self._file: IO[bytes] | None = None
         self._gzip: gzip.GzipFile | None = None
-        self._take_place(self._now())
-
-    def _take_place(self, now: datetime) -> None:
-        """Find out where the lines of this time go."""
-        storage = storage_class(self._crawler.settings, self._setting, self._uri)
-        filled_in = _filled_in(self._setting, self._uri, self._spider, now)
-        options = {"format": "jsonlines", **({"overwrite": False} if _scheme(self._uri) in _APPENDING else {})}
+        storage = storage_class(crawler.settings, setting, uri)
+        options = {"format": "jsonlines", **({"overwrite": False} if _scheme(uri) in _APPENDING else {})}
+        moment = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
+        spider = crawler.spider
+        given = {name: getattr(spider, name, "") for name in dir(spider)}
+        given |= {"time": moment, "batch_time": moment, "batch_id": 1, "day": moment[:10]}
         try:
-            self._storage: FeedStorageProtocol = build_from_crawler(
-                storage, self._crawler, filled_in, feed_options=options
-            )
-        except Exception as error:  # a library is missing, or the uri is incomplete
-            raise _wrong_uri(self._setting, filled_in, "no feed can be stored there", error) from error
-        self.shown_uri = without_password(filled_in)
-        self._day = now.date()
-
-    def _now(self) -> datetime:
-        return datetime.fromtimestamp(self._clock(), timezone.utc)
+            place = uri % given
+            self._storage: FeedStorageProtocol = build_from_crawler(storage, crawler, place, feed_options=options)
+        except Exception as error:  # a library or a placeholder is missing, or the uri is incomplete
+            raise _wrong_uri(setting, uri, "no feed can be stored there", error) from error
+        self._shown_uri = without_password(place)
 
     @property
     def path(self) -> str:
@@ -106,16 +110,18 @@ class JsonLinesFeed:
         The first line and the first failure are logged.
         """
         try:
+            # Only a lone surrogate cannot be encoded. Its escape is the same in JSON as in Python.
+            line = json.dumps(dict(row), default=_plain, ensure_ascii=False).encode("utf-8", "backslashreplace")
             file = self._opened()
-            file.write(_line(row))
+            file.write(line + b"\n")
             file.flush()
         except Exception as error:
             if not self._has_failed:
-                logger.error("%s: %s cannot be written: %s", self._setting, self._lines, _without_login(error))
+                logger.error("%s: a line cannot be written: %s", self._setting, _without_login(error))
             self._has_failed = True
             return False
         if not self._has_begun:
-            logger.info("%s: %s are written to %s", self._setting, self._lines, self.shown_uri)
+            logger.info("%s: lines are written to %s", self._setting, self._shown_uri)
         self._has_begun = True
         return True
 
@@ -132,17 +138,13 @@ class JsonLinesFeed:
             logger.error("%s cannot be stored: %s", self._setting, _without_login(error))
 
     def _opened(self) -> IO[bytes] | gzip.GzipFile:
-        if self._is_daily and (now := self._now()).date() != self._day:
-            if self._file is not None:
-                self._file.close()  # a local file is stored when it is closed
-                self._file = None
-            self._take_place(now)
         if self._file is None:
             if self._is_daily:
                 self._remove_old_files()
+            assert self._crawler.spider is not None
             mask = os.umask(0o077)
             try:
-                self._file = self._storage.open(self._spider)
+                self._file = self._storage.open(self._crawler.spider)
             finally:
                 os.umask(mask)
             if self._is_packed:
@@ -152,13 +154,13 @@ class JsonLinesFeed:
     def _remove_old_files(self) -> None:
         for path in Path(self.path).parent.glob("*-????-??-??.jsonl"):
             with suppress(OSError):  # somebody else removes it too
-                if path.stat().st_mtime < self._clock() - KEPT_DAYS * 24 * 3600:
+                if path.stat().st_mtime < time.time() - KEPT_DAYS * 24 * 3600:
                     path.unlink()
 
 
 def _without_login(error: Exception) -> str:
     """Return the message of an error, without user and password of a url in it."""
-    return re.sub(r"//[^/\s]*@", "//***@", f"{type(error).__name__}: {error}")
+    return re.sub(r"//[^/\s]*@", "//***@", explain_failure(error))
 
 
 def storage_class(settings: BaseSettings, setting: str, uri: str) -> Any:
@@ -176,7 +178,7 @@ def storage_class(settings: BaseSettings, setting: str, uri: str) -> Any:
 
 
 def _wrong_uri(setting: str, uri: str, problem: str, error: Exception | None = None) -> SettingsError:
-    reason = "" if error is None else f": {type(error).__name__}: {error}"
+    reason = "" if error is None else f": {explain_failure(error)}"
     return SettingsError(setting, without_password(uri), problem + reason)
 
 
@@ -185,53 +187,12 @@ def _scheme(uri: str) -> str:
     return "" if PureWindowsPath(uri).drive else urlsplit(uri).scheme
 
 
-def _filled_in(setting: str, uri: str, spider: Spider, now: datetime) -> str:
-    """Return the uri with ``%(time)s``, ``%(name)s`` and other attributes of the spider filled in."""
-    moment = now.replace(microsecond=0).isoformat().replace(":", "-")
-    given = {"time": moment, "batch_time": moment, "batch_id": 1, "day": moment[:10]}
-
-    def value(placeholder: re.Match[str]) -> str:
-        name = placeholder[1]
-        try:
-            return placeholder[0] % {name: given[name] if name in given else getattr(spider, name)}
-        except (AttributeError, TypeError, ValueError) as error:
-            allowed = "use %(name)s, %(time)s or another attribute of the spider"
-            raise _wrong_uri(setting, uri, f"{placeholder[0]} cannot be filled in: {error}; {allowed}") from error
-
-    return _PLACEHOLDER.sub(value, uri)
-
-
-def _line(row: Mapping[str, Any]) -> bytes:
-    """Return one line of JSON, whatever the row holds."""
-    try:
-        text = json.dumps(dict(row), default=_plain, ensure_ascii=False)
-    except Exception:  # a key is not a text, or a value holds itself
-        text = json.dumps({str(name): str(value) for name, value in row.items()}, ensure_ascii=False)
-    # Only a lone surrogate cannot be encoded. Its escape is the same in JSON as in Python.
-    return f"{text}\n".encode("utf-8", "backslashreplace")
-
-
 def _plain(value: object) -> Any:
     """Return what Scrapy writes for a value that JSON cannot hold, or else a text."""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    for form in (ScrapyJSONEncoder().default, str):
-        with suppress(Exception):
-            return form(value)
-    return object.__repr__(value)
-
-
-def dropped_items(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | None:
-    """Return the feed of a crawl that drops items; None if the crawl drops nothing, or the user wants no feed.
-
-    Raise SettingsError if nothing can be stored under the uri of the feed, as the functions below do.
-    """
-    uri = settings.dropped_feed
-    if uri is None or settings.action != "drop":
-        return None
-    is_daily = uri == DEFAULT_DROPPED_FEED
-    uri = in_data_dir(settings, uri) if is_daily else uri
-    return JsonLinesFeed(crawler, "NEARDUP_DROPPED_FEED", uri, "dropped items", is_daily=is_daily)
+    try:
+        return ScrapyJSONEncoder().default(value)
+    except TypeError:
+        return str(value)
 
 
 def dropped_row(adapter: ItemAdapter, tags: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,34 +200,10 @@ def dropped_row(adapter: ItemAdapter, tags: Mapping[str, Any]) -> dict[str, Any]
     return {**{name: _serialized(adapter, name) for name in adapter}, **tags}
 
 
-def event_feed(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | None:
-    """Return the feed of events, None if the user wants none."""
-    uri = settings.events_feed
-    return None if uri is None else JsonLinesFeed(crawler, "NEARDUP_EVENTS_FEED", uri, "events")
-
-
-def final_stories_feed(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed:
-    """Return the list of the stories that became a part of another one.
-
-    Items that were exported before have the id of the earlier story.
-    """
-    uri = in_data_dir(settings, "neardup-stories/%(name)s-%(day)s.jsonl")
-    return JsonLinesFeed(crawler, "neardup-stories", uri, "stories that became one", is_daily=True)
-
-
-def record_feed(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | None:
-    """Return the feed of judged documents, None if nothing is to be recorded."""
-    if settings.record is None:
-        return None
-    is_packed = not settings.record.lower().endswith(_PLAIN)
-    feed = JsonLinesFeed(crawler, "NEARDUP_RECORD", settings.record, "judged documents", packed=is_packed)
-    if os.path.isfile(feed.path) and os.path.getsize(feed.path):
-        logger.warning(
-            "NEARDUP_RECORD: %s has documents of an earlier crawl, and those of this crawl are added to them. For"
-            " one crawl alone, remove the file first, or put %%(time)s into its name",
-            feed.shown_uri,
-        )
-    return feed
+def _serialized(adapter: ItemAdapter, name: str) -> Any:
+    with suppress(Exception):  # write the value as it is rather than lose the row
+        return adapter.get_field_meta(name).get("serializer", lambda value: value)(adapter[name])
+    return adapter[name]
 
 
 def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dict[str, Any]:
@@ -287,15 +224,6 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
     return row if url_is_own else {**row, "url_is_own": False}
 
 
-def _serialized(adapter: ItemAdapter, name: str) -> Any:
-    value = adapter[name]
-    serializer = adapter.get_field_meta(name).get("serializer")
-    try:
-        return serializer(value) if callable(serializer) else value
-    except Exception:  # write the value as it is rather than lose the row
-        return value
-
-
 class VerdictCounter:
     """Adds what it counts to the store, at most every two seconds. If the store is away, counts are lost."""
 
@@ -305,31 +233,20 @@ class VerdictCounter:
         self._counts: Counter[str] = Counter()
         self._waiting: asyncio.Task[None] | None = None
 
-    def add(self, verdict: Verdict) -> None:
-        names = counted_names(verdict)
-        if verdict.would_drop:
-            names.append("would_drop")
-        self.count(names)
-
-    def count(self, names: list[str]) -> None:
+    def count(self, *names: str) -> None:
         self._counts.update(names)
         if self._waiting is None or self._waiting.done():
-            self._waiting = asyncio.create_task(self._write_later())
+            self._waiting = asyncio.create_task(self._write(_PAUSE))
 
     async def close(self) -> None:
         """Write the last counts."""
         if self._waiting is not None:
             self._waiting.cancel()
-            await asyncio.wait([self._waiting])
-        await self._write()
+        await self._write(0.0)
 
-    async def _write_later(self) -> None:
-        await asyncio.sleep(_PAUSE)
-        await self._write()
-
-    async def _write(self) -> None:
+    async def _write(self, pause: float) -> None:
+        await asyncio.sleep(pause)
         counts, self._counts = self._counts, Counter()
-        if not counts or self._is_away():
-            return
-        with suppress(StoreError):  # the checks themselves report a store that is away
-            await self._index.count_verdicts(int(time.time()) // 60, counts)
+        if counts and not self._is_away():
+            with suppress(StoreError):  # the checks themselves report a store that is away
+                await self._index.count_verdicts(int(time.time()) // 60, counts)

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from platformdirs import user_data_path
-from scrapy.utils.conf import closest_scrapy_cfg, get_config
-from scrapy.utils.project import inside_project
+from scrapy.utils.conf import closest_scrapy_cfg
 
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 from scrapy_neardup.wording import without_password
@@ -65,30 +64,14 @@ def log_window_location(settings: NearDupSettings) -> None:
 def _possible_folders(settings: Mapping[Any, Any]) -> Iterator[Path]:
     """Yield the possible data directories, the best one first."""
     name = _name_of(settings)
-    if (data_dir := _scrapy_data_dir()) is not None:
+    if closest := closest_scrapy_cfg():
+        data_dir = Path(closest).parent / ".scrapy"
         # scrapyd runs many projects in one working directory, which may belong to another project.
-        yield data_dir if _is_closest_project() else data_dir / name
+        yield data_dir / name if settings.get("PROJECT") else data_dir
     user_dir = user_data_path("scrapy-neardup", appauthor=False)
     if user_dir.is_absolute():  # it is relative if the user's home is unknown
         yield user_dir / name
     yield Path(".scrapy", name)
-
-
-def _scrapy_data_dir() -> Path | None:
-    """Return what Scrapy's ``project_data_dir`` returns, None outside projects. Make no directory."""
-    config = get_config()
-    if config.has_option("datadir", "default") and inside_project():
-        return Path(config.get("datadir", "default"))
-    closest = closest_scrapy_cfg()
-    return Path(closest).parent / ".scrapy" if closest else None
-
-
-def _is_closest_project() -> bool:
-    """Decide whether a crawl belongs to the project in the working directory or above."""
-    config = get_config()
-    modules = dict(config["settings"]).values() if config.has_section("settings") else ()
-    package = os.environ.get("SCRAPY_SETTINGS_MODULE", "").partition(".")[0]
-    return bool(closest_scrapy_cfg()) and (not package or package in (each.partition(".")[0] for each in modules))
 
 
 def _name_of(settings: Mapping[Any, Any]) -> str:

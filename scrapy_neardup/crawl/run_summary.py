@@ -48,7 +48,7 @@ STATS = {
     "run/kept": "judged items that this plugin has not dropped",
     "run/lost": "kept items that a later pipeline dropped, or that failed in one",
     "hints/<name>": "items that a hint at the end of the crawl is about",
-    "extract/ms_<figure>": "``count``, ``total``, ``p50`` and ``p99`` of the milliseconds to extract a page,"
+    "extract/ms_<figure>": "``count``, ``total`` and ``mean`` of the milliseconds to extract a page,"
     " without its wait for a worker",
     "sketch/ms_<figure>": "the same for the sketch of a text",
     "check/ms_<figure>": "the same for a check by the store, from request to answer",

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-_OURS = str(Path(__file__).parents[1])
 _LONGEST_SUBJECT = 200  # characters
 
 
@@ -44,7 +41,7 @@ class SharedState:
         self.contexts = ItemContexts()
         self.extraction_timings = Timings()
         self.backlog = Backlog()
-        self.logged_faults: set[tuple[object, ...]] = set()  # their kinds
+        self.logged_faults: set[type[Exception]] = set()
 
 
 states: WeakKeyDictionary[Crawler, SharedState | None] = WeakKeyDictionary()
@@ -59,18 +56,15 @@ class Component:
             states[crawler] = _new_state(crawler)
         if (shared := states[crawler]) is None:
             raise NotConfigured
+        assert crawler.stats is not None
+        self._stats = crawler.stats
         self.crawler = crawler
         self.shared = shared
         self.settings = shared.settings
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        try:
-            return cls(crawler)
-        except SettingsError as error:
-            from scrapy_neardup.crawl.scrapy_internals import wrong_spider_setting
-
-            raise wrong_spider_setting(error) from None
+        return cls(crawler)
 
     def is_judged(self, item: object) -> bool:
         """Decide whether an item is one of ``NEARDUP_ITEM_CLASSES``. An empty list selects every item."""
@@ -82,12 +76,9 @@ class Component:
         ``subject`` is what failed, such as the url of an item.
         """
         self.count("errors")
-        frames = traceback.extract_tb(error.__traceback__)
-        ours = [(frame.filename, frame.lineno) for frame in frames if frame.filename.startswith(_OURS)]
-        kind = (type(error), *ours[-1:])
-        if kind in self.shared.logged_faults:
+        if type(error) in self.shared.logged_faults:
             return
-        self.shared.logged_faults.add(kind)
+        self.shared.logged_faults.add(type(error))
         logger.error(
             "%s: a bug in scrapy-neardup caused an error; the item is kept. Further errors of this kind are only"
             " counted, in the stat neardup/errors",
@@ -97,13 +88,11 @@ class Component:
 
     def count(self, name: str) -> None:
         """Add one to the stat ``neardup/<name>``."""
-        if self.crawler.stats is not None:
-            self.crawler.stats.inc_value(f"neardup/{name}")
+        self._stats.inc_value(f"neardup/{name}")
 
     def set_stat(self, name: str, value: float) -> None:
         """Set the stat ``neardup/<name>``."""
-        if self.crawler.stats is not None:
-            self.crawler.stats.set_value(f"neardup/{name}", value)
+        self._stats.set_value(f"neardup/{name}", value)
 
 
 def _new_state(crawler: Crawler) -> SharedState | None:
@@ -179,52 +168,23 @@ def name_of(adapter: ItemAdapter, field: str | None) -> str:
     return text_of(adapter, field).strip().partition("\n")[0]
 
 
-class Tagger:
-    """Writes the tags of ``fields`` (tag -> field name) into the fields that an item can take.
+def tags_of(verdict: Verdict, fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return the tags that ``fields`` (tag -> field name) selects, under the names of their item fields.
 
-    An item type that can take none of them passes unchanged, and one warning names it.
+    A tag that does not apply is None: a CSV feed takes its columns from the first item.
     """
+    tags = {tag: getattr(verdict, tag.removeprefix("neardup_")) for tag in TAGS}
+    tags["neardup_original"] = verdict.original_url or verdict.original
+    tags["neardup_match"] = verdict.match_url or verdict.match
+    tags["neardup_changes"] = "; ".join(verdict.changes) or None
+    return {name: tags[tag] for tag, name in fields.items()}
 
-    def __init__(self, fields: dict[str, str]) -> None:
-        self._fields = fields
-        self._warned: set[type] = set()
 
-    def tags(self, verdict: Verdict) -> dict[str, Any]:
-        """Return the tags that ``fields`` selects, under the names of their item fields.
-
-        A tag that does not apply is None: a CSV feed takes its columns from the first item.
-        """
-        tags = {tag: getattr(verdict, tag.removeprefix("neardup_")) for tag in TAGS}
-        tags["neardup_original"] = verdict.original_url or verdict.original
-        tags["neardup_match"] = verdict.match_url or verdict.match
-        tags["neardup_changes"] = "; ".join(verdict.changes) or None
-        return {name: tags[tag] for tag, name in self._fields.items()}
-
-    def tag(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
-        """Write the tags. Return whether the item took any."""
-        is_tagged = False
-        for name, tag in self.tags(verdict).items():
-            try:
-                adapter[name] = tag
-            except KeyError:  # the item does not declare this field
-                continue
-            except Exception as error:  # the item is frozen, or has validators
-                self._warn_once(adapter, f"does not take {name!r} ({type(error).__name__}: {error})")
-                return False
+def tag_item(adapter: ItemAdapter, verdict: Verdict, fields: Mapping[str, str]) -> bool:
+    """Write the tags into the fields that an item can take. Return whether it took any."""
+    is_tagged = False
+    for name, tag in tags_of(verdict, fields).items():
+        with suppress(Exception):  # the item does not declare this field, is frozen, or has validators
+            adapter[name] = tag
             is_tagged = True
-        if not is_tagged:
-            self._warn_once(adapter, "declares none of the fields of a verdict")
-        return is_tagged
-
-    def _warn_once(self, adapter: ItemAdapter, problem: str) -> None:
-        kind = type(adapter.item)
-        if kind in self._warned:
-            return
-        self._warned.add(kind)
-        logger.warning(
-            "%s %s: its items pass untagged. Derive it from scrapy_neardup.NearDupItem (scrapy.Item) or "
-            "scrapy_neardup.NearDupFields (dataclass), declare the fields of NEARDUP_FIELDS in it, or leave it out of "
-            "NEARDUP_ITEM_CLASSES.",
-            f"{kind.__module__}.{kind.__qualname__}",
-            problem,
-        )
+    return is_tagged

@@ -39,11 +39,13 @@ class Checked(NamedTuple):
     ``id`` is the id under which the document is registered. It is the document's own id, or a later one of the same
     second if another document has that id already. ``story`` is the story just after the document joined it, None if it
     joined none. If the data of the story is damaged, ``story`` is the error, and the document is registered without it.
+    ``asks_other_run`` is True if the document is to be dropped, and another run has yet to deliver its match.
     """
 
     id: str
     decision: Decision
     story: Story | StoreError | None
+    asks_other_run: bool = False
 
 
 class NewDocument:
@@ -85,6 +87,7 @@ class Attempt:
     decision: Decision | None = None
     packed: bytes = b""  # the record that is registered
     story: Story | StoreError | None = None
+    asks: bool = False  # another run is asked for the fate of the match
     is_done: bool = False  # it is registered, or nothing had to be written
     error: StoreError | None = None
 
@@ -100,7 +103,7 @@ class Attempt:
             return self.error
         if self.twin and not isinstance(self.twin.answer, Checked):
             return self.twin.answer
-        return Checked(self.new.key.hex(), self.decision, self.story)
+        return Checked(self.new.key.hex(), self.decision, self.story, self.asks)
 
 
 class Batch:
@@ -146,21 +149,13 @@ class Batch:
         for key in attempt.candidates:
             record = self.records.get(key)
             if record is not None and judge.may_match(new, record):
-                old = self._as_delivered(key, record)
-                found.append((key, old, self.state(old)))
+                found.append((key, record, self.state(record)))
         return found
 
     def known_candidate(self, key: bytes, known: Record) -> list[Candidate]:
         """Return the document that one which was checked before is linked to."""
         old = self.records.get(known.candidate) if known.has_match(key) else None
         return [(known.candidate, old, self.state(old))] if old else []
-
-    def _as_delivered(self, key: bytes, record: Record) -> Record:
-        """Return a record. A copy whose match is delivered is delivered too, whatever its own run did since."""
-        if not record.is_dropped:
-            return record
-        _, kept = kept_by(key, record, self.records.get)
-        return record if kept is None or kept.run else replace(record, run=0)
 
 
 class Window(Steps):
@@ -369,13 +364,15 @@ class Window(Steps):
             return Commit(expected, writes) if writes else None
         attempt.packed = record.pack()
         records, second, window = self.layout.records(key), seconds_of(key), self.policy.window
-        if record.has_match(key):
-            match = Call("HEXISTS", self.layout.records(record.candidate), (record.candidate,))
-            expected = [Expected(match, b"1"), *expected]
+        if (match := attempt.decision.match) is not None:
+            is_there = Call("HEXISTS", self.layout.records(match.key), (match.key,))
+            expected = [Expected(is_there, b"1"), *expected]
         if record.is_dropped:
             kept_key, kept = kept_by(key, record, batch.records.get)
-            copies = self.layout.copies(kept.run if kept else record.run_number)
-            writes += [Call("HSET", copies, (key, kept_key)), Call("EXPIRE", copies, (window,))]
+            attempt.asks = kept is not None and kept.run not in (0, record.run_number)
+            if kept is not None and attempt.asks:
+                asked = self.layout.asked(kept.run)
+                writes += [Call("HSET", asked, (key, kept_key)), Call("EXPIRE", asked, (window,))]
         writes = [
             Call("EXPIRE", own.name, (own.start + own.seconds - second + window,)),
             *writes,

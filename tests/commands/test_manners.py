@@ -105,14 +105,14 @@ def test_ctrl_c_ends_a_replay_with_what_was_done(tmp_path: Path) -> None:
 # Documents of the window
 
 
-def test_similar_takes_a_url_or_an_id_of_the_window(folder: Path) -> None:
-    window = "--store", STORE, "--namespace", "sports", "--json"
-    (copy,) = map(json.loads, neardup(folder, "explain", f"{WIRE}?utm_source=x", *window).stdout.splitlines())
-    assert (copy["url"], copy["like"]) == (COPY, "copy")
-    (wire,) = map(json.loads, neardup(folder, "explain", copy["id"], *window).stdout.splitlines())
+def test_coverage_takes_a_url_or_an_id_of_the_window(folder: Path) -> None:
+    ask, window = ("ask", "coverage"), ("--store", STORE, "--namespace", "sports")
+    (copy,) = json.loads(neardup(folder, *ask, f"{WIRE}?utm_source=x", *window).stdout)["copies"]
+    assert copy["url"] == COPY
+    (wire,) = json.loads(neardup(folder, *ask, copy["id"], *window).stdout)["copies"]
     assert wire["url"] == WIRE
 
-    missing = neardup(folder, "explain", "0123456789abcdef", *window)
+    missing = neardup(folder, *ask, "0123456789abcdef", *window)
     assert missing.returncode == 2
     assert "the window has no document with this id" in missing.stderr
 
@@ -129,27 +129,6 @@ def test_explain_compares_documents_of_the_window_and_files(folder: Path, tmp_pa
 
 
 # Limits for CI
-
-
-@pytest.mark.parametrize(
-    ("limit", "status"),
-    [
-        ("precision<0.95", 0),
-        ("precision<1.1", 1),
-        ("precision<0.95,pairwise.recall<1.1", 1),
-        ("b-cubed.f1 < 2", 1),
-        ("f1>0.5", 2),
-        ("nonsense", 2),
-        ("accuracy<1", 2),
-        ("all-pairs.f1<1", 2),
-    ],
-)
-def test_eval_fails_on_a_limit(folder: Path, limit: str, status: int) -> None:
-    done = neardup(folder, "eval", "in.jsonl", "--seeds", "1", "--fail-on", limit)
-    assert done.returncode == status
-    if status == 1:
-        assert "(--fail-on)" in done.stderr
-        assert limit.rpartition(",")[2].partition("<")[0].strip() in done.stderr
 
 
 # Settings

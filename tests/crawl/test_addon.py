@@ -265,18 +265,12 @@ def test_tagged_as_far_as_fields_are_declared(crawl: Crawl, kind: str) -> None:
     assert not crawl.lines("WARNING", f".{kind} ")
 
 
-@pytest.mark.parametrize("kind", NONE)
-def test_passes_unchanged_and_that_is_said_once_with_the_mend(crawl: Crawl, kind: str) -> None:
-    assert [item for item in crawl.items if item["kind"] == kind] == [{"kind": kind}] * 2
-    (warning,) = crawl.lines("WARNING", f"news.spiders.news.{kind} declares none of the fields")
-    assert "Derive it from scrapy_neardup.NearDupItem" in warning
-    assert "NEARDUP_ITEM_CLASSES" in warning
-
-
-@pytest.mark.parametrize("kind", REFUSING)
-def test_an_item_that_refuses_its_tags_passes_and_that_is_said_once(crawl: Crawl, kind: str) -> None:
-    assert len([item for item in crawl.items if item["kind"] == kind]) == 2
-    assert len(crawl.lines("WARNING", f"news.spiders.news.{kind} does not take 'neardup_status'")) == 1
+def test_items_that_take_no_tags_pass_and_a_hint_counts_them(crawl: Crawl) -> None:
+    for kind in NONE:
+        assert [item for item in crawl.items if item["kind"] == kind] == [{"kind": kind}] * 2
+    for kind in REFUSING:
+        assert len([item for item in crawl.items if item["kind"] == kind]) == 2
+    assert crawl.hints["untagged"] == 2 * len([*NONE, *REFUSING])
 
 
 def test_the_bases_declare_every_tag_and_nothing_else() -> None:

@@ -378,7 +378,7 @@ async def test_the_store_keeps_an_event_until_all_signals_are_sent() -> None:
     waiting = []
 
     async def note_waiting() -> None:
-        others.append(asyncio.create_task(pipeline._send_events()))
+        others.append(asyncio.create_task(pipeline.announcer.send_events()))
         for _ in range(20):
             await asyncio.sleep(0)
         waiting.append((await pipeline.detector.summary()).waiting)
@@ -389,7 +389,7 @@ async def test_the_store_keeps_an_event_until_all_signals_are_sent() -> None:
     for number in range(12):
         document = pipeline.detector.document(article("fire"), url=f"https://www.s{number}.example/", title="Fire")
         await pipeline.detector.check(document)
-    await pipeline._send_events()
+    await pipeline.announcer.send_events()
     await asyncio.gather(*others)
     waiting.append((await pipeline.detector.summary()).waiting)
     await pipeline.close_spider()

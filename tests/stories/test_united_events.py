@@ -147,10 +147,6 @@ class News(scrapy.Spider):
 """
 
 
-def feeds(project: Project) -> list[Path]:
-    return sorted((project.folder / ".scrapy/neardup-stories").glob("*"))
-
-
 async def publish_three(room: Newsroom) -> list[str | None]:
     texts = {"a": BUDGET, "b": STRIKE, "c": OF_BOTH}
     verdicts = [await room.publish(name, name, MINUTE, text=each) for name, each in texts.items()]
@@ -168,15 +164,8 @@ async def test_a_store_that_is_gone_leaves_what_this_process_knows(
     assert len([record for record in caplog.records if "final stories cannot be read" in record.message]) == 1
 
 
-def test_a_crawl_lists_the_stories_that_moved(project: Project) -> None:
-    crawl = project.crawl(SPIDER, LOG_LEVEL="INFO")
-    (feed,) = feeds(project)
-    (row,) = read_lines(feed)
-    stories = [item["neardup_story"] for item in crawl.items]
-    assert set(row) == {"story", "final_story"}
-    assert row["story"] != row["final_story"] == stories[2]
-    assert crawl.neardup["stories_united"] == 1
-    assert crawl.lines("INFO", "neardup-stories: stories that became one are written to", str(feed))
+def test_a_crawl_counts_the_stories_that_moved(project: Project) -> None:
+    assert project.crawl(SPIDER).neardup["stories_united"] == 1
 
 
 def test_a_replay_gives_final_stories_in_ids_of_the_input(tmp_path: Path) -> None:

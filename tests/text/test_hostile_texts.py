@@ -11,9 +11,15 @@ import pytest
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Project
 
-from scrapy_neardup.content.article_numbers import article_number
 from scrapy_neardup.content.head import SHORT_PAGE, decode_html
-from scrapy_neardup.content.urls import LONGEST_URL, CanonicalUrls, absolute_url, source_of, url_identity
+from scrapy_neardup.content.urls import (
+    LONGEST_URL,
+    CanonicalUrls,
+    absolute_url,
+    article_number,
+    source_of,
+    url_identity,
+)
 from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.replay import Judged, OutputFormat, RecordedPage

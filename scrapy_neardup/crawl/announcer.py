@@ -1,0 +1,128 @@
+"""Tell of verdicts and events: by signals, stats, feeds, the summary of the run, and the counts of the window."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from scrapy_neardup import signals
+from scrapy_neardup.crawl.feeds import VerdictCounter, feeds_of
+from scrapy_neardup.crawl.run_summary import RunSummary
+from scrapy_neardup.crawl.shared import Component
+from scrapy_neardup.document import Verdict, counted_names
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from scrapy_neardup.detector import NearDupDetector
+    from scrapy_neardup.stories.event import StoryEvent
+
+logger = logging.getLogger(__name__)
+
+
+class Announcer(Component):
+    """Tells what one crawl finds. Raise SettingsError if nothing can be stored under the uri of a feed."""
+
+    def __init__(self, crawler: Crawler, detector: NearDupDetector) -> None:
+        super().__init__(crawler)
+        self._detector = detector
+        self.feeds = feeds_of(crawler, self.settings)
+        self.summary = RunSummary(self.settings)
+        self._counter = VerdictCounter(detector.index, lambda: detector.breaker.is_open)
+        self._sending = asyncio.Lock()
+        if self.settings.receivers and self.settings.action != "dry-run":
+            self._add_receivers(*self.settings.receivers)
+
+    def _add_receivers(self, *named: Any) -> None:
+        from scrapy_neardup.stories.receivers import receivers_of
+        from scrapy_neardup.stories.report import special_report
+        from scrapy_neardup.stories.sender import Sender
+
+        outbox, report = self._detector.stories.outbox, partial(special_report, zone=self.settings.zone)
+        senders = {each.key: Sender(each, report, outbox.note_result) for each in receivers_of(*named)}
+        outbox.send_to(senders, self.settings.events_levels)
+
+    def write(self, setting: str, row: Mapping[str, Any]) -> bool:
+        """Write a line to the feed of a setting, if there is one. Return False if that fails, and count the failure."""
+        if setting not in self.feeds or self.feeds[setting].put(row):
+            return True
+        name = setting.removeprefix("NEARDUP_").lower()
+        self.count(f"{name}/errors")
+        self.summary.problems[name.replace("_", "-")] += 1
+        return False
+
+    async def tell(self, item: Any, verdict: Verdict, title: str, url: str) -> None:
+        """Tell of the verdict on an item. Never raises."""
+        try:
+            names = counted_names(verdict)
+            self._counter.count(*names, *(["would_drop"] if verdict.would_drop else []))
+            self.summary.add(verdict, title=title, url=url)
+            for name in ("checked", *names):
+                self.count(name)
+            await self._send(signals.document_checked, item=item, verdict=verdict)
+            await self.send_events()
+            if verdict.reason == "store-unavailable":
+                self.count("store/errors")
+        except Exception as error:
+            self.log_fault(error, "Announcing a verdict")
+
+    async def send_events(self) -> None:
+        """Write and signal the events that wait, then confirm them. One item sends also those that others raise."""
+        if self._sending.locked():
+            return
+        async with self._sending:
+            while events := self._detector.take_events():
+                for event in events:
+                    try:
+                        await self._send_event(event)
+                    except Exception as error:  # noqa: PERF203  the other events are passed on
+                        self.log_fault(error, f"Event {event.id}")
+                await self._detector.confirm_events()
+
+    async def _send_event(self, event: StoryEvent) -> None:
+        from scrapy_neardup.stories.report import special_report
+
+        report = special_report(event, zone=self.settings.zone)
+        self.write("NEARDUP_EVENTS_FEED", report)
+        self.count(f"events/{event.level}")
+        self.summary.add_event(report)
+        self._counter.count(f"event/{event.level}")
+        await self._send(signals.story_event, event=event, report=report)
+
+    async def _send(self, signal: object, **arguments: object) -> None:
+        await self.crawler.signals.send_catch_log_async(signal, spider=self.crawler.spider, **arguments)
+
+    async def finish(self) -> None:
+        """Send the last events and counts."""
+        await self.send_events()
+        if final_stories := await self._detector.final_stories():
+            self.set_stat("stories_united", len(final_stories))
+            self.summary.unite(final_stories)
+        await self._counter.close()
+        await self._detector.stories.outbox.close()
+        await self._detector.confirm_events()
+
+    async def close(self) -> None:
+        """Store the feeds."""
+        for feed in self.feeds.values():
+            await feed.close()
+
+    def count_run(self, failures: int) -> None:
+        """Add to the stats what the run did, and the time that each step took. ``failures`` are those of feeds."""
+        self.summary.problems["feed"] = failures
+        if (embedding := self._detector.embedding) is not None:
+            self.set_stat("embed/failures", embedding.failures)
+        for step, times in {"extract": self.shared.extraction_timings, **self._detector.timings}.items():
+            for name, value in times.summary().items():
+                self.set_stat(f"{step}/{name}", value)
+        for name, value in self.summary.stats():
+            self.set_stat(name, value)
+
+    def log_run(self, report_file: str) -> None:
+        """Log what the run did. ``report_file`` is the file of its items, "" if there is none."""
+        record = self.feeds.get("NEARDUP_RECORD")
+        if text := self.summary.text(report_file, record.path if record else ""):
+            logger.info("%s", text)
