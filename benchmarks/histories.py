@@ -218,7 +218,7 @@ class History:
         await detector.index.open()
         records = dict(await detector.index.records())
         await detector.index.close()
-        matches = [records.get(each.candidate) for each in records.values() if each.run >= IS_DROPPED]
+        matches = [records.get(each.match) for each in records.values() if each.run >= IS_DROPPED]
         return sum(match is not None and not match.run for match in matches)
 
 

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
-from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import Layout, changes, reads
-from scrapy_neardup.index.runs import RunSteps
 from scrapy_neardup.index.store import Argument, Call, Client, Store, answers, swap
-from scrapy_neardup.index.stories import ENDED_SECONDS, Stories
-from scrapy_neardup.index.window import Checked, NewDocument, Window
+from scrapy_neardup.index.stories import ENDED_SECONDS
+from scrapy_neardup.index.window import Window
 from scrapy_neardup.records.documents import WITHDRAWN, Record, read_record
 from scrapy_neardup.records.feature_counts import NOTHING, add_counts
 from scrapy_neardup.records.learned import MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate
 from scrapy_neardup.records.packing import join_entries, split_entries
-from scrapy_neardup.rules.decision import Decision, Judge
+from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import HOUR
 
 if TYPE_CHECKING:
@@ -37,7 +34,7 @@ _SPAN = 10  # minutes of a hash of counts
 _PURGED_AT_ONCE = 500  # calls; in between others may write
 
 
-class Index(RunSteps):
+class Index(Window):
     """Finds the best match of a document in the window and registers the document, in one atomic step.
 
     1. If documents are alike enough to match each other, exactly one of them is the original, whatever the number of
@@ -65,13 +62,7 @@ class Index(RunSteps):
     """
 
     def __init__(self, store: Store, namespace: str, config: str, judge: Judge) -> None:
-        layout = Layout(namespace, config, judge.policy.window)
-        super().__init__(store, layout, judge.policy)
-        self.judge = judge
-        self.stories = Stories(store, layout, judge.policy)
-        self._window = Window(store, layout, judge, self.stories)
-        self._looked_until = 0  # stories were looked through for those that were dead at this second
-        self._part: Argument | None = None  # of the stories, where that goes on
+        super().__init__(store, Layout(namespace, config, judge.policy.window), judge)
 
     @cached_property
     def log_of_changes(self) -> Changes:
@@ -91,30 +82,6 @@ class Index(RunSteps):
         """Finish the calls under way and release every resource. Closing twice does no harm."""
         await self.store.close()
 
-    async def check(self, documents: Sequence[tuple[Fingerprint, Document]]) -> list[Checked | StoreError]:
-        """Decide what documents are, one after the other, and register them. They go to the store together.
-
-        If data is damaged, the error is the answer for those documents that need this data. Raise StoreUnavailable if
-        the store does not answer in time; the documents may then be registered or not.
-        """
-        return await self._check([NewDocument(*each, self.run) for each in documents])
-
-    async def _check(self, batch: Sequence[NewDocument]) -> list[Checked | StoreError]:
-        try:
-            answers = await self._window.check(batch, self.run)
-        except StoreUnavailable:
-            raise
-        except StoreError as error:
-            if len(batch) == 1:
-                return [error]
-            return [answer for each in batch for answer in await self._check([each])]
-        await self._unlink_dead(new.document for new in batch)
-        return answers
-
-    async def look(self, fingerprint: Fingerprint, document: Document) -> tuple[Decision, dict[bytes, Record]]:
-        """Return what a check would decide now, and the records of all candidates. This registers nothing."""
-        return await self._window.look(NewDocument(fingerprint, document, self.run))
-
     @reads
     async def records_of(self, client: Client, keys: Sequence[bytes]) -> dict[bytes, Record]:
         """Return the records of documents, without those that are gone or lost on their way."""
@@ -122,24 +89,6 @@ class Index(RunSteps):
         found = zip(keys, await answers(client, calls), strict=True)
         records = {key: read_record(packed) for key, packed in found if isinstance(packed, bytes)}
         return {key: each for key, each in records.items() if each and each.run != WITHDRAWN}
-
-    async def _unlink_dead(self, documents: Iterable[Document]) -> None:
-        """Delete keys that have left the window: a replay runs faster than the clock by which they expire.
-
-        A crawl does not, and others may have a longer window: it only forgets the names of stories that have expired.
-        """
-        expired = [self.layout.dead_after(int(each.seen_at)) for each in documents]
-        try:
-            names = [name for found, _, _ in expired for name in found]
-            _, first, end = expired[-1]
-            if self.run:
-                names, first = [], end
-            if names or end > self._looked_until:
-                self._looked_until, self._part = max(end, self._looked_until), self._part or 0
-            if self._part is not None:  # with each batch of checks a part, so that they do not wait long
-                self._part = await self.stories.unlink_dead(names, first, end, self._part)
-        except StoreError as error:  # the checks are done, and the keys expire anyway
-            logger.warning("Expired keys are not deleted now: %s", error)
 
     @reads
     async def records(self, client: Client) -> list[tuple[bytes, Record]]:

@@ -95,7 +95,7 @@ def kept_by(key: bytes, record: Record, record_of: Callable[[bytes], Record | No
     for _ in range(MOST_LINKS + 1):
         if found is None or not found.is_dropped:
             return key, found
-        key = found.candidate
+        key = found.match
         found = record_of(key)
     return key, None
 
@@ -192,7 +192,7 @@ class RunSteps(Steps):
             (packed,) = await answers(client, self._reads_of([key]))
             if (record := _record(packed)) is None or not record.is_dropped:
                 break
-            key = record.candidate
+            key = record.match
         if record is None or record.run == WITHDRAWN:
             return "lost"
         if not record.run:

@@ -7,8 +7,7 @@ the store.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -16,13 +15,9 @@ from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint
 from scrapy_neardup.sketch.ahead import unpack_sketch
 from scrapy_neardup.sketch.fingerprint import Sketcher
 
-logger = logging.getLogger(__name__)
-
 R = TypeVar("R")
 
-_MOST_CHARACTERS = 30_000  # of a group
 _DIGIT_EFFORT = 6
-_SHARED_TOGETHER = 64  # documents whose features or lines are counted here before the store gets them
 
 
 class PacedSketcher:
@@ -54,20 +49,6 @@ class PacedSketcher:
     def close(self) -> None:
         """Cancel the calls that have not begun; the thread ends by itself."""
         self._thread.shutdown(wait=False, cancel_futures=True)
-
-
-def grouped(documents: Sequence[Document], most: int) -> Iterator[list[Document]]:
-    """Split documents into groups of a bounded length, and of at most so many, that are sketched together."""
-    group: list[Document] = []
-    characters = 0
-    for document in documents:
-        if group and (len(group) == most or characters + len(document.text) >= _MOST_CHARACTERS):
-            yield group
-            group, characters = [], 0
-        group.append(document)
-        characters += len(document.text)
-    if group:
-        yield group
 
 
 def _effort(document: Document) -> int:

@@ -157,7 +157,7 @@ async def test_a_copy_that_is_kept_does_not_follow_its_match(open_index: OpenInd
 
     assert decision.match is not None
     assert decision.join is not None
-    found = decision.match.is_seen, decision.match.candidate, decision.join.earlier_of_page
+    found = decision.match.is_seen, decision.match.id, decision.join.earlier_of_page
     assert found == (True, COPY.id, PAGE.id)
 
 

@@ -22,7 +22,7 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.lab.replay import opened
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.ahead import pack_sketch, sketch_ahead, unpack_sketch
-from scrapy_neardup.sketch.running import PacedSketcher, grouped
+from scrapy_neardup.sketch.running import PacedSketcher
 
 FOOT = "Sign up to our newsletter and read the stories of the day before anybody else does."
 TEXTS = [
@@ -71,12 +71,6 @@ async def test_fingerprints_are_the_same_wherever_the_sketch_was_made(values: di
         (ahead,) = sketch([text])
         made = await PacedSketcher(there).fingerprints([replace(document, sketch=ahead)])
         assert made == [here.fingerprint(document)], number
-
-
-@pytest.mark.parametrize(("lengths", "groups"), [([9] * 40, [16, 16, 8]), ([29_000, 2000, 9], [1, 2])])
-def test_groups_that_are_sketched_together_are_bounded(lengths: list[int], groups: list[int]) -> None:
-    documents = [Document("00" * 8, "", "", "", "x" * length, 0.0) for length in lengths]
-    assert [len(group) for group in grouped(documents, 16)] == groups
 
 
 async def test_what_was_sketched_ahead_is_not_sketched_here() -> None:
