@@ -12,7 +12,6 @@ packages that tox.ini names for the tests.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import random
 import sys
@@ -28,10 +27,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from news_site import article
 from projects import Project
 from servers import RedisServer, wait_until
-
-from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.records.documents import IS_DROPPED
-from scrapy_neardup.settings import NearDupSettings
 
 SPIDER = """
 import asyncio
@@ -137,7 +132,6 @@ class History:
         }
         self.stories = [list(self._pages_of(story, seed)) for story in range(12)]
         self.notes: dict[str, list[dict[str, Any]]] = {}
-        self.left_alone = 0  # copies that the first crawl did not deliver, although their match is delivered
 
     def _pages_of(self, story: int, seed: str) -> Iterator[dict[str, Any]]:
         # A store reads 16 copies of a text: one story of some histories has more.
@@ -154,8 +148,6 @@ class History:
         for together in (["alone"], *names, ["all"], ["again"]):
             for crawl in [self._start(name) for name in together]:
                 crawl.communicate(timeout=300)
-            if together == ["alone"]:
-                self.left_alone = asyncio.run(self._undelivered())
         for path in sorted(self.project.folder.glob("*.notes")):
             self.notes[path.stem] = [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -207,19 +199,6 @@ class History:
             counts = [stats.get(f"neardup/{name}", 0) for name in ("checked", *STATUSES)]
             if counts[0] != sum(counts[1:]):
                 yield f"counts do not add up: {counts}"
-        if self.left_alone:
-            yield f"copies are not delivered although one crawl delivered their match: {self.left_alone}"
-        if not self.has_kills and (waiting := asyncio.run(self._undelivered())):
-            yield f"copies are not delivered although their match is: {waiting}"
-
-    async def _undelivered(self) -> int:
-        store = self.settings["NEARDUP_STORE"].replace("sqlite:///", f"sqlite:///{self.project.folder}/")
-        detector = NearDupDetector(NearDupSettings(store=store, namespace=self.settings["NEARDUP_NAMESPACE"]))
-        await detector.index.open()
-        records = dict(await detector.index.records())
-        await detector.index.close()
-        matches = [records.get(each.match) for each in records.values() if each.run >= IS_DROPPED]
-        return sum(match is not None and not match.run for match in matches)
 
 
 def main() -> None:

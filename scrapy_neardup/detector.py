@@ -332,8 +332,8 @@ class NearDupDetector:
         verdict, match, join = checked.decision.verdict, checked.decision.match, checked.decision.join
         if match is None:
             self.sketcher.learn(fingerprint)  # only originals: a story counts once, however many papers print it
-        elif verdict.would_drop and self.index.policy.drops and self.delivery is not None:
-            self.delivery.add_copy(checked.id, match)
+        elif checked.asks_other_run and self.delivery is not None:
+            self.delivery.note_asked(checked.id)
         if isinstance(checked.story, StoreError):
             self.breaker.warn_once(f"A story cannot be written to the store: {checked.story}")
         if join is None or not isinstance(checked.story, Story):

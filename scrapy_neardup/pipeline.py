@@ -204,7 +204,7 @@ class NearDupPipeline(Component):
             self.log_fault(error, "Announcing a verdict")
         if verdict.would_drop and self._drops(adapter, verdict):
             if (document := context.take_document()) is not None:
-                document.is_dropped = True  # it is delivered with its match
+                document.is_dropped = True  # it counts as its match does
                 self.delivery.keep(document)
                 await document.item_left()
             raise NearDuplicate(self._url(adapter, context.page), verdict)

@@ -46,7 +46,7 @@ class Delivery:
         self._documents: dict[frozenset[FeedFile], set[str]] = {}  # by the files that are not stored yet
         self._fates: dict[str, asyncio.Future[Fate]] = {}  # of documents whose items are in the pipelines
         self._lost: deque[str] = deque(maxlen=_MOST_LOST)
-        run.is_kept = lambda document: any(document in documents for documents in self._documents.values())
+        run.is_kept = lambda document: document not in self._fates and document not in self._lost
         # Connected after Scrapy's feed exporter: when the signal comes here, an item is already in its files.
         crawler.signals.connect(self._item_scraped, signals.item_scraped)
         crawler.signals.connect(self._item_lost, signals.item_dropped)
@@ -132,7 +132,7 @@ class Delivery:
         """Deliver a document as soon as its files are stored.
 
         Withdraw it if no feed took any of its items, or if one of its files was closed but not stored. A document whose
-        items were all dropped as copies is delivered with its match.
+        items were all dropped as copies counts as its match does.
         """
         if document.is_dropped and not document.is_kept:
             return

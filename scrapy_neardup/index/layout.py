@@ -5,8 +5,8 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 ``…:records:<slice>``    HASH document key -> packed record, until the slice's end + window
 ``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window
 ``…:runs``               HASH number of a run -> its first and last heartbeat, until two windows after the last one
-``…:copies:<run>``       HASH dropped copy -> its match, which this run has yet to deliver, until a window after the
-                         last addition
+``…:asked:<run>``        HASH dropped copy of another run -> its match, until this run has kept the item of the match,
+                         or a window after the last addition
 ``…:frequencies:<kind>`` HASH "total": document frequencies of features or terms, until a window after the last addition
 ``…:verdicts:<span>``    HASH minute and name -> count, of ten minutes, for two hours
 ``…:learned:<source hash>`` HASH "lines" that are boilerplate, and "printed", documents that others are compared with;
@@ -78,9 +78,9 @@ class Layout:
         """Return the key of the hash that has what was learned of a source, given by its hash."""
         return f"{self.prefix}:learned:{source.hex()}"
 
-    def copies(self, run: int) -> str:
-        """Return the key of the hash that has the copies whose match a run has yet to deliver."""
-        return self.name(f"copies:{run}")
+    def asked(self, run: int) -> str:
+        """Return the key of the hash by which other runs ask this run whether it has kept an item."""
+        return self.name(f"asked:{run}")
 
     def story(self, key: bytes) -> str:
         """Return the key of the hash that has the story whose first document has this key."""

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from scrapy_neardup.index.layout import Steps, changes, reads
 from scrapy_neardup.index.store import Breaker, Call, Client, Commit, ConflictError, Expected, answers
-from scrapy_neardup.records.documents import KEY_BYTES, WITHDRAWN, Record, read_record
-from scrapy_neardup.rules.match import Match
+from scrapy_neardup.records.documents import WITHDRAWN, Record, read_record
 from scrapy_neardup.rules.pair import CandidateState
 
 if TYPE_CHECKING:
@@ -69,11 +68,10 @@ class Heartbeats:
         self.of_run = {int(number): (a / 1000, b / 1000) for number, (a, b) in heartbeats(kept).items()}
 
     def state(self, record: Record, record_of: Callable[[bytes], Record | None]) -> CandidateState:
-        """Decide whether a document counts as seen. A dropped copy does if its match does."""
+        """Decide whether a document counts as seen. A dropped copy does if its match does, or has left the window."""
         _, kept = kept_by(b"", record, record_of)
-        if kept is not None and kept.run in (0, self.own):
-            return "seen"
-        return "seen" if self.is_alive(kept.run if kept else WITHDRAWN) else "lost"
+        is_seen = kept is None or kept.run in (0, self.own) or self.is_alive(kept.run)
+        return "seen" if is_seen else "lost"
 
     def is_alive(self, run: int) -> bool:
         """Decide whether another run lives.
@@ -167,22 +165,13 @@ class RunSteps(Steps):
             raise ConflictError
 
     @changes
-    async def take_copies(self, client: Client, is_kept: Callable[[str], bool]) -> list[tuple[str, str, bool]]:
-        """Return dropped copies whose match ``run`` has to deliver, with the match and whether it is delivered.
-
-        A copy is returned once, as soon as the item of its match is kept. Those of lost documents are forgotten.
-        """
-        name = self.layout.copies(self.run)
-        (answer,) = await answers(client, [Call("HGETALL", name)])
-        copies = cast("dict[bytes, bytes]", answer)
-        matches = {match for match in copies.values() if len(match) == KEY_BYTES}
-        found = await answers(client, self._reads_of(matches))
-        runs = {match: record.run for match, each in zip(matches, found, strict=True) if (record := _record(each))}
-        gone = [copy for copy, match in copies.items() if runs.get(match, 0) in (0, WITHDRAWN) or is_kept(match.hex())]
-        if gone:
-            await answers(client, [Call("HDEL", name, gone)])
-        taken = [copy for copy in gone if runs.get(copies[copy], WITHDRAWN) != WITHDRAWN]
-        return [(copy.hex(), copies[copy].hex(), not runs[copies[copy]]) for copy in taken]
+    async def answer_others(self, client: Client, is_kept: Callable[[str], bool]) -> None:
+        """Tell other runs which of the documents of ``run``, whose copies they are about to drop, are kept."""
+        name = self.layout.asked(self.run)
+        (asked,) = await answers(client, [Call("HGETALL", name)])
+        kept = [copy for copy, match in cast("dict[bytes, bytes]", asked).items() if is_kept(match.hex())]
+        if kept:
+            await answers(client, [Call("HDEL", name, kept)])
 
     @reads
     async def fate_of_match(self, client: Client, copy: str) -> Fate:
@@ -197,7 +186,7 @@ class RunSteps(Steps):
             return "lost"
         if not record.run:
             return "kept"
-        (waiting,) = await answers(client, [Call("HGET", self.layout.copies(record.run), (bytes.fromhex(copy),))])
+        (waiting,) = await answers(client, [Call("HGET", self.layout.asked(record.run), (bytes.fromhex(copy),))])
         return "kept" if waiting is None else "unknown"
 
     def _reads_of(self, keys: Iterable[bytes]) -> list[Call]:
@@ -220,9 +209,8 @@ class Run:
         self._queue: list[str] = []
         self._withdrawn: list[str] = []
         self.is_kept: Callable[[str], bool] = lambda _: True
-        """Whether the item of an undelivered document is known to have left the pipelines, given its id."""
-        self._copies: dict[str, list[str]] = {}  # that were dropped, by their match, which is not delivered yet
-        self._of_others: deque[str] = deque(maxlen=_MOST_COPIES)  # copies of what another run has yet to deliver
+        """Whether the item of a document has left the pipelines and is not lost, given the id of the document."""
+        self._asked: deque[str] = deque(maxlen=_MOST_COPIES)  # copies of what another run has yet to deliver
         self._reporting = asyncio.Lock()
         self._report: asyncio.Task[None] | None = None
         self._beating: asyncio.Task[None] | None = None
@@ -251,7 +239,7 @@ class Run:
                 logger.exception("A heartbeat of this crawl failed; the next one follows")
 
     async def _exchange(self) -> None:
-        await self._take_copies()
+        await self._breaker.ask(self._index.answer_others(self.is_kept))
         await self._report_all()
 
     def _start(self, report: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -268,30 +256,18 @@ class Run:
 
         return bool(await self._breaker.ask(answer(), "The delivery of documents"))
 
-    def add_copy(self, document: str, match: Match) -> None:
-        """Deliver a document that is to be dropped, if its match is delivered. Otherwise it waits for the match."""
-        if not match.run:
-            self.deliver([document])
-        elif match.run != self._index.run:
-            self._of_others.append(document)
+    def note_asked(self, copy: str) -> None:
+        """Note that another run has been asked for the fate of the match of a copy, which is to be dropped."""
+        self._asked.append(copy)
 
     async def fate_of_match(self, copy: str, seconds: float) -> Fate:
         """Return what became of the match of a dropped copy. If another run has it, wait for that run to tell."""
         until = time.monotonic() + seconds
-        fate: Fate = "unknown" if copy in self._of_others else "kept"
+        fate: Fate = "unknown" if copy in self._asked else "kept"
         while fate == "unknown" and time.monotonic() < until and not self._breaker.is_open:
             await asyncio.sleep(BEAT_SECONDS / 2)
             fate = await self._breaker.ask(self._index.fate_of_match(copy)) or fate
         return fate
-
-    async def _take_copies(self) -> None:
-        """Learn which copies, of whatever run, were dropped because of documents of this run."""
-        async with self._reporting:
-            for copy, match, is_delivered in await self._breaker.ask(self._index.take_copies(self.is_kept)) or ():
-                if is_delivered:
-                    self._queue.append(copy)
-                else:
-                    self._copies.setdefault(match, []).append(copy)
 
     def deliver(self, documents: Iterable[str]) -> None:
         """Note that documents are delivered, and tell the store within ``BEAT_SECONDS``."""
@@ -312,11 +288,9 @@ class Run:
                     if not await self._tell(tell(batch)):
                         break
                     del queue[: len(batch)]
-                    for each in batch:
-                        queue += self._copies.pop(each, [])
 
     async def withdraw(self, documents: Iterable[str]) -> None:
-        """Tell the store that nobody will deliver documents, nor the copies that were dropped because of them."""
+        """Tell the store that nobody will deliver documents. Copies that were dropped because of them do not count."""
         self._withdrawn += documents
         await self.report()
 
@@ -328,9 +302,6 @@ class Run:
             self._report.cancel()
         until = time.monotonic() + _END_SECONDS
         await self._report_all()
-        if not self._queue:
-            await self._take_copies()
-            await self._report_all()
         while (self._queue or self._withdrawn) and time.monotonic() < until:
             await asyncio.sleep(_PAUSE)
             await self._report_all()

@@ -46,11 +46,13 @@ class Checked(NamedTuple):
     ``id`` is the id under which the document is registered. It is the document's own id, or a later one of the same
     second if another document has that id already. ``story`` is the story just after the document joined it, None if it
     joined none. If the data of the story is damaged, ``story`` is the error, and the document is registered without it.
+    ``asks_other_run`` is True if the document is to be dropped, and another run has yet to deliver its match.
     """
 
     id: str
     decision: Decision
     story: Story | StoreError | None
+    asks_other_run: bool = False
 
 
 class NewDocument:
@@ -88,6 +90,7 @@ class Attempt:
     decision: Decision | None = None
     packed: bytes = b""  # the record that is registered
     story: Story | StoreError | None = None
+    asks_other_run: bool = False  # another run is asked for the fate of the match
 
 
 class Batch:
@@ -132,21 +135,13 @@ class Batch:
         for key in attempt.candidates:
             record = self.records.get(key)
             if record is not None and judge.may_match(new, record):
-                old = self._as_delivered(key, record)
-                found.append((key, old, self.state(old)))
+                found.append((key, record, self.state(record)))
         return found
 
     def known_candidate(self, key: bytes, stored: Record) -> list[Candidate]:
         """Return the document that one which was checked before is linked to."""
         old = self.records.get(stored.match) if stored.has_match(key) else None
         return [(stored.match, old, self.state(old))] if old else []
-
-    def _as_delivered(self, key: bytes, record: Record) -> Record:
-        """Return a record. A copy whose match is delivered is delivered too, whatever its own run did since."""
-        if not record.is_dropped:
-            return record
-        _, kept = kept_by(key, record, self.records.get)
-        return record if kept is None or kept.run else replace(record, run=0)
 
 
 class Window(RunSteps):
@@ -341,7 +336,7 @@ class Window(RunSteps):
                 raise new.answer
         # An earlier attempt may have written this very record, and its answer was lost on its way.
         elif attempt.decision and (result == _COMMITTED or (attempt.packed and result == attempt.packed)):
-            new.answer = Checked(new.key.hex(), attempt.decision, attempt.story)
+            new.answer = Checked(new.key.hex(), attempt.decision, attempt.story, attempt.asks_other_run)
 
     def _commit(self, batch: Batch, attempt: Attempt) -> Commit | None:
         """Return the commit that registers a document and writes the story that it joins, None if nothing is new.
@@ -357,13 +352,15 @@ class Window(RunSteps):
             return Commit(expected, writes) if writes else None
         attempt.packed = record.pack()
         records, second, window = self.layout.records(key), seconds_of(key), self.policy.window
-        if record.has_match(key):
-            match = Call("HEXISTS", self.layout.records(record.match), (record.match,))
-            expected = [Expected(match, b"1"), *expected]
+        if (match := attempt.decision.match) is not None:
+            is_there = Call("HEXISTS", self.layout.records(match.key), (match.key,))
+            expected = [Expected(is_there, b"1"), *expected]
         if record.is_dropped:
             kept_key, kept = kept_by(key, record, batch.records.get)
-            copies = self.layout.copies(kept.run if kept else record.run_number)
-            writes += [Call("HSET", copies, (key, kept_key)), Call("EXPIRE", copies, (window,))]
+            attempt.asks_other_run = kept is not None and kept.run not in (0, record.run_number)
+            if kept is not None and attempt.asks_other_run:
+                asked = self.layout.asked(kept.run)
+                writes += [Call("HSET", asked, (key, kept_key)), Call("EXPIRE", asked, (window,))]
         writes = [
             Call("EXPIRE", own.name, (own.start + own.seconds - second + window,)),
             *writes,

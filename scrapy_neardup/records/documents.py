@@ -75,7 +75,7 @@ class Record(Evidence):
     match has, times ``kept_share_parts`` of the match.
 
     ``run`` is 0 if the document is delivered, and ``WITHDRAWN`` if it was lost. Otherwise it is the number of the run
-    that registered it. If that run drops the document as a copy, ``IS_DROPPED`` is added.
+    that registered it. If that run drops the document as a copy, ``IS_DROPPED`` is added, and stays.
     """
 
     kept_share_parts: int = WHOLE_TEXT
@@ -97,7 +97,7 @@ class Record(Evidence):
 
     @property
     def is_dropped(self) -> bool:
-        """Whether its crawl drops the document as a copy, and has not delivered it yet."""
+        """Whether its crawl dropped the document as a copy. It counts as seen if its match does."""
         return self.run >= IS_DROPPED
 
     @property

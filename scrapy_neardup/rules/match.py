@@ -91,11 +91,6 @@ class Match:
         return code if code.isascii() and code.isalpha() and code.islower() else ""
 
     @property
-    def run(self) -> int:
-        """Return the run that registered the candidate, 0 if the candidate is delivered."""
-        return self.record.run_number
-
-    @property
     def rank(self) -> tuple[bool, bool, bool, bool, bool, float, bytes]:
         """Return the key by which candidates are sorted, the best first.
 

@@ -68,17 +68,11 @@ class Model:
         return None
 
     def state(self, record: Record, own: int) -> CandidateState:
-        if (kept := self.kept(record)) is None:
-            return "lost"
-        if kept.run in (0, own):
+        if (kept := self.kept(record)) is None or kept.run in (0, own):
             return "seen"
         state = self.beats.get(kept.run, "lost")
         is_older = state != "lost" and self.beaten[kept.run] < self.begun.get(own, -math.inf)
         return "lost" if is_older else state
-
-    def as_delivered(self, record: Record) -> Record:
-        kept = self.kept(record)
-        return replace(record, run=0) if kept is not None and not kept.run else record
 
     def check(self, article: Article, run: int) -> Decision:
         key, new = bytes.fromhex(article.id), new_record(article.fingerprint, article.document, run)
@@ -91,7 +85,7 @@ class Model:
             old = self.records.get(known.match) if known.match != key else None
             found = [(known.match, old, self.state(old, run))] if old else []
         else:
-            found = [(other, self.as_delivered(old), self.state(old, run)) for other, old in self.records.items()]
+            found = [(other, old, self.state(old, run)) for other, old in self.records.items()]
         decision = Judge(POLICY).decide(replace(article.document, id=key.hex()), new, found)
         self.records.setdefault(key, decision.record)
         return decision
