@@ -15,9 +15,9 @@ from scrapy_neardup.content.urls import is_of_domain, require_domain, require_pa
 from scrapy_neardup.document import Document, Fingerprint, Story, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
+from scrapy_neardup.index.batch import Checked
 from scrapy_neardup.index.knowledge import Knowledge
 from scrapy_neardup.index.runs import Run
-from scrapy_neardup.index.window import Checked
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
 from scrapy_neardup.sketch.running import PacedSketcher
@@ -108,7 +108,7 @@ class NearDupDetector:
         self._paced_sketcher = PacedSketcher(self.sketcher)
         self._waiting: dict[Waiting, None] = {}  # in the order of their calls
         self._turn = asyncio.Lock()
-        self._knowledge = Knowledge(self.sketcher, self.index)
+        self._knowledge = Knowledge(self.sketcher, self.index, self.breaker)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
         self._is_open = False
         self._young_until = 0
@@ -122,8 +122,7 @@ class NearDupDetector:
             self.breaker.failed(error, is_known=True)
             raise
         await self._begin()
-        await self._exchange_frequencies(all_of_them=True)
-        await self._exchange_learned()
+        await self._knowledge.exchange_all()
 
     async def _begin(self) -> None:
         async with self._opening:  # several checks may open the store together
@@ -145,8 +144,7 @@ class NearDupDetector:
         self._paced_sketcher.close()
         if self._is_open and not self.breaker.is_open:
             await self.confirm_events()
-            await self._exchange_frequencies(all_of_them=True)
-            await self._exchange_learned(is_last=True)
+            await self._knowledge.exchange_all(is_last=True)
         try:
             if self.delivery is not None and self._is_open:
                 await self.delivery.end()
@@ -244,15 +242,14 @@ class NearDupDetector:
         documents = [each.document for each in group]
         if self.embedding is not None:
             documents = await asyncio.gather(*map(self.embedding.ask, documents))
-        if new_sources := self._knowledge.new_sources(documents):
-            await self._exchange_learned(new_sources)
-        fingerprints = await self._paced_sketcher.fingerprints(documents)
         verdicts = [unchecked("store-unavailable")] * len(group)
         if self.breaker.allows(len(group)):
             try:
                 if not self._is_open:
                     await self.index.open()
                     await self._begin()
+                await self._knowledge.meet(documents)
+                fingerprints = await self._paced_sketcher.fingerprints(documents)
                 with self.timings["check"].measure(len(group)):
                     answers = await self.index.check(list(zip(fingerprints, documents, strict=True)))
             except StoreError as error:
@@ -262,7 +259,10 @@ class NearDupDetector:
                 verdicts = [await self._verdict(*each) for each in zip(fingerprints, answers, strict=True)]
         for each, verdict in zip(group, verdicts, strict=True):
             each.verdict = verdict
-        await self._advance(documents)
+        await self._knowledge.exchange_due()
+        if not self.breaker.is_open:
+            seconds = [document.counted_second for document in documents]
+            await self.breaker.ask(self.stories.advance(*seconds))
 
     def _final(self, verdict: Verdict) -> Verdict:
         """Name the final story: the documents that were checked meanwhile may have made one story of two."""
@@ -340,22 +340,3 @@ class NearDupDetector:
             return verdict
         event = await self.breaker.ask(self.stories.joined(join, checked.story))
         return replace(verdict, event=event.level) if event else verdict
-
-    async def _advance(self, documents: Sequence[Document]) -> None:
-        """Exchange learned data with the store if that is due, and advance the clock that ends events."""
-        await self._exchange_frequencies()
-        if self._knowledge.boilerplate_is_due:
-            await self._exchange_learned()
-        if not self.breaker.is_open:
-            seconds = [document.counted_second for document in documents]
-            await self.breaker.ask(self.stories.advance(*seconds))
-
-    async def _exchange_frequencies(self, *, all_of_them: bool = False) -> None:
-        if not self.breaker.is_open:
-            exchanged = self._knowledge.exchange_frequencies(all_of_them=all_of_them)
-            await self.breaker.ask(exchanged, "Document frequencies")
-
-    async def _exchange_learned(self, new_sources: Sequence[bytes] = (), *, is_last: bool = False) -> None:
-        if self._is_open and not self.breaker.is_open:
-            exchanged = self._knowledge.exchange_boilerplate(new_sources, is_last=is_last)
-            await self.breaker.ask(exchanged, "Learned boilerplate")

@@ -1,4 +1,4 @@
-"""Which keys a window has in its store, and which of them have expired by the times of the documents.
+"""Which keys a window has in its store.
 
 Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 
@@ -60,10 +60,6 @@ class Layout:
         self._generation = GENERATION
         while window > _MOST_GENERATIONS * self._generation:
             self._generation *= 2
-        self._own_spans = set[tuple[str, int, int]]()  # keys that this process has written to, with start and end
-        self._latest = 0  # second of the document before
-        self._horizon = 0  # seconds before this one are over, by the last two documents
-        self._kept_before = 0  # seconds before this one are left to the store, whose keys expire
 
     @property
     def of_namespace(self) -> str:
@@ -117,25 +113,13 @@ class Layout:
     def _slice(self, number: int) -> str:
         return f"{self.prefix}:records:{number}"
 
-    def dead_after(self, second: int) -> tuple[list[str], int, int]:
-        """Return the keys that left the window with a document of this second, and which seconds are now over.
-
-        The seconds are given as the first one and the one after the last. The last two documents must agree that a
-        second is over, so one document with a wrong date ends nothing. If time leaps by more than a window, a clock may
-        be wrong: what lies before the leap is left to the store, until documents come back to that time. Only keys that
-        this process has written to are returned: other processes delete theirs.
-        """
-        earlier, self._latest = min(self._latest or second, second), second
-        before, self._horizon = self._horizon, (earlier - self._window) // HOUR * HOUR
-        if self._horizon - before > self._window or self._horizon < self._kept_before:
-            self._kept_before = self._horizon
-        # The bands of the oldest slice live as long as the slice: a late document may match any document in it.
+    def spans_of(self, second: int) -> set[tuple[str, int, int]]:
+        """Return the keys that a document of this second is written to, each with its start and its end in seconds."""
+        spans = set()
         for name_of, seconds in ((self._slice, HOUR), (self.bands, self._generation)):
             start = second // seconds * seconds
-            self._own_spans.add((name_of(second // seconds), start, start + seconds))
-        dead = {each for each in self._own_spans if self._kept_before <= each[1] and each[2] <= self._horizon}
-        self._own_spans -= dead
-        return sorted(name for name, _, _ in dead), max(0, self._kept_before), self._horizon
+            spans.add((name_of(second // seconds), start, start + seconds))
+        return spans
 
 
 def parts_of(name: str) -> tuple[str, str]:
