@@ -16,7 +16,7 @@ from scrapy_neardup.document import Document, Fingerprint, Story, Verdict, unche
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
 from scrapy_neardup.index.batch import Checked
-from scrapy_neardup.index.knowledge import Knowledge
+from scrapy_neardup.index.index import Knowledge
 from scrapy_neardup.index.runs import Run
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash

@@ -14,7 +14,6 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Sketcher
-from scrapy_neardup.sketch.fingerprint import TextSketch
 
 pytestmark = pytest.mark.versions
 
@@ -174,9 +173,9 @@ class NotingSketcher(Sketcher):
         super().__init__(PRESETS["news"])
         self.is_on_loop: list[bool] = []
 
-    def fingerprints(self, documents: Sequence[Document], ahead: Sequence[TextSketch | None] = ()) -> list[Fingerprint]:
+    def fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
         self.is_on_loop.append(threading.current_thread() is threading.main_thread())
-        return super().fingerprints(documents, ahead)
+        return super().fingerprints(documents)
 
 
 async def test_the_first_text_is_sketched_outside_the_event_loop() -> None:

@@ -20,8 +20,7 @@ from typing import cast
 from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.batch import Attempt, Batch, Checked, NewDocument
-from scrapy_neardup.index.commit import register
-from scrapy_neardup.index.expiry import Expiry
+from scrapy_neardup.index.commit import Expiry, register
 from scrapy_neardup.index.layout import Layout, reads
 from scrapy_neardup.index.postings import ShardBits
 from scrapy_neardup.index.runs import MOST_LINKS, RunSteps

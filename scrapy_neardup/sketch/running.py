@@ -1,8 +1,4 @@
-"""Use a sketcher in a running crawl: keep the event loop free, and exchange what it learns with other processes.
-
-Short documents are sketched at once, long ones in a thread. Feature frequencies and boilerplate are exchanged through
-the store.
-"""
+"""Use a sketcher in a running crawl: short documents are sketched at once, long ones in a thread."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint
-from scrapy_neardup.sketch.ahead import unpack_sketch
 from scrapy_neardup.sketch.fingerprint import Sketcher
 
 R = TypeVar("R")
@@ -31,16 +26,10 @@ class PacedSketcher:
     async def fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
         """Return the fingerprints of documents in their order."""
         if self._is_prepared and sum(map(_effort, documents)) < LONG_TEXT:
-            return self._fingerprints(documents)
-        made = await self.run_in_thread(self._fingerprints, documents)
+            return self._sketcher.fingerprints(documents)
+        made = await self.run_in_thread(self._sketcher.fingerprints, documents)
         self._is_prepared = True
         return made
-
-    def _fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
-        ahead = [unpack_sketch(each.sketch) if each.sketch else None for each in documents]
-        for _, milliseconds in filter(None, ahead):
-            self._sketcher.timings.add(milliseconds)
-        return self._sketcher.fingerprints(documents, [each and each[0] for each in ahead])
 
     async def run_in_thread(self, function: Callable[..., R], *arguments: object) -> R:
         """Call a function that takes too long for the event loop, and return its result."""

@@ -21,8 +21,8 @@ from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.lab.replay import opened
 from scrapy_neardup.sketch import PRESETS, Sketcher
-from scrapy_neardup.sketch.ahead import pack_sketch, sketch_ahead, unpack_sketch
 from scrapy_neardup.sketch.running import PacedSketcher
+from scrapy_neardup.sketch.text_sketch import pack_sketch, sketch_ahead, unpack_sketch
 
 FOOT = "Sign up to our newsletter and read the stories of the day before anybody else does."
 TEXTS = [
@@ -44,7 +44,7 @@ def ahead_of(options: NearDupSettings | None = None) -> Sketching:
 @given(st.one_of(st.text(), st.lists(st.sampled_from([*TEXTS, "Figures: 4 dead", "\n", "Ü 12"])).map(" ".join)))
 def test_a_packed_sketch_is_the_sketch(text: str) -> None:
     (sketch,) = Sketcher(PRESETS["news"]).whole(text)
-    assert unpack_sketch(pack_sketch(sketch, 1.5)) == (sketch, 1.5)
+    assert unpack_sketch(pack_sketch(sketch, 1.5)) == sketch
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ async def test_workers_send_the_sketch_along(module: str) -> None:
     try:
         for text in TEXTS:
             extracted = await pool.extract(text, "")
-            sketch, milliseconds = unpack_sketch(extracted.sketch)
+            sketch = unpack_sketch(extracted.sketch)
             assert (extracted.text, [sketch]) == (text, Sketcher(PRESETS["news"]).whole(text))
-            assert milliseconds > 0
+            assert sketch.milliseconds > 0
         assert (await pool.extract("", "")).text == ""
         modules = (await pool.extract("", "modules")).text.split(",")
         assert "numpy" in modules

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.records.feature_counts import Frequencies
+from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.text.body import Body
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from scrapy_neardup.records.feature_counts import Frequencies
+from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.sketch.signatures import UNSIGNED, SignedText
 from scrapy_neardup.text.body import Body
 from scrapy_neardup.text.folding import code_points

@@ -12,7 +12,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from scrapy_neardup.records.feature_counts import Frequencies
+from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.sketch.signatures import SignedText
 from scrapy_neardup.sketch.signatures.presets import Preset
