@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 
 from scrapy_neardup.content.document_maker import DocumentMaker
 from scrapy_neardup.content.urls import is_of_domain, require_domain, require_page, url_identity
-from scrapy_neardup.document import Document, Fingerprint, Story, Verdict, unchecked
+from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Story, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
 from scrapy_neardup.index.batch import Checked
 from scrapy_neardup.index.index import Knowledge
 from scrapy_neardup.index.runs import Run
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
-from scrapy_neardup.sketch.running import PacedSketcher
+from scrapy_neardup.sketch import Sketcher, has_words, page_hash, sketching_effort, source_hash
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import NEWS_AGE
 from scrapy_neardup.stories.tracker import StoryTracker
@@ -105,14 +104,13 @@ class NearDupDetector:
         self.timings = {"sketch": self.sketcher.timings, "check": Timings()}
         if self.embedding is not None:
             self.timings["embed"] = self.embedding.timings
-        self._paced_sketcher = PacedSketcher(self.sketcher)
         self._waiting: dict[Waiting, None] = {}  # in the order of their calls
         self._turn = asyncio.Lock()
         self._knowledge = Knowledge(self.sketcher, self.index, self.breaker)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
         self._is_open = False
+        self._is_warm = False  # the first sketch builds tables
         self._young_until = 0
-        self._opening = asyncio.Lock()
 
     async def open(self) -> None:
         """Open the store. Raise StoreError if it cannot be used; ``check`` then tries again by itself."""
@@ -121,27 +119,26 @@ class NearDupDetector:
         except StoreError as error:
             self.breaker.failed(error, is_known=True)
             raise
-        await self._begin()
+        async with self._turn:
+            await self._begin()
         await self._knowledge.exchange_all()
 
     async def _begin(self) -> None:
-        async with self._opening:  # several checks may open the store together
-            if not self._is_open and self.delivery is not None:
-                await self.delivery.begin()
-                self._young_until = await self.index.stories.began(int(self._documents.seconds())) + NEWS_AGE
-            self._is_open = True
+        if not self._is_open and self.delivery is not None:
+            await self.delivery.begin()
+            self._young_until = await self.index.stories.began(int(self._documents.seconds())) + NEWS_AGE
+        self._is_open = True
 
     async def prepare(self) -> None:
         """Import, in a thread, the modules that the first check needs. So the imports do not block the event loop."""
-        await self._paced_sketcher.run_in_thread(self._documents.prepare)
-        await self._paced_sketcher.run_in_thread(self.sketcher.prepare)
+        await asyncio.to_thread(self._documents.prepare)
+        await asyncio.to_thread(self.sketcher.prepare)
 
     async def close(self) -> None:
         """Wait for the checks under way and close the store."""
         async with self._turn:
             while self._next_group():
                 await self._check_next()
-        self._paced_sketcher.close()
         if self._is_open and not self.breaker.is_open:
             await self.confirm_events()
             await self._knowledge.exchange_all(is_last=True)
@@ -236,6 +233,14 @@ class NearDupDetector:
                 group.append(each)
         return group
 
+    async def _sketch(self, documents: Sequence[Document]) -> list[Fingerprint]:
+        """Return the fingerprints of documents. Long texts, and the first ones, would hold up the event loop."""
+        if self._is_warm and sum(map(sketching_effort, documents)) < LONG_TEXT:
+            return self.sketcher.fingerprints(documents)
+        made = await asyncio.to_thread(self.sketcher.fingerprints, documents)
+        self._is_warm = True
+        return made
+
     async def _check_next(self) -> None:
         """Judge the first documents that wait, in their order."""
         group = self._next_group()
@@ -249,7 +254,7 @@ class NearDupDetector:
                     await self.index.open()
                     await self._begin()
                 await self._knowledge.meet(documents)
-                fingerprints = await self._paced_sketcher.fingerprints(documents)
+                fingerprints = await self._sketch(documents)
                 with self.timings["check"].measure(len(group)):
                     answers = await self.index.check(list(zip(fingerprints, documents, strict=True)))
             except StoreError as error:
@@ -276,7 +281,7 @@ class NearDupDetector:
         This registers nothing. Raise StoreError if the store does not answer.
         """
         document = document if self.embedding is None else await self.embedding.ask(document)
-        (fingerprint,) = await self._paced_sketcher.fingerprints([document])
+        (fingerprint,) = await self._sketch([document])
         return await self.index.look(fingerprint, document)
 
     def take_events(self) -> list[StoryEvent]:

@@ -224,8 +224,8 @@ def share_terms(a: bytes, b: bytes, least: int) -> bool:
 
 def shared_terms(a: bytes, b: bytes) -> list[int]:
     """Return the slots of the terms that two topics share, those that add most to their score first."""
-    ours, theirs = _topic(a).weights, _topic(b).weights
-    return sorted(ours.keys() & theirs.keys(), key=lambda slot: (-ours[slot] * theirs[slot], slot))
+    ours, theirs = _topic(a), _topic(b)
+    return sorted(ours.terms & theirs.terms, key=lambda slot: (-ours.weights[slot] * theirs.weights[slot], slot))
 
 
 class _Topic(NamedTuple):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from scrapy_neardup.document import WHOLE_TEXT
+from scrapy_neardup.document import LONG_TEXT, WHOLE_TEXT, Document
 from scrapy_neardup.evidence.boilerplate import NO_LINES, LineSample
 from scrapy_neardup.evidence.figures import figures_of_body, pack_figures
 from scrapy_neardup.evidence.names import NAME_WORDS, find_names, pack_names
@@ -31,6 +31,7 @@ FACTORY = f"{__name__}.sketch_ahead"
 
 _MOST_CHARACTERS = 65_536  # that are sketched together
 
+_DIGIT_EFFORT = 6
 _STRINGS = "signature", "figures", "specifics", "lead", "names"
 _ARRAYS = "lines", "band_keys", "sample_keys", "words", "samples", "owners"
 _SKETCH = PackedFields(
@@ -214,3 +215,11 @@ def unpack_sketch(packed: bytes) -> TextSketch:
         names=names,
         milliseconds=milliseconds,
     )
+
+
+def sketching_effort(document: Document) -> int:
+    """Return the work of sketching a document, in characters of prose. Digits take the most."""
+    text = document.text
+    if document.sketch or len(text) >= LONG_TEXT:  # a sketch from a worker has the figures
+        return len(text)
+    return len(text) + _DIGIT_EFFORT * sum(map(text.count, "0123456789"))
