@@ -128,21 +128,13 @@ class RunSteps(Steps):
         name = self.layout.runs
         (answer,) = await answers(client, [Call("RUNS", name)])
         now, kept = cast("tuple[int, dict[bytes, bytes]]", answer)
-        beats = heartbeats(kept)
-        run = str(self.run).encode()
-        old = {number for number, (_, last) in beats.items() if now - last > 1000 * FORGOTTEN_SECONDS}
-        gone = [*(kept.keys() - beats.keys() | old) - {run}]
-        # Many runs beat at the same time: only those conflict that write or remove the heartbeat of the same run.
-        expected = [Expected(Call("HGET", name, (number,)), kept[number]) for number in (run, *gone) if number in kept]
-        if is_over:
-            writes = [Call("HDEL", name, [*gone, run])]
-        else:
-            first, _ = beats.get(run, (now, now))
-            writes = [Call("HDEL", name, gone)] if gone else []
-            writes.append(Call("HSET", name, (run, f"{first} {now}")))
-        writes.append(Call("EXPIRE", name, (2 * self.policy.window,)))
-        if await answers(client, [Commit(expected, writes)]) != [1]:
-            raise ConflictError
+        beats, run = heartbeats(kept), str(self.run).encode()
+        silent = [number for number, (_, last) in beats.items() if now - last > 1000 * FORGOTTEN_SECONDS]
+        gone = {*silent, *(kept.keys() - beats.keys())} - {run}
+        first, _ = beats.get(run, (now, now))
+        own = Call("HDEL", name, (run,)) if is_over else Call("HSET", name, (run, f"{first} {now}"))
+        forget = [Call("HDEL", name, [*gone])] if gone else []
+        await answers(client, [*forget, own, Call("EXPIRE", name, (2 * self.policy.window,))])
 
     @changes
     async def deliver(self, client: Client, documents: Sequence[str]) -> None:
