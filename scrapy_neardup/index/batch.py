@@ -93,8 +93,14 @@ class Batch:
         return {each.new.key for each in self.attempts}
 
     def find(self, attempt: Attempt, window: int) -> None:
-        """Find the candidates of a document, and post it for those that come after it."""
-        keys, key = attempt.new.keys, attempt.new.key
+        """Find the candidates of a document, and post it for those that come after it.
+
+        The only candidate of a document that was checked before is the one that it is linked to.
+        """
+        keys, key, stored = attempt.new.keys, attempt.new.key, attempt.stored
+        if stored is not None:
+            attempt.candidates = [stored.match] if stored.has_match(key) else []
+            return
         self._posted.add_to(keys, attempt.generations)
         attempt.candidates = find_candidates(keys, attempt.generations, key, window)
         attempt.version = self._posted.post(keys, attempt.own, key)
@@ -105,6 +111,8 @@ class Batch:
 
     def follow_lost(self, attempt: Attempt) -> None:
         """Add what each lost candidate was like. Otherwise a page that is lost in every run would hide its original."""
+        if attempt.stored is not None:
+            return
         for key in attempt.candidates:  # it grows
             record, known = self.records.get(key), (attempt.new.key, *attempt.candidates)
             if record and record.match not in known and self.state(record) == "lost":
@@ -112,14 +120,9 @@ class Batch:
 
     def likely_candidates(self, attempt: Attempt, judge: Judge) -> list[Candidate]:
         """Return the candidates without those that cannot be a match."""
-        new, found = attempt.new.record, list[Candidate]()
+        found, is_known = list[Candidate](), attempt.stored is not None
         for key in attempt.candidates:
             record = self.records.get(key)
-            if record is not None and judge.may_match(new, record):
+            if record is not None and (is_known or judge.may_match(attempt.new.record, record)):
                 found.append((key, record, self.state(record)))
         return found
-
-    def known_candidate(self, key: bytes, stored: Record) -> list[Candidate]:
-        """Return the document that one which was checked before is linked to."""
-        old = self.records.get(stored.match) if stored.has_match(key) else None
-        return [(stored.match, old, self.state(old))] if old else []

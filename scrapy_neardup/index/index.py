@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.vectors import BLOCK
-from scrapy_neardup.index.layout import Layout, changes, reads
+from scrapy_neardup.index.layout import Layout, reads, swaps
 from scrapy_neardup.index.store import Argument, Breaker, Call, Client, Store, answers, swap
 from scrapy_neardup.index.stories import ENDED_SECONDS
 from scrapy_neardup.index.window import Window
@@ -130,7 +130,7 @@ class Index(Window):
             await self.store.ask(partial(answers, calls=calls[first : first + _PURGED_AT_ONCE]))
         return count
 
-    @changes
+    @swaps
     async def add_frequencies(self, client: Client, kind: str, counted: bytes) -> bytes:
         """Add document frequencies of one kind to those of all processes. Return the packed sum.
 
@@ -146,7 +146,7 @@ class Index(Window):
             await swap(client, {key: version}, writes)
         return total
 
-    @changes
+    @swaps
     async def exchange_boilerplate(
         self, client: Client, learned: Mapping[bytes, KnownBoilerplate]
     ) -> dict[bytes, KnownBoilerplate]:
@@ -176,7 +176,7 @@ class Index(Window):
             await swap(client, versions, writes)
         return known
 
-    @changes
+    @swaps
     async def count_verdicts(self, client: Client, minute: int, counts: Mapping[str, int]) -> None:
         """Add to the counts of verdicts of a minute (Unix time by the caller's clock // 60), for people who watch.
 

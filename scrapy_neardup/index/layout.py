@@ -66,9 +66,9 @@ class Layout:
         """Return how all keys of the namespace begin, of every configuration."""
         return f"{{neardup:{self.namespace}:"
 
-    def name(self, kind: str) -> str:
-        """Return the key of a kind that the namespace and configuration have once, such as ``events``."""
-        return f"{self.prefix}:{kind}"
+    def name(self, ending: str) -> str:
+        """Return a key that the namespace and configuration have once, such as ``events``."""
+        return f"{self.prefix}:{ending}"
 
     def learned(self, source: bytes) -> str:
         """Return the key of the hash that has what was learned of a source, given by its hash."""
@@ -140,13 +140,13 @@ class Steps:
         self.policy = policy
         self._warned: set[str] = set()
 
-    def warn_damaged(self, kind: str, effect: str) -> None:
-        """Warn that data of this kind is damaged, and name the effect. Warn only once for each kind."""
-        if kind not in self._warned:
-            self._warned.add(kind)
+    def warn_damaged(self, subject: str, effect: str) -> None:
+        """Warn that data is damaged, and name the effect. Warn only once for each subject, such as "a record"."""
+        if subject not in self._warned:
+            self._warned.add(subject)
             logger.warning(
                 "%s %s: %s is damaged, or not of this version: %s. Further cases are not logged.",
-                *(self.store.location, self.layout.prefix, kind, effect),
+                *(self.store.location, self.layout.prefix, subject, effect),
             )
 
 
@@ -167,16 +167,16 @@ def reads(step: Step[S, P, R]) -> Method[S, P, R]:
     return call
 
 
-def changes(step: Step[S, P, R]) -> Method[S, P, R]:
+def swaps(step: Step[S, P, R]) -> Method[S, P, R]:
     """Let a method that reads, decides and swaps be called without its client. Repeat it if others were faster."""
 
     @wraps(step)
     async def call(self: S, /, *arguments: P.args, **named: P.kwargs) -> R:
-        for attempt in range(MOST_ATTEMPTS):
+        for failures in range(MOST_ATTEMPTS):
             try:
                 return await self.store.ask(lambda client: step(self, client, *arguments, **named))
             except ConflictError:  # noqa: PERF203
-                await pause_after(attempt)
+                await pause_after(failures)
         raise StoreError("other processes change the same data all the time")
 
     return call

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from scrapy_neardup.index.layout import Steps, changes, reads
+from scrapy_neardup.index.layout import Steps, reads, swaps
 from scrapy_neardup.index.store import Breaker, Call, Client, Commit, ConflictError, Expected, answers
 from scrapy_neardup.records.documents import WITHDRAWN, Record, read_record
 from scrapy_neardup.rules.pair import CandidateState
@@ -119,7 +119,7 @@ class RunSteps(Steps):
         started, _ = found.of_run.get(self.run, (0.0, 0.0))
         return any(beat < started and abs(found.now - beat) < PATIENCE_SECONDS for _, beat in found.of_run.values())
 
-    @changes
+    @swaps
     async def beat(self, client: Client, *, is_over: bool = False) -> None:
         """Tell the store that ``run`` is alive, or over: documents that it has not delivered then no longer count.
 
@@ -136,12 +136,12 @@ class RunSteps(Steps):
         forget = [Call("HDEL", name, [*gone])] if gone else []
         await answers(client, [*forget, own, Call("EXPIRE", name, (2 * self.policy.window,))])
 
-    @changes
+    @swaps
     async def deliver(self, client: Client, documents: Sequence[str]) -> None:
         """Tell the store that documents with these ids are delivered. Those it does not have are left out."""
         await self._settle(client, documents, 0)
 
-    @changes
+    @swaps
     async def withdraw(self, client: Client, documents: Sequence[str]) -> None:
         """Tell the store that documents with these ids are lost. Their records stay, for they name what was alike."""
         await self._settle(client, documents, WITHDRAWN)
@@ -156,7 +156,7 @@ class RunSteps(Steps):
         if any(answer != 1 for answer in await answers(client, commits)):
             raise ConflictError
 
-    @changes
+    @swaps
     async def answer_others(self, client: Client, is_kept: Callable[[str], bool]) -> None:
         """Tell other runs which of the documents of ``run``, whose copies they are about to drop, are kept."""
         name = self.layout.asked(self.run)

@@ -94,8 +94,7 @@ class Window(RunSteps):
         await self._read_postings(client, batch, again=again)
         await self._settle_keys(client, batch)
         for attempt in batch.attempts:
-            if attempt.stored is None:
-                batch.find(attempt, self.policy.window)
+            batch.find(attempt, self.policy.window)
         await self._read_candidates(client, batch)
         for attempt in batch.attempts:
             attempt.decision = await self._decide(client, batch, attempt)
@@ -133,19 +132,19 @@ class Window(RunSteps):
 
     def _has_key(self, batch: Batch, attempt: Attempt) -> bool:
         """Return whether a document has its key, as the first or because it was checked before."""
-        new, packed = attempt.new.record, batch.packed[attempt.new.key]
-        stored = read_record(packed) if packed is not None else None
-        if stored is None and packed is not None:
+        packed = batch.packed[attempt.new.key]
+        if packed is None:
+            return True
+        stored = read_record(packed)
+        if stored is None:
             self.warn_damaged("a record", "its document is not compared")
-        is_free = packed is None
-        if stored and stored.run != WITHDRAWN and stored.is_same_document(new):
+        elif stored.run != WITHDRAWN and stored.is_same_document(attempt.new.record):
             attempt.stored = stored
-        return is_free or attempt.stored is not None
+        return attempt.stored is not None
 
     async def _read_candidates(self, client: Client, batch: Batch) -> None:
         """Read the heartbeats, the records of all candidates, and those that dropped or lost ones link to."""
         wanted = {key for each in batch.attempts for key in each.candidates}
-        wanted |= {each.stored.match for each in batch.attempts if each.stored}
         if not wanted:
             return
         batch.heartbeats.note(*await self._read_packed(client, batch, wanted, [Call("RUNS", self.layout.runs)]))
@@ -185,10 +184,8 @@ class Window(RunSteps):
     async def _decide(self, client: Client, batch: Batch, attempt: Attempt) -> Decision:
         """Decide what a document is. The documents behind it are decided as if it was registered."""
         key, record, stored = attempt.new.key, attempt.new.record, attempt.stored
-        if stored is None:
-            candidates = batch.likely_candidates(attempt, self.judge)
-        else:
-            candidates = batch.known_candidate(key, stored)
+        candidates = batch.likely_candidates(attempt, self.judge)
+        if stored is not None:
             # ``tells_title`` is not stored, but a document whose match was a wall has kept its own story.
             record = replace(stored, tells_title=stored.story != key, is_boilerplate=record.is_boilerplate)
         document = attempt.new.document
