@@ -209,7 +209,7 @@ def _order(corpus: Corpus, seed: int, threshold: float | None) -> Order:
     for place, answer in zip(came, answers, strict=True):
         stories[place] = answer.story
         if answer.status in COPIES and answer.match:
-            copies[place] = position[answer.match.candidate]
+            copies[place] = position[answer.match.id]
     return Order(stories, copies, came)
 
 
@@ -324,7 +324,7 @@ def _stream(pages: Sequence[RecordedPage], unread: Path | None) -> None:
     for page, answer in zip(came, answers, strict=True):
         stories.setdefault(answer.story, []).append(page)
         if answer.status == "related" and answer.match:
-            other = page_of[answer.match.candidate]
+            other = page_of[answer.match.id]
             same_source = source_of(page.recorded.url) == source_of(other.recorded.url)
             links.append(Link(page, other, answer.match.relation.topic, same_source))
     report_links(links)

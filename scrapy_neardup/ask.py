@@ -133,7 +133,7 @@ class Ask:
         key, record, status = await self._asked(text, title, url, document)
         story = (await self._index.log_of_changes.stories([record.story])).get(record.story)
         members = {bytes.fromhex(each.id): _document(each) for each in (story[1] if story else ())}
-        records = await self._index.records_of([*{record.original, record.candidate, *members}])
+        records = await self._index.records_of([*{record.original, record.match, *members}])
         known = {each: self._stored(each, found) for each, found in records.items()} | members
         known.pop(key, None)
         copies = {each for each in known if each in records and records[each].original == record.original}

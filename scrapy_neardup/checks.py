@@ -234,8 +234,6 @@ PRESET_OPTIONS: dict[str, Check] = {
     "vector_middle": number(float, -1, 1),
     "vector_bar": number(float, 0, 2),
     "measure": one_of(*SET_MEASURES),
-    "features": matching(r"\w+(\.\w+)+", "the import path of a callable"),
-    "reference": matching(r".+", "the path of a reference file"),
     "min_block_words": number(int, 0, 1000),
 }
 

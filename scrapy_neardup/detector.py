@@ -7,21 +7,19 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.content.document_maker import DocumentMaker
 from scrapy_neardup.content.urls import is_of_domain, require_domain, require_page, url_identity
-from scrapy_neardup.document import Document, Fingerprint, Story, Verdict, unchecked
+from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Story, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
-from scrapy_neardup.index.knowledge import Knowledge
+from scrapy_neardup.index.batch import Checked
+from scrapy_neardup.index.index import Knowledge
 from scrapy_neardup.index.runs import Run
-from scrapy_neardup.index.store import Batcher
-from scrapy_neardup.index.window import Checked
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
-from scrapy_neardup.sketch.running import PacedSketcher, grouped
+from scrapy_neardup.sketch import Sketcher, has_words, page_hash, sketching_effort, source_hash
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import NEWS_AGE
 from scrapy_neardup.stories.tracker import StoryTracker
@@ -35,10 +33,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MOST_TOGETHER = 64
-"""How many documents are judged together."""
+MOST_CHARACTERS = 30_000
+"""How many documents, and characters of text, are judged together."""
 
-Waiting = Document | asyncio.Future[Document]
-"""A document that waits for its verdict, or for its vector before."""
+
+@dataclass(eq=False, slots=True)
+class Waiting:
+    """A document that waits for its verdict."""
+
+    document: Document
+    verdict: Verdict | None = None
 
 
 def select(source: str = "", url: str = "") -> Selection:
@@ -100,13 +104,13 @@ class NearDupDetector:
         self.timings = {"sketch": self.sketcher.timings, "check": Timings()}
         if self.embedding is not None:
             self.timings["embed"] = self.embedding.timings
-        self._paced_sketcher = PacedSketcher(self.sketcher)
-        self._checks: Batcher[Waiting, Verdict] = Batcher(self._check_together, MOST_TOGETHER)
-        self._knowledge = Knowledge(self.sketcher, self.index)
+        self._waiting: dict[Waiting, None] = {}  # in the order of their calls
+        self._turn = asyncio.Lock()
+        self._knowledge = Knowledge(self.sketcher, self.index, self.breaker)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
         self._is_open = False
+        self._is_warm = False  # the first sketch builds tables
         self._young_until = 0
-        self._opening = asyncio.Lock()
 
     async def open(self) -> None:
         """Open the store. Raise StoreError if it cannot be used; ``check`` then tries again by itself."""
@@ -115,30 +119,29 @@ class NearDupDetector:
         except StoreError as error:
             self.breaker.failed(error, is_known=True)
             raise
-        await self._begin()
-        await self._exchange_frequencies(all_of_them=True)
-        await self._exchange_learned()
+        async with self._turn:
+            await self._begin()
+        await self._knowledge.exchange_all()
 
     async def _begin(self) -> None:
-        async with self._opening:  # several checks may open the store together
-            if not self._is_open and self.delivery is not None:
-                await self.delivery.begin()
-                self._young_until = await self.index.stories.began(int(self._documents.seconds())) + NEWS_AGE
-            self._is_open = True
+        if not self._is_open and self.delivery is not None:
+            await self.delivery.begin()
+            self._young_until = await self.index.stories.began(int(self._documents.seconds())) + NEWS_AGE
+        self._is_open = True
 
     async def prepare(self) -> None:
         """Import, in a thread, the modules that the first check needs. So the imports do not block the event loop."""
-        await self._paced_sketcher.run_in_thread(self._documents.prepare)
-        await self._paced_sketcher.run_in_thread(self.sketcher.prepare)
+        await asyncio.to_thread(self._documents.prepare)
+        await asyncio.to_thread(self.sketcher.prepare)
 
     async def close(self) -> None:
         """Wait for the checks under way and close the store."""
-        await self._checks.join()
-        self._paced_sketcher.close()
+        async with self._turn:
+            while self._next_group():
+                await self._check_next()
         if self._is_open and not self.breaker.is_open:
             await self.confirm_events()
-            await self._exchange_frequencies(all_of_them=True)
-            await self._exchange_learned(is_last=True)
+            await self._knowledge.exchange_all(is_last=True)
         try:
             if self.delivery is not None and self._is_open:
                 await self.delivery.end()
@@ -198,18 +201,73 @@ class NearDupDetector:
 
         If the store fails the verdict is ``unchecked``; nothing is raised.
         """
-        return self._final(await self._submit(document))
+        (verdict,) = await self.check_in_order([document])
+        return verdict
 
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
-        """Return the verdicts that ``check`` would give one after the other. The documents go to the store together."""
-        return list(map(self._final, await asyncio.gather(*map(self._submit, documents))))
+        """Return the verdicts that ``check`` would give one after the other. The documents go to the store together.
 
-    def _submit(self, document: Document) -> asyncio.Future[Verdict]:
-        if has_words(document.text):
-            return self._checks.submit(self._waiting(document))
-        answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
-        answer.set_result(unchecked("no-text"))
-        return answer
+        Whoever has the turn also judges the documents of others that wait.
+        """
+        own = [Waiting(each, None if has_words(each.text) else unchecked("no-text")) for each in documents]
+        self._waiting.update(dict.fromkeys(own))
+        try:
+            await asyncio.sleep(0)  # the documents of tasks that run at the same time travel together
+            async with self._turn:
+                while any(each.verdict is None for each in own):
+                    await self._check_next()
+        finally:
+            for each in own:
+                del self._waiting[each]
+        return [self._final(each.verdict) for each in own if each.verdict is not None]
+
+    def _next_group(self) -> list[Waiting]:
+        """Return the first documents that wait, as many as are judged together. A preset that learns takes one."""
+        most, characters = 1 if self.preset.learns else MOST_TOGETHER, 0
+        group = list[Waiting]()
+        for each in self._waiting:
+            if each.verdict is None:
+                characters += len(each.document.text)
+                if group and (len(group) == most or characters >= MOST_CHARACTERS):
+                    break
+                group.append(each)
+        return group
+
+    async def _sketch(self, documents: Sequence[Document]) -> list[Fingerprint]:
+        """Return the fingerprints of documents. Long texts, and the first ones, would hold up the event loop."""
+        if self._is_warm and sum(map(sketching_effort, documents)) < LONG_TEXT:
+            return self.sketcher.fingerprints(documents)
+        made = await asyncio.to_thread(self.sketcher.fingerprints, documents)
+        self._is_warm = True
+        return made
+
+    async def _check_next(self) -> None:
+        """Judge the first documents that wait, in their order."""
+        group = self._next_group()
+        documents = [each.document for each in group]
+        if self.embedding is not None:
+            documents = await asyncio.gather(*map(self.embedding.ask, documents))
+        verdicts = [unchecked("store-unavailable")] * len(group)
+        if self.breaker.allows(len(group)):
+            try:
+                if not self._is_open:
+                    await self.index.open()
+                    await self._begin()
+                await self._knowledge.meet(documents)
+                fingerprints = await self._sketch(documents)
+                with self.timings["check"].measure(len(group)):
+                    answers = await self.index.check(list(zip(fingerprints, documents, strict=True)))
+            except StoreError as error:
+                self.breaker.failed(error, len(group))
+            else:
+                self.breaker.succeeded()
+                verdicts = [await self._verdict(*each) for each in zip(fingerprints, answers, strict=True)]
+        for each, verdict in zip(group, verdicts, strict=True):
+            each.verdict = verdict
+        await self._knowledge.exchange_due()
+        if not self.breaker.is_open:
+            seconds = [document.counted_second for document in documents]
+            await self.breaker.ask(self.stories.advance(*seconds))
 
     def _final(self, verdict: Verdict) -> Verdict:
         """Name the final story: the documents that were checked meanwhile may have made one story of two."""
@@ -223,7 +281,7 @@ class NearDupDetector:
         This registers nothing. Raise StoreError if the store does not answer.
         """
         document = document if self.embedding is None else await self.embedding.ask(document)
-        (fingerprint,) = await self._paced_sketcher.fingerprints([document])
+        (fingerprint,) = await self._sketch([document])
         return await self.index.look(fingerprint, document)
 
     def take_events(self) -> list[StoryEvent]:
@@ -271,47 +329,11 @@ class NearDupDetector:
         """End the events that are over. With ``all_over`` no document follows, so end all events. Never raises."""
         await self.breaker.ask(self.stories.finish(all_over=all_over))
 
-    def _waiting(self, document: Document) -> Waiting:
-        """Ask for the vector of a document at once, so that the embedder gets many texts together."""
-        return document if self.embedding is None else asyncio.ensure_future(self.embedding.ask(document))
-
-    async def _check_together(self, waiting: Sequence[Waiting]) -> list[Verdict]:
-        """Judge the documents that wait, in their order. A preset that learns takes one at a time."""
-        documents = [await each if isinstance(each, asyncio.Future) else each for each in waiting]
-        if new_sources := self._knowledge.new_sources(documents):
-            await self._exchange_learned(new_sources)
-        verdicts: list[Verdict] = []
-        for group in grouped(documents, most=1 if self.preset.learns else MOST_TOGETHER):
-            verdicts += await self._check_group(group)
-        await self._advance(documents)
-        return verdicts
-
-    async def _check_group(self, documents: Sequence[Document]) -> list[Verdict]:
-        fingerprints = await self._paced_sketcher.fingerprints(documents)
-        if not self.breaker.allows(len(documents)):
-            return [unchecked("store-unavailable")] * len(documents)
-        try:
-            if not self._is_open:
-                await self.index.open()
-                await self._begin()
-            with self.timings["check"].measure(len(documents)):
-                answers = await self.index.check(list(zip(fingerprints, documents, strict=True)))
-        except StoreError as error:
-            self.breaker.failed(error, len(documents))
-            return [unchecked("store-unavailable")] * len(documents)
-        self.breaker.succeeded()
-        return [
-            self._unchecked(answer) if isinstance(answer, StoreError) else await self._verdict(fingerprint, answer)
-            for fingerprint, answer in zip(fingerprints, answers, strict=True)
-        ]
-
-    def _unchecked(self, error: StoreError) -> Verdict:
-        """Return the verdict on a document whose data is damaged. The store answers: other documents can be judged."""
-        self.breaker.warn_once(f"A document passes unchecked: {error}")
-        return unchecked("store-unavailable")
-
-    async def _verdict(self, fingerprint: Fingerprint, checked: Checked) -> Verdict:
+    async def _verdict(self, fingerprint: Fingerprint, checked: Checked | StoreError) -> Verdict:
         """Return the verdict on a document that is registered, with the event that it raised."""
+        if isinstance(checked, StoreError):  # data of this document is damaged: others can be judged
+            self.breaker.warn_once(f"A document passes unchecked: {checked}")
+            return unchecked("store-unavailable")
         verdict, match, join = checked.decision.verdict, checked.decision.match, checked.decision.join
         if match is None:
             self.sketcher.learn(fingerprint)  # only originals: a story counts once, however many papers print it
@@ -323,22 +345,3 @@ class NearDupDetector:
             return verdict
         event = await self.breaker.ask(self.stories.joined(join, checked.story))
         return replace(verdict, event=event.level) if event else verdict
-
-    async def _advance(self, documents: Sequence[Document]) -> None:
-        """Exchange learned data with the store if that is due, and advance the clock that ends events."""
-        await self._exchange_frequencies()
-        if self._knowledge.boilerplate_is_due:
-            await self._exchange_learned()
-        if not self.breaker.is_open:
-            seconds = [document.counted_second for document in documents]
-            await self.breaker.ask(self.stories.advance(*seconds))
-
-    async def _exchange_frequencies(self, *, all_of_them: bool = False) -> None:
-        if not self.breaker.is_open:
-            exchanged = self._knowledge.exchange_frequencies(all_of_them=all_of_them)
-            await self.breaker.ask(exchanged, "Document frequencies")
-
-    async def _exchange_learned(self, new_sources: Sequence[bytes] = (), *, is_last: bool = False) -> None:
-        if self._is_open and not self.breaker.is_open:
-            exchanged = self._knowledge.exchange_boilerplate(new_sources, is_last=is_last)
-            await self.breaker.ask(exchanged, "Learned boilerplate")

@@ -66,7 +66,7 @@ class Document:
     language: str = ""  # ISO 639 code of the text, "" if it is unknown
     canonical: str = ""  # the url that the page gives as its own, if it is of the same source
     counted_at: float | None = None  # when it counts for events, in Unix seconds; None if that is ``seen_at``
-    sketch: bytes = field(default=b"", repr=False, compare=False)  # of the text, if a worker made it: ``sketch.ahead``
+    sketch: bytes = field(default=b"", repr=False, compare=False)  # of the text, if a worker made one
     vector: bytes = field(default=b"", repr=False, compare=False)  # of ``NEARDUP_EMBEDDER``, see ``evidence.vectors``
 
     @property
@@ -95,7 +95,7 @@ class Evidence:
     article_hash: bytes = bytes(4)  # of source and article number, zeros if it has none
     language: bytes = bytes(2)  # ISO 639-1 code, zeros if it is unknown
     edition: int = 0  # 8-bit hash of the dates in the title, 0 if there are none
-    own_parts: int = WHOLE_TEXT  # see ``sketch.fingerprint.LeftOut``
+    own_parts: int = WHOLE_TEXT  # see ``sketch.text_sketch.LeftOut``
     signature: bytes = b""
     figures: bytes = b""  # packed, see evidence.figures
     specifics: bytes = b""  # packed, see evidence.templates

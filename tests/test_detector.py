@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import traceback
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from newsdesk import MINUTE, START, made_up, opened, text
@@ -12,12 +16,15 @@ from newsdesk import MINUTE, START, made_up, opened, text
 from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
+from scrapy_neardup.rules.pair import Pair
+from scrapy_neardup.rules.systems import Relation
+from scrapy_neardup.rules.systems.news import News
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Sketcher
-from scrapy_neardup.sketch.fingerprint import TextSketch
 
 pytestmark = pytest.mark.versions
 
+ROOT = Path(__file__).parents[1]
 HOUR = 3600
 URL = "https://www.wire.example/news/bridge"
 OTHER = "https://paper.example/2023/bridge-closed"
@@ -174,9 +181,9 @@ class NotingSketcher(Sketcher):
         super().__init__(PRESETS["news"])
         self.is_on_loop: list[bool] = []
 
-    def fingerprints(self, documents: Sequence[Document], ahead: Sequence[TextSketch | None] = ()) -> list[Fingerprint]:
+    def fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
         self.is_on_loop.append(threading.current_thread() is threading.main_thread())
-        return super().fingerprints(documents, ahead)
+        return super().fingerprints(documents)
 
 
 async def test_the_first_text_is_sketched_outside_the_event_loop() -> None:
@@ -324,3 +331,26 @@ async def test_a_document_without_words_needs_no_store() -> None:
     assert (await judge(detector, "… — …")).reason == "no-text"
     assert (await judge(detector, STORY)).status == "original"
     await detector.close()
+
+
+async def test_a_rule_is_asked_in_the_task_of_the_caller_after_eight_calls() -> None:
+    """One of ``docs/architecture.md``; ``finished`` runs the steps of a store that answers at once."""
+    asked: list[tuple[asyncio.Task[Any] | None, list[str]]] = []
+
+    class Noting(News):
+        def relation(self, pair: Pair) -> Relation:
+            calls = [each for each in traceback.extract_stack() if "scrapy_neardup" in each.filename]
+            asked.append((asyncio.current_task(), [each.name for each in calls if each.name[0] != "<"]))
+            return super().relation(pair)
+
+    async with opened(store="memory://") as room:
+        room.detector.index.judge = replace(room.detector.index.judge, system=Noting())
+        for number in range(2):
+            await room.detector.check(room.detector.document(text("a"), url=f"https://s{number}.example/"))
+
+    ((task, calls),) = asked
+    assert task is asyncio.current_task()
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    names = [name for name in calls if name != "finished"]
+    assert len(names) == 8
+    assert [name for name in names[1:] if f"{name}`" not in page] == []

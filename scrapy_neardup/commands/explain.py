@@ -56,7 +56,7 @@ async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple
         records = await detector.index.records()
         a, b = (named_document(detector, records, name) for name in (options.a, options.b))
         told: tuple[str, ...] = ()
-        if b.fingerprint is None and b.record.candidate == a.key:
+        if b.fingerprint is None and b.record.match == a.key:
             members = await detector.index.stories.members(b.record.story.hex())
             told = next((each.changes for each in members if each.id == b.id), told)
         return {"A": (options.a, a), "B": (options.b, b)}, compare(detector, a, b, told)

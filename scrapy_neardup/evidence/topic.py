@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, first_words, term_codes
-from scrapy_neardup.records.feature_counts import MOST_DOCUMENTS, Frequencies
+from scrapy_neardup.records.learned import MOST_DOCUMENTS, Frequencies
 from scrapy_neardup.text.reading import changes, mask, next_starts
 
 TOPIC_TERM_BYTES = 2  # of a term in a topic: its slot, see evidence.topic
@@ -224,8 +224,8 @@ def share_terms(a: bytes, b: bytes, least: int) -> bool:
 
 def shared_terms(a: bytes, b: bytes) -> list[int]:
     """Return the slots of the terms that two topics share, those that add most to their score first."""
-    ours, theirs = _topic(a).weights, _topic(b).weights
-    return sorted(ours.keys() & theirs.keys(), key=lambda slot: (-ours[slot] * theirs[slot], slot))
+    ours, theirs = _topic(a), _topic(b)
+    return sorted(ours.terms & theirs.terms, key=lambda slot: (-ours.weights[slot] * theirs.weights[slot], slot))
 
 
 class _Topic(NamedTuple):

@@ -7,19 +7,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
-from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.layout import Layout, changes, reads
-from scrapy_neardup.index.runs import RunSteps
-from scrapy_neardup.index.store import Argument, Call, Client, Store, answers, swap
-from scrapy_neardup.index.stories import ENDED_SECONDS, Stories
-from scrapy_neardup.index.window import Checked, NewDocument, Window
+from scrapy_neardup.document import Document
+from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
+from scrapy_neardup.evidence.vectors import BLOCK
+from scrapy_neardup.index.layout import Layout, reads, swaps
+from scrapy_neardup.index.store import Argument, Breaker, Call, Client, Store, answers, swap
+from scrapy_neardup.index.stories import ENDED_SECONDS
+from scrapy_neardup.index.window import Window
 from scrapy_neardup.records.documents import WITHDRAWN, Record, read_record
-from scrapy_neardup.records.feature_counts import NOTHING, add_counts
-from scrapy_neardup.records.learned import MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate
+from scrapy_neardup.records.learned import (
+    MOST_LINES,
+    MOST_SOURCE_DOCUMENTS,
+    NOTHING,
+    Frequencies,
+    KnownBoilerplate,
+    add_counts,
+)
 from scrapy_neardup.records.packing import join_entries, split_entries
-from scrapy_neardup.rules.decision import Decision, Judge
+from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import HOUR
+from scrapy_neardup.sketch.fingerprint import Sketcher, packed_language, source_hash
 
 if TYPE_CHECKING:
     from scrapy_neardup.index.changes import Changes
@@ -34,10 +41,11 @@ COUNTED_MINUTES = 120
 """How long the counts of verdicts are kept."""
 
 _SPAN = 10  # minutes of a hash of counts
+_SHARED_TOGETHER = 64  # documents whose features or lines are counted here before the store gets them
 _PURGED_AT_ONCE = 500  # calls; in between others may write
 
 
-class Index(RunSteps):
+class Index(Window):
     """Finds the best match of a document in the window and registers the document, in one atomic step.
 
     1. If documents are alike enough to match each other, exactly one of them is the original, whatever the number of
@@ -65,13 +73,7 @@ class Index(RunSteps):
     """
 
     def __init__(self, store: Store, namespace: str, config: str, judge: Judge) -> None:
-        layout = Layout(namespace, config, judge.policy.window)
-        super().__init__(store, layout, judge.policy)
-        self.judge = judge
-        self.stories = Stories(store, layout, judge.policy)
-        self._window = Window(store, layout, judge, self.stories)
-        self._looked_until = 0  # stories were looked through for those that were dead at this second
-        self._part: Argument | None = None  # of the stories, where that goes on
+        super().__init__(store, Layout(namespace, config, judge.policy.window), judge)
 
     @cached_property
     def log_of_changes(self) -> Changes:
@@ -91,30 +93,6 @@ class Index(RunSteps):
         """Finish the calls under way and release every resource. Closing twice does no harm."""
         await self.store.close()
 
-    async def check(self, documents: Sequence[tuple[Fingerprint, Document]]) -> list[Checked | StoreError]:
-        """Decide what documents are, one after the other, and register them. They go to the store together.
-
-        If data is damaged, the error is the answer for those documents that need this data. Raise StoreUnavailable if
-        the store does not answer in time; the documents may then be registered or not.
-        """
-        return await self._check([NewDocument(*each, self.run) for each in documents])
-
-    async def _check(self, batch: Sequence[NewDocument]) -> list[Checked | StoreError]:
-        try:
-            answers = await self._window.check(batch, self.run)
-        except StoreUnavailable:
-            raise
-        except StoreError as error:
-            if len(batch) == 1:
-                return [error]
-            return [answer for each in batch for answer in await self._check([each])]
-        await self._unlink_dead(new.document for new in batch)
-        return answers
-
-    async def look(self, fingerprint: Fingerprint, document: Document) -> tuple[Decision, dict[bytes, Record]]:
-        """Return what a check would decide now, and the records of all candidates. This registers nothing."""
-        return await self._window.look(NewDocument(fingerprint, document, self.run))
-
     @reads
     async def records_of(self, client: Client, keys: Sequence[bytes]) -> dict[bytes, Record]:
         """Return the records of documents, without those that are gone or lost on their way."""
@@ -122,24 +100,6 @@ class Index(RunSteps):
         found = zip(keys, await answers(client, calls), strict=True)
         records = {key: read_record(packed) for key, packed in found if isinstance(packed, bytes)}
         return {key: each for key, each in records.items() if each and each.run != WITHDRAWN}
-
-    async def _unlink_dead(self, documents: Iterable[Document]) -> None:
-        """Delete keys that have left the window: a replay runs faster than the clock by which they expire.
-
-        A crawl does not, and others may have a longer window: it only forgets the names of stories that have expired.
-        """
-        expired = [self.layout.dead_after(int(each.seen_at)) for each in documents]
-        try:
-            names = [name for found, _, _ in expired for name in found]
-            _, first, end = expired[-1]
-            if self.run:
-                names, first = [], end
-            if names or end > self._looked_until:
-                self._looked_until, self._part = max(end, self._looked_until), self._part or 0
-            if self._part is not None:  # with each batch of checks a part, so that they do not wait long
-                self._part = await self.stories.unlink_dead(names, first, end, self._part)
-        except StoreError as error:  # the checks are done, and the keys expire anyway
-            logger.warning("Expired keys are not deleted now: %s", error)
 
     @reads
     async def records(self, client: Client) -> list[tuple[bytes, Record]]:
@@ -170,11 +130,11 @@ class Index(RunSteps):
             await self.store.ask(partial(answers, calls=calls[first : first + _PURGED_AT_ONCE]))
         return count
 
-    @changes
+    @swaps
     async def add_frequencies(self, client: Client, kind: str, counted: bytes) -> bytes:
         """Add document frequencies of one kind to those of all processes. Return the packed sum.
 
-        See ``records/feature_counts.py``. The sum expires a window after the last addition. Raise StoreUnavailable if
+        See ``records/learned.py``. The sum expires a window after the last addition. Raise StoreUnavailable if
         the store does not answer in time; the frequencies may then be added or not.
         """
         key = self.layout.name(f"frequencies:{kind}")
@@ -186,7 +146,7 @@ class Index(RunSteps):
             await swap(client, {key: version}, writes)
         return total
 
-    @changes
+    @swaps
     async def exchange_boilerplate(
         self, client: Client, learned: Mapping[bytes, KnownBoilerplate]
     ) -> dict[bytes, KnownBoilerplate]:
@@ -216,7 +176,7 @@ class Index(RunSteps):
             await swap(client, versions, writes)
         return known
 
-    @changes
+    @swaps
     async def count_verdicts(self, client: Client, minute: int, counts: Mapping[str, int]) -> None:
         """Add to the counts of verdicts of a minute (Unix time by the caller's clock // 60), for people who watch.
 
@@ -247,3 +207,94 @@ class Index(RunSteps):
 
     def _counts_of(self, span: int) -> str:
         return self.layout.name(f"verdicts:{span}")
+
+
+class Knowledge:
+    """Exchanges the knowledge of one sketcher with the store, if the store answers. Never raises a StoreError.
+
+    A thread may sketch a long text meanwhile, so what is learned is used under the lock of the sketcher.
+
+    If the store fails, what it did not take is shared the next time. Only mean vectors are not: they are estimates.
+    """
+
+    def __init__(self, sketcher: Sketcher, store: Index, breaker: Breaker) -> None:
+        self._lock = sketcher.lock
+        self._frequencies = sketcher.all_frequencies
+        self._boilerplate = sketcher.boilerplate
+        self._means = sketcher.vector_means
+        self._store = store
+        self._breaker = breaker
+
+    async def exchange_all(self, *, is_last: bool = False) -> None:
+        """Exchange what is known at the beginning, or in the end: then also means of few documents."""
+        await self._exchange_frequencies(all_of_them=True)
+        await self._exchange_boilerplate(is_last=is_last)
+
+    async def exchange_due(self) -> None:
+        """Exchange what enough documents have taught."""
+        await self._exchange_frequencies()
+        if self._boilerplate and (self._boilerplate.pending >= _SHARED_TOGETHER or self._means.is_due):
+            await self._exchange_boilerplate()
+
+    async def meet(self, documents: Iterable[Document]) -> None:
+        """Take over what is known of sources and languages that this process has not met before."""
+        if self._boilerplate is None:
+            return
+        sources = self._boilerplate.unmet(source_hash(each.source) for each in documents if each.source)
+        means = self._means.unmet(packed_language(each.language) for each in documents if each.vector)
+        if sources or means:
+            await self._exchange_boilerplate([*sources, *means])
+
+    def discard_learned(self) -> None:
+        """Forget the counts and lines that the store does not know yet."""
+        with self._lock:
+            for frequencies in self._frequencies.values():
+                frequencies.take_pending()
+            if self._boilerplate is not None:
+                self._boilerplate.take_pending()
+            self._means.take_pending(1)
+
+    async def _exchange_frequencies(self, *, all_of_them: bool = False) -> None:
+        """Add what was counted here to the store's sums, and go on with these sums."""
+        for kind, frequencies in self._frequencies.items():
+            # The more is known, the less often it is asked.
+            is_due = frequencies.pending >= max(_SHARED_TOGETHER, frequencies.documents >> 5)
+            if (all_of_them or is_due) and not self._breaker.is_open:
+                await self._breaker.ask(self._add_frequencies(kind, frequencies), "Document frequencies")
+
+    async def _add_frequencies(self, kind: str, frequencies: Frequencies) -> None:
+        with self._lock:
+            pending = frequencies.take_pending()
+        try:
+            total = await self._store.add_frequencies(kind, pending)
+            with self._lock:
+                frequencies.replace(total)
+        except BaseException as error:
+            with self._lock:
+                frequencies.give_back(pending)
+            if not isinstance(error, ValueError):
+                raise
+            logger.warning("Document frequencies cannot be read: %s", error)
+
+    async def _exchange_boilerplate(self, new_sources: Iterable[bytes] = (), *, is_last: bool = False) -> None:
+        if self._boilerplate is not None and not self._breaker.is_open:
+            exchanged = self._add_boilerplate(self._boilerplate, new_sources, 1 if is_last else BLOCK)
+            await self._breaker.ask(exchanged, "Learned boilerplate")
+
+    async def _add_boilerplate(self, boilerplate: SourceBoilerplate, new_sources: Iterable[bytes], least: int) -> None:
+        """Add the boilerplate and the mean vectors found here to the store, and take over what other processes found.
+
+        Also take over the boilerplate and the means under the keys ``new_sources``. Only means of at least so many
+        documents are added.
+        """
+        with self._lock:
+            pending, means = boilerplate.take_pending(), self._means.take_pending(least)
+        exchanged = {source: KnownBoilerplate() for source in new_sources} | pending | means
+        try:
+            found = await self._store.exchange_boilerplate(exchanged) if exchanged else {}
+        except BaseException:
+            with self._lock:
+                boilerplate.give_back(pending)
+            raise
+        with self._lock:
+            boilerplate.merge(self._means.merge(found))

@@ -1,4 +1,4 @@
-"""Which keys a window has in its store, and which of them have expired by the times of the documents.
+"""Which keys a window has in its store.
 
 Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 
@@ -60,19 +60,15 @@ class Layout:
         self._generation = GENERATION
         while window > _MOST_GENERATIONS * self._generation:
             self._generation *= 2
-        self._own_spans = set[tuple[str, int, int]]()  # keys that this process has written to, with start and end
-        self._latest = 0  # second of the document before
-        self._horizon = 0  # seconds before this one are over, by the last two documents
-        self._kept_before = 0  # seconds before this one are left to the store, whose keys expire
 
     @property
     def of_namespace(self) -> str:
         """Return how all keys of the namespace begin, of every configuration."""
         return f"{{neardup:{self.namespace}:"
 
-    def name(self, kind: str) -> str:
-        """Return the key of a kind that the namespace and configuration have once, such as ``events``."""
-        return f"{self.prefix}:{kind}"
+    def name(self, ending: str) -> str:
+        """Return a key that the namespace and configuration have once, such as ``events``."""
+        return f"{self.prefix}:{ending}"
 
     def learned(self, source: bytes) -> str:
         """Return the key of the hash that has what was learned of a source, given by its hash."""
@@ -117,25 +113,13 @@ class Layout:
     def _slice(self, number: int) -> str:
         return f"{self.prefix}:records:{number}"
 
-    def dead_after(self, second: int) -> tuple[list[str], int, int]:
-        """Return the keys that left the window with a document of this second, and which seconds are now over.
-
-        The seconds are given as the first one and the one after the last. The last two documents must agree that a
-        second is over, so one document with a wrong date ends nothing. If time leaps by more than a window, a clock may
-        be wrong: what lies before the leap is left to the store, until documents come back to that time. Only keys that
-        this process has written to are returned: other processes delete theirs.
-        """
-        earlier, self._latest = min(self._latest or second, second), second
-        before, self._horizon = self._horizon, (earlier - self._window) // HOUR * HOUR
-        if self._horizon - before > self._window or self._horizon < self._kept_before:
-            self._kept_before = self._horizon
-        # The bands of the oldest slice live as long as the slice: a late document may match any document in it.
+    def spans_of(self, second: int) -> set[tuple[str, int, int]]:
+        """Return the keys that a document of this second is written to, each with its start and its end in seconds."""
+        spans = set()
         for name_of, seconds in ((self._slice, HOUR), (self.bands, self._generation)):
             start = second // seconds * seconds
-            self._own_spans.add((name_of(second // seconds), start, start + seconds))
-        dead = {each for each in self._own_spans if self._kept_before <= each[1] and each[2] <= self._horizon}
-        self._own_spans -= dead
-        return sorted(name for name, _, _ in dead), max(0, self._kept_before), self._horizon
+            spans.add((name_of(second // seconds), start, start + seconds))
+        return spans
 
 
 def parts_of(name: str) -> tuple[str, str]:
@@ -156,13 +140,13 @@ class Steps:
         self.policy = policy
         self._warned: set[str] = set()
 
-    def warn_damaged(self, kind: str, effect: str) -> None:
-        """Warn that data of this kind is damaged, and name the effect. Warn only once for each kind."""
-        if kind not in self._warned:
-            self._warned.add(kind)
+    def warn_damaged(self, subject: str, effect: str) -> None:
+        """Warn that data is damaged, and name the effect. Warn only once for each subject, such as "a record"."""
+        if subject not in self._warned:
+            self._warned.add(subject)
             logger.warning(
                 "%s %s: %s is damaged, or not of this version: %s. Further cases are not logged.",
-                *(self.store.location, self.layout.prefix, kind, effect),
+                *(self.store.location, self.layout.prefix, subject, effect),
             )
 
 
@@ -183,16 +167,16 @@ def reads(step: Step[S, P, R]) -> Method[S, P, R]:
     return call
 
 
-def changes(step: Step[S, P, R]) -> Method[S, P, R]:
+def swaps(step: Step[S, P, R]) -> Method[S, P, R]:
     """Let a method that reads, decides and swaps be called without its client. Repeat it if others were faster."""
 
     @wraps(step)
     async def call(self: S, /, *arguments: P.args, **named: P.kwargs) -> R:
-        for attempt in range(MOST_ATTEMPTS):
+        for failures in range(MOST_ATTEMPTS):
             try:
                 return await self.store.ask(lambda client: step(self, client, *arguments, **named))
             except ConflictError:  # noqa: PERF203
-                await pause_after(attempt)
+                await pause_after(failures)
         raise StoreError("other processes change the same data all the time")
 
     return call

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import cast
 
 from scrapy_neardup.document import Fingerprint
-from scrapy_neardup.index.store import Call, Client, Posting, answers, new_version
+from scrapy_neardup.index.store import Call, Client, NewPostings, answers, new_version
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.rules.policy import HOUR
 
@@ -152,11 +152,13 @@ class Generation:
         return posted
 
 
-def posting(keys: Keys, generations: Iterable[Generation], own: Generation, document: bytes, version: bytes) -> Posting:
+def new_postings(
+    keys: Keys, generations: Iterable[Generation], own: Generation, document: bytes, version: bytes
+) -> NewPostings:
     """Return how to post a document in its own generation, which then gets this version."""
     added, gone = _added(keys, own, document)
     own_last = sorted(generations, key=lambda each: each is own)
-    return Posting(
+    return NewPostings(
         keys=keys.packed,
         weights=keys.packed_weights,
         least=LEAST_WEIGHT,
@@ -171,7 +173,7 @@ def posting(keys: Keys, generations: Iterable[Generation], own: Generation, docu
 def _added(
     keys: Keys, own: Generation, document: bytes
 ) -> tuple[Sequence[tuple[bytes, bytes]], Sequence[tuple[bytes, bytes]]]:
-    """Return ``added`` and ``gone`` of the ``Posting`` of a document: it replaces the oldest ones at crowded keys."""
+    """Return ``added`` and ``gone`` of ``NewPostings``: a document replaces the oldest ones at crowded keys."""
     new, shards = own.posting_of(document), keys.shards(own.bits)
     if len(set(shards)) == len(shards) and all(len(each) < MOST_POSTINGS for each in own.postings.values()):
         return [(shard, tag + new) for shard, tag in zip(shards, keys.tags, strict=True)], ()  # nearly always

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from scrapy_neardup.index.layout import Steps, changes, reads
+from scrapy_neardup.index.layout import Steps, reads, swaps
 from scrapy_neardup.index.store import Breaker, Call, Client, Commit, ConflictError, Expected, answers
 from scrapy_neardup.records.documents import WITHDRAWN, Record, read_record
 from scrapy_neardup.rules.pair import CandidateState
@@ -93,7 +93,7 @@ def kept_by(key: bytes, record: Record, record_of: Callable[[bytes], Record | No
     for _ in range(MOST_LINKS + 1):
         if found is None or not found.is_dropped:
             return key, found
-        key = found.candidate
+        key = found.match
         found = record_of(key)
     return key, None
 
@@ -119,7 +119,7 @@ class RunSteps(Steps):
         started, _ = found.of_run.get(self.run, (0.0, 0.0))
         return any(beat < started and abs(found.now - beat) < PATIENCE_SECONDS for _, beat in found.of_run.values())
 
-    @changes
+    @swaps
     async def beat(self, client: Client, *, is_over: bool = False) -> None:
         """Tell the store that ``run`` is alive, or over: documents that it has not delivered then no longer count.
 
@@ -128,28 +128,20 @@ class RunSteps(Steps):
         name = self.layout.runs
         (answer,) = await answers(client, [Call("RUNS", name)])
         now, kept = cast("tuple[int, dict[bytes, bytes]]", answer)
-        beats = heartbeats(kept)
-        run = str(self.run).encode()
-        old = {number for number, (_, last) in beats.items() if now - last > 1000 * FORGOTTEN_SECONDS}
-        gone = [*(kept.keys() - beats.keys() | old) - {run}]
-        # Many runs beat at the same time: only those conflict that write or remove the heartbeat of the same run.
-        expected = [Expected(Call("HGET", name, (number,)), kept[number]) for number in (run, *gone) if number in kept]
-        if is_over:
-            writes = [Call("HDEL", name, [*gone, run])]
-        else:
-            first, _ = beats.get(run, (now, now))
-            writes = [Call("HDEL", name, gone)] if gone else []
-            writes.append(Call("HSET", name, (run, f"{first} {now}")))
-        writes.append(Call("EXPIRE", name, (2 * self.policy.window,)))
-        if await answers(client, [Commit(expected, writes)]) != [1]:
-            raise ConflictError
+        beats, run = heartbeats(kept), str(self.run).encode()
+        silent = [number for number, (_, last) in beats.items() if now - last > 1000 * FORGOTTEN_SECONDS]
+        gone = {*silent, *(kept.keys() - beats.keys())} - {run}
+        first, _ = beats.get(run, (now, now))
+        own = Call("HDEL", name, (run,)) if is_over else Call("HSET", name, (run, f"{first} {now}"))
+        forget = [Call("HDEL", name, [*gone])] if gone else []
+        await answers(client, [*forget, own, Call("EXPIRE", name, (2 * self.policy.window,))])
 
-    @changes
+    @swaps
     async def deliver(self, client: Client, documents: Sequence[str]) -> None:
         """Tell the store that documents with these ids are delivered. Those it does not have are left out."""
         await self._settle(client, documents, 0)
 
-    @changes
+    @swaps
     async def withdraw(self, client: Client, documents: Sequence[str]) -> None:
         """Tell the store that documents with these ids are lost. Their records stay, for they name what was alike."""
         await self._settle(client, documents, WITHDRAWN)
@@ -164,7 +156,7 @@ class RunSteps(Steps):
         if any(answer != 1 for answer in await answers(client, commits)):
             raise ConflictError
 
-    @changes
+    @swaps
     async def answer_others(self, client: Client, is_kept: Callable[[str], bool]) -> None:
         """Tell other runs which of the documents of ``run``, whose copies they are about to drop, are kept."""
         name = self.layout.asked(self.run)
@@ -181,7 +173,7 @@ class RunSteps(Steps):
             (packed,) = await answers(client, self._reads_of([key]))
             if (record := _record(packed)) is None or not record.is_dropped:
                 break
-            key = record.candidate
+            key = record.match
         if record is None or record.run == WITHDRAWN:
             return "lost"
         if not record.run:

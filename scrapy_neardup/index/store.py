@@ -17,14 +17,13 @@ import time
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import NamedTuple, Protocol, TypeVar, cast
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.records.packing import split
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
 R = TypeVar("R")
 Argument = bytes | str | int
 
@@ -56,7 +55,7 @@ class Expected(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Posting:
+class NewPostings:
     """A document to post in the band hashes of the generations around it; see layout.py.
 
     ``hashes`` has for each of them its key, and bits, version and newest postings as they were read; its own one comes
@@ -83,7 +82,7 @@ class Commit(NamedTuple):
 
     expected: Sequence[Expected]
     writes: Sequence[Call]
-    posting: Posting | None = None
+    postings: NewPostings | None = None
 
 
 class Client(Protocol):
@@ -166,23 +165,23 @@ class LocalClient(Client):
             answer = self._run(call)
             if as_bytes(answer or b"") != expected:
                 return answer
-        if commit.posting is not None and not self._post(commit.posting):
+        if commit.postings is not None and not self._post(commit.postings):
             return 0
         for call in commit.writes:
             self._run(call)
         return 1
 
-    def _post(self, posting: Posting) -> bool:
+    def _post(self, new: NewPostings) -> bool:
         """Post a document. Return False if somebody else has posted anything near it since the caller has read."""
-        for key, _, version, _ in posting.hashes:
+        for key, _, version, _ in new.hashes:
             if (self.hget(key, "version") or b"") != version:
                 return False
-        own, bits, _, _ = posting.hashes[-1]
-        for shard, gone in posting.gone:
-            kept = [each for each in split(self.hget(own, shard) or b"", posting.size) if each != gone]
+        own, bits, _, _ = new.hashes[-1]
+        for shard, gone in new.gone:
+            kept = [each for each in split(self.hget(own, shard) or b"", new.size) if each != gone]
             self.hset(own, shard, b"".join(kept))
-        self.append(own, posting.added)
-        self.hset(own, "bits", bits, "version", posting.version)
+        self.append(own, new.added)
+        self.hset(own, "bits", bits, "version", new.version)
         return True
 
     async def fields(self, key: str) -> Mapping[bytes, bytes]:
@@ -299,62 +298,6 @@ async def swap(client: Client, versions: Mapping[str, bytes], writes: Sequence[C
 async def pause_after(failures: int) -> None:
     """Wait before the next try: each process for another time, else they would stop each other again."""
     await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * 2 ** min(failures, MOST_ATTEMPTS))))
-
-
-class Batcher(Generic[T, R]):
-    """Passes the arguments submitted since the last batch to ``answer``, one batch at a time, in order.
-
-    A single argument is a batch of one and waits for nothing. ``answer`` returns one result or one exception for each
-    argument. If it raises, everyone who waits gets this exception.
-    """
-
-    def __init__(self, answer: Callable[[Sequence[T]], Awaitable[Sequence[R | BaseException]]], limit: int) -> None:
-        self._answer = answer
-        self._limit = limit
-        self._waiting: list[tuple[T, asyncio.Future[R]]] = []
-        self._task: asyncio.Task[None] | None = None
-
-    def submit(self, argument: T) -> asyncio.Future[R]:
-        """Submit an argument, and return a future with its answer."""
-        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        self._waiting.append((argument, future))
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._drain())
-        return future
-
-    async def join(self) -> None:
-        """Wait until everything submitted so far has its answer."""
-        while self._task is not None and not self._task.done():
-            await asyncio.shield(self._task)
-
-    async def _drain(self) -> None:
-        while self._waiting:
-            batch = self._waiting[: self._limit]
-            del self._waiting[: self._limit]
-            results: Sequence[R | BaseException]
-            try:
-                results = await self._answer([argument for argument, _ in batch])
-            except Exception as error:
-                batch += self._waiting
-                self._waiting.clear()
-                results = [error] * len(batch)
-            except BaseException:
-                for _, future in (*batch, *self._waiting):
-                    future.cancel()
-                self._waiting.clear()
-                raise
-            for (_, future), result in zip(batch, results, strict=True):
-                _settle(future, result)
-
-
-def _settle(future: asyncio.Future[R], result: R | BaseException) -> None:
-    """Give a result to who waits for it, unless nobody waits any more."""
-    if future.done():
-        return
-    if isinstance(result, BaseException):
-        future.set_exception(result)
-    else:
-        future.set_result(result)
 
 
 class Breaker:

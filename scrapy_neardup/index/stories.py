@@ -21,7 +21,7 @@ from typing import cast
 
 from scrapy_neardup.document import CRAWL, LAST_SECOND, Claim, EventSources, Join, Member, Story
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.layout import Steps, changes, reads
+from scrapy_neardup.index.layout import Steps, reads, swaps
 from scrapy_neardup.index.runs import Heartbeats
 from scrapy_neardup.index.store import (
     Argument,
@@ -124,7 +124,7 @@ class Stories(Steps):
         moved.counters.last = max(moved.counters.last, join.member.seen_at)
         return self._writes(moved, 2 * self.policy.window)
 
-    @changes
+    @swaps
     async def unite(self, client: Client, story: str, other: Member) -> Story:
         """Make one story of a story and of the story that begins with another document. Return the united story.
 
@@ -153,7 +153,7 @@ class Stories(Steps):
         await swap(client, {self.layout.story(each.key): each.version for each in (stays, moves)}, writes)
         return stays.counters.story(stays.key)
 
-    @changes
+    @swaps
     async def began(self, client: Client, second: int) -> int:
         """Note that a crawl began at this second. Return when the first one began, if that is within a window."""
         key, first = self.layout.name("began"), b"first"
@@ -162,7 +162,7 @@ class Stories(Steps):
         await answers(client, [Call("HSET", key, (first, began)), Call("EXPIRE", key, (self.policy.window,))])
         return began
 
-    @changes
+    @swaps
     async def mute(self, client: Client, story: str, *, muted: bool) -> Story | None:
         """Mute a story, or raise its events again. Return the story, or None if there is none with this id.
 
@@ -224,7 +224,7 @@ class Stories(Steps):
         story.was_open = counters.is_open
         return [*writes, Call("EXPIRE", name, (seconds,))] if seconds else writes
 
-    @changes
+    @swaps
     async def claim(self, client: Client, claim: Claim) -> Granted | None:
         """Return the grant if the level or update is granted to the claim, else None.
 
@@ -262,7 +262,7 @@ class Stories(Steps):
         await swap(client, {self.layout.story(key): story.version}, writes)
         return _granted(claim, story)
 
-    @changes
+    @swaps
     async def confirm(self, client: Client, tokens: Sequence[str | bytes]) -> None:
         """Forget the events on their way with these tokens: all their receivers have them."""
         await self._forget(client, tokens)
@@ -271,7 +271,7 @@ class Stories(Steps):
         if tokens:
             await answers(client, [Call("HDEL", self.layout.outbox, tokens)])
 
-    @changes
+    @swaps
     async def hand_on(self, client: Client, token: str, receivers: Collection[bytes], *, keep: bool) -> None:
         """Note which receivers have not got an event yet. Unless the caller keeps it, others may take it over."""
         read = Call("HGET", self.layout.outbox, (token,))
@@ -282,7 +282,7 @@ class Stories(Steps):
             write = Call("HSET", self.layout.outbox, (token, pack_claim(second, left)))
             await answers(client, [Commit([Expected(read, cast("bytes", packed))], [write])])
 
-    @changes
+    @swaps
     async def take_over(
         self,
         client: Client,
@@ -385,7 +385,7 @@ class Stories(Steps):
         (answer,) = await answers(client, [Call("HGETALL", self.layout.ended)])
         return [sources for _, sources in _by_newest(answer) if sources[-1][0] >= since]
 
-    @changes
+    @swaps
     async def unlink_dead(
         self, client: Client, names: Sequence[str], first: int, end: int, part: Argument
     ) -> Argument | None:

@@ -45,7 +45,7 @@ RECORD = PackedFields(
         "is_variant": "B",
         "original": "8s",
         "story": "8s",
-        "candidate": "8s",
+        "match": "8s",
         "first_topic": "B*",
         "url": "H*",
         "title": "H*",
@@ -82,7 +82,7 @@ class Record(Evidence):
     is_variant: int = 0  # 1 if its page has another url that it gives as its own
     original: bytes = b""
     story: bytes = b""
-    candidate: bytes = b""  # the document that it was judged against, its own key if there was none
+    match: bytes = b""  # the document that it was judged against, its own key if there was none
     first_topic: bytes = b""  # of the first document of its story in its language, empty if that is its own topic
     url: bytes = b""
     title: bytes = b""
@@ -106,7 +106,10 @@ class Record(Evidence):
 
     def has_match(self, key: bytes) -> bool:
         """Return whether the document was like another one. ``key`` is its own key."""
-        return self.candidate != key
+        return self.match != key
+
+    def is_same_document(self, other: Record) -> bool:
+        return (self.text_hash, self.url_hash) == (other.text_hash, other.url_hash)
 
     def of_original(self, key: bytes) -> tuple[bytes, bytes]:
         """Return url and title of this document's original, which may be the document itself.
@@ -139,7 +142,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
         is_variant=int(document.link != document.url),
         original=key,
         story=key,
-        candidate=key,
+        match=key,
         url=cut_to_bytes(document.link, MAX_URL_BYTES),
         title=one_line(document.title, MAX_TITLE).encode("utf-8", "replace"),
         counted_at=document.counted_second,
@@ -154,7 +157,7 @@ def with_next_key(new: Record) -> Record:
     """Return a new record under the next key of the same second, because another document has its key."""
     second, number = new.original[:4], int.from_bytes(new.original[4:], "big")
     key = second + ((number + 1) % HASHES).to_bytes(4, "big")
-    return replace(new, original=key, story=key, candidate=key)
+    return replace(new, original=key, story=key, match=key)
 
 
 def seconds_of(key: bytes) -> int:

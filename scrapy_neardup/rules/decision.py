@@ -68,47 +68,45 @@ class Judge:
         no other. The new document then rejoins its story.
         """
         pairs = [Pair(key, new, old, self.policy, self.system, state) for key, old, state in candidates]
-        matches = self._matches(pairs)
-        alive = [each for each in matches if each.is_seen]
-        match = _choose(alive) or best_match(each for each in matches if not each.related)
-        if match is None:
+        related = [(pair, self.system.relation(pair)) for pair in pairs]
+        found = [Match(pair, relation) for pair, relation in related if relation.name != "none"]
+        seen = [each for each in found if each.is_seen]
+        best = _choose(seen) or best_match(each for each in found if not each.related)
+        if best is None:
             return Decision(_alone(document, new), new, findings=[each for pair in pairs for each in pair.findings])
-        findings = match.pair.findings
-        if match.pair.is_wall:
+        findings = best.pair.findings
+        if best.pair.is_wall:
             findings.append(Finding(True, ("one source has the text under titles without a common word",)))
             verdict = Verdict("unchecked", reason="boilerplate", id=document.id)
-            return Decision(verdict, replace(new, candidate=match.key), match, findings=findings)
-        earlier, changed = _versions_of_page(match, matches)
-        compared = changed or match
-        changes = _changes(match, compared.pair) if match.is_seen else ()
-        verdict = self._verdict(document, match, compared, changes)
-        record = _linked(match, self.policy, is_dropped=verdict.would_drop)
-        if changed and (verdict.status == "update" or changed.pair.must_stay):
-            record = replace(record, candidate=compared.key)  # also if the document is checked again
+            return Decision(verdict, replace(new, match=best.key), best, findings=findings)
+        page, changed_page = _versions_of_page(best, found)
+        version = changed_page or best
+        changes = _changes(best, version.pair) if best.is_seen else ()
+        verdict = self._verdict(document, best, version, changes)
+        record = _linked(best, self.policy, is_dropped=verdict.would_drop)
+        if changed_page and (verdict.status == "update" or changed_page.pair.must_stay):
+            record = replace(record, match=changed_page.key)  # also if the document is checked again
         join = None
-        if _joins(match, verdict):
-            other = in_united_story(match, alive)
-            before = earlier.candidate if earlier else ""
-            join = join_of(document, match, other, verdict, changes, before, self.owner_of, self.source_of)
-        return Decision(verdict, record, match, join, findings)
+        if _joins(best, verdict):
+            other = in_united_story(best, seen)
+            page_id = page.id if page else ""
+            join = join_of(document, best, other, verdict, changes, page_id, self.owner_of, self.source_of)
+        return Decision(verdict, record, best, join, findings)
 
     def may_match(self, new: Record, old: Record) -> bool:
         """Return False if ``decide`` surely finds that an older document is no match. This is much faster."""
         return self.system.may_match(Pair(b"", new, old, self.policy, self.system))
 
-    def _matches(self, pairs: Iterable[Pair]) -> list[Match]:
-        related = ((pair, self.system.relation(pair)) for pair in pairs)
-        return [Match(pair, relation) for pair, relation in related if relation.name != "none"]
-
-    def _verdict(self, document: Document, match: Match, compared: Match, changes: Sequence[Change]) -> Verdict:
+    def _verdict(self, document: Document, match: Match, version: Match, changes: Sequence[Change]) -> Verdict:
+        """Return the verdict on a document that is compared with this version of its page, or with its match."""
         new = match.pair.new
         if not match.is_seen or (new.is_boilerplate and not match.pair.same_text):
             return _alone(document, new, match.story)
-        status, kind = _status(match, compared.pair, changes)
+        status, kind = _status(match, version.pair, changes)
         may_drop = (
             status == "duplicate"
             and not match.pair.must_stay
-            and not compared.pair.must_stay
+            and not version.pair.must_stay
             and self.policy.may_drop(document.source, match.kept_share)
             and not stops(match.pair, NOT_DROPPED)
         )
@@ -116,9 +114,9 @@ class Judge:
             status,
             kind=kind,
             original=match.original,
-            original_url=match.url or None,
-            match=match.candidate,
-            match_url=match.candidate_url or None,
+            original_url=match.original_url or None,
+            match=match.id,
+            match_url=match.url or None,
             similarity=round(match.similarity, 4),
             containment=round(match.containment, 4),
             share=round(match.share, 4),
@@ -129,25 +127,25 @@ class Judge:
         )
 
 
-def _choose(alive: Sequence[Match]) -> Match | None:
+def _choose(seen: Sequence[Match]) -> Match | None:
     """Return the best match. A wall is passed over for the same text under the same title, here or elsewhere."""
-    match = best_match(alive)
-    if match is None or not match.pair.is_wall:
-        return match
-    copies = (each for each in alive if each.pair.same_text and not each.pair.is_wall)
-    return best_match(each for each in copies if each.pair.titles >= SAME_TITLES) or match
+    best = best_match(seen)
+    if best is None or not best.pair.is_wall:
+        return best
+    copies = (each for each in seen if each.pair.same_text and not each.pair.is_wall)
+    return best_match(each for each in copies if each.pair.titles >= SAME_TITLES) or best
 
 
-def _versions_of_page(match: Match, matches: Sequence[Match]) -> tuple[Match | None, Match | None]:
+def _versions_of_page(best: Match, found: Sequence[Match]) -> tuple[Match | None, Match | None]:
     """Return an earlier version of the document's page, and the version at its url whose text differs.
 
-    The first is None if the match is that version itself, the second if no other page printed the new text before.
+    The first is None if the best match is that version itself, the second if no other page printed the new text before.
     """
-    if match.pair.same_page:
-        return (None if match.is_seen else match), None
-    other_texts = (each for each in matches if each.is_seen and not each.pair.same_text)
+    if best.pair.same_page:
+        return (None if best.is_seen else best), None
+    other_texts = (each for each in found if each.is_seen and not each.pair.same_text)
     changed = best_match(each for each in other_texts if each.pair.same_url and each.pair.same_page)
-    return best_match(each for each in matches if each.pair.same_page), changed
+    return best_match(each for each in found if each.pair.same_page), changed
 
 
 def _alone(document: Document, new: Record, story: str = "") -> Verdict:
@@ -158,24 +156,24 @@ def _alone(document: Document, new: Record, story: str = "") -> Verdict:
     return Verdict("original", story=story or document.id, id=document.id)
 
 
-def _changes(match: Match, compared: Pair) -> tuple[Change, ...]:
+def _changes(match: Match, version: Pair) -> tuple[Change, ...]:
     """Return the figures that changed since the version that the document is compared with."""
-    old, new = compared.old.figures, compared.new.figures
+    old, new = version.old.figures, version.new.figures
     # Compare figures even if the bodies are equal: the figure may be in a headline that is left out of the body.
     if old == new or not (old and new):
         return ()
-    likeness = 0.0 if match.related else compared.likeness.similarity
+    likeness = 0.0 if match.related else version.likeness.similarity
     return changed_figures(unpack_figures(old), unpack_figures(new), likeness)
 
 
-def _status(match: Match, compared: Pair, changes: Sequence[Change]) -> tuple[Status, Kind | None]:
+def _status(match: Match, version: Pair, changes: Sequence[Change]) -> tuple[Status, Kind | None]:
     """Return the status of a document with this match, and the kind if it is a duplicate or a translation."""
     if match.related:
         return "related", "translation" if match.relation.name == "translation" else None
     if changes:
         lines = "; ".join(change.line for change in changes if change.line) or "no word says what they count"
         match.pair.findings.append(Finding(True, (f"figures changed: {lines}",)))
-    if changes or compared.is_page_changed:
+    if changes or version.is_page_changed:
         return "update", None
     return "duplicate", _kind(match)
 
@@ -204,11 +202,11 @@ def _linked(match: Match, policy: Policy, *, is_dropped: bool) -> Record:
     # Topics of two languages share no terms, so the first document of another language begins a line of its own.
     is_first = match.related and match.pair.two_languages
     first_topic = b"" if is_first else old.first_topic or old.topic
-    record = replace(record, first_topic=first_topic, story=old.story, candidate=match.key)
+    record = replace(record, first_topic=first_topic, story=old.story, match=match.key)
     if match.related or not match.is_seen:
         return record
     original_url, original_title = old.of_original(match.key)
-    run, candidate, parts = record.run, match.key, WHOLE_TEXT
+    run, key, parts = record.run, match.key, WHOLE_TEXT
     if is_dropped:
         # At least that share: a document that is dropped now is dropped again when its page is crawled again.
         parts = max(int(WHOLE_TEXT * match.kept_share), math.ceil(WHOLE_TEXT * policy.drop_share))
@@ -216,13 +214,13 @@ def _linked(match: Match, policy: Policy, *, is_dropped: bool) -> Record:
             run |= IS_DROPPED
             # A page that is crawled again and again links to the one that is kept: chains do not grow.
             if match.pair.same_page and match.pair.same_text and old.is_dropped:
-                candidate = old.candidate
+                key = old.match
     return replace(
         record,
         kept_share_parts=parts,
         run=run,
         original=old.original,
-        candidate=candidate,
+        match=key,
         vector=record.vector or old.vector,
         original_url=original_url,
         original_title=original_title,

@@ -39,16 +39,16 @@ def join_of(
     def first(match: Match, url: str, title: str, language: str) -> Member:
         """Return the first document of the story of a match. It has no url if that is not known."""
         source = source_of(url) if url else ""
-        counted_at = match.record.counted_at if match.candidate == match.story else None
+        counted_at = match.record.counted_at if match.id == match.story else None
         owner = owner_of(source)
         return Member(match.story, url, title, source, owner, "original", language=language, counted_at=counted_at)
 
     # Only the first document of a story has its url and title in the match.
     is_first = match.original == match.story
-    url, title = (match.url, match.title) if is_first else ("", "")
+    url, title = (match.original_url, match.original_title) if is_first else ("", "")
     # When a story begins, the candidate is its first document, whose language is known. A copy of the first
     # document has the same language.
-    language = match.language if match.candidate == match.story or not match.related else ""
+    language = match.language if match.id == match.story or not match.related else ""
     told = [change for change in changes if change.line]
     topic = match.relation.topic
     return Join(
@@ -73,7 +73,7 @@ def join_of(
         figures_after=b"".join(change.after for change in told),
         figures=value_hashes(unpack_figures(match.pair.new.figures)),
         document=document,
-        also=first(also, also.url, also.title, also.language) if also else None,
+        also=first(also, also.original_url, also.original_title, also.language) if also else None,
     )
 
 

@@ -63,13 +63,11 @@ class Match:
         return self.record.original.hex()
 
     @property
-    def url(self) -> str:
-        """Return the url of the original."""
+    def original_url(self) -> str:
         return _text(self.record.of_original(self.key)[0])
 
     @property
-    def title(self) -> str:
-        """Return the title of the original."""
+    def original_title(self) -> str:
         return _text(self.record.of_original(self.key)[1])
 
     @property
@@ -78,12 +76,12 @@ class Match:
         return self.record.story.hex()
 
     @property
-    def candidate(self) -> str:
+    def id(self) -> str:
         """Return the id of the candidate."""
         return self.key.hex()
 
     @property
-    def candidate_url(self) -> str:
+    def url(self) -> str:
         return _text(self.record.url)
 
     @property

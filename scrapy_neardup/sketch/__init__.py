@@ -1,9 +1,9 @@
 """Make the fingerprint of a main content: tokens, boilerplate, shingles, signature, band keys and figures."""
 
 from scrapy_neardup.evidence.boilerplate import BoilerplateGuard
-from scrapy_neardup.sketch.ahead import FACTORY, ahead_options
 from scrapy_neardup.sketch.fingerprint import Sketcher, page_hash, source_hash
 from scrapy_neardup.sketch.signatures.presets import PRESETS, Preset
+from scrapy_neardup.sketch.text_sketch import FACTORY, ahead_options, sketching_effort
 from scrapy_neardup.text.body import Body
 from scrapy_neardup.text.reading import has_words
 
@@ -17,5 +17,6 @@ __all__ = [
     "ahead_options",
     "has_words",
     "page_hash",
+    "sketching_effort",
     "source_hash",
 ]

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import xxhash
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
-from scrapy_neardup.evidence.boilerplate import NO_LINES, BoilerplateGuard, LineSample
-from scrapy_neardup.evidence.figures import figures_of_body, pack_figures, with_title
-from scrapy_neardup.evidence.names import NAME_WORDS, find_names, pack_names, rarest_names
+from scrapy_neardup.evidence.boilerplate import BoilerplateGuard
+from scrapy_neardup.evidence.figures import with_title
+from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
-from scrapy_neardup.evidence.templates import find_specifics
 from scrapy_neardup.evidence.titles import edition_of, pack_terms, site_terms, terms_of, title_terms, title_without_site
-from scrapy_neardup.evidence.topic import TOPIC_WORDS, TopicWeights, read_lead, tells_title
+from scrapy_neardup.evidence.topic import TopicWeights, tells_title
 from scrapy_neardup.evidence.vectors import VectorMeans
-from scrapy_neardup.records.feature_counts import Frequencies
-from scrapy_neardup.sketch.signatures import UNSIGNED, SignedText, signer_for
+from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.sketch.signatures.presets import Preset
-from scrapy_neardup.text.body import Body, read_bodies
+from scrapy_neardup.sketch.text_sketch import Draft, LeftOut, TextSketch, TextSketcher, unpack_sketch
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.timings import Timings
 
@@ -61,56 +57,7 @@ class Origin(NamedTuple):
         )
 
 
-class LeftOut(NamedTuple):
-    """The lines of a text that do not enter its fingerprint.
-
-    ``own_parts`` is the share of the words that enter it, in parts of ``WHOLE_TEXT``: of those that are no boilerplate
-    of the text's own source.
-    """
-
-    lines: frozenset[int] = frozenset()  # keys
-    own_parts: int = WHOLE_TEXT
-
-
-@dataclass(frozen=True, slots=True)
-class TextSketch:
-    """The part of a fingerprint that depends only on the text and on which of its lines are boilerplate."""
-
-    sample: LineSample
-    signed: SignedText
-    text_hash: bytes
-    figures: bytes
-    specifics: bytes
-    lead: bytes  # see evidence.topic
-    names: bytes  # of the first words, see evidence.names
-
-
-@dataclass(slots=True)
-class Draft:
-    """A text on its way to its sketch. Its body is read when somebody needs it, for a worker may have sketched it."""
-
-    text: str
-    sample: LineSample
-    read: Callable[[Sequence[str]], list[Body]]
-    body: Body | None = None
-    sketch: TextSketch | None = None  # first that of all lines, if a worker made it
-    left_out: LeftOut = LeftOut()
-    terms_of_lines: dict[int, frozenset[int]] = field(default_factory=dict)  # by key, once somebody asked
-
-    def read_body(self) -> Body:
-        if self.body is None:
-            (self.body,) = self.read([self.text])
-        return self.body
-
-    def terms_in(self, keys: frozenset[int]) -> frozenset[int]:
-        """Return the terms in the lines with these keys."""
-        if not self.terms_of_lines:
-            lines = (line for line, is_long in self.read_body().read_lines if is_long)
-            self.terms_of_lines = {line.key: terms_of(line.text) for line in lines}
-        return frozenset().union(*(self.terms_of_lines.get(key, frozenset()) for key in keys))
-
-
-class Sketcher:
+class Sketcher(TextSketcher):
     """Makes the fingerprints of one configuration, and learns from the documents which lines are boilerplate.
 
     The same documents in the same order give the same fingerprints everywhere.
@@ -118,25 +65,14 @@ class Sketcher:
 
     def __init__(self, preset: Preset, *, min_words: int = 20, figures: bool = True, by_source: bool = False) -> None:
         """With ``by_source`` the keys of two sources differ, so copies in other sources do not crowd out candidates."""
-        self.preset = preset
+        super().__init__(preset, min_words=min_words, figures=figures)
         self.by_source = by_source
-        self.min_words = min_words
-        self.figures = figures
         self.timings = Timings()
         self._boilerplate = BoilerplateGuard()
         self._sources = SourceBoilerplate()
         self.topics = TopicWeights(preset.topic_terms) if preset.topic_terms else None
         self.vector_means = VectorMeans()
-        self._signer = signer_for(preset)
         self.lock = threading.Lock()  # of what is learned: long texts are sketched in a thread
-
-    def prepare(self) -> None:
-        """Read the tables that the first sketch needs: 40 ms of work."""
-        self.whole("any word " * self.min_words)
-
-    def shingle_width(self, body: Body) -> int:
-        """Return how many tokens a shingle has in most of the text."""
-        return self.preset.shingle_characters if body.unspaced else self.preset.shingle_words
 
     @property
     def boilerplate(self) -> SourceBoilerplate | None:
@@ -158,28 +94,28 @@ class Sketcher:
     def fingerprint(self, document: Document) -> Fingerprint:
         return self.fingerprints([document])[0]
 
-    def fingerprints(self, documents: Sequence[Document], ahead: Sequence[TextSketch | None] = ()) -> list[Fingerprint]:
+    def fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
         """Return the fingerprints that the documents would have if they came one after the other.
 
         Together they take half the time. A text with fewer than ``min_words`` words has an empty signature: only its
-        hash is compared. ``ahead`` are the sketches that ``whole`` made of their texts in another process, None for a
-        document that has none. Such a text is only sketched again if some of its lines are left out.
+        hash is compared. A text that a worker sketched is only sketched again if some of its lines are left out.
         """
         start = time.perf_counter()
         titled = self.preset.with_title
         texts = [f"{each.title}\n{each.text}" if titled and each.title else each.text for each in documents]
-        drafts = self._drafts(texts, ahead or [None] * len(texts))
+        drafts = self.drafts(texts, [unpack_sketch(each.sketch) if each.sketch else None for each in documents])
         origins: list[Origin] = []
         with self.lock:
             for document, draft in zip(documents, drafts, strict=True):
                 origin = Origin.of(document)
                 draft.left_out = self._leave_out(draft, origin)
                 origins.append(self._telling(document, origin))  # before the next document teaches more
-        unsketched = [draft for draft in drafts if draft.sketch is None or draft.left_out.lines]
-        if unsketched:
-            runs = sum(draft.sketch is None for draft in drafts)  # a sketch that was made ahead is counted already
-            self._sketch(unsketched)
-            self.timings.add((time.perf_counter() - start) * 1000, runs)
+        made_ahead = [draft.sketch.milliseconds for draft in drafts if draft.sketch]
+        for milliseconds in made_ahead:
+            self.timings.add(milliseconds)
+        if unsketched := [draft for draft in drafts if draft.sketch is None or draft.left_out.lines]:
+            self.sketch(unsketched)
+            self.timings.add((time.perf_counter() - start) * 1000, len(drafts) - len(made_ahead))
         with self.lock:
             return list(map(self._fingerprint, documents, drafts, origins))
 
@@ -251,24 +187,6 @@ class Sketcher:
         lead = document.text[:_LEAD_CHARACTERS].replace(document.title, "")
         return usual - (terms_of(lead) - origin.site_terms)
 
-    def whole(self, *texts: str) -> list[TextSketch]:
-        """Return the sketches of texts with all their lines, boilerplate or not. Nothing is learned."""
-        return self._sketch(self._drafts(texts, [None] * len(texts)))
-
-    def _drafts(self, texts: Sequence[str], ahead: Sequence[TextSketch | None]) -> list[Draft]:
-        """Read the texts of which no sketch was made ahead. They are read together."""
-        unread = [text for text, sketch in zip(texts, ahead, strict=True) if sketch is None]
-        bodies = iter(self.read_texts(unread) if unread else ())  # to read nothing takes as long as a short text
-        drafts = []
-        for text, sketch in zip(texts, ahead, strict=True):
-            body = next(bodies) if sketch is None else None
-            sample = self._sample(body) if body is not None else sketch.sample if sketch else NO_LINES
-            drafts.append(Draft(text, sample, self.read_texts, body, sketch))
-        return drafts
-
-    def _sample(self, body: Body) -> LineSample:
-        return LineSample.of(body, self.shingle_width(body)) if self.preset.guarded else NO_LINES
-
     def _leave_out(self, draft: Draft, origin: Origin) -> LeftOut:
         """Learn from a document; return its lines that are boilerplate.
 
@@ -290,53 +208,9 @@ class Sketcher:
                 site_terms=origin.site_terms,
             )
         others = self._boilerplate.learn(sample, self.min_words, own)
-        own_parts = (
-            WHOLE_TEXT * sample.words_without(own | others) // sample.words_without(own) if others else WHOLE_TEXT
-        )
-        return LeftOut(own | others, own_parts)
-
-    def read_texts(self, texts: Sequence[str]) -> list[Body]:
-        """Read texts with all their lines."""
-        return read_bodies(texts, min_words=self.min_words, min_block_words=self.preset.min_block_words)
-
-    def _sketch(self, drafts: Sequence[Draft]) -> list[TextSketch]:
-        """Sketch texts together, without the lines that are left out."""
-        bodies = [draft.read_body().without(draft.left_out.lines) for draft in drafts]
-        long_enough = [body for body in bodies if body.words >= self.min_words]
-        signed = iter(self._signer.sign(long_enough) if long_enough else ())
-        specifics = iter(self._specifics(long_enough))
-        sketches = []
-        for draft, body in zip(drafts, bodies, strict=True):
-            is_long_enough = body.words >= self.min_words
-            parts = (next(signed), next(specifics)) if is_long_enough else (UNSIGNED, b"")
-            draft.sketch = self._text_sketch(draft, body, *parts)
-            sketches.append(draft.sketch)
-        return sketches
-
-    def _text_sketch(self, draft: Draft, body: Body, signed: SignedText, specifics: bytes) -> TextSketch:
-        whole = draft.sketch
-        lead, names = (whole.lead, whole.names) if whole else (b"", b"")
-        figures = pack_figures(figures_of_body(body)) if self.figures else b""
-        if not signed.signature:
-            lead = names = b""
-        elif whole is None or body.lead(TOPIC_WORDS) != body.without(frozenset()).lead(TOPIC_WORDS):
-            lead = read_lead(body.lead(TOPIC_WORDS)) if self.preset.topic_terms else b""
-            names = pack_names(find_names(body.lead(NAME_WORDS))) if lead and self.preset.names else b""
-        return TextSketch(
-            sample=draft.sample,
-            signed=signed,
-            text_hash=body.text_hash,
-            figures=figures,
-            specifics=specifics if signed.signature else b"",
-            lead=lead,
-            names=names,
-        )
-
-    def _specifics(self, bodies: Sequence[Body]) -> list[bytes]:
-        if not self.preset.guarded:
-            return [b""] * len(bodies)
-        together = itertools.groupby(bodies, lambda body: id(body.reading))
-        return [specifics for _, group in together for specifics in find_specifics(list(group))]
+        if not others:
+            return LeftOut(own)
+        return LeftOut(own | others, WHOLE_TEXT * sample.words_without(own | others) // sample.words_without(own))
 
 
 def packed_language(code: str) -> bytes:

@@ -68,8 +68,6 @@ WRONG_OPTIONS: dict[str, list[object]] = {
     "threshold": [0, 1.1, "50 %", float("inf")],
     "related_threshold": [0, 1.1, 0.6],
     "measure": ["jaccard"],
-    "features": ["", "words", 5, "collections.Counter"],
-    "reference": ["", 5, "reference.json"],
     "min_block_words": [-1, 1001],
 }
 """Values a parameter of the preset does not take, by its name."""

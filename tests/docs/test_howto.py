@@ -239,8 +239,8 @@ def test_a_publisher_leaves_every_place(project: Project, tmp_path: Path) -> Non
         assert '"url": "https://paper3.example' not in text
 
 
-def test_extractor_rule_and_features_of_the_page_work(project: Project) -> None:
-    for name in ("extractors", "rules", "features"):
+def test_extractor_and_rule_of_the_page_work(project: Project) -> None:
+    for name in ("extractors", "rules"):
         project.write(f"news/{name}.py", block("extend.md", f"news/{name}.py"))
     spider = """
     class News(Pages):
@@ -251,6 +251,3 @@ def test_extractor_rule_and_features_of_the_page_work(project: Project) -> None:
         urls = [site.publish(path, page(article("ferry"), "Ferry")) for path in ("/a", "/b")]
         own = {"NEARDUP_EXTRACTOR": "news.extractors.paragraphs", "NEARDUP_EVENT_RULE": "news.rules.two_hundred_copies"}
         assert project.crawl(spider, urls=urls, **own).statuses == {"original": 1, "duplicate": 1}
-    features = {"NEARDUP_PRESET": "simhash", "NEARDUP_PRESET_OPTIONS": {"features": "news.features.capitalised"}}
-    named = FERRY.replace('"the ferry ran', '"The Ferry Ran')
-    assert project.crawl(named, **features).statuses["duplicate"] == 6

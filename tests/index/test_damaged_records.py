@@ -89,7 +89,7 @@ async def test_any_title_and_url_can_be_kept(index: Index, title: str, kept: str
     match = await check(index, Article())
 
     assert match is not None
-    assert (match.title, match.url) == (kept, url.encode("utf-8", "replace")[:2000].decode())
+    assert (match.original_title, match.original_url) == (kept, url.encode("utf-8", "replace")[:2000].decode())
 
 
 async def test_damaged_counters_of_a_story_cost_one_warning(

@@ -92,7 +92,7 @@ async def test_precedence(
     match = await check(index, Article("wire", url=PAGE, topic="ABCdefgh", at=3 * HOUR))
 
     assert match is not None
-    assert match.candidate == articles[better].id
+    assert match.id == articles[better].id
 
 
 async def test_of_equal_candidates_the_oldest_matches(index: Index) -> None:
@@ -103,7 +103,7 @@ async def test_of_equal_candidates_the_oldest_matches(index: Index) -> None:
     match = await check(index, Article(at=600))
 
     assert match is not None
-    assert match.candidate == articles[1].id
+    assert match.id == articles[1].id
 
 
 async def test_a_page_that_came_before_is_known_though_its_new_text_is_that_of_another_page(index: Index) -> None:
@@ -116,7 +116,7 @@ async def test_a_page_that_came_before_is_known_though_its_new_text_is_that_of_a
 
     decisions = [await decision_on(index, article) for article in (first, copy, corrected, again)]
 
-    found = [(each.match.candidate, each.join.earlier_of_page if each.join else "") for each in decisions if each.match]
+    found = [(each.match.id, each.join.earlier_of_page if each.join else "") for each in decisions if each.match]
     assert found == [(first.id, ""), (first.id, ""), (corrected.id, copy.id)]
 
 

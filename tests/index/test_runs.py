@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import cast
 
 import pytest
 from conftest import OpenIndex
@@ -16,7 +14,6 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import StoreUnavailable
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index import runs as rules
-from scrapy_neardup.index.store import Call, Client, Commit, ConflictError
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 
@@ -94,37 +91,6 @@ async def test_a_crawl_that_begins_again_counts_what_others_left_once_they_beat(
     assert (match.is_seen, match.kept_share) == (True, 1.0)
 
 
-@pytest.mark.every_store
-async def test_heartbeats_conflict_only_about_the_same_run(index: Index) -> None:
-    """Else many runs would stop each other, and seem to be dead."""
-    await begin(index, FIRST, SECOND)
-
-    async def beat(client: Client, run: int) -> None:
-        index.run = run
-        await type(index).beat.__wrapped__(index, client)  # type: ignore[attr-defined] # once, whoever is faster
-
-    class Interrupted:
-        """Lets another run send a heartbeat between what a run reads and what it writes."""
-
-        def __init__(self, client: Client, other: int) -> None:
-            self._client = client
-            self._other = other
-
-        async def send(self, calls: Sequence[Call | Commit]) -> list[object]:
-            if isinstance(calls[0], Commit):
-                await beat(self._client, self._other)
-            return await self._client.send(calls)
-
-    def step(other: int) -> Callable[[Client], Awaitable[None]]:
-        return lambda client: beat(cast("Client", Interrupted(client, other)), FIRST)
-
-    await silence(index, SECOND, 1)
-    await index.store.ask(step(SECOND))
-    await silence(index, FIRST, 1)
-    with pytest.raises(ConflictError):
-        await index.store.ask(step(FIRST))
-
-
 async def test_nothing_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
     detector = NearDupDetector(NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite"), delivers_later=True)
     await detector.open()
@@ -157,7 +123,7 @@ async def test_a_copy_that_is_kept_does_not_follow_its_match(open_index: OpenInd
 
     assert decision.match is not None
     assert decision.join is not None
-    found = decision.match.is_seen, decision.match.candidate, decision.join.earlier_of_page
+    found = decision.match.is_seen, decision.match.id, decision.join.earlier_of_page
     assert found == (True, COPY.id, PAGE.id)
 
 

@@ -11,7 +11,17 @@ from conftest import OpenIndex
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.store import Argument, Call, Client, Commit, ConflictError, Expected, Posting, answers, swap
+from scrapy_neardup.index.store import (
+    Argument,
+    Call,
+    Client,
+    Commit,
+    ConflictError,
+    Expected,
+    NewPostings,
+    answers,
+    swap,
+)
 
 FIELDS = [b"a", b"b", "c", b"\0\xff"]
 
@@ -89,9 +99,9 @@ async def test_a_document_is_posted_unless_others_were_faster(index: Index) -> N
     """Also if it replaces the oldest posting of a crowded key."""
     key = index.layout.bands(1)
 
-    def posting(version: bytes, seen: bytes, posted: bytes, gone: bytes = b"") -> Posting:
+    def posting(version: bytes, seen: bytes, posted: bytes, gone: bytes = b"") -> NewPostings:
         hashes = [(key, 16, seen, b"")]
-        return Posting(
+        return NewPostings(
             keys=b"\0\1\0\2",
             weights=b"\1",
             least=1,

@@ -115,7 +115,7 @@ async def test_a_key_of_the_text_counts_twice_as_much_as_one_of_the_topic(
     match = await match_of(index, *reports, Article("copy", like="wire", equal=100, topic="ABCDEFGHIJKLz"))
 
     assert match is not None
-    assert (match.candidate == original.id, match.related) == (is_copy, not is_copy)
+    assert (match.id == original.id, match.related) == (is_copy, not is_copy)
     assert len(band_keys(original.fingerprint.signature)) > bands
 
 
@@ -126,7 +126,7 @@ async def test_a_report_joins_the_story_of_the_member_that_it_resembles(index: I
     match = await match_of(index, first, second, third)
 
     assert match is not None
-    assert (match.candidate, match.story) == (second.id, first.id)
+    assert (match.id, match.story) == (second.id, first.id)
 
 
 async def test_a_story_does_not_drift_from_one_topic_to_the_next(index: Index) -> None:
@@ -179,7 +179,7 @@ async def test_a_copy_joins_by_the_topic_of_its_own(index: Index) -> None:
     by_copy = await match_of(index, first, copy, Article("own report", topic="ABTuvwxy"))
 
     assert by_copy is not None
-    assert (by_copy.original, by_copy.story, by_copy.candidate) == (first.id, first.id, copy.id)
+    assert (by_copy.original, by_copy.story, by_copy.id) == (first.id, first.id, copy.id)
 
 
 async def test_a_copy_is_related_to_nothing_by_its_topic(index: Index) -> None:

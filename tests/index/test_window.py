@@ -97,8 +97,13 @@ async def test_a_link_outlives_the_original(index: Index) -> None:
     match = await check(index, Article(at=40 * HOUR, title="Third"))
 
     assert match is not None
-    assert (match.original, match.url, match.title, match.story) == (original.id, WIRE, "First", original.id)
-    assert match.candidate == copy.id
+    assert (match.original, match.original_url, match.original_title, match.story) == (
+        original.id,
+        WIRE,
+        "First",
+        original.id,
+    )
+    assert match.id == copy.id
 
 
 async def test_related_documents_share_the_story_and_are_originals_of_their_own_kind(index: Index) -> None:
@@ -110,7 +115,7 @@ async def test_related_documents_share_the_story_and_are_originals_of_their_own_
     match = await check(index, related.copy(title=""))
 
     assert match is not None
-    assert (match.original, match.title, match.story) == (related.id, "Another report", original.id)
+    assert (match.original, match.original_title, match.story) == (related.id, "Another report", original.id)
 
 
 # Documents that get the same id by chance are told apart by text and url

@@ -64,7 +64,7 @@ class Model:
         for _ in range(MOST_LINKS + 1):
             if found is None or not found.is_dropped:
                 return found
-            found = self.records.get(found.candidate)
+            found = self.records.get(found.match)
         return None
 
     def state(self, record: Record, own: int) -> CandidateState:
@@ -82,8 +82,8 @@ class Model:
         if key in self.records:
             known = self.records[key]
             new = replace(known, tells_title=known.story != key)
-            old = self.records.get(known.candidate) if known.candidate != key else None
-            found = [(known.candidate, old, self.state(old, run))] if old else []
+            old = self.records.get(known.match) if known.match != key else None
+            found = [(known.match, old, self.state(old, run))] if old else []
         else:
             found = [(other, old, self.state(old, run)) for other, old in self.records.items()]
         decision = Judge(POLICY).decide(replace(article.document, id=key.hex()), new, found)

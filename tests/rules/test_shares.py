@@ -40,7 +40,7 @@ async def test_shares_multiply_along_copies_that_would_be_dropped(index: Index) 
     assert first is not None
     assert again is not None
     assert first.kept_share == pytest.approx(first.share, abs=1e-9)
-    assert again.candidate != again.original
+    assert again.id != again.original
     assert again.kept_share == pytest.approx(again.share * first.share, abs=0.01)
 
 

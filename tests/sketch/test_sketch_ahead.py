@@ -21,8 +21,7 @@ from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.lab.replay import opened
 from scrapy_neardup.sketch import PRESETS, Sketcher
-from scrapy_neardup.sketch.ahead import pack_sketch, sketch_ahead, unpack_sketch
-from scrapy_neardup.sketch.running import PacedSketcher, grouped
+from scrapy_neardup.sketch.text_sketch import pack_sketch, sketch_ahead, unpack_sketch
 
 FOOT = "Sign up to our newsletter and read the stories of the day before anybody else does."
 TEXTS = [
@@ -44,7 +43,7 @@ def ahead_of(options: NearDupSettings | None = None) -> Sketching:
 @given(st.one_of(st.text(), st.lists(st.sampled_from([*TEXTS, "Figures: 4 dead", "\n", "Ü 12"])).map(" ".join)))
 def test_a_packed_sketch_is_the_sketch(text: str) -> None:
     (sketch,) = Sketcher(PRESETS["news"]).whole(text)
-    assert unpack_sketch(pack_sketch(sketch, 1.5)) == (sketch, 1.5)
+    assert unpack_sketch(pack_sketch(sketch, 1.5)) == sketch
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,7 @@ def test_a_packed_sketch_is_the_sketch(text: str) -> None:
         {"scope": "same-source"},
     ],
 )
-async def test_fingerprints_are_the_same_wherever_the_sketch_was_made(values: dict[str, Any]) -> None:
+def test_fingerprints_are_the_same_wherever_the_sketch_was_made(values: dict[str, Any]) -> None:
     """Also where lines have become boilerplate by then, and the text has to be sketched again."""
     options = NearDupSettings(store="memory://", **values)
     here, there = (options.sketcher() for _ in range(2))
@@ -69,14 +68,7 @@ async def test_fingerprints_are_the_same_wherever_the_sketch_was_made(values: di
         text = f"{words}\nThe storm killed {number + 2} men."
         document = Document(f"{number:016x}", f"http://{number}.example/", f"{number}.example", "", text, float(number))
         (ahead,) = sketch([text])
-        made = await PacedSketcher(there).fingerprints([replace(document, sketch=ahead)])
-        assert made == [here.fingerprint(document)], number
-
-
-@pytest.mark.parametrize(("lengths", "groups"), [([9] * 40, [16, 16, 8]), ([29_000, 2000, 9], [1, 2])])
-def test_groups_that_are_sketched_together_are_bounded(lengths: list[int], groups: list[int]) -> None:
-    documents = [Document("00" * 8, "", "", "", "x" * length, 0.0) for length in lengths]
-    assert [len(group) for group in grouped(documents, 16)] == groups
+        assert there.fingerprint(replace(document, sketch=ahead)) == here.fingerprint(document), number
 
 
 async def test_what_was_sketched_ahead_is_not_sketched_here() -> None:
@@ -141,9 +133,9 @@ async def test_workers_send_the_sketch_along(module: str) -> None:
     try:
         for text in TEXTS:
             extracted = await pool.extract(text, "")
-            sketch, milliseconds = unpack_sketch(extracted.sketch)
+            sketch = unpack_sketch(extracted.sketch)
             assert (extracted.text, [sketch]) == (text, Sketcher(PRESETS["news"]).whole(text))
-            assert milliseconds > 0
+            assert sketch.milliseconds > 0
         assert (await pool.extract("", "")).text == ""
         modules = (await pool.extract("", "modules")).text.split(",")
         assert "numpy" in modules

@@ -167,16 +167,16 @@ def _arguments(commit: Commit) -> tuple[list[str], list[Argument]]:
     for call, answer in commit.expected:
         arguments.append(answer)
         add(call)
-    posting = commit.posting
-    if posting is None:
+    new = commit.postings
+    if new is None:
         arguments.append(0)
     else:
-        shards, added = zip(*posting.added, strict=True) if posting.added else ((), ())
-        gone = [(shards.index(shard) + 1).to_bytes(2, "big") + each for shard, each in posting.gone]
-        arguments += (len(posting.hashes), posting.keys, posting.weights, posting.least, posting.size, posting.version)
-        arguments += (b"".join(shards), bytes([len(each) // posting.size for each in added]))
+        shards, added = zip(*new.added, strict=True) if new.added else ((), ())
+        gone = [(shards.index(shard) + 1).to_bytes(2, "big") + each for shard, each in new.gone]
+        arguments += (len(new.hashes), new.keys, new.weights, new.least, new.size, new.version)
+        arguments += (b"".join(shards), bytes([len(each) // new.size for each in added]))
         arguments += (b"".join(added), b"".join(gone))
-        for name, bits, version, newest in posting.hashes:
+        for name, bits, version, newest in new.hashes:
             arguments += (keys.setdefault(name, len(keys) + 1), bits, version, newest)
     for call in commit.writes:
         add(call)

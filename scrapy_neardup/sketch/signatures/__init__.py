@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.records.feature_counts import Frequencies
+from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.text.body import Body
 
 if TYPE_CHECKING:
@@ -54,6 +54,5 @@ _SIGNERS: dict[Signature, tuple[str, str]] = {
 
 
 def signer_for(preset: Preset) -> Signer:
-    """Return the signer of the preset. Raise SettingsError if a stemmer, callable or file is missing."""
     module, name = _SIGNERS[preset.signature]
     return cast("Signer", getattr(import_module(f"{__name__}.{module}"), name)(preset))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.evidence.minima import CONFIRMING_LANES, IN_OPENING, OPENING_SHINGLES
-from scrapy_neardup.records.feature_counts import Frequencies
+from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.sketch.signatures import SignedText
 from scrapy_neardup.sketch.signatures.presets import Preset
 from scrapy_neardup.text.body import Body

@@ -35,7 +35,7 @@ class Preset:
     bands: int
     rows: int
     signature: Signature = "minhash"
-    features: str = "words"  # or "letters", "terms", "grams", or the import path of a callable
+    features: str = "words"  # or "letters", "terms", "grams"
     shingle_words: int = 1
     shingle_characters: int = 1  # for scripts written without spaces; for every script if ``features`` is "letters"
     samples: int = 0  # at most this many shingles are keys of their own
@@ -44,7 +44,6 @@ class Preset:
     guarded: bool = False  # boilerplate lines leave the text, and reports of one template are told apart
     sample: int = 0  # features of the lowest hashes that a sketch is made of; 0 is all
     collisions: int = 0  # equal lanes that are not yet enough for "overlap"
-    reference: str = ""  # path of a reference file, "" for the one of this package
     topic_terms: int = 0  # at most this many terms of title and lead; a document may join a story by them
     topic_threshold: float = 0.28  # least score of two topics by which a document joins a story
     vector_middle: float = 0.34  # these two only with a language model, see ``rules.guards``
@@ -60,10 +59,6 @@ class Preset:
         of this package never read each other's records. ``embedder`` names the model that vectors are made by, if any.
         """
         decisive = {name: value for name, value in asdict(self).items() if name not in _OF_VERDICTS}
-        if self.signature == "reference":
-            from scrapy_neardup.sketch.signatures.reference import load_reference
-
-            decisive["reference"] = load_reference(self.reference).digest  # the content of the file, not its path
         decisive |= {"normaliser": NORMALISER, "by_source": by_source, "records": records, "embedder": embedder}
         return xxhash.xxh32_hexdigest(repr(sorted(decisive.items())).encode())
 
@@ -94,8 +89,8 @@ _SHINGLES = {"shingle_words", "shingle_characters"}
 _TAKES: dict[Signature, set[str]] = {
     "minhash": _ALWAYS | _SHINGLES | {"num_perm", "bands", "measure"},
     "sketch": _ALWAYS | _SHINGLES | {"num_perm"},
-    "simhash": _ALWAYS | {"features"},
-    "reference": _ALWAYS | {"reference"},
+    "simhash": _ALWAYS,
+    "reference": _ALWAYS,
 }
 
 PRESETS: dict[str, Preset] = {

@@ -3,7 +3,7 @@
 The signatures are found by the sides of random planes on which they lie (Charikar 2002).
 
 Mohammadi and Khasteh (2020), "A fast text similarity measure for large document collections using multireference cosine
-and genetic algorithm". ``benchmarks/train_reference.py`` finds the list. A reference file is JSON.
+and genetic algorithm". ``benchmarks/train_reference.py`` found the list, which is ``reference.json``.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.records.feature_counts import Frequencies
+from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.sketch.signatures import UNSIGNED, SignedText
 from scrapy_neardup.text.body import Body
 from scrapy_neardup.text.folding import code_points
@@ -33,9 +31,7 @@ GRAMS = 1000
 PARTS = 150
 WIDTH = 3  # characters
 FORMAT = 1
-_SHIPPED = "reference.json"
 _SCALE = 640.0  # lanes of a vector of length 1; those over 0.4 are cut to 255
-_MEND = "name a file that benchmarks/train_reference.py has finished, or leave the setting out"
 _CHARACTER_BITS = np.uint64(21)
 
 
@@ -47,16 +43,14 @@ class Reference:
     part: NDArray[np.int64]
     lengths: NDArray[np.float64]  # of each part, as a vector
     mean: NDArray[np.int64]
-    digest: str
 
     @classmethod
     def of(cls, grams: list[str], mean: bytes) -> Reference:
         keys = np.concatenate([gram_keys(gram) for gram in grams])
         part = part_numbers(len(grams))
         order = np.argsort(keys)
-        digest = xxhash.xxh32_hexdigest("".join(grams).encode("utf-8", "surrogatepass") + mean)
         lengths = np.sqrt(np.bincount(part, minlength=PARTS).astype(np.float64))
-        return cls(keys[order], part[order], lengths, np.frombuffer(mean, np.uint8).astype(np.int64), digest)
+        return cls(keys[order], part[order], lengths, np.frombuffer(mean, np.uint8).astype(np.int64))
 
     def sign(self, text: str) -> bytes:
         """Return the cosines as ``PARTS`` lanes of one byte, scaled to a vector of length ``_SCALE``.
@@ -87,24 +81,11 @@ def part_numbers(grams: int) -> NDArray[np.int64]:
     return np.arange(grams, dtype=np.int64) * PARTS // grams
 
 
-_OPTION = 'NEARDUP_PRESET_OPTIONS["reference"]'
-
-
 @cache
-def load_reference(path: str = "") -> Reference:
-    """Read a reference file, or the one of this package if the path is "". Raise SettingsError if that fails."""
-    file = Path(path) if path else resources.files("scrapy_neardup.sketch.signatures").joinpath(_SHIPPED)
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        grams, mean = content["grams"], bytes(content["mean"])
-        is_whole = len(set(grams)) == len(grams) == GRAMS and {*map(len, grams)} == {WIDTH} and len(mean) == PARTS
-        if content["format"] != FORMAT or not is_whole:
-            raise ValueError(f"format {FORMAT} has {GRAMS} different {WIDTH}-grams and a mean of {PARTS} lanes")
-        return Reference.of(grams, mean)
-    except OSError as error:
-        raise SettingsError(_OPTION, path, f"{error.strerror}; {_MEND}") from error
-    except (LookupError, TypeError, ValueError) as error:
-        raise SettingsError(_OPTION, path, f"is cut off, or is not a reference file ({error}); {_MEND}") from error
+def load_reference() -> Reference:
+    file = resources.files("scrapy_neardup.sketch.signatures").joinpath("reference.json")
+    content = json.loads(file.read_text(encoding="utf-8"))
+    return Reference.of(content["grams"], bytes(content["mean"]))
 
 
 class CosineSigner:
@@ -117,9 +98,8 @@ class CosineSigner:
     frequencies: Frequencies | None = None
 
     def __init__(self, preset: Preset) -> None:
-        """Raise SettingsError if the reference cannot be used."""
         self._preset = preset
-        self._reference = load_reference(preset.reference)
+        self._reference = load_reference()
         self._planes = _planes(preset.bands * preset.rows, preset.seed)
 
     def sign(self, bodies: Sequence[Body]) -> list[SignedText]:

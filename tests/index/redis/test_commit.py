@@ -18,8 +18,7 @@ from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import RedisClient, RedisStore
 from scrapy_neardup.index.store import Call, Commit
 from scrapy_neardup.index.window import Checked
-from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counts, unpack_counts
-from scrapy_neardup.records.learned import KnownBoilerplate
+from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts, unpack_counts
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 

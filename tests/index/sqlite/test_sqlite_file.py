@@ -20,8 +20,7 @@ from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.index.sqlite import APPLICATION
 from scrapy_neardup.index.upkeep import Selection
-from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counts
-from scrapy_neardup.records.learned import KnownBoilerplate
+from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts
 
 SOURCE = digest("wire.example", 4)
 

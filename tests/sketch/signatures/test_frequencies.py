@@ -12,7 +12,7 @@ from long_form import tries
 from texts import START, article, opened
 
 from scrapy_neardup.index import Index
-from scrapy_neardup.records.feature_counts import (
+from scrapy_neardup.records.learned import (
     MOST_DOCUMENTS,
     NOTHING,
     Frequencies,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
@@ -130,8 +130,6 @@ _VALUES = {
     "measure": "larger",
     "shingle_words": 4,
     "shingle_characters": 6,
-    "features": "collections.Counter",
-    "reference": "no/such/file.json",
     "threshold": 0.95,
     "related_threshold": 0.15,
     "topic_threshold": 0.5,
@@ -145,13 +143,13 @@ _VALUES = {
 def test_a_parameter_is_taken_or_refused_by_name(preset: str, name: str) -> None:
     values = {"NEARDUP_PRESET": preset, "NEARDUP_PRESET_OPTIONS": {name: _VALUES[name]}}
     taken = PRESETS[preset].takes
-    if name in taken and name != "reference":
+    if name in taken:
         row = NearDupSettings.from_mapping(values).resolved_preset()
         assert getattr(row, name) == _VALUES[name]
     else:
         with pytest.raises(SettingsError, match=rf"^NEARDUP_PRESET_OPTIONS\[.{name}.\] = ") as refused:
             NearDupSettings.from_mapping(values)
-        assert name == "reference" or f"{preset!r} has no such parameter; it has " in str(refused.value)
+        assert f"{preset!r} has no such parameter; it has " in str(refused.value)
 
 
 def test_simhash_has_the_event_rule_of_its_paper() -> None:
@@ -261,58 +259,6 @@ def test_a_cosine_of_signatures_is_near_that_of_the_texts() -> None:
     other = "Shares of the company rose after it had reported profits above what the market had expected for it. "
     assert cosine(REFERENCE.sign(one.lower()), REFERENCE.sign((one + other).lower())) > 0.6
     assert cosine(REFERENCE.sign(one.lower()), REFERENCE.sign(other.lower())) < 0.7
-
-
-# Files.
-
-
-def _cut(text: str) -> str:
-    return text[: len(text) // 2]
-
-
-def _with(**changes: object) -> Callable[[str], str]:
-    return lambda text: json.dumps({**json.loads(text), **changes})
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        _cut,
-        lambda text: "[]",
-        lambda text: "{}",
-        _with(format=2),
-        _with(grams=["abc"]),
-        _with(grams=["abc"] * GRAMS),
-        _with(grams=[f"{number:04}" for number in range(GRAMS)]),
-        _with(grams=[1] * GRAMS),
-        _with(mean=[0]),
-        _with(mean=[256] * PARTS),
-        _with(mean=["a"] * PARTS),
-    ],
-)
-def test_a_file_that_is_no_reference_is_named_at_the_start(tmp_path: Path, change: Callable[[str], str]) -> None:
-    message = "is cut off, or is not a reference file ("
-    shipped = SHIPPED
-    path = tmp_path / "mine.json"
-    path.write_text(change(shipped.read_text("utf-8")), "utf-8")
-
-    with pytest.raises(SettingsError) as refused:
-        NearDupSettings.from_mapping({"NEARDUP_PRESET": "multiref", "NEARDUP_PRESET_OPTIONS": {"reference": str(path)}})
-
-    assert str(refused.value).startswith(f'NEARDUP_PRESET_OPTIONS["reference"] = {str(path)!r}: {message}')
-    assert str(refused.value).endswith("or leave the setting out")
-
-
-def test_another_reference_is_another_configuration(tmp_path: Path) -> None:
-    shipped = json.loads(SHIPPED.read_text("utf-8"))
-    configs = {PRESETS["multiref"].config()}  # what is in the file counts, not where it lies
-    for name, grams in (("same", shipped["grams"]), ("turned", shipped["grams"][::-1])):
-        path = tmp_path / f"{name}.json"
-        path.write_text(json.dumps({**shipped, "grams": grams}), "utf-8")
-        values = {"NEARDUP_PRESET": "multiref", "NEARDUP_PRESET_OPTIONS": {"reference": str(path)}}
-        configs.add(NearDupSettings.from_mapping(values).resolved_preset().config())
-
-    assert len(configs) == 2
 
 
 @given(st.text(max_size=60))

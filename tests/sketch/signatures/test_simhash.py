@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +10,9 @@ from conftest import OpenIndex
 from documents import checked
 from hypothesis import given
 from hypothesis import strategies as st
-from texts import START, article, opened
+from texts import START
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.rules.systems.published import Published
 from scrapy_neardup.sketch import PRESETS
@@ -78,55 +76,3 @@ async def test_up_to_three_bits_are_a_copy_and_four_to_seven_related(
         match = (await checked(index, print_, document)).decision.match
 
     assert ("none" if match is None else "related" if match.related else "copy") == answer
-
-
-# Vectors of the user's own.
-
-VECTOR = """
-def vector(text):
-    return {word: len(word) for word in text.lower().split() if len(word) > 4}
-
-def nothing(text):
-    return ["no", "mapping"]
-
-def empty(text):
-    return {}
-"""
-
-
-@pytest.fixture
-def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    (tmp_path / "own_vectors.py").write_text(VECTOR)
-    monkeypatch.syspath_prepend(tmp_path)
-    return "own_vectors"
-
-
-async def test_features_may_be_the_users(vectors: str, store_url: str, namespace: str) -> None:
-    async with opened(
-        "simhash", store_url, namespace, NEARDUP_PRESET_OPTIONS={"features": f"{vectors}.vector"}
-    ) as detector:
-        assert "features" not in detector.sketcher.all_frequencies
-        texts = (article("wire"), article("wire").replace(" ", "  "), article("other"))
-        documents = [detector.document(text, seen_at=START) for text in texts]
-        statuses = [(await detector.check(document)).status for document in documents]
-
-    assert statuses == ["original", "duplicate", "original"]
-
-
-async def test_a_vector_that_is_none_is_named(vectors: str, namespace: str) -> None:
-    async with opened(
-        "simhash", "memory://", namespace, NEARDUP_PRESET_OPTIONS={"features": f"{vectors}.nothing"}
-    ) as detector:
-        with pytest.raises(SettingsError, match=r"\] = 'own_vectors.nothing': gave \['no', 'mapping'\]"):
-            await detector.check(detector.document(article("wire"), seen_at=START))
-
-
-async def test_an_empty_vector_leaves_the_text_alone_to_be_compared(vectors: str, namespace: str) -> None:
-    async with opened(
-        "simhash", "memory://", namespace, NEARDUP_PRESET_OPTIONS={"features": f"{vectors}.empty"}
-    ) as detector:
-        document = detector.document(article("wire"), seen_at=START)
-        again = detector.document(article("wire"), seen_at=START + 1)
-
-        assert (await detector.check(document)).reason == "too-short"
-        assert (await detector.check(again)).kind == "exact"

@@ -1,0 +1,225 @@
+"""Sketch texts: what the text alone tells of a document.
+
+A worker process that extracted a text sketches it ahead, and sends the packed sketch with the text. A worker knows
+nothing of boilerplate, which is learned from documents in their order. If lines are left out, the crawl's own process
+sketches the text again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+from scrapy_neardup.document import LONG_TEXT, WHOLE_TEXT, Document
+from scrapy_neardup.evidence.boilerplate import NO_LINES, LineSample
+from scrapy_neardup.evidence.figures import figures_of_body, pack_figures
+from scrapy_neardup.evidence.names import NAME_WORDS, find_names, pack_names
+from scrapy_neardup.evidence.templates import find_specifics
+from scrapy_neardup.evidence.titles import terms_of
+from scrapy_neardup.evidence.topic import TOPIC_WORDS, read_lead
+from scrapy_neardup.records.packing import PackedFields
+from scrapy_neardup.sketch.signatures import UNSIGNED, SignedText, signer_for
+from scrapy_neardup.sketch.signatures.presets import Preset
+from scrapy_neardup.text.body import Body, read_bodies
+
+FACTORY = f"{__name__}.sketch_ahead"
+
+_MOST_CHARACTERS = 65_536  # that are sketched together
+
+_DIGIT_EFFORT = 6
+_STRINGS = "signature", "figures", "specifics", "lead", "names"
+_ARRAYS = "lines", "band_keys", "sample_keys", "words", "samples", "owners"
+_SKETCH = PackedFields(
+    "packed sketch", {"milliseconds": "d", "size": "I", "text_hash": "8s", **dict.fromkeys((*_STRINGS, *_ARRAYS), "I*")}
+)
+
+
+def ahead_options(preset: Preset, *, min_words: int, figures: bool) -> str:
+    """Return the text with which a worker calls ``sketch_ahead``."""
+    return json.dumps({"preset": asdict(preset), "min_words": min_words, "figures": figures})
+
+
+class LeftOut(NamedTuple):
+    """The lines of a text that do not enter its fingerprint.
+
+    ``own_parts`` is the share of the words that enter it, in parts of ``WHOLE_TEXT``: of those that are no boilerplate
+    of the text's own source.
+    """
+
+    lines: frozenset[int] = frozenset()  # keys
+    own_parts: int = WHOLE_TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class TextSketch:
+    """The part of a fingerprint that depends only on the text and on which of its lines are boilerplate."""
+
+    sample: LineSample
+    signed: SignedText
+    text_hash: bytes
+    figures: bytes
+    specifics: bytes
+    lead: bytes  # see evidence.topic
+    names: bytes  # of the first words, see evidence.names
+    milliseconds: float = field(default=0.0, compare=False)  # that a worker took for it
+
+
+@dataclass(slots=True)
+class Draft:
+    """A text on its way to its sketch. Its body is read when somebody needs it, for a worker may have sketched it."""
+
+    text: str
+    sample: LineSample
+    read: Callable[[Sequence[str]], list[Body]]
+    body: Body | None = None
+    sketch: TextSketch | None = None  # first that of all lines, if a worker made it
+    left_out: LeftOut = LeftOut()
+    terms_of_lines: dict[int, frozenset[int]] = field(default_factory=dict)  # by key, once somebody asked
+
+    def read_body(self) -> Body:
+        if self.body is None:
+            (self.body,) = self.read([self.text])
+        return self.body
+
+    def terms_in(self, keys: frozenset[int]) -> frozenset[int]:
+        """Return the terms in the lines with these keys."""
+        if not self.terms_of_lines:
+            lines = (line for line, is_long in self.read_body().read_lines if is_long)
+            self.terms_of_lines = {line.key: terms_of(line.text) for line in lines}
+        return frozenset().union(*(self.terms_of_lines.get(key, frozenset()) for key in keys))
+
+
+class TextSketcher:
+    """Sketches texts by one preset. The same texts give the same sketches everywhere."""
+
+    def __init__(self, preset: Preset, *, min_words: int = 20, figures: bool = True) -> None:
+        self.preset = preset
+        self.min_words = min_words
+        self.figures = figures
+        self._signer = signer_for(preset)
+
+    def prepare(self) -> None:
+        """Read the tables that the first sketch needs: 40 ms of work."""
+        self.whole("any word " * self.min_words)
+
+    def shingle_width(self, body: Body) -> int:
+        """Return how many tokens a shingle has in most of the text."""
+        return self.preset.shingle_characters if body.unspaced else self.preset.shingle_words
+
+    def whole(self, *texts: str) -> list[TextSketch]:
+        """Return the sketches of texts with all their lines, boilerplate or not. Nothing is learned."""
+        return self.sketch(self.drafts(texts, [None] * len(texts)))
+
+    def drafts(self, texts: Sequence[str], ahead: Sequence[TextSketch | None]) -> list[Draft]:
+        """Read the texts of which no sketch was made ahead. They are read together."""
+        unread = [text for text, sketch in zip(texts, ahead, strict=True) if sketch is None]
+        bodies = iter(self.read_texts(unread) if unread else ())  # to read nothing takes as long as a short text
+        drafts = []
+        for text, sketch in zip(texts, ahead, strict=True):
+            body = next(bodies) if sketch is None else None
+            sample = self._sample(body) if body is not None else sketch.sample if sketch else NO_LINES
+            drafts.append(Draft(text, sample, self.read_texts, body, sketch))
+        return drafts
+
+    def _sample(self, body: Body) -> LineSample:
+        return LineSample.of(body, self.shingle_width(body)) if self.preset.guarded else NO_LINES
+
+    def read_texts(self, texts: Sequence[str]) -> list[Body]:
+        """Read texts with all their lines."""
+        return read_bodies(texts, min_words=self.min_words, min_block_words=self.preset.min_block_words)
+
+    def sketch(self, drafts: Sequence[Draft]) -> list[TextSketch]:
+        """Sketch texts together, without the lines that are left out."""
+        bodies = [draft.read_body().without(draft.left_out.lines) for draft in drafts]
+        long_enough = [body for body in bodies if body.words >= self.min_words]
+        signed = iter(self._signer.sign(long_enough) if long_enough else ())
+        specifics = iter(self._specifics(long_enough))
+        sketches = []
+        for draft, body in zip(drafts, bodies, strict=True):
+            is_long_enough = body.words >= self.min_words
+            parts = (next(signed), next(specifics)) if is_long_enough else (UNSIGNED, b"")
+            draft.sketch = self._text_sketch(draft, body, *parts)
+            sketches.append(draft.sketch)
+        return sketches
+
+    def _text_sketch(self, draft: Draft, body: Body, signed: SignedText, specifics: bytes) -> TextSketch:
+        whole = draft.sketch
+        lead, names = (whole.lead, whole.names) if whole else (b"", b"")
+        figures = pack_figures(figures_of_body(body)) if self.figures else b""
+        if not signed.signature:
+            lead = names = b""
+        elif whole is None or body.lead(TOPIC_WORDS) != body.without(frozenset()).lead(TOPIC_WORDS):
+            lead = read_lead(body.lead(TOPIC_WORDS)) if self.preset.topic_terms else b""
+            names = pack_names(find_names(body.lead(NAME_WORDS))) if lead and self.preset.names else b""
+        return TextSketch(
+            sample=draft.sample,
+            signed=signed,
+            text_hash=body.text_hash,
+            figures=figures,
+            specifics=specifics if signed.signature else b"",
+            lead=lead,
+            names=names,
+        )
+
+    def _specifics(self, bodies: Sequence[Body]) -> list[bytes]:
+        if not self.preset.guarded:
+            return [b""] * len(bodies)
+        together = itertools.groupby(bodies, lambda body: id(body.reading))
+        return [specifics for _, group in together for specifics in find_specifics(list(group))]
+
+
+def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
+    """Return a function that sketches texts and packs the sketches."""
+    row = json.loads(options)
+    sketcher = TextSketcher(Preset(**row["preset"]), min_words=row["min_words"], figures=row["figures"])
+    sketcher.prepare()
+
+    def sketch(texts: Sequence[str]) -> list[bytes]:
+        if len(texts) > 1 and sum(map(len, texts)) > _MOST_CHARACTERS:
+            return [packed for text in texts for packed in sketch([text])]
+        start = time.perf_counter()
+        made = sketcher.whole(*texts)
+        each = 1000 * (time.perf_counter() - start) / len(texts)
+        return [pack_sketch(sketch, each) for sketch in made]
+
+    return sketch
+
+
+def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
+    """Pack a sketch for ``unpack_sketch`` on the same machine."""
+    signed, sample = sketch.signed, sketch.sample
+    numbers = sample.lines, sample.lines.values(), signed.band_keys, signed.sample_keys, sample.samples, sample.owners
+    strings = signed.signature, sketch.figures, sketch.specifics, sketch.lead, sketch.names
+    return _SKETCH.pack(
+        milliseconds, signed.size, sketch.text_hash, *strings, *(array("I", each).tobytes() for each in numbers)
+    )
+
+
+def unpack_sketch(packed: bytes) -> TextSketch:
+    """Return the sketch that a worker packed. Raise StoreError for bytes that are no packed sketch."""
+    values: Any = _SKETCH.unpack_whole(packed)
+    milliseconds, size, text_hash, signature, figures, specifics, lead, names, *numbers = values
+    lines, words, band_keys, sample_keys, samples, owners = (array("I", each) for each in numbers)
+    return TextSketch(
+        sample=LineSample(dict(zip(lines, words, strict=True)), samples, owners),
+        signed=SignedText(signature, size, tuple(band_keys), tuple(sample_keys)),
+        text_hash=text_hash,
+        figures=figures,
+        specifics=specifics,
+        lead=lead,
+        names=names,
+        milliseconds=milliseconds,
+    )
+
+
+def sketching_effort(document: Document) -> int:
+    """Return the work of sketching a document, in characters of prose. Digits take the most."""
+    text = document.text
+    if document.sketch or len(text) >= LONG_TEXT:  # a sketch from a worker has the figures
+        return len(text)
+    return len(text) + _DIGIT_EFFORT * sum(map(text.count, "0123456789"))
