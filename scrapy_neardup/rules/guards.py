@@ -13,8 +13,8 @@ from scrapy_neardup.evidence.templates import has_other_name, template_evidence
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
 from scrapy_neardup.rules.pair import Finding, Measured, Pair, found, too_low
 
-# Least mean of what two copies have in common, of which their resemblance counts twice: see ``shared_part``.
-COMMON, COMMON_OF_ONE_SOURCE = 0.46, 0.67
+LEAST_COMMON, LEAST_COMMON_OF_ONE_SOURCE = 0.49, 0.67  # mean share that two copies have in common
+WEIGHTS_OF_COMMON = 4, 4, 2, 1  # of resemblance, containment, titles and openings in this mean
 HELD_BEGINNING = 0.5  # a text is dropped only if its match has so much of its beginning
 LIKE_FORMS = 0.7  # two forms have this share of their titles in common, and each text tells less of the other title
 LESS_TOLD = 0.05
@@ -116,13 +116,17 @@ def shared_part(pair: Pair) -> Finding:
 
     Two articles of one source share more than that: its background, its headlines and its forms.
     """
-    resemblance, containment = pair.likeness.similarity, pair.likeness.containment
-    openings = sum(pair.held_openings) / 2
-    mean = (2 * resemblance + containment + openings + pair.titles) / 5
-    bound = COMMON_OF_ONE_SOURCE if pair.same_source else COMMON
-    parts = f"resemblance {resemblance:.2f}, containment {containment:.2f}"
-    common = Measured("their mean, with resemblance twice", mean, bound)
-    return Finding(not common.is_reached, (f"{parts}, openings {openings:.2f}, titles {pair.titles:.2f}", common))
+    shares = {
+        "resemblance": pair.likeness.similarity,
+        "containment": pair.likeness.containment,
+        "titles": pair.titles,
+        "openings": sum(pair.held_openings) / 2,
+    }
+    weighed = zip(WEIGHTS_OF_COMMON, shares.values(), strict=True)
+    mean = sum(weight * share for weight, share in weighed) / sum(WEIGHTS_OF_COMMON)
+    least = LEAST_COMMON_OF_ONE_SOURCE if pair.same_source else LEAST_COMMON
+    common = Measured("their weighted mean", mean, least)
+    return Finding(not common.is_reached, (", ".join(f"{name} {share:.2f}" for name, share in shares.items()), common))
 
 
 def _told(pair: Pair, bound: float) -> Measured:
