@@ -13,7 +13,7 @@ from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.rules.joining import join_of
 from scrapy_neardup.rules.match import Match, best_match
-from scrapy_neardup.rules.pair import CandidateState, Finding, Measured, Pair, stops, told
+from scrapy_neardup.rules.pair import CandidateState, Finding, Measured, Pair, any_applies, told
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems import System
 from scrapy_neardup.rules.systems.news import NEWS, NOT_DROPPED
@@ -110,7 +110,7 @@ class Judge:
             and not match.pair.must_stay
             and not compared.pair.must_stay
             and self.policy.may_drop(document.source, match.kept_share)
-            and not stops(match.pair, NOT_DROPPED)
+            and not any_applies(match.pair, NOT_DROPPED)
         )
         return Verdict(
             status,
@@ -135,7 +135,7 @@ def _choose(alive: Sequence[Match]) -> Match | None:
     if match is None or not match.pair.is_wall:
         return match
     copies = (each for each in alive if each.pair.same_text and not each.pair.is_wall)
-    return best_match(each for each in copies if each.pair.titles >= SAME_TITLES) or match
+    return best_match(each for each in copies if each.pair.title_overlap >= SAME_TITLES) or match
 
 
 def _versions_of_page(match: Match, matches: Sequence[Match]) -> tuple[Match | None, Match | None]:

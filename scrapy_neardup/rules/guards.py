@@ -1,6 +1,7 @@
 """The guards of the rules for news, each a function of one pair. ``systems/news.py`` has their order.
 
-If a proof stops, two documents are copies. If another guard stops, they are not what the list of this guard says.
+A guard is named after the statement that it checks, and applies if the statement is true. If a proof applies, two
+documents are copies. If another guard applies, they are not what the list of this guard says.
 """
 
 from __future__ import annotations
@@ -96,19 +97,13 @@ def little_in_common(pair: Pair) -> Finding:
     return too_low(Measured(pair.system.measure, pair.likeness.score, pair.policy.threshold, "threshold"))
 
 
-def two_editions(pair: Pair) -> Finding | None:
-    if not pair.same_source or not (pair.new.edition and pair.old.edition) or pair.new.edition == pair.old.edition:
-        return None
-    return found("one source has them under titles that name two days")
-
-
 def other_subject(pair: Pair) -> Finding | None:
     """One source filled in a form twice: each title has a word that the other text does not tell, but no new figure."""
-    if not pair.same_source or not LIKE_FORMS <= pair.titles < 1 or not (pair.new.topic and pair.old.topic):
+    if not pair.same_source or not LIKE_FORMS <= pair.title_overlap < 1 or not (pair.new.topic and pair.old.topic):
         return None
     if changed_figures(unpack_figures(pair.old.figures), unpack_figures(pair.new.figures)):
         return None
-    return too_low(_told(pair, pair.titles - LESS_TOLD))
+    return too_low(_told(pair, pair.title_overlap - LESS_TOLD))
 
 
 def shared_part(pair: Pair) -> Finding:
@@ -119,7 +114,7 @@ def shared_part(pair: Pair) -> Finding:
     shares = {
         "resemblance": pair.likeness.similarity,
         "containment": pair.likeness.containment,
-        "titles": pair.titles,
+        "titles": pair.title_overlap,
         "openings": sum(pair.held_openings) / 2,
     }
     weighed = zip(WEIGHTS_OF_COMMON, shares.values(), strict=True)

@@ -57,9 +57,9 @@ class Measured(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """The answer of a guard. If it ``stops``, the guards behind it are not asked."""
+    """The answer of a guard: whether its statement ``applies``, and why. Then the guards behind it are not asked."""
 
-    stops: bool
+    applies: bool
     facts: tuple[Measured | str, ...]
 
 
@@ -110,7 +110,7 @@ class Pair:
         if self.same_url and (self.same_text or not self._came_together):
             return True
         have_titles = bool(self.new.titles and self.old.titles)
-        return (self.are_alike and bool(self.new.signature)) or (have_titles and self.titles >= LIKE_TITLES)
+        return (self.are_alike and bool(self.new.signature)) or (have_titles and self.title_overlap >= LIKE_TITLES)
 
     @property
     def is_one_run(self) -> bool:
@@ -166,8 +166,7 @@ class Pair:
     # Titles, names and figures
 
     @cached_property
-    def titles(self) -> float:
-        """Return the overlap of the two titles."""
+    def title_overlap(self) -> float:
         return title_overlap(self.new.titles, self.old.titles)
 
     @cached_property
@@ -209,7 +208,7 @@ class Pair:
     def is_wall(self) -> bool:
         """Return whether the text stands under unlike titles of the source: then it is no article."""
         is_on_two_pages = self.same_text and self.same_source and not self.same_page
-        return is_on_two_pages and not self.titles and not self.new.tells_title
+        return is_on_two_pages and not self.title_overlap and not self.new.tells_title
 
     # Topics
 
@@ -265,22 +264,22 @@ Guard = Callable[["Pair"], Finding | None]
 
 
 def too_low(*measured: Measured) -> Finding:
-    """Return a finding that stops if none of the values reaches its bound."""
+    """Return a finding that applies if none of the values reaches its bound."""
     return Finding(not any(each.is_reached for each in measured), measured)
 
 
 def found(fact: str) -> Finding:
-    """Return a finding that stops."""
+    """Return a finding that applies."""
     return Finding(True, (fact,))
 
 
-def stops(pair: Pair, guards: Iterable[Guard]) -> bool:
-    """Ask guards in their order, up to the first that stops, and note the findings. Return whether one stopped."""
+def any_applies(pair: Pair, guards: Iterable[Guard]) -> bool:
+    """Ask guards in their order, up to the first that applies, and note the findings. Return whether one applies."""
     for guard in guards:
         finding = guard(pair)
         if finding is not None:
             pair.findings.append(finding)
-            if finding.stops:
+            if finding.applies:
                 return True
     return False
 

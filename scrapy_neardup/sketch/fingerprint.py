@@ -17,7 +17,7 @@ from scrapy_neardup.evidence.figures import figures_of_body, pack_figures, with_
 from scrapy_neardup.evidence.names import NAME_WORDS, find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.templates import find_specifics
-from scrapy_neardup.evidence.titles import edition_of, pack_terms, site_terms, terms_of, title_terms, title_without_site
+from scrapy_neardup.evidence.titles import pack_terms, site_terms, terms_of, title_terms, title_without_site
 from scrapy_neardup.evidence.topic import TOPIC_WORDS, TopicWeights, read_lead, tells_title
 from scrapy_neardup.evidence.vectors import VectorMeans
 from scrapy_neardup.records.feature_counts import Frequencies
@@ -216,7 +216,6 @@ class Sketcher:
             vector=vector if topic else b"",
             specifics=sketch.specifics,
             titles=pack_terms(origin.terms) if self.preset.guarded else b"",
-            edition=edition_of(document.title) if self.preset.guarded else 0,
             article_hash=origin.article_hash,
             language=language,
             is_boilerplate=is_boilerplate,

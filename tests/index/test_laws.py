@@ -75,7 +75,6 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
                     figures=printed[1],
                     number=printed[2],
                     language=printed[3],
-                    edition=len(printed[1]) % 3,
                     serial=number,
                 )
             )

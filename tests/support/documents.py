@@ -108,7 +108,6 @@ class Article:
     figures: str = ""  # numbers with blanks between them
     number: str = ""  # of the article, in its source
     language: str = ""
-    edition: int = 0
     names: str = ""  # one letter a name in one alphabet
     vector: tuple[int, ...] = ()  # packed as signed bytes
     serial: int = -1
@@ -149,7 +148,6 @@ class Article:
             titles=headline(self.headline),
             article_hash=digest(f"{self.source} {self.number}", 4) if self.number else bytes(4),
             language=self.language.encode() or bytes(2),
-            edition=self.edition,
         )
 
     def copy(self, **changes: object) -> Article:
