@@ -94,7 +94,6 @@ class Evidence:
     source_hash: bytes  # 4 bytes of the source, zeros if there is none
     article_hash: bytes = bytes(4)  # of source and article number, zeros if it has none
     language: bytes = bytes(2)  # ISO 639-1 code, zeros if it is unknown
-    own_parts: int = WHOLE_TEXT  # see ``sketch.fingerprint.LeftOut``
     signature: bytes = b""
     figures: bytes = b""  # packed, see evidence.figures
     specifics: bytes = b""  # packed, see evidence.templates

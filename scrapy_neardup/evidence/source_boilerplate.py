@@ -1,9 +1,7 @@
 """Learn the boilerplate of one source: the lines that it prints under titles that have nothing in common.
 
-The guard in ``boilerplate`` recognises a shared line by the rest of the two documents: if they tell different stories,
-the line belongs to neither. That fails if a paywall notice is longer than the article, because then the rest is too
-short. Within one source, titles help: a line is boilerplate if the source prints it under three titles and no two of
-them share a term.
+A line is boilerplate if the source prints it under three titles and no two of them share a term. Nothing is learned from
+other sources: strangers could take a text away by printing its sentences.
 
 This must not take away two things:
 

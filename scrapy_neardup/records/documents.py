@@ -33,7 +33,6 @@ RECORD = PackedFields(
         "source_hash": "4s",
         "article_hash": "4s",
         "language": "2s",
-        "own_parts": "B",
         "signature": "H*",
         "figures": "H*",
         "specifics": "B*",

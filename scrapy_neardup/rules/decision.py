@@ -195,7 +195,7 @@ def _kind(match: Match) -> Kind:
     if all(each.is_reached for each in facts):
         return "near"
     # The containment is the share of the smaller text that the larger one holds.
-    return "abridged" if pair.share >= match.containment * pair.covered else "extended"
+    return "abridged" if pair.share >= match.containment else "extended"
 
 
 def _linked(match: Match, policy: Policy, *, is_dropped: bool) -> Record:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.changes import lacks_toll, share_of_new_figures
 from scrapy_neardup.evidence.minima import Likeness, held_opening, share_of
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, names_score
@@ -138,24 +137,11 @@ class Pair:
         return self.likeness.score >= self.policy.related_threshold
 
     @cached_property
-    def compared_share(self) -> float:
-        """Return the share of the compared part of the new text that the old one holds."""
+    def share(self) -> float:
+        """Return the share of the new text that the old one holds, both without boilerplate of their sources."""
         if self.same_text or not self.system.compares_sets:
             return self.likeness.similarity
         return share_of(self.likeness.similarity, self.new.size, self.old.size)
-
-    @property
-    def covered(self) -> float:
-        """Return the share of the new document's text that was compared; boilerplate of its source does not count."""
-        return 1.0 if self.same_text else self.new.own_parts / WHOLE_TEXT
-
-    @cached_property
-    def share(self) -> float:
-        """Return the share of the new document's text that the old one holds.
-
-        Nobody knows whether it holds the lines that are left out.
-        """
-        return self.compared_share * self.covered
 
     @cached_property
     def held_openings(self) -> tuple[float, float]:

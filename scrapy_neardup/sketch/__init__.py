@@ -1,6 +1,5 @@
 """Make the fingerprint of a main content: tokens, boilerplate, shingles, signature, band keys and figures."""
 
-from scrapy_neardup.evidence.boilerplate import BoilerplateGuard
 from scrapy_neardup.sketch.ahead import FACTORY, ahead_options
 from scrapy_neardup.sketch.fingerprint import Sketcher, page_hash, source_hash
 from scrapy_neardup.sketch.signatures.presets import PRESETS, Preset
@@ -11,7 +10,6 @@ __all__ = [
     "FACTORY",
     "PRESETS",
     "Body",
-    "BoilerplateGuard",
     "Preset",
     "Sketcher",
     "ahead_options",

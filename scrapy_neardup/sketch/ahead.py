@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from scrapy_neardup.evidence.boilerplate import LineSample
 from scrapy_neardup.records.packing import PackedFields
 from scrapy_neardup.sketch.fingerprint import Sketcher, TextSketch
 from scrapy_neardup.sketch.signatures import SignedText
@@ -24,7 +23,7 @@ FACTORY = f"{__name__}.sketch_ahead"
 _MOST_CHARACTERS = 65_536  # that are sketched together
 
 _STRINGS = "signature", "figures", "specifics", "lead", "names"
-_ARRAYS = "lines", "band_keys", "sample_keys", "words", "samples", "owners"
+_ARRAYS = "lines", "band_keys", "sample_keys", "words"
 _SKETCH = PackedFields(
     "packed sketch", {"milliseconds": "d", "size": "I", "text_hash": "8s", **dict.fromkeys((*_STRINGS, *_ARRAYS), "I*")}
 )
@@ -54,8 +53,8 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
 
 def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
     """Pack a sketch for ``unpack_sketch`` on the same machine."""
-    signed, sample = sketch.signed, sketch.sample
-    numbers = sample.lines, sample.lines.values(), signed.band_keys, signed.sample_keys, sample.samples, sample.owners
+    signed = sketch.signed
+    numbers = sketch.lines, signed.band_keys, signed.sample_keys, sketch.lines.values()
     strings = signed.signature, sketch.figures, sketch.specifics, sketch.lead, sketch.names
     return _SKETCH.pack(
         milliseconds, signed.size, sketch.text_hash, *strings, *(array("I", each).tobytes() for each in numbers)
@@ -66,9 +65,9 @@ def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
     """Return the sketch and the milliseconds it took. Raise StoreError for bytes that are no packed sketch."""
     values: Any = _SKETCH.unpack_whole(packed)
     milliseconds, size, text_hash, signature, figures, specifics, lead, names, *numbers = values
-    lines, words, band_keys, sample_keys, samples, owners = (array("I", each) for each in numbers)
+    lines, band_keys, sample_keys, words = (array("I", each) for each in numbers)
     sketch = TextSketch(
-        sample=LineSample(dict(zip(lines, words, strict=True)), samples, owners),
+        lines=dict(zip(lines, words, strict=True)),
         signed=SignedText(signature, size, tuple(band_keys), tuple(sample_keys)),
         text_hash=text_hash,
         figures=figures,

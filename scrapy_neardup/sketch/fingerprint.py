@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import xxhash
 
-from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
-from scrapy_neardup.evidence.boilerplate import NO_LINES, BoilerplateGuard, LineSample
+from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.figures import figures_of_body, pack_figures, with_title
 from scrapy_neardup.evidence.names import NAME_WORDS, find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
@@ -61,22 +60,11 @@ class Origin(NamedTuple):
         )
 
 
-class LeftOut(NamedTuple):
-    """The lines of a text that do not enter its fingerprint.
-
-    ``own_parts`` is the share of the words that enter it, in parts of ``WHOLE_TEXT``: of those that are no boilerplate
-    of the text's own source.
-    """
-
-    lines: frozenset[int] = frozenset()  # keys
-    own_parts: int = WHOLE_TEXT
-
-
 @dataclass(frozen=True, slots=True)
 class TextSketch:
     """The part of a fingerprint that depends only on the text and on which of its lines are boilerplate."""
 
-    sample: LineSample
+    lines: dict[int, int]  # words of each line, by its key
     signed: SignedText
     text_hash: bytes
     figures: bytes
@@ -90,11 +78,11 @@ class Draft:
     """A text on its way to its sketch. Its body is read when somebody needs it, for a worker may have sketched it."""
 
     text: str
-    sample: LineSample
+    lines: dict[int, int]  # words of each line, by its key
     read: Callable[[Sequence[str]], list[Body]]
     body: Body | None = None
     sketch: TextSketch | None = None  # first that of all lines, if a worker made it
-    left_out: LeftOut = LeftOut()
+    left_out: frozenset[int] = frozenset()  # keys of lines that are boilerplate
     terms_of_lines: dict[int, frozenset[int]] = field(default_factory=dict)  # by key, once somebody asked
 
     def read_body(self) -> Body:
@@ -123,7 +111,6 @@ class Sketcher:
         self.min_words = min_words
         self.figures = figures
         self.timings = Timings()
-        self._boilerplate = BoilerplateGuard()
         self._sources = SourceBoilerplate()
         self.topics = TopicWeights(preset.topic_terms) if preset.topic_terms else None
         self.vector_means = VectorMeans()
@@ -175,7 +162,7 @@ class Sketcher:
                 origin = Origin.of(document)
                 draft.left_out = self._leave_out(draft, origin)
                 origins.append(self._telling(document, origin))  # before the next document teaches more
-        unsketched = [draft for draft in drafts if draft.sketch is None or draft.left_out.lines]
+        unsketched = [draft for draft in drafts if draft.sketch is None or draft.left_out]
         if unsketched:
             runs = sum(draft.sketch is None for draft in drafts)  # a sketch that was made ahead is counted already
             self._sketch(unsketched)
@@ -184,11 +171,11 @@ class Sketcher:
             return list(map(self._fingerprint, documents, drafts, origins))
 
     def _fingerprint(self, document: Document, draft: Draft, origin: Origin) -> Fingerprint:
-        sketch, left_out = draft.sketch, draft.left_out
+        sketch = draft.sketch
         assert sketch is not None
         source_hash = origin.source_hash
         salt = int.from_bytes(source_hash, "big") if self.by_source else 0
-        is_boilerplate = bool(left_out.lines) and not sketch.signed.signature
+        is_boilerplate = bool(draft.left_out) and not sketch.signed.signature
         # A paywall notice is the same text on every page. So a text that is all boilerplate has only keys of its url.
         keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
         if document.url_identity:
@@ -219,7 +206,6 @@ class Sketcher:
             article_hash=origin.article_hash,
             language=language,
             is_boilerplate=is_boilerplate,
-            own_parts=left_out.own_parts,
             tells_title=tells_title(sketch.lead, origin.terms),
             features=sketch.signed.features,
         )
@@ -261,38 +247,28 @@ class Sketcher:
         drafts = []
         for text, sketch in zip(texts, ahead, strict=True):
             body = next(bodies) if sketch is None else None
-            sample = self._sample(body) if body is not None else sketch.sample if sketch else NO_LINES
-            drafts.append(Draft(text, sample, self.read_texts, body, sketch))
+            lines = self._lines(body) if body is not None else sketch.lines if sketch else {}
+            drafts.append(Draft(text, lines, self.read_texts, body, sketch))
         return drafts
 
-    def _sample(self, body: Body) -> LineSample:
-        return LineSample.of(body, self.shingle_width(body)) if self.preset.guarded else NO_LINES
-
-    def _leave_out(self, draft: Draft, origin: Origin) -> LeftOut:
-        """Learn from a document; return its lines that are boilerplate.
-
-        Lines that are known from articles of others are left out only if they are at most half of the text. So
-        strangers cannot take a text away by printing its sentences.
-        """
+    def _lines(self, body: Body) -> dict[int, int]:
         if not self.preset.guarded:
-            return LeftOut()
-        sample = draft.sample
-        own: frozenset[int] = frozenset()
-        if origin.source_hash != _NOTHING:
-            own = self._sources.learn(
-                origin.source_hash,
-                origin.page,
-                origin.article,
-                origin.terms,
-                sample.lines,
-                mentioned=draft.terms_in,
-                site_terms=origin.site_terms,
-            )
-        others = self._boilerplate.learn(sample, self.min_words, own)
-        own_parts = (
-            WHOLE_TEXT * sample.words_without(own | others) // sample.words_without(own) if others else WHOLE_TEXT
+            return {}
+        return dict(zip(body.kept.keys.tolist(), body.kept.words.tolist(), strict=True))
+
+    def _leave_out(self, draft: Draft, origin: Origin) -> frozenset[int]:
+        """Learn from a document; return the keys of its lines that are boilerplate of its source."""
+        if not self.preset.guarded or origin.source_hash == _NOTHING:
+            return frozenset()
+        return self._sources.learn(
+            origin.source_hash,
+            origin.page,
+            origin.article,
+            origin.terms,
+            draft.lines,
+            mentioned=draft.terms_in,
+            site_terms=origin.site_terms,
         )
-        return LeftOut(own | others, own_parts)
 
     def read_texts(self, texts: Sequence[str]) -> list[Body]:
         """Read texts with all their lines."""
@@ -300,7 +276,7 @@ class Sketcher:
 
     def _sketch(self, drafts: Sequence[Draft]) -> list[TextSketch]:
         """Sketch texts together, without the lines that are left out."""
-        bodies = [draft.read_body().without(draft.left_out.lines) for draft in drafts]
+        bodies = [draft.read_body().without(draft.left_out) for draft in drafts]
         long_enough = [body for body in bodies if body.words >= self.min_words]
         signed = iter(self._signer.sign(long_enough) if long_enough else ())
         specifics = iter(self._specifics(long_enough))
@@ -322,7 +298,7 @@ class Sketcher:
             lead = read_lead(body.lead(TOPIC_WORDS)) if self.preset.topic_terms else b""
             names = pack_names(find_names(body.lead(NAME_WORDS))) if lead and self.preset.names else b""
         return TextSketch(
-            sample=draft.sample,
+            lines=draft.lines,
             signed=signed,
             text_hash=body.text_hash,
             figures=figures,
