@@ -1,7 +1,7 @@
 """Learn the boilerplate of one source: the lines that it prints under titles that have nothing in common.
 
-A line is boilerplate if the source prints it under three titles and no two of them share a term. Nothing is learned from
-other sources: strangers could take a text away by printing its sentences.
+A line is boilerplate if the source prints it under three titles and no two of them share a term. Nothing is learned
+from other sources: strangers could take a text away by printing its sentences.
 
 This must not take away two things:
 

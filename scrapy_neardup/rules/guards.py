@@ -6,7 +6,6 @@ documents are copies. If another guard applies, they are not what the list of th
 
 from __future__ import annotations
 
-from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.changes import changed_figures, have_other_figures
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE
@@ -62,13 +61,6 @@ def other_scope(pair: Pair) -> Finding | None:
         return None
     sources = "one source" if pair.same_source else "two sources"
     return found(f"NEARDUP_SCOPE = {pair.policy.scope} allows no match of {sources}")
-
-
-def dropped_boilerplate(pair: Pair) -> Finding | None:
-    """The page was dropped because of lines that are known as boilerplate by now: judge it again."""
-    if not (pair.same_text and pair.old.kept_share_parts < WHOLE_TEXT and pair.same_page):
-        return None
-    return found("other lines were compared before") if pair.new.signature != pair.old.signature else None
 
 
 def other_table(pair: Pair) -> Finding | None:
