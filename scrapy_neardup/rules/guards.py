@@ -9,7 +9,7 @@ from __future__ import annotations
 from scrapy_neardup.evidence.changes import changed_figures, have_other_figures
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE
-from scrapy_neardup.evidence.templates import has_other_name, template_evidence
+from scrapy_neardup.evidence.templates import are_of_one_template, has_other_name
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
 from scrapy_neardup.rules.pair import Finding, Measured, Pair, found, too_low
 
@@ -27,11 +27,6 @@ FIRST_COSINE = 0.15  # of a document and the first document of the story that it
 STRONG_SCORE = 0.36  # of two topics: then a story may have moved on from its first document
 FIRST_COSINE_IF_STRONG = 0.05
 NAME_SHARE = 0.04  # what a common name of two languages counts, as a cosine of vectors
-
-_TEMPLATES = {
-    "places": "names and figures between the same words differ",
-    "first names": "both are short, and their first sentences have no name in common",
-}
 
 # Proofs
 
@@ -76,10 +71,11 @@ def other_form(pair: Pair) -> Finding | None:
     """Two reports of one template. Two sources that each tell the title of the other do not fill in one template."""
     if pair.same_page or pair.same_text or not (pair.same_source or pair.are_alike):
         return None
-    template = template_evidence(pair.new.specifics, pair.old.specifics)
-    if not template or (not pair.same_source and _told(pair, TOLD_TITLES).is_reached):
+    if not are_of_one_template(pair.new.specifics, pair.old.specifics):
         return None
-    return found(f"reports of one template: {_TEMPLATES[template]}")
+    if not pair.same_source and _told(pair, TOLD_TITLES).is_reached:
+        return None
+    return found("reports of one template: names and figures between the same words differ")
 
 
 # No copy

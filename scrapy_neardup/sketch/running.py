@@ -22,7 +22,6 @@ R = TypeVar("R")
 
 _MOST_CHARACTERS = 30_000  # of a group
 _DIGIT_EFFORT = 6
-_SHARED_TOGETHER = 64  # documents whose features or lines are counted here before the store gets them
 
 
 class PacedSketcher:

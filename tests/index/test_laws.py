@@ -26,7 +26,6 @@ FILLED: list[tuple[str, ...]] = [
     ("", "67890"),
     ("", "12390"),
 ]
-FILLED += [("AB", "1", "A"), ("AB", "1", "BC"), ("", "", "ABC"), ("", "", "D")]
 
 
 Printed = tuple[str, str, str, str]

@@ -62,15 +62,10 @@ def band_keys(signature: bytes) -> tuple[int, ...]:
     )
 
 
-def specifics(names: str, figures: str = "", leads: str = "") -> bytes:
-    """What fills a template: one letter a name, one digit a figure, each in a place of its own.
-
-    ``leads`` are the names in the first sentence of a short text.
-    """
+def specifics(names: str, figures: str = "") -> bytes:
+    """What fills a template: one letter a name, one digit a figure, each in a place of its own."""
     values = [0x80 | ord(name) for name in names] + [ord(figure) for figure in figures]
-    places = [(place, 0x80 | ord(name)) for place, name in enumerate(leads)]
-    places += [(100 * place, value) for place, value in enumerate(values, 1)]
-    return b"".join(struct.pack(">HB", *place) for place in places)
+    return b"".join(struct.pack(">HB", 100 * place, value) for place, value in enumerate(values, 1))
 
 
 def topic(terms: str) -> bytes:
