@@ -142,21 +142,20 @@ class SourceBoilerplate:
         page: int,
         article: int,
         terms: frozenset[int],
-        lines: Mapping[int, int],
+        lines: frozenset[int],
         mentioned: TermsInLines,
         site_terms: frozenset[int] = frozenset(),
     ) -> frozenset[int]:
         """Note a document's lines; return the keys of those that are boilerplate of its source.
 
-        ``lines`` has the words of each line, by its key. ``site_terms`` are the terms of the title that
+        ``lines`` are the keys of its lines of ``LEAST_WORDS`` or more. ``site_terms`` are the terms of the title that
         may be the name of the site.
         """
         known = self._known(source)
-        long_enough = {line for line, words in lines.items() if words >= LEAST_WORDS}
-        found = long_enough & known.lines.keys()
+        found = lines & known.lines.keys()
         for line in sorted(found):
             known.lines[line] = None
-        kept = array("I", sorted(long_enough - found)[:_MOST_LINES_OF_ONE])
+        kept = array("I", sorted(lines - found)[:_MOST_LINES_OF_ONE])
         document = SourceDocument(page, article, terms, kept)
         if page not in known.documents:
             self._pending_of(source)[1].append(document.pack())

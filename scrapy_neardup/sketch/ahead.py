@@ -23,7 +23,7 @@ FACTORY = f"{__name__}.sketch_ahead"
 _MOST_CHARACTERS = 65_536  # that are sketched together
 
 _STRINGS = "signature", "figures", "specifics", "lead", "names"
-_ARRAYS = "lines", "band_keys", "sample_keys", "words"
+_ARRAYS = "lines", "band_keys", "sample_keys"
 _SKETCH = PackedFields(
     "packed sketch", {"milliseconds": "d", "size": "I", "text_hash": "8s", **dict.fromkeys((*_STRINGS, *_ARRAYS), "I*")}
 )
@@ -54,7 +54,7 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
 def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
     """Pack a sketch for ``unpack_sketch`` on the same machine."""
     signed = sketch.signed
-    numbers = sketch.lines, signed.band_keys, signed.sample_keys, sketch.lines.values()
+    numbers = sketch.lines, signed.band_keys, signed.sample_keys
     strings = signed.signature, sketch.figures, sketch.specifics, sketch.lead, sketch.names
     return _SKETCH.pack(
         milliseconds, signed.size, sketch.text_hash, *strings, *(array("I", each).tobytes() for each in numbers)
@@ -65,9 +65,9 @@ def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
     """Return the sketch and the milliseconds it took. Raise StoreError for bytes that are no packed sketch."""
     values: Any = _SKETCH.unpack_whole(packed)
     milliseconds, size, text_hash, signature, figures, specifics, lead, names, *numbers = values
-    lines, band_keys, sample_keys, words = (array("I", each) for each in numbers)
+    lines, band_keys, sample_keys = (array("I", each) for each in numbers)
     sketch = TextSketch(
-        lines=dict(zip(lines, words, strict=True)),
+        lines=frozenset(lines),
         signed=SignedText(signature, size, tuple(band_keys), tuple(sample_keys)),
         text_hash=text_hash,
         figures=figures,

@@ -14,7 +14,7 @@ import xxhash
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.figures import figures_of_body, pack_figures, with_title
 from scrapy_neardup.evidence.names import NAME_WORDS, find_names, pack_names, rarest_names
-from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
+from scrapy_neardup.evidence.source_boilerplate import LEAST_WORDS, SourceBoilerplate
 from scrapy_neardup.evidence.templates import find_specifics
 from scrapy_neardup.evidence.titles import pack_terms, site_terms, terms_of, title_terms, title_without_site
 from scrapy_neardup.evidence.topic import TOPIC_WORDS, TopicWeights, read_lead, tells_title
@@ -64,7 +64,7 @@ class Origin(NamedTuple):
 class TextSketch:
     """The part of a fingerprint that depends only on the text and on which of its lines are boilerplate."""
 
-    lines: dict[int, int]  # words of each line, by its key
+    lines: frozenset[int]  # keys of the lines that may be boilerplate
     signed: SignedText
     text_hash: bytes
     figures: bytes
@@ -78,7 +78,7 @@ class Draft:
     """A text on its way to its sketch. Its body is read when somebody needs it, for a worker may have sketched it."""
 
     text: str
-    lines: dict[int, int]  # words of each line, by its key
+    lines: frozenset[int]  # keys of the lines that may be boilerplate
     read: Callable[[Sequence[str]], list[Body]]
     body: Body | None = None
     sketch: TextSketch | None = None  # first that of all lines, if a worker made it
@@ -247,14 +247,13 @@ class Sketcher:
         drafts = []
         for text, sketch in zip(texts, ahead, strict=True):
             body = next(bodies) if sketch is None else None
-            lines = self._lines(body) if body is not None else sketch.lines if sketch else {}
+            lines = self._lines(body) if body is not None else sketch.lines if sketch else frozenset()
             drafts.append(Draft(text, lines, self.read_texts, body, sketch))
         return drafts
 
-    def _lines(self, body: Body) -> dict[int, int]:
-        if not self.preset.guarded:
-            return {}
-        return dict(zip(body.kept.keys.tolist(), body.kept.words.tolist(), strict=True))
+    def _lines(self, body: Body) -> frozenset[int]:
+        lines = body.kept
+        return frozenset(lines.keys[lines.words >= LEAST_WORDS].tolist() if self.preset.guarded else ())
 
     def _leave_out(self, draft: Draft, origin: Origin) -> frozenset[int]:
         """Learn from a document; return the keys of its lines that are boilerplate of its source."""

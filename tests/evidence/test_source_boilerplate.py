@@ -257,7 +257,7 @@ def learn(
         page,
         article,
         frozenset(map(ord, terms)),
-        {ord(line): 20 for line in lines},
+        frozenset(map(ord, lines)),
         lambda _: frozenset(map(ord, about)),
     )
     return set(found)
@@ -307,7 +307,7 @@ def test_memory_is_bounded() -> None:
     guard = SourceBoilerplate()
     for number in range(1100):
         source = number.to_bytes(4, "big")
-        guard.learn(source, number, 0, frozenset({1, 2}), dict.fromkeys(range(40), 9), lambda _: frozenset())
+        guard.learn(source, number, 0, frozenset({1, 2}), frozenset(range(40)), lambda _: frozenset())
     for number in range(60):
         learn(guard, chr(0x400 + number), "".join(map(chr, range(0x4E00, 0x4E20))), page=number)
 
