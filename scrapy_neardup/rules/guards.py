@@ -125,12 +125,12 @@ def form_with_other_names(pair: Pair) -> Finding | None:
         return None
     new, old = pair.new, pair.old
     has_other_title = bool(new.titles and old.titles) and new.titles != old.titles
-    if has_other_title or has_other_name(new.specifics, old.specifics) or pair.have_own_facts:
+    if has_other_title or has_other_name(new.specifics, old.specifics) or pair.each_adds_facts:
         return found("kept: one source has them, and the titles differ, or a name, or each text has facts of its own")
     return None
 
 
-def own_beginning(pair: Pair) -> Finding | None:
+def new_beginning(pair: Pair) -> Finding | None:
     """The new text begins with something that the old one does not say. For pages that changed see ``must_stay``."""
     if pair.same_text or pair.same_page:
         return None

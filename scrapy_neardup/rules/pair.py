@@ -158,12 +158,12 @@ class Pair:
     @cached_property
     def lost_facts(self) -> float:
         """Return the share of the new document's names and figures, or of the figures alone, that the old one lacks."""
-        return _share_of_own_facts(self.new, self.old)
+        return _share_of_added_facts(self.new, self.old)
 
     @property
-    def have_own_facts(self) -> bool:
+    def each_adds_facts(self) -> bool:
         """Return whether each document has names or figures that the other one lacks."""
-        return self.lost_facts > 0 and _share_of_own_facts(self.old, self.new) > 0
+        return self.lost_facts > 0 and _share_of_added_facts(self.old, self.new) > 0
 
     # Pages that changed
 
@@ -241,8 +241,10 @@ class Pair:
         return names_score(self.new.names, self.old.names)
 
 
-def _share_of_own_facts(own: Record, other: Record) -> float:
-    return max(share_of_new_specifics(own.specifics, other.specifics), share_of_new_figures(own.figures, other.figures))
+def _share_of_added_facts(record: Record, other: Record) -> float:
+    return max(
+        share_of_new_specifics(record.specifics, other.specifics), share_of_new_figures(record.figures, other.figures)
+    )
 
 
 Guard = Callable[["Pair"], Finding | None]

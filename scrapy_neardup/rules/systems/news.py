@@ -22,7 +22,7 @@ NOT_BY_TOPIC: Sequence[Guard] = (guards.low_topic_score, guards.no_common_name, 
 NO_MATCH: Sequence[Guard] = (guards.other_table, guards.other_form)
 """Asked last, unless a proof decided: if one applies, the pair is no match at all."""
 
-NOT_DROPPED: Sequence[Guard] = (guards.form_with_other_names, guards.own_beginning)
+NOT_DROPPED: Sequence[Guard] = (guards.form_with_other_names, guards.new_beginning)
 """Asked of a copy that would be dropped: if one applies, it is kept."""
 
 
