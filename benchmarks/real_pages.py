@@ -74,8 +74,8 @@ def main() -> None:
     to_read: dict[Key, str] = {}
     with ExitStack() as stack:
         data = unpacked(options.data, stack)
-        has_texts = options.set == "day-dev"
-        for extractor in EXTRACTORS if options.extractor == "both" and not has_texts else (options.extractor,):
+        extractors = EXTRACTORS if options.extractor == "both" else (options.extractor,)
+        for extractor in ("stored texts",) if options.set == "day-dev" else extractors:
             recorded = _recorded(data / f"{options.set}.jsonl", options.half, options.order)
             run = asyncio.run(_judge(recorded, extractor, options.workers))
             unread = _report(run, labels)
@@ -205,7 +205,7 @@ def _recorded(path: Path, half: str, order: str) -> list[RecordedDocument]:
 
 
 async def _judge(recorded: Sequence[RecordedDocument], extractor: str, workers: int) -> Run:
-    settings = NearDupSettings(store="memory://", extractor="trafilatura" if extractor == "both" else extractor)
+    settings = NearDupSettings(store="memory://", extractor=extractor if extractor in EXTRACTORS else EXTRACTORS[0])
     detector = NearDupDetector(settings, run="")
     await detector.open()
     verdicts: Counter[tuple[str, str]] = Counter()
