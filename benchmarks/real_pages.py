@@ -50,6 +50,14 @@ _KINDS = {
 NAMES = ("copy", "version", "related", "different", "arguable")
 CLASSES = ("", "background", "series", "translation", *NOT_NEWS)
 RATINGS = ("right", "arguable", "version", "wrong", "unread")  # version: a duplicate that says something new
+STATES = ("found", "other", "missed", "aside")
+SCRIPTS = {
+    "Latin": "[A-Za-z\u00c0-\u024f]",
+    "Cyrillic": "[\u0400-\u04ff]",
+    "Arabic": "[\u0600-\u06ff]",
+    "Greek": "[\u0370-\u03ff]",
+    "CJK": "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]",
+}
 Key = tuple[str, str]
 
 
@@ -66,7 +74,8 @@ def main() -> None:
     to_read: dict[Key, str] = {}
     with ExitStack() as stack:
         data = unpacked(options.data, stack)
-        for extractor in EXTRACTORS if options.extractor == "both" else (options.extractor,):
+        extractors = EXTRACTORS if options.extractor == "both" else (options.extractor,)
+        for extractor in ("stored texts",) if options.set == "day-dev" else extractors:
             recorded = _recorded(data / f"{options.set}.jsonl", options.half, options.order)
             run = asyncio.run(_judge(recorded, extractor, options.workers))
             unread = _report(run, labels)
@@ -152,6 +161,12 @@ class Answer(NamedTuple):
     def is_copy(self) -> bool:
         return self.verdict.status in COPIES
 
+    @property
+    def script(self) -> str:
+        """Return the alphabet of most of its first letters."""
+        beginning = f"{self.document.title} {self.document.text[:400]}"
+        return max(SCRIPTS, key=lambda name: len(re.findall(SCRIPTS[name], beginning)))
+
 
 @dataclass(frozen=True)
 class Run:
@@ -159,10 +174,10 @@ class Run:
     verdicts: Counter[tuple[str, str]]
     answers: dict[str, Answer]  # by id of the page; none of a page that could not be extracted
 
-    def is_within(self, pair: Key) -> bool:
+    def where(self, pair: Key) -> str:
         """Whether both pages are of one source."""
         one, other = (self.answers[page].document.source for page in pair)
-        return one == other
+        return "within" if one == other else "across"
 
     def copies(self) -> dict[str, str]:
         """The group of each page; a copy or an update shares that of its match and its original."""
@@ -190,7 +205,7 @@ def _recorded(path: Path, half: str, order: str) -> list[RecordedDocument]:
 
 
 async def _judge(recorded: Sequence[RecordedDocument], extractor: str, workers: int) -> Run:
-    settings = NearDupSettings(store="memory://", extractor=extractor)
+    settings = NearDupSettings(store="memory://", extractor=extractor if extractor in EXTRACTORS else EXTRACTORS[0])
     detector = NearDupDetector(settings, run="")
     await detector.open()
     verdicts: Counter[tuple[str, str]] = Counter()
@@ -222,7 +237,8 @@ def _report(run: Run, labels: dict[Key, Label]) -> dict[Key, str]:
     _precision(run, matched, labels)
     _still_wrong(run, matched, labels)
     _second_reader(run, matched, labels)
-    forced = _brute_force(run, labels)
+    forced = _contained(run.answers.values())
+    _by_script(run, matched, labels, _brute_force(run, labels, forced))
     found = {answer.pair: _described(answer) for answer in sorted(matched, key=lambda each: each.verdict.status)}
     found |= {pair: f"brute force: containment {share:.2f}" for pair, share in forced.items() if pair not in found}
     unread = {pair: how for pair, how in found.items() if pair not in labels}
@@ -246,7 +262,7 @@ def _precision(run: Run, matched: Sequence[Answer], labels: dict[Key, Label]) ->
     groups: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for answer in matched:
         verdict, label = answer.verdict, labels.get(answer.pair)
-        where = "within" if run.is_within(answer.pair) else "across"
+        where = run.where(answer.pair)
         rated = label.rate(verdict, answer.id) if label else "unread"
         groups[verdict.status, where][rated] += 1
         if verdict.status == "duplicate":
@@ -267,7 +283,7 @@ def _still_wrong(run: Run, matched: Sequence[Answer], labels: dict[Key, Label]) 
     for answer in matched:
         label = labels.get(answer.pair)
         if label and label.rate(answer.verdict, answer.id) in ("version", "wrong"):
-            where = "within" if run.is_within(answer.pair) else "across"
+            where = run.where(answer.pair)
             classes[answer.verdict.status, where, label.label, label.reason or "-"] += 1
             if answer.is_copy:
                 share = "-" if answer.verdict.share is None else f"{answer.verdict.share:.2f}"
@@ -294,7 +310,7 @@ def _second_reader(run: Run, matched: Sequence[Answer], labels: dict[Key, Label]
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for answer in matched:
         if answer.is_copy:
-            where = "within" if run.is_within(answer.pair) else "across"
+            where = run.where(answer.pair)
             counts[answer.verdict.status, where][second.get(answer.pair, "unread")] += 1
     kinds = ("copy", "version", "arguable", "other", "unread")
     rows = [(*group, *(count[kind] for kind in kinds)) for group, count in sorted(counts.items())]
@@ -310,29 +326,54 @@ _WIDTH, _LEAST, _CONTAINED = 5, 80, 0.6
 _COMMON = 200  # pages: a run of words in more of them is nobody's article
 
 
-def _brute_force(run: Run, labels: dict[Key, Label]) -> dict[Key, float]:
-    """Print how many of the pairs that contain each other are found; return them with their containment."""
-    pairs = _contained(run.answers.values())
+def _brute_force(run: Run, labels: dict[Key, Label], pairs: dict[Key, float]) -> dict[Key, str]:
+    """Print how many of the pairs that contain each other are found; return the answer for each pair."""
     groups = run.copies()
-    rows, missed = [], []
+    states = {pair: _state(run, pair, labels.get(pair), groups) for pair in pairs}
+    rows = []
     for where in ("across", "within"):
-        counts: Counter[str] = Counter()
-        for pair in (each for each in pairs if run.is_within(each) == (where == "within")):
-            label = labels.get(pair)
-            found = groups[pair[0]] == groups[pair[1]]
-            if label and (label.label in ("related", "different") or label.reason in NOT_NEWS):
-                counts["aside"] += 1
-            else:
-                counts["found" if found else "missed"] += 1
-                if not found:
-                    name = f"{label.label} {label.reason}".strip() if label else "unread"
-                    missed.append(f"- missed {where}: {pair[0]} {pair[1]}, containment {pairs[pair]:.2f}, {name}")
-        rows.append((where, counts["found"], counts["missed"], counts["aside"]))
+        counts = Counter(state for pair, state in states.items() if run.where(pair) == where)
+        rows.append((where, *(counts[state] for state in STATES)))
     title = f"{run.extractor}: pairs with containment >= {_CONTAINED} of {_WIDTH}-word runs, found as copies or updates"
-    print_table(title, ("sites", "found", "missed", "aside: walls, templates, other articles"), rows)
-    for line in missed:
-        print(line)
-    return pairs
+    head = ("sites", "found", "later page is a copy of another", "missed", "aside: walls, templates, other articles")
+    print_table(title, head, rows)
+    for pair, state in states.items():
+        if state in ("other", "missed"):
+            label = labels.get(pair)
+            name = f"{label.label} {label.reason}".strip() if label else "unread"
+            print(f"- {state} {run.where(pair)}: {pair[0]} {pair[1]}, containment {pairs[pair]:.2f}, {name}")
+    return states
+
+
+def _state(run: Run, pair: Key, label: Label | None, groups: dict[str, str]) -> str:
+    if label and (label.label in ("related", "different") or label.reason in NOT_NEWS):
+        return "aside"
+    if groups[pair[0]] == groups[pair[1]]:
+        return "found"
+    later = max((run.answers[page] for page in pair), key=lambda answer: answer.document.seen_at)
+    return "other" if later.is_copy else "missed"
+
+
+def _by_script(run: Run, matched: Sequence[Answer], labels: dict[Key, Label], states: dict[Key, str]) -> None:
+    """Print the main numbers for each group of languages."""
+    counts: dict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
+    for answer in matched:
+        label, verdict = labels.get(answer.pair), answer.verdict
+        group = counts[answer.script, run.where(answer.pair)]
+        if label and verdict.status == "duplicate":
+            group["duplicate", label.rate(verdict, answer.id)] += 1
+        if label and verdict.would_drop:
+            group["drop", label.rate_drop(verdict, answer.id)] += 1
+    for pair, state in states.items():
+        counts[run.answers[pair[0]].script, run.where(pair)]["contained", state] += 1
+    rows = []
+    for (script, where), group in sorted(counts.items()):
+        right, wrong = group["duplicate", "right"], group["duplicate", "wrong"]
+        drops = (group["drop", "right"], group["drop", "wrong"])
+        contained = (group["contained", state] for state in STATES[:3])
+        rows.append((script, where, right, wrong, f"{right / (right + wrong or 1):.3f}", *drops, *contained))
+    head = ("script", "sites", "duplicates right", "wrong", "precision", "drops right", "wrong", "contained found")
+    print_table(f"{run.extractor}: by script", (*head, "later page is a copy of another", "missed"), rows)
 
 
 def _contained(answers: Iterable[Answer]) -> dict[Key, float]:

@@ -94,8 +94,6 @@ class Evidence:
     source_hash: bytes  # 4 bytes of the source, zeros if there is none
     article_hash: bytes = bytes(4)  # of source and article number, zeros if it has none
     language: bytes = bytes(2)  # ISO 639-1 code, zeros if it is unknown
-    edition: int = 0  # 8-bit hash of the dates in the title, 0 if there are none
-    own_parts: int = WHOLE_TEXT  # see ``sketch.text_sketch.LeftOut``
     signature: bytes = b""
     figures: bytes = b""  # packed, see evidence.figures
     specifics: bytes = b""  # packed, see evidence.templates

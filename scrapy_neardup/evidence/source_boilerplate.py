@@ -1,9 +1,7 @@
 """Learn the boilerplate of one source: the lines that it prints under titles that have nothing in common.
 
-The guard in ``boilerplate`` recognises a shared line by the rest of the two documents: if they tell different stories,
-the line belongs to neither. That fails if a paywall notice is longer than the article, because then the rest is too
-short. Within one source, titles help: a line is boilerplate if the source prints it under three titles and no two of
-them share a term.
+A line is boilerplate if the source prints it under three titles and no two of them share a term. Nothing is learned
+from other sources: strangers could take a text away by printing its sentences.
 
 This must not take away two things:
 
@@ -12,10 +10,6 @@ This must not take away two things:
   about a title needs a fourth title as proof. The name of the site, after the last bar or dash of a title, does not
   count.
 - A text that several papers reprint. Across sources titles prove nothing, because each paper writes its own headline.
-
-A rubric has one introduction and titles that share its name. So a line that two other pages of the source have is left
-out too, if the three titles differ, and if most of the rest of the page stands in no other page of the source. Such a
-line is not remembered: in a page without a rest of its own it counts.
 
 If titles are missing or all alike, urls replace them, and more of them are needed: ``PAGES`` if each page has lines of
 its own, ``PAGES_OF_ONE_TEXT`` if all texts are the same. The latter are pages that a script fills, but also true
@@ -35,7 +29,6 @@ from dataclasses import dataclass, field
 from itertools import chain, combinations
 from typing import Any, TypeVar
 
-from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.records.learned import MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate
 
 logger = logging.getLogger(__name__)
@@ -53,8 +46,6 @@ LEAST_WORDS = 5
 """Shorter lines are not looked at: "by" and "Mrs." are in any article."""
 
 _MOST_LINES_OF_ONE = 24  # of one document: those with the lowest keys, so two documents keep the same lines
-_LEAST_REST = 30  # words of a page of a rubric that no other page has
-_OWN_REST = 0.5  # share of them in the page without the lines of the rubric
 _MENTIONED = 0.5  # lines that mention this share of a title's terms are about it
 _MOST_SOURCES = 1024  # in the memory of this process; the store has all of them
 _MOST_NUMBERS = 128  # article numbers of a source whose titles are remembered
@@ -151,21 +142,20 @@ class SourceBoilerplate:
         page: int,
         article: int,
         terms: frozenset[int],
-        lines: Mapping[int, int],
+        lines: frozenset[int],
         mentioned: TermsInLines,
         site_terms: frozenset[int] = frozenset(),
     ) -> frozenset[int]:
-        """Note a document's lines; return the keys of those that are boilerplate of its source, or of its rubric.
+        """Note a document's lines; return the keys of those that are boilerplate of its source.
 
-        ``lines`` has the words of each line, by its key. ``site_terms`` are the terms of the title that
+        ``lines`` are the keys of its lines of ``LEAST_WORDS`` or more. ``site_terms`` are the terms of the title that
         may be the name of the site.
         """
         known = self._known(source)
-        words_of = {line: words for line, words in lines.items() if words >= LEAST_WORDS}
-        found = words_of.keys() & known.lines.keys()
+        found = lines & known.lines.keys()
         for line in sorted(found):
             known.lines[line] = None
-        kept = array("I", sorted(words_of.keys() - found)[:_MOST_LINES_OF_ONE])
+        kept = array("I", sorted(lines - found)[:_MOST_LINES_OF_ONE])
         document = SourceDocument(page, article, terms, kept)
         if page not in known.documents:
             self._pending_of(source)[1].append(document.pack())
@@ -180,12 +170,10 @@ class SourceBoilerplate:
         if len(others) < TITLES - 1:
             return frozenset(found)
         proved = _proved(known, document, others, mentioned, site_terms)
-        rest = {line: words for line, words in words_of.items() if line in own - proved}
-        rubric = _of_rubric(document.terms - known.usual, rest, others, known.usual)
         for line in sorted(proved):
             known.lines[line] = None
             self._pending_of(source)[0].append(_LINE.pack(line))
-        return frozenset(found | proved | rubric)
+        return frozenset(found | proved)
 
     def usual_terms(self, source: bytes) -> frozenset[int]:
         """Return the terms that most titles of a source have."""
@@ -294,30 +282,6 @@ def _of_unlike_titles(others: Sequence[tuple[frozenset[int], frozenset[int]]], c
         if all(one.isdisjoint(other) for (one, _), (other, _) in combinations(chosen, 2)):
             proved |= frozenset.intersection(*(lines for _, lines in chosen))
     return proved
-
-
-def _of_rubric(
-    title: frozenset[int], words: Mapping[int, int], others: Sequence[SourceDocument], usual: frozenset[int]
-) -> set[int]:
-    """Return the lines that two others share under titles that differ, if most of the rest stands in none of them.
-
-    ``words`` has the words of each line.
-    """
-    unlike = [each for each in others if _differ(title, each.terms - usual)]
-    shared: set[int] = set()
-    for one, other in combinations(unlike, 2):
-        if _differ(one.terms - usual, other.terms - usual):
-            shared |= one.lines & other.lines & words.keys()
-    if not shared:
-        return shared
-    rest = {line: count for line, count in words.items() if line not in shared}
-    own = sum(rest[line] for line in rest.keys() - frozenset().union(*(each.lines for each in others)))
-    return shared if own >= max(_LEAST_REST, _OWN_REST * sum(rest.values())) else set()
-
-
-def _differ(one: frozenset[int], other: frozenset[int]) -> bool:
-    shorter = min(len(one), len(other))
-    return shorter > 0 and len(one & other) < SAME_TITLES * shorter
 
 
 def _of_pages(document: SourceDocument, others: Iterable[SourceDocument]) -> set[int]:

@@ -6,25 +6,21 @@ two texts have the same key, their specifics are compared. A key that only one t
 much text beside the article is not taken for a template.
 
 Names are words with a capital letter, except a single one that begins a sentence. Scripts without capitals have figures
-only. Of all keys the lowest are kept, so two texts keep the same ones. A report of a few lines has too few keys, so the
-names in its first sentence are kept as well.
+only. Of all keys the lowest are kept, so two texts keep the same ones.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from scrapy_neardup.evidence.number_words import MONTHS, WEEKDAYS
 from scrapy_neardup.text.body import Body
-from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.reading import (
     BREAK,
     CLAUSE,
@@ -49,7 +45,6 @@ from scrapy_neardup.text.reading import (
 
 SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure
 NAME_BIT = 0x80  # set in the last byte of a specific that is a name
-LEADS = 3  # keys below this are for the first names of a short text, whatever words are around them
 LEAST_NAMES, LEAST_FIGURES = 3, 5  # places that two texts must share; fewer prove nothing
 # Two reports are different if at most this share of the common places has equal values.
 SAME_NAMES, SAME_FIGURES = 0.6, 0.2
@@ -57,10 +52,7 @@ SAME_NAMES, SAME_FIGURES = 0.6, 0.2
 
 MOST = 24  # specifics kept of a document
 MOST_CHARACTERS = 8000  # templates are short
-SHORT = 60  # words; if a report is shorter, the names in its first sentence are kept too
 _NEAR = 4  # characters of an unspaced clause
-_LONGEST_ARTICLE = 3
-_DATES = frozenset(map(fold, MONTHS | WEEKDAYS))
 _NAME = np.uint64(0x80)
 _PUNCTUATION = JOINER | NUMBER_JOINER | BREAK | DASH | SENTENCE_STOP
 _CONTENT, _SPACES = LETTER | DECIMAL, SPACE | LINE_END
@@ -74,7 +66,7 @@ _BEFORE_AND_BEHIND = np.array([[-2], [0]])
 _HALF, _TO_VALUE = np.uint64(32), np.uint64(57)  # a value has 7 bits; one more bit marks it as a name
 _BYTE, _DOCUMENT = np.uint64(8), np.uint64(24)  # where the key and the document's number are put
 _NOTHING = np.empty(0, np.uint64)
-_KEYS = np.uint64(0x10000 - LEADS)
+_KEYS = np.uint64(0x10000)
 
 
 class _Tokens(NamedTuple):
@@ -119,19 +111,15 @@ def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
     words[names[~is_name]] = True
     name_hashes = _POWERS.run_hashes(reading.span_hashes(*tokens.spans(capitals)), runs)
     name_hashes = (name_hashes + lengths.astype(np.uint64))[is_name]
-    names, lengths = names[is_name], lengths[is_name]
+    names = names[is_name]
 
     figures = (tokens.kind == DECIMAL).nonzero()[0]
     values = np.concatenate((_figure_hashes(reading, tokens, figures), name_hashes)) >> _TO_VALUE
     values[len(figures) :] |= _NAME
     keyed = _keyed(reading, tokens, words.nonzero()[0], np.concatenate((figures, names)), values)
-    leads = _leads(reading, tokens, names, lengths, np.bincount(tokens.document.take(content), minlength=len(bodies)))
     bounds = keyed.searchsorted(np.arange(len(bodies) + 1, dtype=np.uint64) << _DOCUMENT).tolist()
     packed = keyed.astype(">u4").view(np.uint8).reshape(-1, 4)[:, 1:].tobytes()
-    return [
-        b"".join(leads.get(number, ())) + packed[3 * first : 3 * min(end, first + MOST)]
-        for number, (first, end) in enumerate(pairwise(bounds))
-    ]
+    return [packed[3 * first : 3 * min(end, first + MOST)] for first, end in pairwise(bounds)]
 
 
 def _lines(bodies: Sequence[Body]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
@@ -200,7 +188,7 @@ def _keyed(
     keys = near * _MULTIPLIERS[:2] + far * _MULTIPLIERS[2] + (values & _NAME)
     keys ^= keys >> _HALF
     keys *= _MIX
-    keys = LEADS + ((keys >> _HALF) * _KEYS >> _HALF)
+    keys = (keys >> _HALF) * _KEYS >> _HALF
     return _unambiguous((document | keys << _BYTE | values)[is_whole])
 
 
@@ -228,48 +216,20 @@ def _unambiguous(keyed: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return keyed[is_alone]
 
 
-def _leads(
-    reading: Reading, tokens: _Tokens, names: NDArray[np.intp], lengths: NDArray[np.intp], words: NDArray[np.intp]
-) -> dict[int, list[bytes]]:
-    """Return the first names of short texts. ``words`` has the number of words of each document.
+def are_of_one_template(a: bytes, b: bytes) -> bool:
+    """Decide whether two texts are reports of one template: between the same words they have other names and figures.
 
-    Only the first word of a name that is not an article is hashed, because the rest of the name may vary.
+    Their specifics are packed as ``find_specifics`` packs them. A report whose figures changed is an update, and not
+    another report, as long as its names are the same. If two texts share only places of figures, nearly all of these
+    figures must differ.
     """
-    leads: dict[int, list[bytes]] = defaultdict(list)
-    if words.min() > SHORT:
-        return leads
-    sentences, documents = tokens.sentence, tokens.document
-    first_sentences = sentences.take(documents.searchsorted(documents.take(names)))
-    is_lead = (words.take(documents.take(names)) <= SHORT) & (sentences.take(names) == first_sentences)
-    for first, length in zip(names[is_lead].tolist(), lengths[is_lead].tolist(), strict=True):
-        spans = zip(tokens.starts[first : first + length], tokens.ends[first : first + length], strict=True)
-        name = [reading.text[start:end].casefold() for start, end in spans]
-        found = leads[int(documents[first])]
-        if name[0] not in _DATES and len(found) < LEADS:
-            telling = next((word for word in name if len(word) > _LONGEST_ARTICLE), name[0])
-            found.append(bytes((0, len(found), _digest(telling) >> 57 | int(_NAME))))
-    return leads
-
-
-def template_evidence(a: bytes, b: bytes) -> Literal["places", "first names"] | None:
-    """Return what shows that two texts are reports of one template, None if nothing does.
-
-    Their specifics are packed as ``evidence.templates`` packs them. A document keeps only the specifics with the
-    lowest keys, so keys are compared only up to the lower of the two highest ones. A report whose figures changed is an
-    update, and not another report, as long as its names are the same. If two texts share only places of figures, nearly
-    all of these figures must differ. Two short texts are two reports if their first sentences share no name, and no
-    name is in the same place.
-    """
-    leads_a, leads_b = _unpack_specifics(a)[1], _unpack_specifics(b)[1]
     shared = _shared_places(a, b)
     names = [(in_a, in_b) for in_a, in_b in shared if in_a >= NAME_BIT]
     other_names = sum(in_a != in_b for in_a, in_b in names)
-    if leads_a and leads_b and other_names == len(names) and leads_a.isdisjoint(leads_b):
-        return "first names"
     same = sum(in_a == in_b for in_a, in_b in shared)
     least, most_same = (LEAST_NAMES, SAME_NAMES) if other_names else (LEAST_FIGURES, SAME_FIGURES)
     is_other_report = len(shared) >= least and same <= most_same * len(shared)
-    return "places" if is_other_report and (other_names or not names) else None
+    return is_other_report and bool(other_names or not names)
 
 
 def has_other_name(a: bytes, b: bytes) -> bool:
@@ -279,7 +239,7 @@ def has_other_name(a: bytes, b: bytes) -> bool:
 
 def _shared_places(a: bytes, b: bytes) -> list[tuple[int, int]]:
     """Return the values of two texts in each place that both have."""
-    values_a, values_b = _unpack_specifics(a)[0], _unpack_specifics(b)[0]
+    values_a, values_b = _unpack_specifics(a), _unpack_specifics(b)
     return [(values_a[place], values_b[place]) for place in values_a.keys() & values_b.keys()]
 
 
@@ -288,7 +248,7 @@ def share_of_new_specifics(new: bytes, old: bytes) -> float:
 
     Only keys are compared that both texts would have kept. If one has none of them, nothing is known: 0.
     """
-    (values, _), (others, _) = _unpack_specifics(new), _unpack_specifics(old)
+    values, others = _unpack_specifics(new), _unpack_specifics(old)
     if not others:
         return 0.0
     highest = min((max(kept) for kept in (values, others) if len(kept) >= MOST), default=1 << 16)
@@ -299,9 +259,8 @@ def share_of_new_specifics(new: bytes, old: bytes) -> float:
 
 
 @lru_cache(256)  # a new document is compared with several candidates, and a candidate in both directions
-def _unpack_specifics(packed: bytes) -> tuple[dict[int, int], frozenset[int]]:
-    """Return the values of specifics by their place, and the values of the first names of a short text."""
+def _unpack_specifics(packed: bytes) -> dict[int, int]:
+    """Return the values of specifics by their place."""
     whole = len(packed) // SPECIFIC_BYTES * SPECIFIC_BYTES
     places = (high << 8 | low for high, low in zip(packed[:whole:3], packed[1:whole:3], strict=True))
-    values = dict(zip(places, packed[2:whole:3], strict=True))
-    return values, frozenset(values.pop(key) for key in range(LEADS) if key in values)
+    return dict(zip(places, packed[2:whole:3], strict=True))

@@ -37,21 +37,13 @@ _BETWEEN = (
     "\\s!-/:-@\\[-`{-~\u00a1-\u00bf\u055b-\u055f\u060c\u061b\u061f\u0964\u0965"
     "\u2000-\u206f\u3000-\u3003\u3008-\u3020\u30fb\uff01\uff1f"
 )
-# Two numbers are a date only if they are no decimal, no score and no percentage: 15.11 or 15/11, but not 3.75 or 3-1.
-_DATE = re.compile(
-    r"(?<![\d./-])(?:(\d{4})[./-](\d\d?)[./-](\d\d?)|(\d\d?)[./-](\d\d?)[./-](?:\d{4}|\d\d)"
-    r"|(\d\d?)/(\d\d?)|([0-3]\d)\.([01]\d))(?![\d./-]*\d|\s?%)|(\d+)\s*[月월]\s*(\d+)\s*[日일]"
-)
 _DIVIDER = re.compile("\\s[-|\u2013\u2014\u2022\u00b7\u00bb]\\s+|\\s?\\|\\s?")
 _LONGEST_SITE, _MOST_SITE_WORDS = 60, 5  # characters and words of the name of a site
-_DAY_OF_MONTH = re.compile(r"(?<!\d)(\d\d?)(?:st|nd|rd|th|er|º|ª)?\.?\s+(?:de\s+|of\s+|d[ei]l?\s+)?([^\W\d_]{3,})")
-_MONTH_AND_DAY = re.compile(r"([^\W\d_]{3,})\.?\s+(\d\d?)(?!\d)")
 _WORD = re.compile(f"[^{_BETWEEN}]+")
 _ASCII_WORDS = bytes(code if _WORD.match(chr(code)) else ord(" ") for code in range(256))
 _MOST_REMEMBERED, _LONGEST_REMEMBERED = 1 << 16, 40  # words, and characters of a word
 NAME, FIGURE, NO_TERM = 1 << 16, 1 << 17, 1 << 18
-_MONTHS = frozenset(map(fold, MONTHS))
-_CALENDAR = _MONTHS.union(map(fold, WEEKDAYS))
+_CALENDAR = frozenset(map(fold, MONTHS | WEEKDAYS))
 
 
 def title_terms(title: str) -> frozenset[int]:
@@ -133,18 +125,6 @@ def first_words(text: str, slots: Collection[int], bits: int) -> dict[int, str]:
         if not wanted:
             break
     return found
-
-
-def edition_of(title: str) -> int:
-    """Return an 8-bit hash of the dates that a title names, from 1 to 255; 0 if it names none.
-
-    Some columns have the same title on each day except for the date: prices, lottery draws, horoscopes.
-    """
-    text = fold(title[:_MOST_CHARACTERS]).casefold()
-    dates = {"/".join(filter(None, found)) for found in _DATE.findall(text)}
-    dates |= {day + month for day, month in _DAY_OF_MONTH.findall(text) if month in _MONTHS}
-    dates |= {day + month for month, day in _MONTH_AND_DAY.findall(text) if month in _MONTHS}
-    return xxh32_intdigest(" ".join(sorted(dates)).encode("utf-8", "surrogatepass")) % 255 + 1 if dates else 0
 
 
 def pack_terms(terms: Iterable[int]) -> bytes:

@@ -11,7 +11,7 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 from scrapy_neardup.wording import one_line
 
-VERSION = 17
+VERSION = 18
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE = 150  # characters
@@ -33,8 +33,6 @@ RECORD = PackedFields(
         "source_hash": "4s",
         "article_hash": "4s",
         "language": "2s",
-        "edition": "B",
-        "own_parts": "B",
         "signature": "H*",
         "figures": "H*",
         "specifics": "B*",

@@ -13,7 +13,7 @@ from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.rules.joining import join_of
 from scrapy_neardup.rules.match import Match, best_match
-from scrapy_neardup.rules.pair import CandidateState, Finding, Measured, Pair, stops, told
+from scrapy_neardup.rules.pair import CandidateState, Finding, Measured, Pair, any_applies, told
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems import System
 from scrapy_neardup.rules.systems.news import NEWS, NOT_DROPPED
@@ -108,7 +108,7 @@ class Judge:
             and not match.pair.must_stay
             and not version.pair.must_stay
             and self.policy.may_drop(document.source, match.kept_share)
-            and not stops(match.pair, NOT_DROPPED)
+            and not any_applies(match.pair, NOT_DROPPED)
         )
         return Verdict(
             status,
@@ -133,7 +133,7 @@ def _choose(seen: Sequence[Match]) -> Match | None:
     if best is None or not best.pair.is_wall:
         return best
     copies = (each for each in seen if each.pair.same_text and not each.pair.is_wall)
-    return best_match(each for each in copies if each.pair.titles >= SAME_TITLES) or best
+    return best_match(each for each in copies if each.pair.title_overlap >= SAME_TITLES) or best
 
 
 def _versions_of_page(best: Match, found: Sequence[Match]) -> tuple[Match | None, Match | None]:
@@ -193,7 +193,7 @@ def _kind(match: Match) -> Kind:
     if all(each.is_reached for each in facts):
         return "near"
     # The containment is the share of the smaller text that the larger one holds.
-    return "abridged" if pair.share >= match.containment * pair.covered else "extended"
+    return "abridged" if pair.share >= match.containment else "extended"
 
 
 def _linked(match: Match, policy: Policy, *, is_dropped: bool) -> Record:

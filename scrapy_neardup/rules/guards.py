@@ -1,20 +1,20 @@
 """The guards of the rules for news, each a function of one pair. ``systems/news.py`` has their order.
 
-If a proof stops, two documents are copies. If another guard stops, they are not what the list of this guard says.
+A guard is named after the statement that it checks, and applies if the statement is true. If a proof applies, two
+documents are copies. If another guard applies, they are not what the list of this guard says.
 """
 
 from __future__ import annotations
 
-from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.changes import changed_figures, have_other_figures
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE
-from scrapy_neardup.evidence.templates import has_other_name, template_evidence
+from scrapy_neardup.evidence.templates import are_of_one_template, has_other_name
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
 from scrapy_neardup.rules.pair import Finding, Measured, Pair, found, too_low
 
-# Least mean of what two copies have in common, of which their resemblance counts twice: see ``shared_part``.
-COMMON, COMMON_OF_ONE_SOURCE = 0.46, 0.67
+LEAST_COMMON, LEAST_COMMON_OF_ONE_SOURCE = 0.49, 0.67  # mean share that two copies have in common
+WEIGHTS_OF_COMMON = 4, 4, 2, 1  # of resemblance, containment, titles and openings in this mean
 HELD_BEGINNING = 0.5  # a text is dropped only if its match has so much of its beginning
 LIKE_FORMS = 0.7  # two forms have this share of their titles in common, and each text tells less of the other title
 LESS_TOLD = 0.05
@@ -27,11 +27,6 @@ FIRST_COSINE = 0.15  # of a document and the first document of the story that it
 STRONG_SCORE = 0.36  # of two topics: then a story may have moved on from its first document
 FIRST_COSINE_IF_STRONG = 0.05
 NAME_SHARE = 0.04  # what a common name of two languages counts, as a cosine of vectors
-
-_TEMPLATES = {
-    "places": "names and figures between the same words differ",
-    "first names": "both are short, and their first sentences have no name in common",
-}
 
 # Proofs
 
@@ -63,13 +58,6 @@ def other_scope(pair: Pair) -> Finding | None:
     return found(f"NEARDUP_SCOPE = {pair.policy.scope} allows no match of {sources}")
 
 
-def dropped_boilerplate(pair: Pair) -> Finding | None:
-    """The page was dropped because of lines that are known as boilerplate by now: judge it again."""
-    if not (pair.same_text and pair.old.kept_share_parts < WHOLE_TEXT and pair.same_page):
-        return None
-    return found("other lines were compared before") if pair.new.signature != pair.old.signature else None
-
-
 def other_table(pair: Pair) -> Finding | None:
     """Two tables of one source, such as two draws of a lottery."""
     if not pair.same_source or not pair.are_alike or pair.same_page or pair.same_text:
@@ -83,10 +71,11 @@ def other_form(pair: Pair) -> Finding | None:
     """Two reports of one template. Two sources that each tell the title of the other do not fill in one template."""
     if pair.same_page or pair.same_text or not (pair.same_source or pair.are_alike):
         return None
-    template = template_evidence(pair.new.specifics, pair.old.specifics)
-    if not template or (not pair.same_source and _told(pair, TOLD_TITLES).is_reached):
+    if not are_of_one_template(pair.new.specifics, pair.old.specifics):
         return None
-    return found(f"reports of one template: {_TEMPLATES[template]}")
+    if not pair.same_source and _told(pair, TOLD_TITLES).is_reached:
+        return None
+    return found("reports of one template: names and figures between the same words differ")
 
 
 # No copy
@@ -96,19 +85,13 @@ def little_in_common(pair: Pair) -> Finding:
     return too_low(Measured(pair.system.measure, pair.likeness.score, pair.policy.threshold, "threshold"))
 
 
-def two_editions(pair: Pair) -> Finding | None:
-    if not pair.same_source or not (pair.new.edition and pair.old.edition) or pair.new.edition == pair.old.edition:
-        return None
-    return found("one source has them under titles that name two days")
-
-
 def other_subject(pair: Pair) -> Finding | None:
     """One source filled in a form twice: each title has a word that the other text does not tell, but no new figure."""
-    if not pair.same_source or not LIKE_FORMS <= pair.titles < 1 or not (pair.new.topic and pair.old.topic):
+    if not pair.same_source or not LIKE_FORMS <= pair.title_overlap < 1 or not (pair.new.topic and pair.old.topic):
         return None
     if changed_figures(unpack_figures(pair.old.figures), unpack_figures(pair.new.figures)):
         return None
-    return too_low(_told(pair, pair.titles - LESS_TOLD))
+    return too_low(_told(pair, pair.title_overlap - LESS_TOLD))
 
 
 def shared_part(pair: Pair) -> Finding:
@@ -116,13 +99,17 @@ def shared_part(pair: Pair) -> Finding:
 
     Two articles of one source share more than that: its background, its headlines and its forms.
     """
-    resemblance, containment = pair.likeness.similarity, pair.likeness.containment
-    openings = sum(pair.held_openings) / 2
-    mean = (2 * resemblance + containment + openings + pair.titles) / 5
-    bound = COMMON_OF_ONE_SOURCE if pair.same_source else COMMON
-    parts = f"resemblance {resemblance:.2f}, containment {containment:.2f}"
-    common = Measured("their mean, with resemblance twice", mean, bound)
-    return Finding(not common.is_reached, (f"{parts}, openings {openings:.2f}, titles {pair.titles:.2f}", common))
+    shares = {
+        "resemblance": pair.likeness.similarity,
+        "containment": pair.likeness.containment,
+        "titles": pair.title_overlap,
+        "openings": sum(pair.held_openings) / 2,
+    }
+    weighed = zip(WEIGHTS_OF_COMMON, shares.values(), strict=True)
+    mean = sum(weight * share for weight, share in weighed) / sum(WEIGHTS_OF_COMMON)
+    least = LEAST_COMMON_OF_ONE_SOURCE if pair.same_source else LEAST_COMMON
+    common = Measured("their weighted mean", mean, least)
+    return Finding(not common.is_reached, (", ".join(f"{name} {share:.2f}" for name, share in shares.items()), common))
 
 
 def _told(pair: Pair, bound: float) -> Measured:
@@ -138,12 +125,12 @@ def form_with_other_names(pair: Pair) -> Finding | None:
         return None
     new, old = pair.new, pair.old
     has_other_title = bool(new.titles and old.titles) and new.titles != old.titles
-    if has_other_title or has_other_name(new.specifics, old.specifics) or pair.have_own_facts:
+    if has_other_title or has_other_name(new.specifics, old.specifics) or pair.each_adds_facts:
         return found("kept: one source has them, and the titles differ, or a name, or each text has facts of its own")
     return None
 
 
-def own_beginning(pair: Pair) -> Finding | None:
+def new_beginning(pair: Pair) -> Finding | None:
     """The new text begins with something that the old one does not say. For pages that changed see ``must_stay``."""
     if pair.same_text or pair.same_page:
         return None

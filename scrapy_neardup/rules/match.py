@@ -103,7 +103,7 @@ class Match:
         is_page = pair.same_text and pair.same_page
         age_key = bytes(0xFF - byte for byte in self.key) if is_page else self.key
         # Figures and kind are best compared with the most similar version, so the similarity counts beside the share.
-        score = topic or (self.similarity + pair.compared_share) / 2
+        score = topic or (self.similarity + pair.share) / 2
         other_text, other_page = not pair.same_text, not pair.same_page
         return other_text, other_page, not pair.is_wall, self.related, topic > 0, -score, age_key
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.changes import lacks_toll, share_of_new_figures
 from scrapy_neardup.evidence.minima import Likeness, held_opening, share_of
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, names_score
@@ -57,9 +56,9 @@ class Measured(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """The answer of a guard. If it ``stops``, the guards behind it are not asked."""
+    """The answer of a guard: whether its statement ``applies``, and why. Then the guards behind it are not asked."""
 
-    stops: bool
+    applies: bool
     facts: tuple[Measured | str, ...]
 
 
@@ -110,7 +109,7 @@ class Pair:
         if self.same_url and (self.same_text or not self._came_together):
             return True
         have_titles = bool(self.new.titles and self.old.titles)
-        return (self.are_alike and bool(self.new.signature)) or (have_titles and self.titles >= LIKE_TITLES)
+        return (self.are_alike and bool(self.new.signature)) or (have_titles and self.title_overlap >= LIKE_TITLES)
 
     @property
     def is_one_run(self) -> bool:
@@ -138,24 +137,11 @@ class Pair:
         return self.likeness.score >= self.policy.related_threshold
 
     @cached_property
-    def compared_share(self) -> float:
-        """Return the share of the compared part of the new text that the old one holds."""
+    def share(self) -> float:
+        """Return the share of the new text that the old one holds, both without boilerplate of their sources."""
         if self.same_text or not self.system.compares_sets:
             return self.likeness.similarity
         return share_of(self.likeness.similarity, self.new.size, self.old.size)
-
-    @property
-    def covered(self) -> float:
-        """Return the share of the new document's text that was compared; boilerplate of its source does not count."""
-        return 1.0 if self.same_text else self.new.own_parts / WHOLE_TEXT
-
-    @cached_property
-    def share(self) -> float:
-        """Return the share of the new document's text that the old one holds.
-
-        Nobody knows whether it holds the lines that are left out.
-        """
-        return self.compared_share * self.covered
 
     @cached_property
     def held_openings(self) -> tuple[float, float]:
@@ -166,19 +152,18 @@ class Pair:
     # Titles, names and figures
 
     @cached_property
-    def titles(self) -> float:
-        """Return the overlap of the two titles."""
+    def title_overlap(self) -> float:
         return title_overlap(self.new.titles, self.old.titles)
 
     @cached_property
     def lost_facts(self) -> float:
         """Return the share of the new document's names and figures, or of the figures alone, that the old one lacks."""
-        return _share_of_own_facts(self.new, self.old)
+        return _share_of_added_facts(self.new, self.old)
 
     @property
-    def have_own_facts(self) -> bool:
+    def each_adds_facts(self) -> bool:
         """Return whether each document has names or figures that the other one lacks."""
-        return self.lost_facts > 0 and _share_of_own_facts(self.old, self.new) > 0
+        return self.lost_facts > 0 and _share_of_added_facts(self.old, self.new) > 0
 
     # Pages that changed
 
@@ -209,7 +194,7 @@ class Pair:
     def is_wall(self) -> bool:
         """Return whether the text stands under unlike titles of the source: then it is no article."""
         is_on_two_pages = self.same_text and self.same_source and not self.same_page
-        return is_on_two_pages and not self.titles and not self.new.tells_title
+        return is_on_two_pages and not self.title_overlap and not self.new.tells_title
 
     # Topics
 
@@ -256,8 +241,10 @@ class Pair:
         return names_score(self.new.names, self.old.names)
 
 
-def _share_of_own_facts(own: Record, other: Record) -> float:
-    return max(share_of_new_specifics(own.specifics, other.specifics), share_of_new_figures(own.figures, other.figures))
+def _share_of_added_facts(record: Record, other: Record) -> float:
+    return max(
+        share_of_new_specifics(record.specifics, other.specifics), share_of_new_figures(record.figures, other.figures)
+    )
 
 
 Guard = Callable[["Pair"], Finding | None]
@@ -265,22 +252,22 @@ Guard = Callable[["Pair"], Finding | None]
 
 
 def too_low(*measured: Measured) -> Finding:
-    """Return a finding that stops if none of the values reaches its bound."""
+    """Return a finding that applies if none of the values reaches its bound."""
     return Finding(not any(each.is_reached for each in measured), measured)
 
 
 def found(fact: str) -> Finding:
-    """Return a finding that stops."""
+    """Return a finding that applies."""
     return Finding(True, (fact,))
 
 
-def stops(pair: Pair, guards: Iterable[Guard]) -> bool:
-    """Ask guards in their order, up to the first that stops, and note the findings. Return whether one stopped."""
+def any_applies(pair: Pair, guards: Iterable[Guard]) -> bool:
+    """Ask guards in their order, up to the first that applies, and note the findings. Return whether one applies."""
     for guard in guards:
         finding = guard(pair)
         if finding is not None:
             pair.findings.append(finding)
-            if finding.stops:
+            if finding.applies:
                 return True
     return False
 

@@ -25,7 +25,7 @@ class Policy:
     """
 
     window: int = 24 * HOUR  # seconds
-    threshold: float = 0.5
+    threshold: float = 0.45
     related_threshold: float = 0.25
     topic_threshold: float = 0.28
     scope: Scope = "all"

@@ -9,17 +9,16 @@ from typing import NamedTuple
 
 import xxhash
 
-from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
-from scrapy_neardup.evidence.boilerplate import BoilerplateGuard
+from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.figures import with_title
 from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
-from scrapy_neardup.evidence.titles import edition_of, pack_terms, site_terms, terms_of, title_terms, title_without_site
+from scrapy_neardup.evidence.titles import pack_terms, site_terms, terms_of, title_terms, title_without_site
 from scrapy_neardup.evidence.topic import TopicWeights, tells_title
 from scrapy_neardup.evidence.vectors import VectorMeans
 from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.sketch.signatures.presets import Preset
-from scrapy_neardup.sketch.text_sketch import Draft, LeftOut, TextSketch, TextSketcher, unpack_sketch
+from scrapy_neardup.sketch.text_sketch import Draft, TextSketch, TextSketcher, unpack_sketch
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.timings import Timings
 
@@ -68,7 +67,6 @@ class Sketcher(TextSketcher):
         super().__init__(preset, min_words=min_words, figures=figures)
         self.by_source = by_source
         self.timings = Timings()
-        self._boilerplate = BoilerplateGuard()
         self._sources = SourceBoilerplate()
         self.topics = TopicWeights(preset.topic_terms) if preset.topic_terms else None
         self.vector_means = VectorMeans()
@@ -113,18 +111,18 @@ class Sketcher(TextSketcher):
         made_ahead = [draft.sketch.milliseconds for draft in drafts if draft.sketch]
         for milliseconds in made_ahead:
             self.timings.add(milliseconds)
-        if unsketched := [draft for draft in drafts if draft.sketch is None or draft.left_out.lines]:
+        if unsketched := [draft for draft in drafts if draft.sketch is None or draft.left_out]:
             self.sketch(unsketched)
             self.timings.add((time.perf_counter() - start) * 1000, len(drafts) - len(made_ahead))
         with self.lock:
             return list(map(self._fingerprint, documents, drafts, origins))
 
     def _fingerprint(self, document: Document, draft: Draft, origin: Origin) -> Fingerprint:
-        sketch, left_out = draft.sketch, draft.left_out
+        sketch = draft.sketch
         assert sketch is not None
         source_hash = origin.source_hash
         salt = int.from_bytes(source_hash, "big") if self.by_source else 0
-        is_boilerplate = bool(left_out.lines) and not sketch.signed.signature
+        is_boilerplate = bool(draft.left_out) and not sketch.signed.signature
         # A paywall notice is the same text on every page. So a text that is all boilerplate has only keys of its url.
         keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
         if document.url_identity:
@@ -152,11 +150,9 @@ class Sketcher(TextSketcher):
             vector=vector if topic else b"",
             specifics=sketch.specifics,
             titles=pack_terms(origin.terms) if self.preset.guarded else b"",
-            edition=edition_of(document.title) if self.preset.guarded else 0,
             article_hash=origin.article_hash,
             language=language,
             is_boilerplate=is_boilerplate,
-            own_parts=left_out.own_parts,
             tells_title=tells_title(sketch.lead, origin.terms),
             features=sketch.signed.features,
         )
@@ -187,30 +183,19 @@ class Sketcher(TextSketcher):
         lead = document.text[:_LEAD_CHARACTERS].replace(document.title, "")
         return usual - (terms_of(lead) - origin.site_terms)
 
-    def _leave_out(self, draft: Draft, origin: Origin) -> LeftOut:
-        """Learn from a document; return its lines that are boilerplate.
-
-        Lines that are known from articles of others are left out only if they are at most half of the text. So
-        strangers cannot take a text away by printing its sentences.
-        """
-        if not self.preset.guarded:
-            return LeftOut()
-        sample = draft.sample
-        own: frozenset[int] = frozenset()
-        if origin.source_hash != _NOTHING:
-            own = self._sources.learn(
-                origin.source_hash,
-                origin.page,
-                origin.article,
-                origin.terms,
-                sample.lines,
-                mentioned=draft.terms_in,
-                site_terms=origin.site_terms,
-            )
-        others = self._boilerplate.learn(sample, self.min_words, own)
-        if not others:
-            return LeftOut(own)
-        return LeftOut(own | others, WHOLE_TEXT * sample.words_without(own | others) // sample.words_without(own))
+    def _leave_out(self, draft: Draft, origin: Origin) -> frozenset[int]:
+        """Learn from a document; return the keys of its lines that are boilerplate of its source."""
+        if not self.preset.guarded or origin.source_hash == _NOTHING:
+            return frozenset()
+        return self._sources.learn(
+            origin.source_hash,
+            origin.page,
+            origin.article,
+            origin.terms,
+            draft.lines,
+            mentioned=draft.terms_in,
+            site_terms=origin.site_terms,
+        )
 
 
 def packed_language(code: str) -> bytes:

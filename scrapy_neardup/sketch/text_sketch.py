@@ -13,12 +13,12 @@ import time
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from scrapy_neardup.document import LONG_TEXT, WHOLE_TEXT, Document
-from scrapy_neardup.evidence.boilerplate import NO_LINES, LineSample
+from scrapy_neardup.document import LONG_TEXT, Document
 from scrapy_neardup.evidence.figures import figures_of_body, pack_figures
 from scrapy_neardup.evidence.names import NAME_WORDS, find_names, pack_names
+from scrapy_neardup.evidence.source_boilerplate import LEAST_WORDS
 from scrapy_neardup.evidence.templates import find_specifics
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.evidence.topic import TOPIC_WORDS, read_lead
@@ -33,7 +33,7 @@ _MOST_CHARACTERS = 65_536  # that are sketched together
 
 _DIGIT_EFFORT = 6
 _STRINGS = "signature", "figures", "specifics", "lead", "names"
-_ARRAYS = "lines", "band_keys", "sample_keys", "words", "samples", "owners"
+_ARRAYS = "lines", "band_keys", "sample_keys"
 _SKETCH = PackedFields(
     "packed sketch", {"milliseconds": "d", "size": "I", "text_hash": "8s", **dict.fromkeys((*_STRINGS, *_ARRAYS), "I*")}
 )
@@ -44,22 +44,11 @@ def ahead_options(preset: Preset, *, min_words: int, figures: bool) -> str:
     return json.dumps({"preset": asdict(preset), "min_words": min_words, "figures": figures})
 
 
-class LeftOut(NamedTuple):
-    """The lines of a text that do not enter its fingerprint.
-
-    ``own_parts`` is the share of the words that enter it, in parts of ``WHOLE_TEXT``: of those that are no boilerplate
-    of the text's own source.
-    """
-
-    lines: frozenset[int] = frozenset()  # keys
-    own_parts: int = WHOLE_TEXT
-
-
 @dataclass(frozen=True, slots=True)
 class TextSketch:
     """The part of a fingerprint that depends only on the text and on which of its lines are boilerplate."""
 
-    sample: LineSample
+    lines: frozenset[int]  # keys of the lines that may be boilerplate
     signed: SignedText
     text_hash: bytes
     figures: bytes
@@ -74,11 +63,11 @@ class Draft:
     """A text on its way to its sketch. Its body is read when somebody needs it, for a worker may have sketched it."""
 
     text: str
-    sample: LineSample
+    lines: frozenset[int]  # keys of the lines that may be boilerplate
     read: Callable[[Sequence[str]], list[Body]]
     body: Body | None = None
     sketch: TextSketch | None = None  # first that of all lines, if a worker made it
-    left_out: LeftOut = LeftOut()
+    left_out: frozenset[int] = frozenset()  # keys of lines that are boilerplate
     terms_of_lines: dict[int, frozenset[int]] = field(default_factory=dict)  # by key, once somebody asked
 
     def read_body(self) -> Body:
@@ -122,12 +111,13 @@ class TextSketcher:
         drafts = []
         for text, sketch in zip(texts, ahead, strict=True):
             body = next(bodies) if sketch is None else None
-            sample = self._sample(body) if body is not None else sketch.sample if sketch else NO_LINES
-            drafts.append(Draft(text, sample, self.read_texts, body, sketch))
+            lines = self._lines(body) if body is not None else sketch.lines if sketch else frozenset()
+            drafts.append(Draft(text, lines, self.read_texts, body, sketch))
         return drafts
 
-    def _sample(self, body: Body) -> LineSample:
-        return LineSample.of(body, self.shingle_width(body)) if self.preset.guarded else NO_LINES
+    def _lines(self, body: Body) -> frozenset[int]:
+        lines = body.kept
+        return frozenset(lines.keys[lines.words >= LEAST_WORDS].tolist() if self.preset.guarded else ())
 
     def read_texts(self, texts: Sequence[str]) -> list[Body]:
         """Read texts with all their lines."""
@@ -135,7 +125,7 @@ class TextSketcher:
 
     def sketch(self, drafts: Sequence[Draft]) -> list[TextSketch]:
         """Sketch texts together, without the lines that are left out."""
-        bodies = [draft.read_body().without(draft.left_out.lines) for draft in drafts]
+        bodies = [draft.read_body().without(draft.left_out) for draft in drafts]
         long_enough = [body for body in bodies if body.words >= self.min_words]
         signed = iter(self._signer.sign(long_enough) if long_enough else ())
         specifics = iter(self._specifics(long_enough))
@@ -157,7 +147,7 @@ class TextSketcher:
             lead = read_lead(body.lead(TOPIC_WORDS)) if self.preset.topic_terms else b""
             names = pack_names(find_names(body.lead(NAME_WORDS))) if lead and self.preset.names else b""
         return TextSketch(
-            sample=draft.sample,
+            lines=draft.lines,
             signed=signed,
             text_hash=body.text_hash,
             figures=figures,
@@ -192,8 +182,8 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
 
 def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
     """Pack a sketch for ``unpack_sketch`` on the same machine."""
-    signed, sample = sketch.signed, sketch.sample
-    numbers = sample.lines, sample.lines.values(), signed.band_keys, signed.sample_keys, sample.samples, sample.owners
+    signed = sketch.signed
+    numbers = sketch.lines, signed.band_keys, signed.sample_keys
     strings = signed.signature, sketch.figures, sketch.specifics, sketch.lead, sketch.names
     return _SKETCH.pack(
         milliseconds, signed.size, sketch.text_hash, *strings, *(array("I", each).tobytes() for each in numbers)
@@ -204,9 +194,9 @@ def unpack_sketch(packed: bytes) -> TextSketch:
     """Return the sketch that a worker packed. Raise StoreError for bytes that are no packed sketch."""
     values: Any = _SKETCH.unpack_whole(packed)
     milliseconds, size, text_hash, signature, figures, specifics, lead, names, *numbers = values
-    lines, words, band_keys, sample_keys, samples, owners = (array("I", each) for each in numbers)
+    lines, band_keys, sample_keys = (array("I", each) for each in numbers)
     return TextSketch(
-        sample=LineSample(dict(zip(lines, words, strict=True)), samples, owners),
+        lines=frozenset(lines),
         signed=SignedText(signature, size, tuple(band_keys), tuple(sample_keys)),
         text_hash=text_hash,
         figures=figures,

@@ -141,6 +141,24 @@ async def test_a_story_of_one_day_is_no_wall_whoever_prints_its_sentences(sqlite
     assert [verdict.status for verdict in verdicts[len(attack) + 1 :]] == ["duplicate"] * 19
 
 
+async def test_a_text_is_not_dropped_because_strangers_print_its_own_sentences(detector: NearDupDetector) -> None:
+    """Its own seven sentences are in three other stories each. The wire has the other nine."""
+    own, wire = [prose(("own", each), 1) for each in range(7)], prose("wire", 9)
+    for number, line in enumerate(own):
+        for liar in range(3):
+            page = Page(number, wall=line)
+            await detector.check(
+                detector.document(page.text, url=f"https://liar{liar}.example/{number}", title=page.title)
+            )
+    await detector.check(detector.document(wire, url="https://wire.example/1"))
+
+    verdict = await detector.check(detector.document("\n".join([*own, wire]), url="https://paper.example/1"))
+
+    assert (verdict.status, verdict.original_url) == ("duplicate", "https://wire.example/1")
+    assert verdict.share == pytest.approx(9 / 16, abs=0.1)
+    assert not verdict.would_drop
+
+
 @pytest.mark.every_store
 async def test_purging_a_source_purges_what_was_learned_of_it(shared_url: str, namespace: str) -> None:
     await crawl(shared_url, namespace, [Page(number) for number in range(4)])
@@ -239,7 +257,7 @@ def learn(
         page,
         article,
         frozenset(map(ord, terms)),
-        {ord(line): 20 for line in lines},
+        frozenset(map(ord, lines)),
         lambda _: frozenset(map(ord, about)),
     )
     return set(found)
@@ -289,7 +307,7 @@ def test_memory_is_bounded() -> None:
     guard = SourceBoilerplate()
     for number in range(1100):
         source = number.to_bytes(4, "big")
-        guard.learn(source, number, 0, frozenset({1, 2}), dict.fromkeys(range(40), 9), lambda _: frozenset())
+        guard.learn(source, number, 0, frozenset({1, 2}), frozenset(range(40)), lambda _: frozenset())
     for number in range(60):
         learn(guard, chr(0x400 + number), "".join(map(chr, range(0x4E00, 0x4E20))), page=number)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document
-from scrapy_neardup.evidence.templates import LEADS, MOST, SPECIFIC_BYTES, template_evidence
+from scrapy_neardup.evidence.templates import MOST, SPECIFIC_BYTES, are_of_one_template
 from scrapy_neardup.evidence.templates import find_specifics as specifics_of
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Sketcher
@@ -71,37 +71,11 @@ def find_specifics(text: str) -> bytes:
     return found
 
 
-def prime_rate(bank: str, begin: str = "") -> str:
-    return (
-        f"{begin}{bank} said it is raising its prime lending rate to nine pct from eight pct, effective immediately, "
-        "as several of its competitors have done since the beginning of the week."
-    )
-
-
-async def test_a_report_of_a_few_lines_is_told_by_the_names_it_begins_with() -> None:
-    detector = NearDupDetector(NearDupSettings(store="memory://"))
-    await detector.open()
-
-    texts = [
-        prime_rate("Harbour Savings Bank"),
-        prime_rate("Northern Trade Bank"),
-        prime_rate("Harbour Savings Bank", "SKERROW, March 3 (Agency) - "),
-        prime_rate("The Northern Trade Bank of Alba"),
-        prime_rate("Harbour Savings Bank", "BREAKING NEWS. "),
-        prime_rate("Harbour Savings Bank", "By John Smith for The Guardian. "),
-    ]
-    verdicts = await detector.check_in_order([detector.document(text) for text in texts])
-
-    await detector.close()
-    assert [verdict.status for verdict in verdicts] == ["original"] * 2 + ["duplicate"] * 4
-    assert [verdict.original for verdict in verdicts[2:4]] == [verdict.story for verdict in verdicts[:2]]
-
-
 def test_a_report_with_other_figures_is_an_update_of_it() -> None:
     before = result("North Haven", "Port Alba", "Ida Lund", "13", "4,210")
     after = result("North Haven", "Port Alba", "Ida Lund", "14", "5,100")
 
-    assert not template_evidence(find_specifics(before), find_specifics(after))
+    assert not are_of_one_template(find_specifics(before), find_specifics(after))
 
 
 @given(st.text(), st.text())
@@ -109,9 +83,9 @@ def test_any_text_has_specifics_that_are_bounded_and_agree_with_themselves(one: 
     found, others = find_specifics(one), find_specifics(other)
 
     assert len(found) % SPECIFIC_BYTES == 0
-    assert len(found) <= (LEADS + MOST) * SPECIFIC_BYTES
-    assert not template_evidence(found, found)
-    assert template_evidence(found, others) == template_evidence(others, found)
+    assert len(found) <= MOST * SPECIFIC_BYTES
+    assert not are_of_one_template(found, found)
+    assert are_of_one_template(found, others) == are_of_one_template(others, found)
 
 
 def test_texts_that_come_together_are_sketched_as_if_one_by_one() -> None:
@@ -122,9 +96,12 @@ def test_texts_that_come_together_are_sketched_as_if_one_by_one() -> None:
     texts = [f"{story}.\n{notice}" for story in named]
     together, alone = Sketcher(PRESETS["news"]), Sketcher(PRESETS["news"])
 
-    documents = [Document("", "", "", "", text, 0.0) for text in [*texts, *texts[::-1]]]
+    documents = [
+        Document("", f"https://paper.example/{text[:9]}", "paper.example", text[:30], text, 0.0)
+        for text in [*texts, *texts[::-1]]
+    ]
 
     found = together.fingerprints(documents)
 
     assert found == [alone.fingerprint(document) for document in documents]
-    assert found[0].own_parts != found[-1].own_parts, "the notice is left out by then"
+    assert found[0].signature != found[-1].signature, "the notice is left out by then"

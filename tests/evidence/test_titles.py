@@ -7,7 +7,7 @@ from documents import Article, check
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
-from scrapy_neardup.evidence.titles import edition_of, pack_terms, title_overlap, title_terms
+from scrapy_neardup.evidence.titles import pack_terms, title_overlap, title_terms
 from scrapy_neardup.index import Index
 
 pytestmark = pytest.mark.in_memory
@@ -39,30 +39,6 @@ def test_titles_overlap_by_their_words_of_weight(one: str, other: str, expected:
     assert overlap(other, one) == overlap(one, other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Lotto, 15 de novembro (15/11)", "Lotto, 16 de novembro (16/11)"),
-        ("Gold price, Nov 15, 2019", "Gold price, Nov 16, 2019"),
-        ("Horoscope 2019-11-15", "Horoscope 2019-11-16"),
-        ("Horoskop 15.11", "Horoskop 16.11"),
-        ("Курс на 15 ноября", "Курс на 16 ноября"),
-        ("11月15日の天気", "11月16日の天気"),
-    ],
-)
-def test_titles_of_two_days_are_two_editions(one: str, other: str) -> None:
-    assert edition_of(one)
-    assert edition_of(other)
-    assert edition_of(one) != edition_of(other)
-
-
-@pytest.mark.parametrize(
-    "title", ["4 dead in Skerrow quake", "Pick 3 Evening game", "Rate at 3.75", "3.5 percent", "Skerrow 3-1", ""]
-)
-def test_a_title_without_a_date_is_of_no_edition(title: str) -> None:
-    assert edition_of(title) == 0
-
-
 # Over every store
 
 
@@ -72,7 +48,7 @@ def test_a_title_without_a_date_is_of_no_edition(title: str) -> None:
         ("abcde", 76, True),  # some terms in common: a containment of 0.7
         ("abxyz", 60, False),
         ("vwxyz", 112, True),  # none: nine tenths of both
-        ("vwxyz", 98, False),
+        ("vwxyz", 94, False),
         ("", 76, True),  # no title tells nothing
     ],
 )
@@ -102,19 +78,6 @@ async def test_two_draws_are_two_documents(index: Index) -> None:
     assert draw is None
     assert update is not None
     assert not update.related
-
-
-async def test_what_is_printed_for_another_day_is_another_document(index: Index) -> None:
-    first = Article(headline="abcde", edition=15, topic="abcdefg", source=SOURCE, url="https://paper.example/1")
-    await check(index, first)
-
-    other = await check(index, first.copy(text="b", like="wire", equal=124, edition=16, url="https://paper.example/2"))
-    same = await check(index, first.copy(text="c", like="wire", equal=124, edition=15, url="https://paper.example/3"))
-
-    assert other is not None
-    assert other.related
-    assert same is not None
-    assert not same.related
 
 
 async def test_a_few_words_under_another_headline_are_no_copy(index: Index) -> None:

@@ -26,7 +26,6 @@ FILLED: list[tuple[str, ...]] = [
     ("", "67890"),
     ("", "12390"),
 ]
-FILLED += [("AB", "1", "A"), ("AB", "1", "BC"), ("", "", "ABC"), ("", "", "D")]
 
 
 Printed = tuple[str, str, str, str]
@@ -75,7 +74,6 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
                     figures=printed[1],
                     number=printed[2],
                     language=printed[3],
-                    edition=len(printed[1]) % 3,
                     serial=number,
                 )
             )

@@ -315,8 +315,8 @@ async def test_two_texts_of_one_source_under_different_titles_are_no_copies_and_
     comparison = await compare(first, second, NearDupSettings())
     assert comparison.status == "original"
     assert comparison.score >= NearDupSettings().resolved_preset().threshold
-    mean = next(each for each in comparison.why if each.startswith("their mean"))
-    assert re.fullmatch(r"their mean, with resemblance twice 0\.\d+ < 0\.67", mean)
+    mean = next(each for each in comparison.why if each.startswith("their weighted mean"))
+    assert re.fullmatch(r"their weighted mean 0\.\d+ < 0\.67", mean)
 
 
 async def test_a_scope_that_excludes_the_pair_is_named() -> None:

@@ -183,11 +183,18 @@ async def test_a_copy_is_kept_for_a_name_or_a_figure_that_its_match_lacks(newsro
     assert (verdict.share or 0) > 0.7
 
 
-@pytest.mark.parametrize(("title", "is_copy"), [("Fire destroys harbour", True), ("Elections called early", False)])
-async def test_two_sources_with_the_same_background_have_a_copy_if_their_titles_are_alike(
-    newsroom: Newsroom, title: str, is_copy: bool
+@pytest.mark.parametrize(
+    ("title", "common", "is_copy"),
+    [
+        ("Fire destroys harbour", 140, True),
+        ("Elections called early", 140, False),
+        ("Elections called early", 300, True),  # nearly four fifths of both
+    ],
+)
+async def test_two_sources_with_the_same_background_have_a_copy_if_their_titles_are_alike_or_most_is_common(
+    newsroom: Newsroom, title: str, common: int, is_copy: bool
 ) -> None:
-    background = text("background", 140)
+    background = text("background", common)
     for opening, site, headline in (("fire", "wire", "Fire destroys harbour"), ("reply", "paper", title)):
         body, url = f"{text(opening, 80)}\n{background}", f"https://www.{site}.example/{opening}"
         document = newsroom.detector.document(body, url=url, title=headline, seen_at=START)

@@ -62,15 +62,10 @@ def band_keys(signature: bytes) -> tuple[int, ...]:
     )
 
 
-def specifics(names: str, figures: str = "", leads: str = "") -> bytes:
-    """What fills a template: one letter a name, one digit a figure, each in a place of its own.
-
-    ``leads`` are the names in the first sentence of a short text.
-    """
+def specifics(names: str, figures: str = "") -> bytes:
+    """What fills a template: one letter a name, one digit a figure, each in a place of its own."""
     values = [0x80 | ord(name) for name in names] + [ord(figure) for figure in figures]
-    places = [(place, 0x80 | ord(name)) for place, name in enumerate(leads)]
-    places += [(100 * place, value) for place, value in enumerate(values, 1)]
-    return b"".join(struct.pack(">HB", *place) for place in places)
+    return b"".join(struct.pack(">HB", 100 * place, value) for place, value in enumerate(values, 1))
 
 
 def topic(terms: str) -> bytes:
@@ -108,7 +103,6 @@ class Article:
     figures: str = ""  # numbers with blanks between them
     number: str = ""  # of the article, in its source
     language: str = ""
-    edition: int = 0
     names: str = ""  # one letter a name in one alphabet
     vector: tuple[int, ...] = ()  # packed as signed bytes
     serial: int = -1
@@ -149,7 +143,6 @@ class Article:
             titles=headline(self.headline),
             article_hash=digest(f"{self.source} {self.number}", 4) if self.number else bytes(4),
             language=self.language.encode() or bytes(2),
-            edition=self.edition,
         )
 
     def copy(self, **changes: object) -> Article:

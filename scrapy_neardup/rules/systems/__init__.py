@@ -7,13 +7,13 @@ from typing import Literal, NamedTuple, Protocol
 
 from scrapy_neardup.evidence.minima import Likeness, Measure
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.guards import dropped_boilerplate, one_page, one_text, other_scope
+from scrapy_neardup.rules.guards import one_page, one_text, other_scope
 from scrapy_neardup.rules.pair import Guard, Pair
 
 PROOFS: Sequence[Guard] = (one_page, one_text)
 """They prove a copy, for every system."""
 
-STRANGERS: Sequence[Guard] = (other_scope, dropped_boilerplate)
+STRANGERS: Sequence[Guard] = (other_scope,)
 """They leave a pair out, for every system."""
 
 

@@ -9,22 +9,21 @@ from scrapy_neardup.evidence.minima import Likeness, Measure, likeness_of
 from scrapy_neardup.evidence.topic import share_terms
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules import guards
-from scrapy_neardup.rules.pair import Guard, Pair, stops
+from scrapy_neardup.rules.pair import Guard, Pair, any_applies
 from scrapy_neardup.rules.systems import COPY, NONE, PROOFS, RELATED, STRANGERS, TRANSLATION, Relation
 
 NO_COPY: Sequence[Guard] = (
     guards.little_in_common,
-    guards.two_editions,
     guards.other_subject,
     guards.shared_part,
 )
 NOT_BY_TEXT: Sequence[Guard] = (guards.other_topic,)
 NOT_BY_TOPIC: Sequence[Guard] = (guards.low_topic_score, guards.no_common_name, guards.far_from_first)
 NO_MATCH: Sequence[Guard] = (guards.other_table, guards.other_form)
-"""Asked last, unless a proof decided: if one stops, the pair is no match at all."""
+"""Asked last, unless a proof decided: if one applies, the pair is no match at all."""
 
-NOT_DROPPED: Sequence[Guard] = (guards.form_with_other_names, guards.own_beginning)
-"""Asked of a copy that would be dropped: if one stops, it is kept."""
+NOT_DROPPED: Sequence[Guard] = (guards.form_with_other_names, guards.new_beginning)
+"""Asked of a copy that would be dropped: if one applies, it is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +44,14 @@ class News:
         return (pair.two_languages and share_terms(new.names, old.names, pair.least_names)) or pair.are_alike
 
     def relation(self, pair: Pair) -> Relation:
-        if stops(pair, STRANGERS):
+        if any_applies(pair, STRANGERS):
             return NONE
-        if stops(pair, (guards.translation,)):
+        if any_applies(pair, (guards.translation,)):
             return TRANSLATION
-        if stops(pair, PROOFS):
+        if any_applies(pair, PROOFS):
             return COPY
-        found = COPY if not stops(pair, NO_COPY) else _related(pair)
-        return NONE if found is NONE or stops(pair, NO_MATCH) else found
+        found = COPY if not any_applies(pair, NO_COPY) else _related(pair)
+        return NONE if found is NONE or any_applies(pair, NO_MATCH) else found
 
 
 NEWS = News()
@@ -61,14 +60,14 @@ NEWS = News()
 def _related(pair: Pair) -> Relation:
     """Return the relation of two texts that are no copies of each other."""
     if pair.are_alike:
-        return NONE if stops(pair, NOT_BY_TEXT) else RELATED
+        return NONE if any_applies(pair, NOT_BY_TEXT) else RELATED
     topic = topic_link(pair)
     if not topic and pair.two_languages:
         by_names = guards.few_common_names if pair.vectors is None else guards.other_meaning
-        topic = 0.0 if stops(pair, (by_names,)) else guards.foreign_score(pair)
+        topic = 0.0 if any_applies(pair, (by_names,)) else guards.foreign_score(pair)
     return Relation("related", topic) if topic else NONE
 
 
 def topic_link(pair: Pair) -> float:
     """Return the score of two topics if a document joins the story of another one by its topic, else 0."""
-    return 0.0 if stops(pair, NOT_BY_TOPIC) else pair.topic_score
+    return 0.0 if any_applies(pair, NOT_BY_TOPIC) else pair.topic_score

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from scrapy_neardup.evidence.minima import SET_MEASURES, Likeness, Measure, likeness_of
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.guards import little_in_common, translation
-from scrapy_neardup.rules.pair import Pair, stops
+from scrapy_neardup.rules.pair import Pair, any_applies
 from scrapy_neardup.rules.systems import COPY, NONE, PROOFS, RELATED, STRANGERS, TRANSLATION, Relation
 
 
@@ -33,10 +33,10 @@ class Published:
 
     def relation(self, pair: Pair) -> Relation:
         """Return the relation of a pair. Texts that are no copies are related only between two sources."""
-        if stops(pair, STRANGERS):
+        if any_applies(pair, STRANGERS):
             return NONE
-        if stops(pair, (translation,)):
+        if any_applies(pair, (translation,)):
             return TRANSLATION
-        if stops(pair, PROOFS) or not stops(pair, (little_in_common,)):
+        if any_applies(pair, PROOFS) or not any_applies(pair, (little_in_common,)):
             return COPY
         return RELATED if pair.are_alike and not pair.same_source else NONE
