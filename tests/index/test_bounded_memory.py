@@ -15,8 +15,6 @@ from conftest import OpenIndex
 from documents import DAY, FIRST, HOUR, MINUTE, START, Article, check, join, joined, overwrite, stored
 from redis import Redis
 
-from scrapy_neardup.crawl.feeds import VerdictCounter
-from scrapy_neardup.document import Verdict
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index.index import COUNTED_MINUTES
 from scrapy_neardup.index.upkeep import Selection
@@ -199,19 +197,6 @@ async def test_counts_of_all_processes_are_added_up(open_index: OpenIndex, share
     counts = {COUNTED: {"original": 20, "story:Ü:1": 10}, COUNTED + 9: {"duplicate": 1}}
     assert await first.verdict_counts(COUNTED - 60, COUNTED + 9) == counts
     assert await first.verdict_counts(COUNTED + 1, COUNTED + 8) == {}
-
-
-async def test_many_stories_leave_no_verdict_uncounted(index: Index) -> None:
-    """Between two writes of a fast crawl."""
-    counter = VerdictCounter(index, lambda: False)
-    for number in range(3500):
-        counter.add(Verdict("related", story=f"{number:016x}"))
-    counter.add(Verdict("update", story="0" * 16))
-    counter.count(["event/breaking"])
-    await counter.close()
-    minute = int(time.time()) // 60
-    (counts,) = (await index.verdict_counts(minute - 1, minute)).values()
-    assert counts == {"related": 3500, "update": 1, "event/breaking": 1}
 
 
 async def test_a_purge_of_all_removes_them(index: Index) -> None:
