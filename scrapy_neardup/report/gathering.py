@@ -44,8 +44,6 @@ Track = Callable[[Iterable[FeedLine]], Iterator[FeedLine]]
 MOST_PROBLEMS = 20  # listed; the others are counted
 _CHUNK = 1 << 20  # characters
 _DECODER = json.JSONDecoder()
-# A string that is cut off reaches to the end.
-_JSON_PARTS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[][{}]|[^][{}",:\s]+', re.DOTALL)
 _BETWEEN_ITEMS = re.compile(r"[\s,\[\]]*")  # a crawl that appends to a JSON file leaves "][" in it
 
 
@@ -71,34 +69,21 @@ def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[FeedLine]:
     buffer, place, number = source.read(_CHUNK), 0, 1
     while True:
         place = cast("re.Match[str]", _BETWEEN_ITEMS.match(buffer, place)).end()
-        line, place = _item_at(buffer, place, number, f"{path}: item {number}")
-        rest = len(buffer) - place
-        if line is not None:
-            yield line
-            number += 1
-        elif rest <= LONGEST_LINE and (more := source.read(max(_CHUNK, rest))):
-            buffer, place = buffer[place:] + more, 0
-        else:
+        rest, where = len(buffer) - place, f"{path}: item {number}"
+        try:
+            value, place = _DECODER.raw_decode(buffer, place)
+        except json.JSONDecodeError:
+            if rest <= LONGEST_LINE and (more := source.read(max(_CHUNK, rest))):
+                buffer, place = buffer[place:] + more, 0
+                continue
             if rest:
-                problem = CUT_OFF if rest <= LONGEST_LINE else TOO_LONG
-                yield FeedLine(number, 0, {}, f"{path}: item {number}: {problem}")
+                yield FeedLine(number, 0, {}, f"{where}: {CUT_OFF if rest <= LONGEST_LINE else TOO_LONG}")
             return
-
-
-def _item_at(buffer: str, place: int, number: int, where: str) -> tuple[FeedLine | None, int]:
-    """Return the item that begins at a place, and the place behind it. It is None if its end is not in the buffer."""
-    try:
-        value, end = _DECODER.raw_decode(buffer, place)
-        return line_of(number, 0, value, where), end
-    except json.JSONDecodeError:
-        return None, place
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of lists in lists
-        depth = 0
-        for part in _JSON_PARTS.finditer(buffer, place):
-            depth += (part[0] in "[{") - (part[0] in "]}")
-            if not depth:
-                return FeedLine(number, 0, {}, f"{where}: not JSON: {error}"), part.end()
-        return None, place
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of lists in lists
+            yield FeedLine(number, 0, {}, f"{where}: not JSON: {error}; this item and those behind it are not read")
+            return
+        yield line_of(number, 0, value, where)
+        number += 1
 
 
 def _csv(source: io.TextIOWrapper, path: Path, columns: Sequence[str]) -> Iterator[FeedLine]:
@@ -177,9 +162,9 @@ def gather(
     ``track`` passes on the lines that it is given, and may show how many have come.
     """
     gathered = Gathered(settings, feeds, documents, dropped)
-    earlier = set[int]()
+    earlier = set[bytes]()
     for path in (*feeds, *dropped):
-        keys = set[int]()
+        keys = set[bytes]()
         for line in track(read_rows(path, gathered.format.columns)):
             if line.error is not None:
                 gathered.note_problem(line.error)
@@ -187,20 +172,13 @@ def gather(
                 gathered.events.append(line.row)
             else:
                 row = gathered.add(line.row)
-                key = _item_key(row)
-                row.is_dropped, row.is_again = path in dropped, key in earlier
-                keys.add(key)
+                row.is_dropped, row.is_again = path in dropped, row.key in earlier
+                keys.add(row.key)
         earlier |= keys
     _add_documents(gathered)
     for raw in items_of(gathered.events, {name for row in gathered.rows for name in (row.url, row.id)}):
         gathered.add(raw).is_reported = True
     return gathered
-
-
-def _item_key(row: Row) -> int:
-    """Return what a page has in the feeds of all runs that met it unchanged. An update is new in each run."""
-    name, visit = row.url or row.id or row.number, (row.time, row.changes) if row.status == "update" else ()
-    return hash((name, row.title, *visit))
 
 
 def _add_documents(gathered: Gathered) -> None:

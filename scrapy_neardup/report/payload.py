@@ -8,16 +8,15 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from scrapy_neardup.evidence.minima import Measure
 from scrapy_neardup.evidence.number_words import number_words
-from scrapy_neardup.report.news import Period
 from scrapy_neardup.report.rows import Row, score_of
-from scrapy_neardup.report.stories import FeedStory, Links
+from scrapy_neardup.report.stories import FeedStory, Links, Period
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.stories.summary import read_change
@@ -25,7 +24,7 @@ from scrapy_neardup.text.folding import fold
 
 MOST_ITEMS = 20_000  # that a page lists
 
-_LARGEST_STORY = 400  # bytes of what is said of a story, and of the places of its items
+_ITEM = 700  # bytes of an item and its part of a story, besides its longest texts
 _WORD = re.compile(r"[^\W\d_]+")
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
@@ -81,9 +80,7 @@ def size_of(value: object) -> int:
     return len(inert_json(value).encode())
 
 
-def choose_stories(
-    stories: Sequence[FeedStory], links: Links, measure: Measure, most_bytes: int, room: int = MOST_ITEMS
-) -> list[FeedStory]:
+def choose_stories(stories: Sequence[FeedStory], most_bytes: int, room: int = MOST_ITEMS) -> list[FeedStory]:
     """Return stories with at most ``room`` items and about so many bytes, in their order, which is by size.
 
     Those with changed or dropped items come first, and then the others.
@@ -91,7 +88,7 @@ def choose_stories(
     chosen = set[FeedStory]()
     for story in sorted(stories, key=_is_plain):
         room -= len(story.members)
-        most_bytes -= size_of([_item(row, {}, links, measure) for row in story.members]) + _LARGEST_STORY
+        most_bytes -= sum(_ITEM + len(f"{row.url}{row.title}{row.changes}".encode()) for row in story.members)
         if min(room, most_bytes) < 0:
             break
         chosen.add(story)
@@ -102,15 +99,23 @@ def _is_plain(story: FeedStory) -> bool:
     return not any(row.status == "update" or row.is_drop for row in story.members)
 
 
-def payload_of(stories: Sequence[FeedStory], links: Links, measure: Measure, periods: Sequence[Period] = ()) -> Payload:
+Telling = Mapping[FeedStory, FeedStory]
+"""The stories that a period tells of, each as the period tells it."""
+
+
+def payload_of(
+    stories: Sequence[FeedStory], links: Links, measure: Measure, tellings: Mapping[Period, Telling]
+) -> Payload:
     """Return the items of these stories, story after story."""
     rows = [row for story in stories for row in story.members]
     places = {row.number: place for place, row in enumerate(rows)}
-    return Payload(
-        [_item(row, places, links, measure) for row in rows],
-        [_story(story, places[story.members[0].number], periods) for story in stories],
-        places,
-    )
+    items = [_item(row, places, links, measure) for row in rows]
+    for period in tellings:
+        if period.known is not None:
+            for item, row in zip(items, rows, strict=True):
+                item["isNew"] = period.has(row)
+    told = [_story(story, places[story.members[0].number], tellings.values()) for story in stories]
+    return Payload(items, told, places)
 
 
 def _item(row: Row, places: Mapping[int, int], links: Links, measure: Measure) -> dict[str, Any]:
@@ -132,24 +137,19 @@ def _item(row: Row, places: Mapping[int, int], links: Links, measure: Measure) -
     return {name: value for name, value in found.items() if value not in (None, "") and value is not False}
 
 
-def _story(story: FeedStory, start: int, periods: Sequence[Period]) -> dict[str, Any]:
-    times = [row.time for row in story.coverage if row.time is not None]
-    # A story that went on behind a period had another headline then.
-    begun = {place: each for place, each in enumerate(periods) if times and times[0] < each.end <= times[-1]}
+def _story(story: FeedStory, start: int, tellings: Iterable[Telling]) -> dict[str, Any]:
+    told = ((place, telling.get(story, story)) for place, telling in enumerate(tellings))
     return {
         "start": start,
         "end": start + len(story.members),
-        "headline": story.headline,
-        "headlines": {place: story.until(period.end).headline for place, period in begun.items()},
         "levels": [(signal.level, signal.time) for signal in story.signals],
-        "words": story.words,
-        "size": story.size,
-        "updates": sum(row.status == "update" for row in story.coverage),
-        "sources": len(story.owners),
-        "visits": len(story.members) - story.size,
-        "first": min(times, default=None),
-        "last": max(times, default=None),
+        **_size_of_story(story),
+        "told": {place: _size_of_story(each) for place, each in told if each is not story},
     }
+
+
+def _size_of_story(story: FeedStory) -> dict[str, Any]:
+    return {"headline": story.headline, "words": story.words, "size": story.size, "sources": len(story.owners)}
 
 
 def number_words_of(text: str) -> list[str]:
@@ -177,8 +177,8 @@ class Pair(NamedTuple):
     score: float | None
 
 
-def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -> tuple[list[Pair], dict[str, int]]:
-    """Return the same pairs for the same feeds, and how many there are of each kind. A pair is in one group only."""
+def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -> list[Pair]:
+    """Return the same pairs for the same feeds. A pair is in one group only."""
     preset = settings.resolved_preset()
     groups: defaultdict[str, list[Pair]] = defaultdict(list)
     for pair in _pairs(rows, links, preset.measure):
@@ -189,7 +189,7 @@ def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -
     for pairs in sorted(groups.values(), key=len, reverse=True):
         left = [pair for pair in pairs if pair.row.number not in taken]
         chosen += sampler.sample(left, min(_MOST_OF_A_KIND, len(left)))
-    return chosen, {group: len(pairs) for group, pairs in groups.items()}
+    return chosen
 
 
 def _pairs(rows: Sequence[Row], links: Links, measure: Measure) -> Iterator[Pair]:
@@ -211,19 +211,16 @@ def _near_threshold(groups: dict[str, list[Pair]], threshold: float) -> list[Pai
     return [pair._replace(group=NEAR_THRESHOLD) for pair in nearest]
 
 
-def review_data(pairs: Sequence[Pair], population: Mapping[str, int], payload: Payload) -> dict[str, Any]:
-    """Return the pairs of a review for the scripts, with ids by which ``eval`` and an import know the documents."""
+def review_data(pairs: Sequence[Pair], payload: Payload) -> dict[str, Any]:
+    """Return the pairs of a review for the scripts, with ids by which ``eval`` and ``tune`` know the documents."""
     places = payload.places
     pairs = [pair for pair in pairs if {pair.match.number, pair.row.number} <= places.keys()]
     rows = {row.number: row for pair in pairs for row in (pair.match, pair.row)}
-    ids: dict[int, str] = {}
-    for number, row in sorted(rows.items()):
-        name = row.id or row.url or f"item {number + 1}"
-        ids[places[number]] = f"{name} (item {number + 1})" if name in ids.values() else name
+    names = Counter(row.id or row.url for row in rows.values())
+    ids = {number: row.id or row.url for number, row in rows.items()}
     return {
         "pairs": [
             {"match": places[pair.match.number], "item": places[pair.row.number], "group": pair.group} for pair in pairs
         ],
-        "ids": ids,
-        "population": population,
+        "ids": {places[n]: name if names[name] == 1 else f"{name} (item {n + 1})" for n, name in ids.items()},
     }

@@ -171,14 +171,13 @@ def test_a_csv_line_without_its_last_cells_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["[%s]", "%s"], ids=["list", "lines"])
-@pytest.mark.parametrize(
-    "value", ["9" * 5000, "[" * 100_000 + '"]\\"["' + "]" * 100_000], ids=["a long number", "many lists in lists"]
-)
-def test_a_value_that_python_refuses_costs_one_item(tmp_path: Path, value: str, form: str) -> None:
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 100_000 + "]" * 100_000], ids=["a long number", "lists in lists"])
+def test_a_value_that_python_refuses_costs_a_line_or_the_rest_of_a_list(tmp_path: Path, value: str, form: str) -> None:
     rows = [json.dumps(each) for each in ITEMS]
     rows.insert(2, f'{{"url": "https://a.example/", "size": {value}}}')
     feed = written(tmp_path, (form % ("," if form != "%s" else "").join(f"{row}\n" for row in rows)).encode())
     found = gather([feed], NearDupSettings())
-    assert [row.title for row in found.rows] == [each["title"] for each in ITEMS]
+    read = ITEMS if form == "%s" else ITEMS[:2]
+    assert [row.title for row in found.rows] == [each["title"] for each in read]
     assert len(found.problems) == 1
     assert "not JSON" in found.problems[0]

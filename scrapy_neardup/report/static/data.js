@@ -30,6 +30,26 @@ const timeOf = (item) => items[item].time ?? null;
 const nameOf = (item) => items[item].title || items[item].url || `item ${item + 1}`;
 const shareOf = (column, item) => items[item][column] ?? null;
 
+// The chosen period: its place, and its beginning and end, or null if it has what the last report did not know.
+const chosen = { place: 0, edges: meta.periods[0] };
+const isWithin = (time, [start, end]) => (start === null || time >= start) && (end === null || time < end);
+const isTold = (item) => (chosen.edges ? isWithin(timeOf(item), chosen.edges) : items[item].isNew);
+
+// What the period tells of a story: its headline then, its size, and how many print it.
+const toldOf = (story) => story.told[chosen.place] ?? story;
+
+// The items of a story that count. A story of nothing but repeated visits counts its first item.
+function countedItems(story) {
+  const found = itemsOf(story).filter((item) => !isAgain(item));
+  return (found.length ? found : [story.start]).filter(isTold);
+}
+
+// The first and the last time of the items that count, or nulls.
+function spanOf(story) {
+  const times = countedItems(story).map(timeOf).filter((time) => time !== null);
+  return times.length ? [Math.min(...times), Math.max(...times)] : [null, null];
+}
+
 const storyOf = (item) => stories.findLast((story) => story.start <= item);
 
 // Why an item is in its story, in words.

@@ -75,11 +75,6 @@ const say = (text) => { byId('review-status').textContent = text; };
 function drawPrecision() {
   const groups = tally();
   const rows = [...groups].map(([name, group]) => precisionRow(name, group, group.right + group.wrong));
-  const overall = overallOf(groups);
-  if (overall) {
-    rows.push(element('tr', {}, element('th', { scope: 'row' }, element('strong', {}, 'all copies and updates')), element('td', { colspan: 3, class: 'why' }, 'each kind by its number of items'),
-      element('td', { class: 'n', id: 'precision-overall' }, percent(overall.share)), intervalCell(overall.share, overall.size)));
-  }
   const head = ['pairs', 'right', 'wrong', 'unsure', 'precision', '95% interval'];
   byId('precision').replaceChildren(
     element('h3', {}, 'Precision'),
@@ -104,20 +99,17 @@ function intervalCell(share, size) {
 // Export
 
 function exportLabels() {
-  const { lines, withoutText, contradictions } = labelsOf();
-  const asides = [
-    withoutText ? `${counted(withoutText, 'pair')} left out because a text is not in this page` : '',
-    contradictions ? `${counted(contradictions, 'pair')} marked wrong although other marks join the two: look at them again` : '',
-  ].filter(Boolean);
+  const { lines, withoutText } = labelsOf();
+  const aside = withoutText ? ` ${counted(withoutText, 'pair')} left out, because a text is not in this page.` : '';
   if (!lines.length) {
-    say(`There is nothing to export: mark a pair right or wrong first.${asides.length ? ` (${asides.join('; ')}.)` : ''}`);
+    say(`There is nothing to export: mark a pair right or wrong first.${aside}`);
     return;
   }
   const blob = new Blob([lines.map((line) => `${JSON.stringify(line)}\n`).join('')], { type: 'application/x-ndjson' });
   const url = URL.createObjectURL(blob);
   element('a', { href: url, download: 'labels.jsonl' }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10000);
-  say(`Exported ${counted(lines.length, 'document')} to labels.jsonl.${asides.length ? ` ${asides.join('; ')}.` : ''} Next: scrapy neardup tune labels.jsonl`);
+  say(`Exported ${counted(lines.length, 'document')} to labels.jsonl.${aside} Next: scrapy neardup tune labels.jsonl`);
 }
 
 function reviewKey(name) {
