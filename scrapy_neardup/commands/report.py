@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FEED",
         type=Path,
         nargs="+",
-        help="exported items, output of replay, or a feed of events: JSON lines, JSON or CSV (plain, .gz, .xz)",
+        help="exported items, output of replay, or a feed of events: JSON lines or JSON (plain, .gz, .xz)",
     )
     parser.add_argument(
         "--documents",

@@ -1,6 +1,6 @@
 """Read feeds and recorded documents, and bring together what belongs to one item.
 
-Feeds may have any form that Scrapy exports: JSON lines, JSON or CSV, plain or packed. A report says which lines could
+Feeds are JSON lines or JSON, plain or packed. A report says which lines could
 not be read: a crawl that was killed leaves a feed whose last item is half written.
 
 Texts are not kept: the rows of 200,000 items fit into memory, their texts do not. The few texts that the page shows are
@@ -9,7 +9,6 @@ read in a second pass.
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import os
@@ -47,21 +46,19 @@ _DECODER = json.JSONDecoder()
 _BETWEEN_ITEMS = re.compile(r"[\s,\[\]]*")  # a crawl that appends to a JSON file leaves "][" in it
 
 
-def read_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[FeedLine]:
-    """Return the items of a feed in their order. The form is recognised by the first character.
-
-    Raise InputError at once if nothing can be read. Text is taken for CSV only if one of its columns is in ``columns``.
-    """
-    lines = read_packed(path, lambda file: _lines(file, path, columns))
+def read_rows(path: Path) -> Iterator[FeedLine]:
+    """Return the items of a feed in their order. Raise InputError at once if nothing can be read."""
+    lines = read_packed(path, lambda file: _lines(file, path))
     return chain(list(islice(lines, 1)), lines)
 
 
-def _lines(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[FeedLine]:
+def _lines(file: IO[bytes], path: Path) -> Iterator[FeedLine]:
     first = cast("io.BufferedReader", file).peek(64).removeprefix(BOM_UTF8).lstrip()[:1]
-    if first == b"{":
-        return objects_of(file, path, "replace")
-    text = io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="")
-    return _json_array(text, path) if first == b"[" else _csv(text, path, columns)
+    if first not in (b"{", b"[", b""):
+        raise InputError(f"{path}: is neither JSON lines nor JSON: crawl with -O items.jsonl")
+    if first == b"[":
+        return _json_array(io.TextIOWrapper(file, "utf-8-sig", errors="replace"), path)
+    return objects_of(file, path, "replace")
 
 
 def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[FeedLine]:
@@ -84,24 +81,6 @@ def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[FeedLine]:
             return
         yield line_of(number, 0, value, where)
         number += 1
-
-
-def _csv(source: io.TextIOWrapper, path: Path, columns: Sequence[str]) -> Iterator[FeedLine]:
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    reader = csv.DictReader(source)
-    try:
-        names = reader.fieldnames or ()
-        if names and columns and not set(columns) & set(names):
-            raise InputError(
-                f"{path}: is neither JSON lines nor JSON, and has no column {' or '.join(map(repr, columns[:3]))}"
-            )
-        for row in reader:
-            row.pop(None, None)  # cells without a column
-            if None in row.values():
-                yield FeedLine(reader.line_num, 0, {}, f"{path}:{reader.line_num}: {CUT_OFF}")
-            yield FeedLine(reader.line_num, 0, {name: value if value != "" else None for name, value in row.items()})
-    except csv.Error as error:
-        yield FeedLine(reader.line_num, 0, {}, f"{path}:{reader.line_num}: not CSV: {error}")
 
 
 @dataclass
@@ -131,7 +110,7 @@ class Gathered:
 
     def texts(self, wanted: set[int]) -> dict[int, str]:
         """Return the texts of these rows, by their numbers. Rows without a text are left out."""
-        lines = (line for path in (*self.feeds, *self.dropped) for line in read_rows(path, self.format.columns))
+        lines = (line for path in (*self.feeds, *self.dropped) for line in read_rows(path))
         items = (line.row for line in lines if line.error is None and not is_report(line.row))
         found = {number: self.format.text(raw) for number, raw in enumerate(items) if number in wanted}
         lacking = {self.rows[number].document: number for number in wanted if not found.get(number)}
@@ -165,7 +144,7 @@ def gather(
     earlier = set[bytes]()
     for path in (*feeds, *dropped):
         keys = set[bytes]()
-        for line in track(read_rows(path, gathered.format.columns)):
+        for line in track(read_rows(path)):
             if line.error is not None:
                 gathered.note_problem(line.error)
             elif is_report(line.row):

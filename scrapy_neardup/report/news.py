@@ -40,15 +40,8 @@ class ToldFigure(NamedTuple):
         return in_words(self.label, before[-1] if before else "", newest)
 
 
-class SourceLine(NamedTuple):
-    """What a source prints. ``first`` and ``later`` count stories of several sources."""
-
-    source: str
-    items: int
-    copied: int  # from other owners
-    most_from: str  # the source that it copies most
-    first: int  # stories that it had before all others
-    later: int
+SourceLine = tuple[str, int, int, str]
+"""A source, its items, those that it copied from other owners, and the source that it copies most."""
 
 
 class News(NamedTuple):
@@ -110,7 +103,7 @@ def news_of(period: Period, all_rows: Iterable[Row], all_stories: Iterable[FeedS
         dropped=sum(row.is_dropped for row in rows),
         would_drop=sum(row.would_drop and not row.is_dropped for row in rows),
         lost=max((row.lost for row in rows if row.is_drop and row.lost > _MUCH), default=0.0),
-        by_source=_by_source(rows, stories, links),
+        by_source=_by_source(rows, links),
         events=events,
         figures=list(islice(_changed(period, stories, links), _MOST_FIGURES)),
         largest=others[:_MOST_LISTED],
@@ -159,20 +152,12 @@ def figures_of(story: FeedStory, links: Links) -> list[ToldFigure]:
     return sorted(figures, key=lambda figure: kind_of(figure.label))
 
 
-def _by_source(rows: Sequence[Row], stories: Sequence[FeedStory], links: Links) -> list[SourceLine]:
-    items, copied = Counter(row.source for row in rows if row.source), _copied(rows, links)
-    first, later = Counter[str](), Counter[str]()
-    for story in stories:
-        sources = list(dict.fromkeys(row.source for row in story.coverage if row.source))
-        if len(sources) > 1:
-            first[sources[0]] += 1
-            later.update(sources[1:])
+def _by_source(rows: Sequence[Row], links: Links) -> list[SourceLine]:
+    copied = _copied(rows, links)
     most = {name: max(counts, key=counts.__getitem__) for name, counts in copied.items()}
-    lines = [
-        SourceLine(name, number, copied[name].total(), most.get(name, ""), first[name], later[name])
-        for name, number in items.items()
-    ]
-    return sorted(lines, key=lambda line: (-line.copied, -line.items))
+    items = Counter(row.source for row in rows if row.source)
+    lines = ((name, number, copied[name].total(), most.get(name, "")) for name, number in items.items())
+    return sorted(lines, key=lambda line: (-line[2], -line[1]))
 
 
 def _copied(rows: Sequence[Row], links: Links) -> defaultdict[str, Counter[str]]:

@@ -36,7 +36,7 @@ from scrapy_neardup.report.payload import (
     size_of,
 )
 from scrapy_neardup.report.rows import KEY_BYTES, LONGEST_NAME, UNTAGGED, Row, clean_line, web_address
-from scrapy_neardup.report.stories import ALL, FeedStory, Links, Period, add_reports, group_stories, reasons_of
+from scrapy_neardup.report.stories import ALL, FeedStory, Links, Period, add_reports, group_stories
 from scrapy_neardup.wording import counted
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def build_report(
     The page opens with the news of ``since``.
     """
     settings, links, stories = gathered.settings, *_stories_of(gathered)
-    pairs, preset = choose_pairs(gathered.rows, links, settings), settings.resolved_preset()
+    pairs, preset = choose_pairs(gathered.rows, links), settings.resolved_preset()
     tellings = {period: tell(period, stories) for period in periods_of(stories, settings.zone, since)}
     all_news = [news_of(period, gathered.rows, told.values(), links) for period, told in tellings.items()]
     (news,) = (each for each in all_news if each.period == ALL)
@@ -108,7 +108,6 @@ def build_report(
         "texts": payload.texts,
         "verdicts": VERDICTS,
         "review": review_data(pairs, payload),
-        "reasons": reasons_of(gathered.events),
         "measure": preset.measure,
         "relatedThreshold": preset.related_threshold,
         "zone": str(settings.zone),
@@ -125,7 +124,6 @@ def build_report(
         lead_of=lambda story: story.lead or _lead_in(story, texts),
         notes=notes,
         pairs=pairs,
-        threshold=preset.threshold,
         payload=payload,
         known=known,
         drop_share=settings.drop_share,

@@ -9,15 +9,15 @@ import json
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
 from scrapy_neardup.evidence.minima import Measure
 from scrapy_neardup.evidence.number_words import number_words
 from scrapy_neardup.report.rows import Row, score_of
 from scrapy_neardup.report.stories import FeedStory, Links, Period
-from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.text.folding import fold
@@ -28,12 +28,8 @@ _ITEM = 700  # bytes of an item and its part of a story, besides its longest tex
 _WORD = re.compile(r"[^\W\d_]+")
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
-NEAR_THRESHOLD = "nearest to the threshold"
-
-_MOST_NEAR = 40
 _MOST_OF_A_KIND = 20
 LINKED = ("duplicate", "update", "related")
-_CERTAIN = ("exact", "revisit")
 
 
 def mark_text(text: str, sketcher: Sketcher) -> list[str]:
@@ -80,19 +76,21 @@ def size_of(value: object) -> int:
     return len(inert_json(value).encode())
 
 
-def choose_stories(stories: Sequence[FeedStory], most_bytes: int, room: int = MOST_ITEMS) -> list[FeedStory]:
-    """Return stories with at most ``room`` items and about so many bytes, in their order, which is by size.
+def choose_stories(stories: Sequence[FeedStory], most_bytes: int, most_items: int = MOST_ITEMS) -> list[FeedStory]:
+    """Return stories with about so many bytes, in their order, which is by size.
 
     Those with changed or dropped items come first, and then the others.
     """
-    chosen = set[FeedStory]()
-    for story in sorted(stories, key=_is_plain):
-        room -= len(story.members)
-        most_bytes -= sum(_ITEM + len(f"{row.url}{row.title}{row.changes}".encode()) for row in story.members)
-        if min(room, most_bytes) < 0:
-            break
-        chosen.add(story)
+    ordered = sorted(stories, key=_is_plain)
+    items = accumulate(len(story.members) for story in ordered)
+    sizes = accumulate(sum(map(_size_of_item, story.members)) for story in ordered)
+    fitting = takewhile(lambda sums: sums[0] <= most_items and sums[1] <= most_bytes, zip(items, sizes, strict=True))
+    chosen = set(ordered[: sum(1 for _ in fitting)])
     return [story for story in stories if story in chosen]
+
+
+def _size_of_item(row: Row) -> int:
+    return _ITEM + len(f"{row.url}{row.title}{row.changes}".encode())
 
 
 def _is_plain(story: FeedStory) -> bool:
@@ -109,16 +107,13 @@ def payload_of(
     """Return the items of these stories, story after story."""
     rows = [row for story in stories for row in story.members]
     places = {row.number: place for place, row in enumerate(rows)}
-    items = [_item(row, places, links, measure) for row in rows]
-    for period in tellings:
-        if period.known is not None:
-            for item, row in zip(items, rows, strict=True):
-                item["isNew"] = period.has(row)
+    since = next(iter(tellings))  # if there is such a period, it is the first one
+    items = [_item(row, places, links, measure, since) for row in rows]
     told = [_story(story, places[story.members[0].number], tellings.values()) for story in stories]
     return Payload(items, told, places)
 
 
-def _item(row: Row, places: Mapping[int, int], links: Links, measure: Measure) -> dict[str, Any]:
+def _item(row: Row, places: Mapping[int, int], links: Links, measure: Measure, since: Period) -> dict[str, Any]:
     match = links.match(row)
     place = None if match is None else places.get(match.number)
     names = "title", "source", "language", "time", "kind", "similarity", "containment", "share", "reason", "event"
@@ -133,6 +128,7 @@ def _item(row: Row, places: Mapping[int, int], links: Links, measure: Measure) -
         "drops": row.would_drop,
         "dropped": row.is_dropped,
         "again": row.is_revisit,
+        "isNew": since.known is not None and since.has(row),
     }
     return {name: value for name, value in found.items() if value not in (None, "") and value is not False}
 
@@ -174,41 +170,18 @@ class Pair(NamedTuple):
     match: Row
     row: Row
     group: str
-    score: float | None
 
 
-def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -> list[Pair]:
-    """Return the same pairs for the same feeds. A pair is in one group only."""
-    preset = settings.resolved_preset()
+def choose_pairs(rows: Sequence[Row], links: Links) -> list[Pair]:
+    """Return a sample of each kind: the same pairs for the same feeds."""
     groups: defaultdict[str, list[Pair]] = defaultdict(list)
-    for pair in _pairs(rows, links, preset.measure):
-        groups[pair.group].append(pair)
-    chosen = _near_threshold(groups, preset.threshold)
-    taken = {pair.row.number for pair in chosen}
-    sampler = random.Random(0)  # the same sample each time
-    for pairs in sorted(groups.values(), key=len, reverse=True):
-        left = [pair for pair in pairs if pair.row.number not in taken]
-        chosen += sampler.sample(left, min(_MOST_OF_A_KIND, len(left)))
-    return chosen
-
-
-def _pairs(rows: Sequence[Row], links: Links, measure: Measure) -> Iterator[Pair]:
     for row in rows:
         match = links.match(row) if row.status in LINKED else None
         if match is not None:
-            score = score_of(row, measure)
             group = f"{row.status}, {row.kind}" if row.kind else row.status
-            yield Pair(match, row, group, row.similarity if score is None else score)
-
-
-def _near_threshold(groups: dict[str, list[Pair]], threshold: float) -> list[Pair]:
-    """Return the pairs whose score is nearest, at most a quarter of all, so that enough are left for the sample."""
-    doubtful = [
-        pair for pairs in groups.values() for pair in pairs if pair.score is not None and pair.row.kind not in _CERTAIN
-    ]
-    most = min(_MOST_NEAR, -(-len(doubtful) // 4))
-    nearest = sorted(doubtful, key=lambda pair: (abs((pair.score or 0.0) - threshold), pair.row.number))[:most]
-    return [pair._replace(group=NEAR_THRESHOLD) for pair in nearest]
+            groups[group].append(Pair(match, row, group))
+    sampler = random.Random(0)
+    return [pair for pairs in groups.values() for pair in sampler.sample(pairs, min(_MOST_OF_A_KIND, len(pairs)))]
 
 
 def review_data(pairs: Sequence[Pair], payload: Payload) -> dict[str, Any]:

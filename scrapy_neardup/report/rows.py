@@ -5,7 +5,6 @@ Titles, texts and urls are written by strangers, so they are made safe to show.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -65,17 +64,8 @@ def web_address(url: str) -> str:
 
 
 def as_share(value: object) -> float | None:
-    """Return a number from 0 to 1, also if it is written as a text. Anything else is None."""
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        with suppress(ValueError, OverflowError):
-            if math.isfinite(number := float(value)):
-                return min(1.0, max(0.0, number))
-    return None
-
-
-def truth_of(value: object) -> bool:
-    """Return whether a value says "true", also as CSV and XML write it."""
-    return value is True or (isinstance(value, str) and value.strip().lower() in ("true", "1"))
+    """Return a number from 0 to 1. Anything else is None."""
+    return value if isinstance(value, int | float) and 0 <= value <= 1 else None
 
 
 @dataclass(slots=True)
@@ -159,12 +149,6 @@ class RowFormat:
         self.time_field = settings.item_fields["time"]
         self._times: Sequence[str] = (self.time_field, _RECORDED) if self.time_field else _TIME_FIELDS
 
-    @property
-    def columns(self) -> list[str]:
-        """Return the names of the columns by which a CSV feed is recognised."""
-        given = [self._fields["url"], self._fields["title"], self._fields["text"], "id", *self._tags.values()]
-        return [name for name in given if name]
-
     def read(self, number: int, raw: Mapping[str, Any]) -> Row:
         """Return an item, or a line of the output of ``scrapy neardup replay``."""
         tags: Mapping[str, Any] = {tag: raw[name] for tag, name in self._tags.items() if name in raw}
@@ -194,7 +178,7 @@ class RowFormat:
             story="" if status in ("unchecked", UNTAGGED) else intern(_name(tags.get("story"))),
             changes=_changes(tags.get("changes")),
             event=intern(clean_line(tags.get("event"), LONGEST_NAME)),
-            would_drop=truth_of(tags.get("would_drop")),
+            would_drop=tags.get("would_drop") is True,
         )
 
     def fill(self, row: Row, entry: RecordedDocument) -> None:

@@ -245,13 +245,6 @@ def _signal_of_item(row: Row) -> Signal | None:
     return Signal(row.event, row.time, words, "", row.key)
 
 
-def reasons_of(reports: Sequence[Report]) -> dict[str, str]:
-    """Return why members joined, such as "topic 0.43: budget, senate, veto", by their urls."""
-    members = (member for report in reports for member in _objects(report, "members"))
-    reasons = {_url(member): _name(member.get("why")) for member in members}
-    return {url: why for url, why in reasons.items() if why.startswith("topic")}
-
-
 def _order(report: Report) -> float:
     return _time(report) or 0.0
 

@@ -2,7 +2,6 @@
 
 const meta = JSON.parse(document.getElementById('meta').textContent);
 const { items, stories, texts } = meta;
-const reasons = new Map(Object.entries(meta.reasons)); // why an item joined by its topic, by url
 
 for (const story of stories) {
   const words = itemsOf(story).flatMap((item) => [items[item].title ?? '', sourceOf(item)]);
@@ -66,8 +65,7 @@ function whyOf(item) {
 
 function whyRelated(item) {
   if (kindOf(item) === 'translation') return 'the same article in another language';
-  if (isSimilar(item)) return 'similar text, not a copy';
-  return reasons.get(items[item].url) ?? 'the same event in other words';
+  return isSimilar(item) ? 'similar text, not a copy' : 'the same event in other words';
 }
 
 // The score of an item and its match by the measure of the preset, null if the feed does not say.
