@@ -39,7 +39,7 @@ ANSWERS = {
     "delete the data of a source": ["faq.html#how-do-i-delete-the-data-of-a-source", "howto/purge.html"],
     "paywall": ["faq.html#what-does-it-do-with-pages-behind-a-paywall"],
     "what does it cost": ["faq.html#what-does-it-cost"],
-    "three days": ["faq.html#how-do-i-compare-with-three-days-and-not-one"],
+    "three days": ["faq.html#how-do-i-keep-documents-for-three-days-and-not-one"],
     "Postgres": ["howto/databases.html"],
 }
 
