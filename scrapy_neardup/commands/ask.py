@@ -20,14 +20,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "name",
         metavar="NAME",
         nargs="?",
-        help="id of the story, or url; for coverage also a document in a file, as for explain",
+        help="id of the story, or a url. coverage also takes a document in a file, as explain does",
     )
-    parser.add_argument("--since", metavar="CURSOR", help="tell only what is new since the answer with this `next`")
     parser.add_argument(
-        "--sources", metavar="N", type=number(int, 1), help="stories of at least so many independent sources"
+        "--since", metavar="CURSOR", help="tell only what is new since the answer that ended with this `next`"
     )
-    parser.add_argument("--language", metavar="CODE", help="stories with reports in this language")
-    parser.add_argument("--source", metavar="DOMAIN", help="stories with reports of this source or owner")
+    parser.add_argument(
+        "--sources", metavar="N", type=number(int, 1), help="only stories of at least N independent sources"
+    )
+    parser.add_argument("--language", metavar="CODE", help="only stories with reports in this language")
+    parser.add_argument("--source", metavar="DOMAIN", help="only stories with reports of this source or owner")
     parser.add_argument(
         "--most",
         metavar="N",

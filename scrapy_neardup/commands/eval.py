@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_limits,
         action="extend",
         default=[],
-        help="exit with status 1 if a rate is below a limit, such as precision<0.95 of the protocol online, or"
-        " pairwise.f1<0.9 of another protocol; separate several by commas",
+        help="exit with status 1 if a rate is below a limit, such as precision<0.95 (of the protocol online), or"
+        " pairwise.f1<0.9 (of another protocol). Separate limits by commas",
     )
 
 

@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "b",
         metavar="B",
         nargs="?",
-        help="the second document, in the same form; its verdict is shown for a window that holds only A. Without it"
-        " the documents of the window that are like A are listed",
+        help="the second document: the command says which verdict it gets if the window holds only A. Without B, the"
+        " command lists the documents of the window that are like A",
     )
     add_store(parser)
     parser.add_argument("--most", metavar="N", type=number(int, 1), default=20, help="documents listed (default: 20)")

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--since",
         metavar="WHEN",
         default="",
-        help="first show what is new since a time (2026-11-26T08:00), or since the last report (give its file)",
+        help="open with what is new since a time (2026-11-26T08:00), or since the last report (give its file)",
     )
     parser.add_argument(
         "--digest",

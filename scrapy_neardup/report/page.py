@@ -284,10 +284,10 @@ def _about_items(gathered: Gathered, rows: list[Row]) -> Iterator[Note]:
     if untagged := sum(row.status == UNTAGGED for row in rows):
         yield Note(
             f"{_of(untagged, rows, 'item')} without a verdict.",
-            'Turn the plugin on (ADDONS = {"scrapy_neardup.Addon": 500}), and let the items take its tags: declare '
-            "them with NearDupItem or NearDupFields, name them in FEED_EXPORT_FIELDS if you set it, and read "
-            "NEARDUP_FIELDS and NEARDUP_ITEM_CLASSES. If this is a file of documents, judge them first (scrapy neardup "
-            "replay INPUT -O verdicts.jsonl), and then give it with --documents.",
+            'Turn the plugin on (ADDONS = {"scrapy_neardup.Addon": 500}). Let the items take its tags: declare them '
+            "with NearDupItem or NearDupFields. If you set FEED_EXPORT_FIELDS, name the tags there too. If this is a "
+            "file of documents, judge them first (scrapy neardup replay INPUT -O verdicts.jsonl). Then give it with "
+            "--documents.",
         )
     without_time, field = sum(row.time is None for row in rows), gathered.format.time_field
     if without_time == len(rows):
@@ -311,8 +311,8 @@ def _about_size(gathered: Gathered, listed: int, *, has_texts: bool) -> Iterator
         yield Note(text, "" if gathered.documents else remedy)
     if listed < len(gathered.rows):
         yield Note(
-            f"{listed:,} of {len(gathered.rows):,} items are listed: those of the largest stories, and the newest of"
-            f" the others. {len(gathered.rows) - listed:,} are left out. All numbers count every item."
+            f"{listed:,} of {len(gathered.rows):,} items are listed: stories with changed or dropped items come first,"
+            " then the largest, then the newest. All numbers count every item."
         )
 
 
