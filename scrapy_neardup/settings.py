@@ -73,7 +73,7 @@ class NearDupSettings:
 
     delivered: Delivered = setting("stored", checks.one_of(*get_args(Delivered)))
     """When an item counts as delivered. A later crawl treats only copies of delivered items as duplicates. So an item
-    that a killed crawl lost is new to it. See docs/delivery.md.
+    that a killed crawl lost counts as new. See docs/delivery.md.
 
     - ``'stored'``: when each feed that holds the item is stored; if there are no feeds, when it is scraped.
     - ``'scraped'``: when it has passed all item pipelines. Choose this if your own pipeline stores items.

@@ -46,7 +46,7 @@ STATS = {
     "events/<level>": "events that this crawl raised: ``watch``, ``breaking``, ``update``, ``ended``",
     "stories_united": "stories that became a part of another one",
     "run/kept": "judged items that the plugin has not dropped",
-    "run/lost": "kept items that a later pipeline dropped, or in which it failed",
+    "run/lost": "kept items that a later pipeline dropped, or for which it raised an error",
     "hints/<name>": "items that have the problem of this hint",
     "extract/ms_<figure>": "``count``, ``total``, ``p50`` and ``p99`` of the milliseconds to extract a page",
     "sketch/ms_<figure>": "the same for the sketch of a text",
