@@ -72,8 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    load_templates()
     configured = NearDupSettings.from_mapping(settings)
+    load_templates(configured.zone)
     inputs = [*options.feeds, *options.documents, *options.dropped]
     output = options.output or (STDOUT if options.digest else REPORT)
     refuse_overwriting(output, inputs)

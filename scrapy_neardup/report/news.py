@@ -153,18 +153,18 @@ def figures_of(story: FeedStory, links: Links) -> list[ToldFigure]:
 
 
 def _by_source(rows: Sequence[Row], links: Links) -> list[SourceLine]:
-    copied = _copied(rows, links)
-    most = {name: max(counts, key=counts.__getitem__) for name, counts in copied.items()}
+    copied, mostly = Counter[str](), dict[str, str]()
+    for (source, other), number in Counter(_copies(rows, links)).most_common():
+        copied[source] += number
+        mostly.setdefault(source, other)
     items = Counter(row.source for row in rows if row.source)
-    lines = ((name, number, copied[name].total(), most.get(name, "")) for name, number in items.items())
+    lines = [(name, number, copied[name], mostly.get(name, "")) for name, number in items.items()]
     return sorted(lines, key=lambda line: (-line[2], -line[1]))
 
 
-def _copied(rows: Sequence[Row], links: Links) -> defaultdict[str, Counter[str]]:
-    """Count for each source whose texts its duplicates and updates match, other than those of its own owner."""
-    copied: defaultdict[str, Counter[str]] = defaultdict(Counter)
+def _copies(rows: Sequence[Row], links: Links) -> Iterator[tuple[str, str]]:
+    """Yield the source of each duplicate and update, and that of its match, if they have different owners."""
     for row in rows:
         match = links.match(row) if row.status in ("duplicate", "update") and row.source else None
         if match is not None and match.source and match.owner != row.owner:
-            copied[row.source][match.source] += 1
-    return copied
+            yield row.source, match.source

@@ -10,7 +10,7 @@ import hashlib
 import math
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone, tzinfo
 from email.message import EmailMessage
 from email.policy import default as default_policy
@@ -40,7 +40,7 @@ from scrapy_neardup.report.stories import ALL, FeedStory, Links, Period, add_rep
 from scrapy_neardup.wording import counted
 
 if TYPE_CHECKING:
-    from jinja2 import Environment, Template
+    from jinja2 import Environment
 
 MOST_BYTES = 24_000_000  # of a page: the list of items comes first, and texts fill the rest
 
@@ -48,6 +48,7 @@ _MOST_LIST = 17_000_000  # bytes of the list of items
 _MOST_TEXTS = 6_000  # read for the page
 _FRAME = 400_000  # bytes of the page without its data, at most
 _MOST_TOLLS = 3  # of an event
+_NEVER = 1e12  # Unix seconds
 _MOST_SOURCES = 100  # lines of a table
 _MOST_LEADS = 20  # members in which a lead is looked for
 
@@ -92,7 +93,7 @@ def build_report(
     (news,) = (each for each in all_news if each.period == ALL)
     known = pack_keys(gathered.rows, stories)
     room = most_bytes - _FRAME - len(known)
-    payload = payload_of(choose_stories(stories, min(_MOST_LIST, room)), links, preset.measure, tellings)
+    payload = payload_of(choose_stories(stories, min(_MOST_LIST, room)), links, tellings)
     wanted = _wanted_texts(stories, pairs)
     sketcher, texts = settings.sketcher(), gathered.texts(set(wanted))
     passages = {number: mark_text(text, sketcher) for number, text in texts.items()}
@@ -109,35 +110,39 @@ def build_report(
         "verdicts": VERDICTS,
         "review": review_data(pairs, payload),
         "measure": preset.measure,
-        "relatedThreshold": preset.related_threshold,
+        "relatedThreshold": preset.related_threshold if preset.measure == "containment" else 0,
         "zone": str(settings.zone),
         "periods": [_edges(period) for period in tellings],
         "numberWords": {payload.places[n]: number_words_of(texts[n]) for n in texts if n in payload.places},
     }
     days = dict.fromkeys(_moment(settings.zone, second, "%Y-%m-%d") for second in span or ())
-    html = _template("page.html", settings.zone).render(
-        title=title or (f"News of {' to '.join(days)}" if days else "News"),
-        all_news=all_news,
-        whole=news,
-        span=span,
-        figures_of=lambda story: figures_of(story, links)[:_MOST_TOLLS],
-        lead_of=lambda story: story.lead or _lead_in(story, texts),
-        notes=notes,
-        pairs=pairs,
-        payload=payload,
-        known=known,
-        drop_share=settings.drop_share,
-        most_sources=_MOST_SOURCES,
-        feeds=[path.name for path in (*gathered.feeds, *gathered.dropped)],
-        policy=(
-            f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(styles)}; img-src data:;"
-            " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
-        ),
-        styles=styles,
-        scripts=scripts,
-        meta=inert_json(meta),
-        library=_LIBRARY.replace("-", " "),
-        licence=_read("static", "vendor", f"{_LIBRARY}.LICENSE"),
+    html = (
+        load_templates(settings.zone)
+        .get_template("page.html.j2")
+        .render(
+            title=title or (f"News of {' to '.join(days)}" if days else "News"),
+            all_news=all_news,
+            whole=news,
+            span=span,
+            figures_of=lambda story: figures_of(story, links)[:_MOST_TOLLS],
+            lead_of=lambda story: story.lead or _lead_in(story, texts),
+            notes=notes,
+            pairs=pairs,
+            payload=payload,
+            known=known,
+            drop_share=settings.drop_share,
+            most_sources=_MOST_SOURCES,
+            feeds=[path.name for path in (*gathered.feeds, *gathered.dropped)],
+            policy=(
+                f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(styles)}; img-src data:;"
+                " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+            ),
+            styles=styles,
+            scripts=scripts,
+            meta=inert_json(meta),
+            library=_LIBRARY.replace("-", " "),
+            licence=_read("static", "vendor", f"{_LIBRARY}.LICENSE"),
+        )
     )
     return Built(html, news, with_text, notes)
 
@@ -153,15 +158,14 @@ def build_digest(gathered: Gathered, title: str = "", since: Period | None = Non
     message = EmailMessage(policy=default_policy)
     message["Subject"] = clean_line(title or f"News digest, {period.name}", LONGEST_NAME)
     news = news_of(period, gathered.rows, tell(period, stories).values(), links)
-    template = _template("digest.txt", zone)
+    template = load_templates(zone).get_template("digest.txt.j2")
     message.set_content(template.render(news=news, newest=span and span[1]))
     return message.as_bytes()
 
 
-def _edges(period: Period) -> list[float | None] | None:
-    """Return the beginning and the end of a period for the scripts, None if it has what a report did not know."""
-    edges = period.start, period.end
-    return None if period.known is not None else [edge if math.isfinite(edge) else None for edge in edges]
+def _edges(period: Period) -> list[float] | bool:
+    """Return when a period begins and ends, for the scripts; True for the whole time, False for what is new."""
+    return period == ALL if period == ALL or period.known is not None else [period.start, min(period.end, _NEVER)]
 
 
 def pack_keys(rows: Iterable[Row], stories: Iterable[FeedStory]) -> str:
@@ -214,16 +218,8 @@ def _read(*path: str) -> str:
     return _HERE.joinpath(*path).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
-def _template(name: str, zone: tzinfo) -> Template:
-    """Return a template that tells times of this zone."""
-    environment = load_templates().overlay()
-    environment.filters = {**environment.filters, "moment": partial(_moment, zone)}
-    return environment.get_template(f"{name}.j2", globals={"zone": zone})
-
-
-@cache
-def load_templates() -> Environment:
-    """Return the templates. Raise InputError if Jinja2 is not installed."""
+def load_templates(zone: tzinfo) -> Environment:
+    """Return templates that tell times of this zone. Raise InputError if Jinja2 is not installed."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
@@ -239,9 +235,10 @@ def load_templates() -> Environment:
         number=lambda number: f"{number:,}",
         percent=lambda share: f"{share:.0%}",
         iso=lambda second: _moment(timezone.utc, second, "%Y-%m-%dT%H:%M:%SZ"),
+        moment=partial(_moment, zone),
         address=web_address,
     )
-    environment.globals.update(counted=counted)
+    environment.globals.update(counted=counted, zone=zone)
     return environment
 
 
@@ -258,64 +255,51 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
     if not rows:
         what = "events only" if gathered.events else "no items"
         return [Note(f"The feeds hold {what}.", "Give the feed of a crawl, or the output of scrapy neardup replay.")]
-    return [
-        *_about_reading(gathered, rows),
-        *_about_items(gathered, rows),
-        *_about_size(gathered, listed, has_texts=has_texts),
-    ]
-
-
-def _about_reading(gathered: Gathered, rows: list[Row]) -> Iterator[Note]:
-    if gathered.problems:
-        left = gathered.problem_count - len(gathered.problems)
-        listed = (*gathered.problems, *([f"and {left:,} more"] if left else ()))
-        yield Note(f"{counted(gathered.problem_count, 'line')} could not be read.", details=listed)
+    unlisted = gathered.problem_count - len(gathered.problems)
     wanting = [row for row in rows if row.reason not in _WITHOUT_DOCUMENT]
-    without = sum(row.document < 0 for row in wanting)
-    if gathered.documents and without:
-        names = " and ".join(path.name for path in gathered.documents)
-        yield Note(
-            f"{_of(without, wanting, 'item')} without a document of its id or url in {names}.",
+    without_document = sum(row.document < 0 for row in wanting) if gathered.documents else 0
+    untagged, without_time = sum(row.status == UNTAGGED for row in rows), sum(row.time is None for row in rows)
+    time_field, text_field = gathered.format.time_field, gathered.settings.item_fields["text"]
+    recordings = " and ".join(path.name for path in gathered.documents)
+    notes = {
+        Note(
+            f"{counted(gathered.problem_count, 'line')} could not be read.",
+            details=(*gathered.problems, *([f"and {unlisted:,} more"] if unlisted else ())),
+        ): gathered.problem_count,
+        Note(
+            f"{_of(without_document, wanting)} without a document of its id or url in {recordings}.",
             "Give the recording of the same crawl (NEARDUP_RECORD) with --documents.",
-        )
-
-
-def _about_items(gathered: Gathered, rows: list[Row]) -> Iterator[Note]:
-    if untagged := sum(row.status == UNTAGGED for row in rows):
-        yield Note(
-            f"{_of(untagged, rows, 'item')} without a verdict.",
+        ): without_document,
+        Note(
+            f"{_of(untagged, rows)} without a verdict.",
             'Turn the plugin on (ADDONS = {"scrapy_neardup.Addon": 500}). Let the items take its tags: declare them '
             "with NearDupItem or NearDupFields. If you set FEED_EXPORT_FIELDS, name the tags there too. If this is a "
             "file of documents, judge them first (scrapy neardup replay INPUT -O verdicts.jsonl). Then give it with "
             "--documents.",
-        )
-    without_time, field = sum(row.time is None for row in rows), gathered.format.time_field
-    if without_time == len(rows):
-        yield Note(
+        ): untagged,
+        Note(
             "No item has a time: there are no days to choose, and items are in the order of their feed.",
             "Let the spider fill a field with the time, and name it in NEARDUP_ITEM_FIELDS, for example with "
             """-s 'NEARDUP_ITEM_FIELDS={"time": "published"}'. Or give --documents.""",
-        )
-    elif without_time:
-        yield Note(f"{_of(without_time, rows, 'item')} without a time{f' in the field {field!r}' if field else ''}.")
-
-
-def _about_size(gathered: Gathered, listed: int, *, has_texts: bool) -> Iterator[Note]:
-    if not has_texts:
-        remedy = (
-            "Give the recorded documents (--documents INPUT), or let the items carry their text in the field that "
-            f"NEARDUP_ITEM_FIELDS names (now {gathered.settings.item_fields['text']!r})."
-        )
+        ): without_time == len(rows),
+        Note(f"{_of(without_time, rows)} without a time{f' in the field {time_field!r}' if time_field else ''}."): 0
+        < without_time
+        < len(rows),
         # With documents, another note says that they are those of other items.
-        text = "There are no texts, so nothing can be compared side by side."
-        yield Note(text, "" if gathered.documents else remedy)
-    if listed < len(gathered.rows):
-        yield Note(
+        Note(
+            "There are no texts, so nothing can be compared side by side.",
+            ""
+            if gathered.documents
+            else "Give the recorded documents (--documents INPUT), or let the items carry their text in the field that "
+            f"NEARDUP_ITEM_FIELDS names (now {text_field!r}).",
+        ): not has_texts,
+        Note(
             f"{listed:,} of {len(gathered.rows):,} items are listed: stories with changed or dropped items come first,"
             " then the largest, then the newest. All numbers count every item."
-        )
+        ): listed < len(gathered.rows),
+    }
+    return [note for note, is_true in notes.items() if is_true]
 
 
-def _of(number: int, among: list[Row], noun: str, nouns: str = "") -> str:
-    verb = "is" if number == 1 else "are"
-    return f"{number:,} of {counted(len(among), noun, nouns)} {verb}"
+def _of(number: int, among: list[Row]) -> str:
+    return f"{number:,} of {counted(len(among), 'item')} {'is' if number == 1 else 'are'}"

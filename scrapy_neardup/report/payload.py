@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
-from scrapy_neardup.evidence.minima import Measure
 from scrapy_neardup.evidence.number_words import number_words
-from scrapy_neardup.report.rows import Row, score_of
+from scrapy_neardup.report.rows import Row
 from scrapy_neardup.report.stories import FeedStory, Links, Period
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.stories.summary import read_change
@@ -101,19 +100,17 @@ Telling = Mapping[FeedStory, FeedStory]
 """The stories that a period tells of, each as the period tells it."""
 
 
-def payload_of(
-    stories: Sequence[FeedStory], links: Links, measure: Measure, tellings: Mapping[Period, Telling]
-) -> Payload:
+def payload_of(stories: Sequence[FeedStory], links: Links, tellings: Mapping[Period, Telling]) -> Payload:
     """Return the items of these stories, story after story."""
     rows = [row for story in stories for row in story.members]
     places = {row.number: place for place, row in enumerate(rows)}
     since = next(iter(tellings))  # if there is such a period, it is the first one
-    items = [_item(row, places, links, measure, since) for row in rows]
+    items = [_item(row, places, links, since) for row in rows]
     told = [_story(story, places[story.members[0].number], tellings.values()) for story in stories]
     return Payload(items, told, places)
 
 
-def _item(row: Row, places: Mapping[int, int], links: Links, measure: Measure, since: Period) -> dict[str, Any]:
+def _item(row: Row, places: Mapping[int, int], links: Links, since: Period) -> dict[str, Any]:
     match = links.match(row)
     place = None if match is None else places.get(match.number)
     names = "title", "source", "language", "time", "kind", "similarity", "containment", "share", "reason", "event"
@@ -124,7 +121,6 @@ def _item(row: Row, places: Mapping[int, int], links: Links, measure: Measure, s
         "verdict": row.status,
         "match": place,
         "elsewhere": row.match or row.original if place is None else None,
-        "score": score_of(row, measure),
         "drops": row.would_drop,
         "dropped": row.is_dropped,
         "again": row.is_revisit,
@@ -155,12 +151,10 @@ def number_words_of(text: str) -> list[str]:
 
 def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, list[str]], most: int) -> int:
     """Add texts in this order until they have more than ``most`` bytes. Return how many were added."""
-    for number in numbers:
-        if number in texts and number in payload.places:
-            most -= size_of(texts[number]) + 10
-            if most < 0:
-                break
-            payload.texts[payload.places[number]] = texts[number]
+    chosen = [number for number in numbers if number in texts and number in payload.places]
+    sizes = accumulate(size_of(texts[number]) + 10 for number in chosen)
+    fitting = takewhile(lambda sized: sized[1] <= most, zip(chosen, sizes, strict=True))
+    payload.texts |= {payload.places[number]: texts[number] for number, _ in fitting}
     return len(payload.texts)
 
 

@@ -18,7 +18,6 @@ from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
 from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.document import KINDS, STATUSES
-from scrapy_neardup.evidence.minima import Measure
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.wording import one_line, printable
@@ -121,18 +120,6 @@ class Row:
 def key_of(*values: object) -> bytes:
     """Return a short hash, by which a later report knows a thing again."""
     return blake2b("\n".join(map(str, values)).encode(), digest_size=KEY_BYTES).digest()
-
-
-def score_of(row: Row, measure: Measure) -> float | None:
-    """Return the score of an item and its match by a measure, None if the feed does not say.
-
-    The share of the larger text follows from resemblance and containment.
-    """
-    if measure == "containment":
-        return row.containment
-    if measure == "larger" and row.similarity and row.containment:
-        return 1 / (1 / row.similarity + 1 - 1 / row.containment)
-    return row.similarity
 
 
 class RowFormat:

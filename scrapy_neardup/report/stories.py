@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -203,7 +204,7 @@ def items_of(reports: Sequence[Report], known: set[str]) -> Iterator[dict[str, A
 
     Leave out members whose url or id is in ``known``: the feeds have them.
     """
-    newest = {_name(report.get("story")): report for report in sorted(reports, key=_order)}
+    newest = {_name(report.get("story")): report for report in sorted(reports, key=_time)}
     for key, report in newest.items():
         figures = defaultdict(list)
         for change in _objects(report, "figures"):
@@ -217,7 +218,7 @@ def add_reports(reports: Sequence[Report], stories: Sequence[FeedStory]) -> None
     """Add to each story what its reports say. Without a report the tags of its items tell the levels."""
     by_key = {key: story for story in stories for key in story.keys}
     sent: defaultdict[FeedStory | None, list[Report]] = defaultdict(list)
-    for report in sorted(reports, key=_order):
+    for report in sorted(reports, key=_time):
         sent[by_key.get(_name(report.get("story")))].append(report)
     for story in stories:
         told = sent.get(story, [])
@@ -234,7 +235,7 @@ def _signal(report: Report) -> Signal | None:
     except (AttributeError, KeyError, TypeError, ValueError):
         words = ""
     lead, key = clean_line(report.get("lead"), LONGEST_TITLE), key_of(_name(report.get("story")), level, time)
-    return None if time is None else Signal(level, time, words, lead, key)
+    return Signal(level, time, words, lead, key) if time else None
 
 
 def _signal_of_item(row: Row) -> Signal | None:
@@ -245,15 +246,11 @@ def _signal_of_item(row: Row) -> Signal | None:
     return Signal(row.event, row.time, words, "", row.key)
 
 
-def _order(report: Report) -> float:
-    return _time(report) or 0.0
-
-
-def _time(value: Report) -> float | None:
-    try:
+def _time(value: Report) -> float:
+    """Return when a report was made or a member seen, 0 if it does not say."""
+    with suppress(ValueError):
         return parse_time(value.get("time"))
-    except ValueError:
-        return None
+    return 0.0
 
 
 def _objects(report: Report, name: str) -> list[Report]:
