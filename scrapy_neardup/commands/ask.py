@@ -46,8 +46,8 @@ async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
     is_news = question in _NEWS
     if bool(options.name) == is_news or (options.since and not is_news) or (filters and question != "stories"):
         raise InputError(
-            f"{question}: story, coverage and has-seen need a NAME, and only they take one; --since is for"
-            f" {', '.join(_NEWS)}; --sources, --language and --source are for stories"
+            f"{question}: give a NAME to story, coverage and has-seen only, --since to {', '.join(_NEWS)} only,"
+            " and --sources, --language and --source to stories only"
         )
     async with live_detector(options, values) as detector:
         ask = Ask(detector)

@@ -188,8 +188,8 @@ function storyKey(name) {
 // A dot for each item on one line, and a line for each level of an event. Of very many items some are drawn.
 function timelineOf(story) {
   const { words } = toldOf(story);
-  const levels = story.levels.filter(([, time]) => !chosen.edges || isWithin(time));
   const [first, latest] = spanOf(story);
+  const levels = story.levels.filter(([, time]) => (chosen.edges ? isWithin(time) : time >= first));
   const last = Math.max(latest, ...levels.map(([, time]) => time));
   if (first === null || last <= first) return [];
   const x = (time) => `${Math.max(0, ((time - first) / (last - first)) * 100).toFixed(2)}%`;
