@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from itertools import islice
 from typing import NamedTuple
@@ -82,10 +82,11 @@ def tell(period: Period, stories: Iterable[FeedStory]) -> dict[FeedStory, FeedSt
     return {story: told for story in stories if (told := story.within(period)) is not None}
 
 
-def news_of(period: Period, all_rows: Iterable[Row], all_stories: Iterable[FeedStory], links: Links) -> News:
+def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) -> News:
     """Return the news of a period. ``all_stories`` are as the period tells them."""
-    stories = sorted(all_stories, key=lambda story: -story.size)
-    found = [row for row in all_rows if period.has(row) and not row.is_reported]
+    stories = sorted((story for story in all_stories if story.size), key=lambda story: -story.size)
+    members = (row for story in all_stories for row in story.members)
+    found = [row for row in members if period.has(row) and not row.is_reported]
     rows = [row for row in found if not row.is_revisit]
     several = [story for story in stories if story.size > 1]
     events = [story for story in stories if any(map(period.has, story.signals))][:_MOST_EVENTS]

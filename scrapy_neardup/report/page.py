@@ -89,7 +89,7 @@ def build_report(
     settings, links, stories = gathered.settings, *_stories_of(gathered)
     pairs, preset = choose_pairs(gathered.rows, links), settings.resolved_preset()
     tellings = {period: tell(period, stories) for period in periods_of(stories, settings.zone, since)}
-    all_news = [news_of(period, gathered.rows, told.values(), links) for period, told in tellings.items()]
+    all_news = [news_of(period, told.values(), links) for period, told in tellings.items()]
     (news,) = (each for each in all_news if each.period == ALL)
     known = pack_keys(gathered.rows, stories)
     room = most_bytes - _FRAME - len(known)
@@ -116,33 +116,31 @@ def build_report(
         "numberWords": {payload.places[n]: number_words_of(texts[n]) for n in texts if n in payload.places},
     }
     days = dict.fromkeys(_moment(settings.zone, second, "%Y-%m-%d") for second in span or ())
-    html = (
-        load_templates(settings.zone)
-        .get_template("page.html.j2")
-        .render(
-            title=title or (f"News of {' to '.join(days)}" if days else "News"),
-            all_news=all_news,
-            whole=news,
-            span=span,
-            figures_of=lambda story: figures_of(story, links)[:_MOST_TOLLS],
-            lead_of=lambda story: story.lead or _lead_in(story, texts),
-            notes=notes,
-            pairs=pairs,
-            payload=payload,
-            known=known,
-            drop_share=settings.drop_share,
-            most_sources=_MOST_SOURCES,
-            feeds=[path.name for path in (*gathered.feeds, *gathered.dropped)],
-            policy=(
-                f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(styles)}; img-src data:;"
-                " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
-            ),
-            styles=styles,
-            scripts=scripts,
-            meta=inert_json(meta),
-            library=_LIBRARY.replace("-", " "),
-            licence=_read("static", "vendor", f"{_LIBRARY}.LICENSE"),
-        )
+    policy = (
+        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(styles)}; img-src data:;"
+        " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    )
+    template = load_templates(settings.zone).get_template("page.html.j2")
+    html = template.render(
+        title=title or (f"News of {' to '.join(days)}" if days else "News"),
+        all_news=all_news,
+        whole=news,
+        span=span,
+        figures_of=lambda story: figures_of(story, links)[:_MOST_TOLLS],
+        lead_of=lambda story: story.lead or _lead_in(story, texts),
+        notes=notes,
+        pairs=pairs,
+        payload=payload,
+        known=known,
+        drop_share=settings.drop_share,
+        most_sources=_MOST_SOURCES,
+        feeds=[path.name for path in (*gathered.feeds, *gathered.dropped)],
+        policy=policy,
+        styles=styles,
+        scripts=scripts,
+        meta=inert_json(meta),
+        library=_LIBRARY.replace("-", " "),
+        licence=_read("static", "vendor", f"{_LIBRARY}.LICENSE"),
     )
     return Built(html, news, with_text, notes)
 
@@ -157,7 +155,7 @@ def build_digest(gathered: Gathered, title: str = "", since: Period | None = Non
     period = since or Period(day, now - DAY if span else -math.inf)
     message = EmailMessage(policy=default_policy)
     message["Subject"] = clean_line(title or f"News digest, {period.name}", LONGEST_NAME)
-    news = news_of(period, gathered.rows, tell(period, stories).values(), links)
+    news = news_of(period, tell(period, stories).values(), links)
     template = load_templates(zone).get_template("digest.txt.j2")
     message.set_content(template.render(news=news, newest=span and span[1]))
     return message.as_bytes()

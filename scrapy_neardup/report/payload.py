@@ -23,7 +23,7 @@ from scrapy_neardup.text.folding import fold
 
 MOST_ITEMS = 20_000  # that a page lists
 
-_ITEM = 700  # bytes of an item and its part of a story, besides its longest texts
+_ITEM = 500  # bytes of an item and its part of a story, besides its longest texts
 _WORD = re.compile(r"[^\W\d_]+")
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 

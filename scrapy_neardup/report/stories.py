@@ -113,12 +113,11 @@ class FeedStory:
 
     def within(self, period: Period) -> FeedStory | None:
         """Return the story as a period tells it, None if it tells nothing of it."""
-        if all(map(period.has, self.members)) and all(map(period.has, self.signals)):
-            return self
+        found = sum(map(period.has, self.members))
+        if not found or (found == len(self.members) and all(map(period.has, self.signals))):
+            return self if found else None
         rows = [row for row in self.members if row.time is None or row.time < period.end]
-        signals = [signal for signal in self.signals if signal.time < period.end]
-        story = FeedStory(self.keys, rows, signals, period)
-        return story if story.coverage else None
+        return FeedStory(self.keys, rows, [each for each in self.signals if each.time < period.end], period)
 
     @cached_property
     def headline(self) -> str:

@@ -52,7 +52,7 @@ def news_in(
     stories = group_stories(gathered.rows, links)
     add_reports(gathered.events, stories)
     periods = periods_of(stories, ZoneInfo(zone), since)
-    return [news_of(period, gathered.rows, tell(period, stories).values(), links) for period in periods]
+    return [news_of(period, tell(period, stories).values(), links) for period in periods]
 
 
 def page_of(folder: Path, **settings: Any) -> str:
@@ -136,7 +136,7 @@ def test_every_event_of_the_day_is_in_the_news(judged_day: JudgedSite) -> None:
     links = Links(gathered.rows)
     stories = group_stories(gathered.rows, links)
     add_reports(gathered.events, stories)
-    news = news_of(Period("all days"), gathered.rows, stories, links)
+    news = news_of(Period("all days"), stories, links)
     assert [story.headline for story in news.events] == ["Brackwater blast: workers missing"]
     sent = [report["level"] for report in gathered.events if report["story"] in map(int, news.events[0].keys)]
     assert [signal.level for signal in news.events[0].signals] == sent
