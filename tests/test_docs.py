@@ -38,7 +38,7 @@ def test_the_entry_of_the_topic_threshold_has_the_formula_of_the_code() -> None:
     ):
         assert text in entry
     assert SUPPORTING_SHARE == 0.5
-    assert "needs half of this threshold" in entry
+    assert "half of this threshold is enough" in entry
 
 
 @pytest.mark.parametrize("word", [*TAGS, *STATUSES, *KINDS, *get_args(Reason)])
