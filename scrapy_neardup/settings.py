@@ -50,9 +50,9 @@ class NearDupSettings:
 
     action: Action = setting("tag", checks.one_of(*get_args(Action)))
     """What happens to a duplicate. With ``'tag'`` all items are kept. With ``'drop'`` a duplicate is dropped if a
-    document that is kept holds at least ``NEARDUP_DROP_SHARE`` of its text. ``'dry-run'`` is ``'tag'`` for a trial:
-    documents go to the namespace ``<NEARDUP_NAMESPACE>.dry-run``, so the live window stays as it is, and events go to
-    the signal and to ``NEARDUP_EVENTS_FEED`` only.
+    document that is kept holds at least ``NEARDUP_DROP_SHARE`` of its text. ``'dry-run'`` is ``'tag'`` for a trial.
+    It uses the namespace ``<NEARDUP_NAMESPACE>.dry-run``, so the live window stays as it is. Only the signal and
+    ``NEARDUP_EVENTS_FEED`` get its events.
 
     A dropped item is first written to ``NEARDUP_DROPPED_FEED``. Then the pipeline raises ``NearDuplicate``, a
     ``DropItem``. The tag ``neardup_would_drop`` shows which items would be dropped. See docs/try.md.
@@ -64,13 +64,13 @@ class NearDupSettings:
 
     If a source prints a text again under another title, the share must be 0.9. The share is an estimate with a
     standard error of about 0.03. Boilerplate of the item's own site does not count. Text that is known as boilerplate
-    only from other sites counts as missing from the match, so nobody can have an article dropped by printing its
+    from other sites only counts as missing from the match. So nobody can have an article dropped by printing its
     sentences. The presets ``simhash`` and ``multiref`` use the similarity instead.
     """
 
     delivered: Delivered = setting("stored", checks.one_of(*get_args(Delivered)))
-    """When an item counts as delivered. Later crawls treat only copies of delivered items as duplicates, so what a
-    killed crawl lost is new to the next one. See docs/delivery.md.
+    """When an item counts as delivered. A later crawl treats only copies of delivered items as duplicates. So an item
+    that a killed crawl lost counts as new. See docs/delivery.md.
 
     - ``'stored'``: when each feed that holds the item is stored; if there are no feeds, when it is scraped.
     - ``'scraped'``: when it has passed all item pipelines. Choose this if your own pipeline stores items.
@@ -142,7 +142,7 @@ class NearDupSettings:
     with those of others. A page that comes again under its url is always recognised."""
 
     keep_updates: bool = setting(True, checks.boolean)
-    """True makes a copy whose figures changed an ``update``, and also a page that comes again with another text. With
+    """With True a copy whose figures changed is an ``update``. So is a page that comes again with another text. With
     False both are duplicates if they are alike enough."""
 
     min_words: int = setting(20, checks.number(int, 1, 10_000))
@@ -160,9 +160,9 @@ class NearDupSettings:
     - ``title``: an item without it gets the title of its page.
     - ``language``: a code such as ``pt-BR``. An item without it gets the language that its page names. If title and
       text are clearly in another language, that one counts.
-    - ``time``: when the document was seen: a ``datetime`` or ``struct_time``, ISO 8601 or RFC 822 text, or Unix
-      seconds, UTC if it has no zone. With None it is the time of the check. A time that is missing, wrong or in the
-      future counts as now. See docs/howto/publication-time.md.
+    - ``time``: when the document was seen, as a ``datetime`` or ``struct_time``, ISO 8601 or RFC 822 text, or Unix
+      seconds. Without a zone it is UTC. With None it is the time of the check. A time that is missing, wrong or in
+      the future counts as now. See docs/howto/publication-time.md.
     """
 
     item_classes: tuple[str | type, ...] = setting((), checks.item_classes)
@@ -178,36 +178,36 @@ class NearDupSettings:
     install resiliparse``), or the import path of a callable ``(html: str, url: str) -> str``. It runs outside the
     event loop, once for each response. Verdicts come in the order of the responses.
 
-    Of the text that resiliparse finds 86 % is the article, with trafilatura 95 %. Both find 98 % of the article.
-    Trafilatura reads the pages in which resiliparse finds fewer than 20 words, so no more pages are ``unchecked``.
+    86 % of the text that resiliparse finds is the article, and 95 % of the text that trafilatura finds. Both find
+    98 % of the article. If resiliparse finds fewer than 20 words in a page, trafilatura reads it.
     """
 
     extract_workers: int | Literal["auto"] = setting(1, checks.number(int, 1, 256, or_auto=True))
     """How many worker processes extract pages. ``'auto'`` is one for each core that the crawl may use.
 
-    A process imports your extractor by its path, so it must be in a module, and shares no objects with the spider. If
-    yours needs such objects, let the spider put the text into the item: see ``NEARDUP_ITEM_FIELDS``. A process is
-    replaced after 2,000 pages.
+    A process imports your extractor by its path, so the extractor must be in a module. It shares no objects with the
+    spider. If it needs such objects, let the spider put the text into the item: see ``NEARDUP_ITEM_FIELDS``. A process
+    is replaced after 2,000 pages.
     """
 
     extract_timeout: float = setting(10.0, checks.number(float, 0.01, 3600, unit=" seconds"))
     """Seconds for one page. A page that takes longer is ``unchecked`` with the reason ``extraction-failed``, and so is
-    one of over 5 MB. A response that holds up the verdicts of later ones is passed over after this time.
+    a page of over 5 MB. A response that holds up the verdicts of later ones is passed over after this time.
 
     No hostile site can stall a crawl of several sources: after a page that takes over a fifth of this time, in CPU
     seconds, the next 50 pages of its source are ``extraction-failed`` too.
     """
 
     store_timeout: float = setting(2.0, checks.number(float, 0.01, 600, unit=" seconds"))
-    """How long to wait for the store. After that it counts as lost: until it is back, items pass at full speed as
-    ``unchecked`` with the reason ``store-unavailable``."""
+    """How long to wait for the store. After that the store counts as lost. Until it is back, items pass at full speed
+    as ``unchecked`` with the reason ``store-unavailable``."""
 
     embedder: str | None = setting(
         None, checks.optional(checks.matching(r"\w+(\.\w+)+", "the import path of a callable or class, or None"))
     )
-    """A language model of your own, which helps to find reports of one event in other words and in other languages: the
-    import path of a callable ``embed(texts: list[str])`` that returns an array with a row for each text, or of a class
-    with such a method. It runs in one worker process for each crawl. See docs/howto/embedder.md."""
+    """A language model of your own, which helps to find reports of one event in other words and in other languages.
+    Give the import path of a callable ``embed(texts: list[str])``, or of a class with such a method. It returns an
+    array with a row for each text. It runs in one worker process for each crawl. See docs/howto/embedder.md."""
 
     event_rule: str = setting("sources", checks.matching(r"[\w.]+", ALLOWED_RULES))
     """The rule that makes a story an event: ``'sources'`` (many new independent sources in a short time), ``'count'``
@@ -218,8 +218,8 @@ class NearDupSettings:
     rule asks for more sources than ``NEARDUP_EVENTS_MIN_SOURCES``. See docs/events.md#rules."""
 
     events_min_sources: int = setting(MIN_SOURCES, checks.number(int, 2, 1000))
-    """The minimum of sources for an alert: so many new independent sources within half an hour make a story
-    ``breaking``, or one more within an hour. More than two thirds of them within an hour make it ``watch``.
+    """The minimum of sources for an alert. A story is ``breaking`` if it gets so many new independent sources within
+    half an hour, or one more within an hour. It is a ``watch`` if it gets more than two thirds of them within an hour.
     ``NEARDUP_EVENTS_PER_DAY`` may raise the number. A team with six sites sets it to 3. See docs/events.md#rules."""
 
     events_timezone: str = setting("UTC", checks.zone_name)
@@ -228,7 +228,8 @@ class NearDupSettings:
 
     source_owners: dict[str, str] = setting({}, checks.owners)
     """Sources of one owner count once for events. Map owners to sources, ``{"Press Ltd": ["a.example", "b.example"]}``,
-    or sources to owners, or name a JSON file that does. A source that is not listed is its own owner. All blogs of a
+    or map sources to owners. Or give the path of a JSON file with such a mapping. A source that is not listed is its
+    own owner. All blogs of a
     platform have one owner unless you name others.
 
     If ``NEARDUP_ITEM_FIELDS`` names a time, events use the times that the pages of listed sources give. Pages of all
@@ -249,8 +250,8 @@ class NearDupSettings:
     and is tried again, also by the next crawl. It may arrive twice, with the same ``id``.
     See docs/events.md#delivery.
 
-    Write user and password into the url. A ``.netrc`` is not read, for its ``default`` entry would go to every
-    receiver. The proxies of the environment are used, and the certificates of the system or of ``SSL_CERT_FILE``.
+    Write user and password into the url. A ``.netrc`` is not read. The proxies of the environment are used, and the
+    certificates of the system or of ``SSL_CERT_FILE``.
     """
 
     events_webhook_secret: str | None = setting(
@@ -262,7 +263,7 @@ class NearDupSettings:
     events_notify: tuple[str, ...] = setting((), checks.services, checks.hide)
     """Chats, mailboxes and other services that get a message about each event, as a list of urls of
     [Apprise](https://appriseit.com/services/): ``["slack://…", "mailto://…"]``. Run ``pip install
-    apprise`` first. A message that a service does not take waits as it does for the webhook. See docs/howto/alerts.md.
+    apprise`` first. A message that a service does not take is tried again. See docs/howto/alerts.md.
     """
 
     events_levels: tuple[str, ...] = setting(LEVELS, checks.levels)

@@ -33,12 +33,12 @@ def test_the_entry_of_the_topic_threshold_has_the_formula_of_the_code() -> None:
         f"a document without a title counts as {UNKNOWN_COVERAGE:g} ",
         f"one source need a score that is {SAME_SOURCE_EXTRA:g} higher",
         f"Until {FEWEST_DOCUMENTS} documents of a language",
-        f"{UNITING_EXTRA:g} higher than needed, and the members of both stories that it resembles have a mean cosine of"
-        f" {UNITING_COSINE:g} ",
+        f"{UNITING_EXTRA:g} higher than needed. The members",
+        f"must have a mean cosine of {UNITING_COSINE:g}. ",
     ):
         assert text in entry
     assert SUPPORTING_SHARE == 0.5
-    assert "needs half of this threshold" in entry
+    assert "half of this threshold is enough" in entry
 
 
 @pytest.mark.parametrize("word", [*TAGS, *STATUSES, *KINDS, *get_args(Reason)])

@@ -1,7 +1,8 @@
 """Draw the Mermaid blocks of the pages as SVG while the site is built, so that the site needs no network.
 
 Also write the public API and the keys of a report, and keep the decision records out of the search: they answer
-questions about the code, not about its use. The link to the repository is where the sources were cloned from.
+questions about the code, not about its use. The page of questions comes first in the search. The link to the
+repository is where the sources were cloned from.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ def on_config(config: Any, **_: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.src_uri.startswith("decisions/"):
         page.meta["search"] = {"exclude": True}
+    if page.file.src_uri == "faq.md":
+        page.meta["search"] = {"boost": 10}  # a question is answered there before other pages that have its words
     markdown = SETTING.sub(r'### \1\2 { data-toc-label="\2" }', with_built_parts(markdown))
     if page.file.src_uri == "event-report.md":
         markdown += "\n" + table()

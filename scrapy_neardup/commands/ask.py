@@ -24,14 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "name",
         metavar="NAME",
         nargs="?",
-        help="id of the story, or url; for coverage also a document in a file, as for explain",
+        help="id of the story, or a url. coverage also takes a document in a file, as explain does",
     )
-    parser.add_argument("--since", metavar="CURSOR", help="tell only what is new since the answer with this `next`")
     parser.add_argument(
-        "--sources", metavar="N", type=number(int, 1), help="stories of at least so many independent sources"
+        "--since", metavar="CURSOR", help="tell only what is new since the answer that ended with this `next`"
     )
-    parser.add_argument("--language", metavar="CODE", help="stories with reports in this language")
-    parser.add_argument("--source", metavar="DOMAIN", help="stories with reports of this source or owner")
+    parser.add_argument(
+        "--sources", metavar="N", type=number(int, 1), help="only stories of at least N independent sources"
+    )
+    parser.add_argument("--language", metavar="CODE", help="only stories with reports in this language")
+    parser.add_argument("--source", metavar="DOMAIN", help="only stories with reports of this source or owner")
     parser.add_argument(
         "--most",
         metavar="N",
@@ -48,8 +50,8 @@ async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
     is_news = question in _NEWS
     if bool(options.name) == is_news or (options.since and not is_news) or (filters and question != "stories"):
         raise InputError(
-            f"{question}: story, coverage and has-seen need a NAME, and only they take one; --since is for"
-            f" {', '.join(_NEWS)}; --sources, --language and --source are for stories"
+            f"{question}: give a NAME to story, coverage and has-seen only, --since to {', '.join(_NEWS)} only,"
+            " and --sources, --language and --source to stories only"
         )
     async with live_detector(options, values) as detector:
         ask = Ask(detector)

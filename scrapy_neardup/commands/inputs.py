@@ -63,8 +63,8 @@ def add_labelled_input(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         default=[],
-        help="documents without labels, mixed with the others: a link to one of them counts as wrong. Those with the"
-        " url or the text of a labelled document are left out",
+        help="documents without labels, mixed with the others. A link to one of them counts as wrong. Documents with"
+        " the url or the text of a labelled one are left out",
     )
     parser.add_argument(
         "--seeds",

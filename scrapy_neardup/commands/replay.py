@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stories",
         metavar="STORIES.jsonl",
         type=Path,
-        help="write here which stories became a part of another one after their id was written",
+        help="write here each story that became a part of another one, with the final id",
     )
     parser.add_argument(
         "--by-time", action="store_true", help="judge the earliest document first; all are held in memory"

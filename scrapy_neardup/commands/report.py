@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
 import sys
 from contextlib import ExitStack
@@ -17,13 +16,12 @@ from scrapy_neardup.commands.terminal import print_wrapped, track
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.feed import STDIN
 from scrapy_neardup.report import Built, build_digest, build_report, gather
-from scrapy_neardup.report.page import load_templates
+from scrapy_neardup.report.page import load_templates, read_known
+from scrapy_neardup.report.stories import Period
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.wording import counted
 
 REPORT = Path("report.html")
-_UNTIL = re.compile(rb'<meta name="neardup-until" content="([0-9]{1,12})')
-_HEAD = 10_000  # bytes of a report in which its time stands
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FEED",
         type=Path,
         nargs="+",
-        help="exported items, output of replay, or a feed of events: JSON lines, JSON or CSV (plain, .gz, .xz)",
+        help="exported items, output of replay, or a feed of events: JSON lines or JSON (plain, .gz, .xz)",
     )
     parser.add_argument(
         "--documents",
@@ -56,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--since",
         metavar="WHEN",
         default="",
-        help="first show what is new since a time (2026-11-26T08:00), or since the last report (give its file)",
+        help="open with what is new since a time (2026-11-26T08:00), or since the last report (give its file)",
     )
     parser.add_argument(
         "--digest",
@@ -74,12 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    load_templates()
     configured = NearDupSettings.from_mapping(settings)
+    load_templates(configured.zone)
     inputs = [*options.feeds, *options.documents, *options.dropped]
     output = options.output or (STDOUT if options.digest else REPORT)
     refuse_overwriting(output, inputs)
-    since = _since(options.since, configured.zone)
+    since = _since(options.since, configured.zone) if options.since else None
     if inputs.count(STDIN) > 1:
         raise InputError("-: standard input can be read only once")
     with ExitStack() as stack:
@@ -91,23 +89,28 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
             _write(output, build_digest(gathered, options.title, since))
         else:
             built = build_report(gathered, options.title, since)
-            _write(output, built.html.encode("utf-8"))
+            page = built.html.encode("utf-8")
+            _write(output, page)
             if output != STDOUT:
-                _print(output, built)
+                _print(output, built, len(page))
     return int(bool(gathered.problems))
 
 
-def _since(given: str, zone: tzinfo) -> float | None:
-    """Return the time of a text, or the newest time of an earlier report. A report that is not there yet has none."""
-    path = Path(given or REPORT)
+def _since(given: str, zone: tzinfo) -> Period | None:
+    """Return the period since a time, or since a report, None if that report does not exist yet."""
+    path = Path(given)
     if path.suffix == REPORT.suffix:
-        found = _UNTIL.search(path.read_bytes()[:_HEAD]) if given and path.is_file() else None
-        return float(found[1]) if found else None
+        if not path.is_file():
+            return None
+        if (known := read_known(path.read_bytes())) is None:
+            raise InputError(f"--since {given}: is no report that this command wrote")
+        return Period("since the last report", known=known)
     try:
         time = datetime.fromisoformat(given.replace("Z", "+00:00"))
     except ValueError as error:
         raise InputError(f"--since {given}: give the last report, or a time such as 2026-11-26T08:00") from error
-    return (time if time.tzinfo else time.replace(tzinfo=zone)).timestamp()
+    time = time if time.tzinfo else time.replace(tzinfo=zone)
+    return Period(f"since {time.astimezone(zone):%Y-%m-%d %H:%M}", time.timestamp())
 
 
 def _as_file(path: Path, stack: ExitStack) -> Path:
@@ -130,10 +133,9 @@ def _write(output: Path, data: bytes) -> None:
         raise InputError(f"{output}: cannot be written: {error.strerror}") from error
 
 
-def _print(output: Path, built: Built) -> None:
-    items, stories = counted(built.numbers["items"], "item"), counted(built.numbers["stories"], "story", "stories")
-    size = f"{counted(built.texts, 'text')}, {len(built.html) / 1e6:.1f} MB"
-    print_wrapped(f"{output}: {items}, {stories} of several items, {size}")
+def _print(output: Path, built: Built, size: int) -> None:
+    items, stories = counted(len(built.news.rows), "item"), counted(built.news.stories, "story", "stories")
+    print_wrapped(f"{output}: {items}, {stories} of several items, {counted(built.texts, 'text')}, {size / 1e6:.1f} MB")
     for note in built.notes:
         print_wrapped(" ".join(filter(None, (note.text, note.remedy))), stderr=True)
         for line in note.details:

@@ -105,7 +105,7 @@ def _require(options: argparse.Namespace, settings: NearDupSettings, preset: Pre
         raise SettingsError("--parameter", name, f"the preset {preset.name} has no such threshold")
     if name != "threshold" and not options.background:
         raise InputError(
-            f"{name} needs --background: documents without labels, that show how often a report joins a wrong one"
+            f"{name} needs --background: documents without labels. They show how often a report joins a wrong story"
         )
     if name in VECTOR_PARAMETERS and settings.embedding() is None:
         raise SettingsError("NEARDUP_EMBEDDER", settings.embedder, f"{name} needs a language model")

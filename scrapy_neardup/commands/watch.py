@@ -48,8 +48,8 @@ View = dict[str, Any]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--events", action="store_true", help="list the running events and their members, once")
-    which.add_argument("--window", action="store_true", help="show what the window holds and its set-up, once")
+    which.add_argument("--events", action="store_true", help="list the running events and their members, and end")
+    which.add_argument("--window", action="store_true", help="show what the window holds and how it is set up, and end")
     which.add_argument("--mute", metavar="ID", help="raise no more events of this story")
     which.add_argument("--unmute", metavar="ID", help="raise events of this story again")
     parser.add_argument("--once", action="store_true", help="print the view once, for scripts")
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=number(int, 0),
         default=_MEMBERS,
-        help=f"with --events: the newest members that are listed of each (default: {_MEMBERS})",
+        help=f"with --events: how many of the newest members of each event are listed (default: {_MEMBERS})",
     )
     add_json(parser, "one JSON object for each refresh; with --events one special report a line")
 

@@ -21,7 +21,7 @@ from scrapy_neardup.wording import without_password
 
 logger = logging.getLogger(__name__)
 
-_REPORTED = ("jsonlines", "jsonl", "json", "csv")
+_REPORTED = ("jsonlines", "jsonl", "json")
 _PATIENCE = 5.0  # seconds that a copy waits for the item of its match
 _MOST_LOST = 1000  # documents; a copy whose check is under way may have one of them as its match
 

@@ -36,7 +36,7 @@ _MOST_NAMES = 1000
 
 
 STATS = {
-    "checked": "judged items; several items of one page count one by one, here and below",
+    "checked": "judged items; each item of a page counts, here and below",
     "<status>": "verdicts; also as ``<status>/<kind>`` and ``<status>/<reason>``, such as ``duplicate/near``",
     "dropped": "duplicates dropped",
     "would_drop": "items that ``drop`` would have dropped, in a crawl that only tags and in a dry run",
@@ -45,14 +45,14 @@ STATS = {
     "record/errors": "documents that could not be written to ``NEARDUP_RECORD``",
     "events/<level>": "events that this crawl raised: ``watch``, ``breaking``, ``update``, ``ended``",
     "stories_united": "stories that became a part of another one",
-    "run/kept": "judged items that this plugin has not dropped",
-    "run/lost": "kept items that a later pipeline dropped, or that failed in one",
-    "hints/<name>": "items that a hint at the end of the crawl is about",
+    "run/kept": "judged items that the plugin has not dropped",
+    "run/lost": "kept items that a later pipeline dropped, or for which it raised an error",
+    "hints/<name>": "items that have the problem of this hint",
     "extract/ms_<figure>": "``count``, ``total`` and ``mean`` of the milliseconds to extract a page,"
     " without its wait for a worker",
     "sketch/ms_<figure>": "the same for the sketch of a text",
-    "check/ms_<figure>": "the same for a check by the store, from request to answer",
-    "embed/ms_<figure>": "the same for a text that ``NEARDUP_EMBEDDER`` embeds",
+    "check/ms_<figure>": "the same for a check, from the request to the answer of the store",
+    "embed/ms_<figure>": "the same for each text that ``NEARDUP_EMBEDDER`` embeds",
     "embed/failures": "documents that were judged without a vector because ``NEARDUP_EMBEDDER`` failed",
     "errors": "errors of scrapy-neardup itself, which lose no item: please report the trace in the log",
     "store/errors": "items for which the store gave no answer",
@@ -72,7 +72,7 @@ HINTS = {
     ),
     "no-page": (
         0,
-        "{share} had no text and came without a page, as items of start() and of `scrapy parse` do: {remedy}",
+        "{share} had no text and no page, as items of start() and of `scrapy parse`: {remedy}",
     ),
     "other-page": (0, "{share} had no text, because their url is not the page that they were found on: {remedy}"),
     "no-text": (0, "{share} had no text, and none was found on their page: {remedy}"),
@@ -105,7 +105,7 @@ HINTS = {
     ),
     "only-revisits": (
         _NEARLY_ALL,
-        "{share} are pages that a crawl has seen within {hours:g} hours; to begin anew, empty the window with"
+        "{share} are pages that a crawl has seen within {hours:g} hours. To begin anew, empty the window with"
         " `scrapy neardup purge`, or set NEARDUP_NAMESPACE to another name",
     ),
 }
@@ -115,8 +115,8 @@ The share is 0 if a single item is worth a hint."""
 
 _WITHOUT_TEXT = {
     "no-page": "yield each item from the callback of its page, or set text in NEARDUP_ITEM_FIELDS",
-    "other-page": "yield each item from the page of its article, give the answer of a renderer or proxy the url of the"
-    " page (response.replace), or set text in NEARDUP_ITEM_FIELDS",
+    "other-page": "yield each item from the page of its article, or set text in NEARDUP_ITEM_FIELDS. If a renderer or"
+    " proxy fetched the page, give the response the url of the page (response.replace)",
     "no-text": "set text in NEARDUP_ITEM_FIELDS to the field that holds it, or try another NEARDUP_EXTRACTOR",
 }
 """The hints about items without a text, and the remedy if none of their fields seems to hold the text."""

@@ -1,6 +1,6 @@
 """Read feeds and recorded documents, and bring together what belongs to one item.
 
-Feeds may have any form that Scrapy exports: JSON lines, JSON or CSV, plain or packed. A report says which lines could
+Feeds are JSON lines or JSON, plain or packed. A report says which lines could
 not be read: a crawl that was killed leaves a feed whose last item is half written.
 
 Texts are not kept: the rows of 200,000 items fit into memory, their texts do not. The few texts that the page shows are
@@ -9,7 +9,6 @@ read in a second pass.
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import os
@@ -44,26 +43,22 @@ Track = Callable[[Iterable[FeedLine]], Iterator[FeedLine]]
 MOST_PROBLEMS = 20  # listed; the others are counted
 _CHUNK = 1 << 20  # characters
 _DECODER = json.JSONDecoder()
-# A string that is cut off reaches to the end.
-_JSON_PARTS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[][{}]|[^][{}",:\s]+', re.DOTALL)
 _BETWEEN_ITEMS = re.compile(r"[\s,\[\]]*")  # a crawl that appends to a JSON file leaves "][" in it
 
 
-def read_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[FeedLine]:
-    """Return the items of a feed in their order. The form is recognised by the first character.
-
-    Raise InputError at once if nothing can be read. Text is taken for CSV only if one of its columns is in ``columns``.
-    """
-    lines = read_packed(path, lambda file: _lines(file, path, columns))
+def read_rows(path: Path) -> Iterator[FeedLine]:
+    """Return the items of a feed in their order. Raise InputError at once if nothing can be read."""
+    lines = read_packed(path, lambda file: _lines(file, path))
     return chain(list(islice(lines, 1)), lines)
 
 
-def _lines(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[FeedLine]:
+def _lines(file: IO[bytes], path: Path) -> Iterator[FeedLine]:
     first = cast("io.BufferedReader", file).peek(64).removeprefix(BOM_UTF8).lstrip()[:1]
-    if first == b"{":
-        return objects_of(file, path, "replace")
-    text = io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="")
-    return _json_array(text, path) if first == b"[" else _csv(text, path, columns)
+    if first not in (b"{", b"[", b""):
+        raise InputError(f"{path}: is neither JSON lines nor JSON: crawl with -O items.jsonl")
+    if first == b"[":
+        return _json_array(io.TextIOWrapper(file, "utf-8-sig", errors="replace"), path)
+    return objects_of(file, path, "replace")
 
 
 def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[FeedLine]:
@@ -71,52 +66,21 @@ def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[FeedLine]:
     buffer, place, number = source.read(_CHUNK), 0, 1
     while True:
         place = cast("re.Match[str]", _BETWEEN_ITEMS.match(buffer, place)).end()
-        line, place = _item_at(buffer, place, number, f"{path}: item {number}")
-        rest = len(buffer) - place
-        if line is not None:
-            yield line
-            number += 1
-        elif rest <= LONGEST_LINE and (more := source.read(max(_CHUNK, rest))):
-            buffer, place = buffer[place:] + more, 0
-        else:
+        rest, where = len(buffer) - place, f"{path}: item {number}"
+        try:
+            value, place = _DECODER.raw_decode(buffer, place)
+        except json.JSONDecodeError:
+            if rest <= LONGEST_LINE and (more := source.read(max(_CHUNK, rest))):
+                buffer, place = buffer[place:] + more, 0
+                continue
             if rest:
-                problem = CUT_OFF if rest <= LONGEST_LINE else TOO_LONG
-                yield FeedLine(number, 0, {}, f"{path}: item {number}: {problem}")
+                yield FeedLine(number, 0, {}, f"{where}: {CUT_OFF if rest <= LONGEST_LINE else TOO_LONG}")
             return
-
-
-def _item_at(buffer: str, place: int, number: int, where: str) -> tuple[FeedLine | None, int]:
-    """Return the item that begins at a place, and the place behind it. It is None if its end is not in the buffer."""
-    try:
-        value, end = _DECODER.raw_decode(buffer, place)
-        return line_of(number, 0, value, where), end
-    except json.JSONDecodeError:
-        return None, place
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of lists in lists
-        depth = 0
-        for part in _JSON_PARTS.finditer(buffer, place):
-            depth += (part[0] in "[{") - (part[0] in "]}")
-            if not depth:
-                return FeedLine(number, 0, {}, f"{where}: not JSON: {error}"), part.end()
-        return None, place
-
-
-def _csv(source: io.TextIOWrapper, path: Path, columns: Sequence[str]) -> Iterator[FeedLine]:
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    reader = csv.DictReader(source)
-    try:
-        names = reader.fieldnames or ()
-        if names and columns and not set(columns) & set(names):
-            raise InputError(
-                f"{path}: is neither JSON lines nor JSON, and has no column {' or '.join(map(repr, columns[:3]))}"
-            )
-        for row in reader:
-            row.pop(None, None)  # cells without a column
-            if None in row.values():
-                yield FeedLine(reader.line_num, 0, {}, f"{path}:{reader.line_num}: {CUT_OFF}")
-            yield FeedLine(reader.line_num, 0, {name: value if value != "" else None for name, value in row.items()})
-    except csv.Error as error:
-        yield FeedLine(reader.line_num, 0, {}, f"{path}:{reader.line_num}: not CSV: {error}")
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of lists in lists
+            yield FeedLine(number, 0, {}, f"{where}: not JSON: {error}; this item and those behind it are not read")
+            return
+        yield line_of(number, 0, value, where)
+        number += 1
 
 
 @dataclass
@@ -146,7 +110,7 @@ class Gathered:
 
     def texts(self, wanted: set[int]) -> dict[int, str]:
         """Return the texts of these rows, by their numbers. Rows without a text are left out."""
-        lines = (line for path in (*self.feeds, *self.dropped) for line in read_rows(path, self.format.columns))
+        lines = (line for path in (*self.feeds, *self.dropped) for line in read_rows(path))
         items = (line.row for line in lines if line.error is None and not is_report(line.row))
         found = {number: self.format.text(raw) for number, raw in enumerate(items) if number in wanted}
         lacking = {self.rows[number].document: number for number in wanted if not found.get(number)}
@@ -177,30 +141,23 @@ def gather(
     ``track`` passes on the lines that it is given, and may show how many have come.
     """
     gathered = Gathered(settings, feeds, documents, dropped)
-    earlier = set[int]()
+    earlier = set[bytes]()
     for path in (*feeds, *dropped):
-        keys = set[int]()
-        for line in track(read_rows(path, gathered.format.columns)):
+        keys = set[bytes]()
+        for line in track(read_rows(path)):
             if line.error is not None:
                 gathered.note_problem(line.error)
             elif is_report(line.row):
                 gathered.events.append(line.row)
             else:
                 row = gathered.add(line.row)
-                key = _item_key(row)
-                row.is_dropped, row.is_again = path in dropped, key in earlier
-                keys.add(key)
+                row.is_dropped, row.is_again = path in dropped, row.key in earlier
+                keys.add(row.key)
         earlier |= keys
     _add_documents(gathered)
     for raw in items_of(gathered.events, {name for row in gathered.rows for name in (row.url, row.id)}):
         gathered.add(raw).is_reported = True
     return gathered
-
-
-def _item_key(row: Row) -> int:
-    """Return what a page has in the feeds of all runs that met it unchanged. An update is new in each run."""
-    name, visit = row.url or row.id or row.number, (row.time, row.changes) if row.status == "update" else ()
-    return hash((name, row.title, *visit))
 
 
 def _add_documents(gathered: Gathered) -> None:

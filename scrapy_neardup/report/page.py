@@ -8,20 +8,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone, tzinfo
 from email.message import EmailMessage
 from email.policy import default as default_policy
 from functools import cache, partial
 from importlib.resources import files
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_neardup.evidence.lead import find_lead, lead_under
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.report.gathering import Gathered
-from scrapy_neardup.report.news import DAY, VERDICTS, Period, figures_of, news_of, numbers_of, periods_of
+from scrapy_neardup.report.news import DAY, VERDICTS, News, figures_of, news_of, periods_of, span_of, tell
 from scrapy_neardup.report.payload import (
     Pair,
     add_texts,
@@ -34,12 +35,12 @@ from scrapy_neardup.report.payload import (
     review_data,
     size_of,
 )
-from scrapy_neardup.report.rows import LONGEST_NAME, UNTAGGED, Row, clean_line, web_address
-from scrapy_neardup.report.stories import FeedStory, Links, add_reports, group_stories, reasons_of
+from scrapy_neardup.report.rows import KEY_BYTES, LONGEST_NAME, UNTAGGED, Row, clean_line, web_address
+from scrapy_neardup.report.stories import ALL, FeedStory, Links, Period, add_reports, group_stories
 from scrapy_neardup.wording import counted
 
 if TYPE_CHECKING:
-    from jinja2 import Environment, Template
+    from jinja2 import Environment
 
 MOST_BYTES = 24_000_000  # of a page: the list of items comes first, and texts fill the rest
 
@@ -47,12 +48,16 @@ _MOST_LIST = 17_000_000  # bytes of the list of items
 _MOST_TEXTS = 6_000  # read for the page
 _FRAME = 400_000  # bytes of the page without its data, at most
 _MOST_TOLLS = 3  # of an event
+_NEVER = 1e12  # Unix seconds
+_MOST_SOURCES = 100  # lines of a table
 _MOST_LEADS = 20  # members in which a lead is looked for
 
 _HERE = files("scrapy_neardup.report")
 _LIBRARY = "jsdiff-9.0.0"  # is part of the page
 
 _SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "review", "marks", "page")
+
+_KNOWN = re.compile(rb'<script type="text/plain" id="known">([A-Za-z0-9+/=]*)</script>')
 
 _WITHOUT_DOCUMENT = ("no-text", "extraction-failed", "internal-error")  # such items are not recorded
 
@@ -69,93 +74,115 @@ class Built(NamedTuple):
     """A page, and what is in it."""
 
     html: str
-    numbers: dict[str, Any]
+    news: News  # of all days
     texts: int
     notes: list[Note]
 
 
 def build_report(
-    gathered: Gathered, title: str = "", since: float | None = None, most_bytes: int = MOST_BYTES
+    gathered: Gathered, title: str = "", since: Period | None = None, most_bytes: int = MOST_BYTES
 ) -> Built:
     """Return the page. If there is too much for one page, the page says what it left out.
 
-    ``since`` is the time of the last report, in Unix seconds: the page opens with what is new since then.
+    The page opens with the news of ``since``.
     """
     settings, links, stories = gathered.settings, *_stories_of(gathered)
-    pairs, population = choose_pairs(gathered.rows, links, settings)
-    preset, room, periods = settings.resolved_preset(), most_bytes - _FRAME, periods_of(stories, settings.zone, since)
-    listed = choose_stories(stories, links, preset.measure, min(_MOST_LIST, room))
-    payload = payload_of(listed, links, preset.measure, periods)
+    pairs, preset = choose_pairs(gathered.rows, links), settings.resolved_preset()
+    tellings = {period: tell(period, stories) for period in periods_of(stories, settings.zone, since)}
+    all_news = [news_of(period, told.values(), links) for period, told in tellings.items()]
+    (news,) = (each for each in all_news if each.period == ALL)
+    known = pack_keys(gathered.rows, stories)
+    room = most_bytes - _FRAME - len(known)
+    payload = payload_of(choose_stories(stories, min(_MOST_LIST, room)), links, tellings)
     wanted = _wanted_texts(stories, pairs)
     sketcher, texts = settings.sketcher(), gathered.texts(set(wanted))
     passages = {number: mark_text(text, sketcher) for number, text in texts.items()}
     with_text = add_texts(payload, wanted, passages, room - size_of([payload.items, payload.stories]))
-    numbers, notes = (
-        numbers_of(gathered.rows, stories, links),
-        notes_of(gathered, len(payload.places), has_texts=bool(texts)),
-    )
+    notes = notes_of(gathered, len(payload.places), has_texts=bool(texts))
     own = "\n".join(_read("static", f"{name}.js") for name in _SCRIPTS)
     # The scripts of the report are one, in a scope of its own.
     scripts = [_read("static", "vendor", f"{_LIBRARY}.min.js"), f"(() => {{\n'use strict';\n{own}\n}})();"]
-    styles = _read("static", "report.css")
+    styles, span = _read("static", "report.css"), span_of(news.rows)
     meta = {
         "items": payload.items,
         "stories": payload.stories,
         "texts": payload.texts,
         "verdicts": VERDICTS,
-        "review": review_data(pairs, population, payload),
-        "reasons": reasons_of(gathered.events),
+        "review": review_data(pairs, payload),
         "measure": preset.measure,
-        "relatedThreshold": preset.related_threshold,
+        "relatedThreshold": preset.related_threshold if preset.measure == "containment" else 0,
         "zone": str(settings.zone),
-        "periods": [[edge if math.isfinite(edge) else None for edge in (each.start, each.end)] for each in periods],
+        "periods": [_edges(period) for period in tellings],
         "numberWords": {payload.places[n]: number_words_of(texts[n]) for n in texts if n in payload.places},
     }
-    days = dict.fromkeys(_moment(settings.zone, second, "%Y-%m-%d") for second in numbers["span"] or ())
-    html = _template("page.html", settings.zone).render(
+    days = dict.fromkeys(_moment(settings.zone, second, "%Y-%m-%d") for second in span or ())
+    policy = (
+        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(styles)}; img-src data:;"
+        " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    )
+    template = load_templates(settings.zone).get_template("page.html.j2")
+    html = template.render(
         title=title or (f"News of {' to '.join(days)}" if days else "News"),
-        news_of_periods=[news_of(period, stories, links) for period in periods],
+        all_news=all_news,
+        whole=news,
+        span=span,
         figures_of=lambda story: figures_of(story, links)[:_MOST_TOLLS],
         lead_of=lambda story: story.lead or _lead_in(story, texts),
-        until=min(time.time(), numbers["span"][1]) if numbers["span"] else None,
         notes=notes,
-        numbers=numbers,
         pairs=pairs,
-        threshold=preset.threshold,
         payload=payload,
+        known=known,
         drop_share=settings.drop_share,
+        most_sources=_MOST_SOURCES,
         feeds=[path.name for path in (*gathered.feeds, *gathered.dropped)],
-        policy=(
-            f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(styles)}; img-src data:;"
-            " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
-        ),
+        policy=policy,
         styles=styles,
         scripts=scripts,
         meta=inert_json(meta),
         library=_LIBRARY.replace("-", " "),
         licence=_read("static", "vendor", f"{_LIBRARY}.LICENSE"),
     )
-    return Built(html, numbers, with_text, notes)
+    return Built(html, news, with_text, notes)
 
 
-def build_digest(gathered: Gathered, title: str = "", since: float | None = None, now: float | None = None) -> bytes:
-    """Return the news of the last 24 hours up to now, or since a time, as one e-mail of plain text."""
+def build_digest(gathered: Gathered, title: str = "", since: Period | None = None, now: float | None = None) -> bytes:
+    """Return the news since a time or a report, or else of the last 24 hours, as one e-mail of plain text."""
     zone, links, stories = gathered.settings.zone, *_stories_of(gathered)
     now = time.time() if now is None else now
-    newest = max((row.time for row in gathered.rows if row.time is not None), default=None)
-    start = now - DAY if since is None else since
-    period = Period("", -math.inf if newest is None else start)  # without times, everything is told
+    day = f"{_moment(zone, now - DAY)} to {_moment(zone, now)} {datetime.fromtimestamp(now, zone):%Z}"
+    span = span_of(gathered.rows)
+    # Without times, everything is told.
+    period = since or Period(day, now - DAY if span else -math.inf)
     message = EmailMessage(policy=default_policy)
-    span = f"{_moment(zone, start)} to {_moment(zone, now)} {datetime.fromtimestamp(now, zone):%Z}"
-    message["Subject"] = clean_line(title or f"News digest, {span}", LONGEST_NAME)
-    template = _template("digest.txt", zone)
-    message.set_content(template.render(news=news_of(period, stories, links), span=span, newest=newest))
+    message["Subject"] = clean_line(title or f"News digest, {period.name}", LONGEST_NAME)
+    news = news_of(period, tell(period, stories).values(), links)
+    template = load_templates(zone).get_template("digest.txt.j2")
+    message.set_content(template.render(news=news, newest=span and span[1]))
     return message.as_bytes()
+
+
+def _edges(period: Period) -> list[float] | bool:
+    """Return when a period begins and ends, for the scripts; True for the whole time, False for what is new."""
+    return period == ALL if period == ALL or period.known is not None else [period.start, min(period.end, _NEVER)]
+
+
+def pack_keys(rows: Iterable[Row], stories: Iterable[FeedStory]) -> str:
+    """Return the keys of everything that a report knows, for the next report."""
+    keys = {row.key for row in rows} | {signal.key for story in stories for signal in story.signals}
+    return base64.b64encode(b"".join(sorted(keys))).decode()
+
+
+def read_known(page: bytes) -> frozenset[bytes] | None:
+    """Return the keys that ``pack_keys`` left in a page, None if it has none."""
+    if (found := _KNOWN.search(page)) is None:
+        return None
+    keys = base64.b64decode(found[1])
+    return frozenset(keys[place : place + KEY_BYTES] for place in range(0, len(keys), KEY_BYTES))
 
 
 def _lead_in(story: FeedStory, texts: Mapping[int, str]) -> str:
     """Return the newest lead that tells the headline of a story without a report."""
-    rows = (row for row in story.coverage[::-1][:_MOST_LEADS] if row.number in texts)
+    rows = (row for row in story.told[::-1][:_MOST_LEADS] if row.number in texts)
     leads = (lead_under(story.headline, find_lead(row.title, texts[row.number])) for row in rows)
     return next(filter(None, leads), "")
 
@@ -168,9 +195,12 @@ def _stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
 
 
 def _wanted_texts(stories: Sequence[FeedStory], pairs: Sequence[Pair]) -> list[int]:
-    """Return the rows whose texts the page should have: the pairs to review, then the largest stories."""
+    """Return the rows whose texts the page should have: the pairs to review, then stories, the largest first.
+
+    The text of a story's only item can be compared with nothing.
+    """
     reviewed = (row for pair in pairs for row in (pair.match, pair.row))
-    members = (row for story in stories for row in story.members)
+    members = (row for story in stories if len(story.members) > 1 for row in story.members)
     numbers = dict.fromkeys(row.number for row in chain(reviewed, members))
     return list(islice(numbers, _MOST_TEXTS))
 
@@ -186,16 +216,8 @@ def _read(*path: str) -> str:
     return _HERE.joinpath(*path).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
-def _template(name: str, zone: tzinfo) -> Template:
-    """Return a template that tells times of this zone."""
-    environment = load_templates().overlay()
-    environment.filters = {**environment.filters, "moment": partial(_moment, zone)}
-    return environment.get_template(f"{name}.j2", globals={"zone": zone})
-
-
-@cache
-def load_templates() -> Environment:
-    """Return the templates. Raise InputError if Jinja2 is not installed."""
+def load_templates(zone: tzinfo) -> Environment:
+    """Return templates that tell times of this zone. Raise InputError if Jinja2 is not installed."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
@@ -211,9 +233,10 @@ def load_templates() -> Environment:
         number=lambda number: f"{number:,}",
         percent=lambda share: f"{share:.0%}",
         iso=lambda second: _moment(timezone.utc, second, "%Y-%m-%dT%H:%M:%SZ"),
+        moment=partial(_moment, zone),
         address=web_address,
     )
-    environment.globals.update(counted=counted)
+    environment.globals.update(counted=counted, zone=zone)
     return environment
 
 
@@ -230,64 +253,51 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
     if not rows:
         what = "events only" if gathered.events else "no items"
         return [Note(f"The feeds hold {what}.", "Give the feed of a crawl, or the output of scrapy neardup replay.")]
-    return [
-        *_about_reading(gathered, rows),
-        *_about_items(gathered, rows),
-        *_about_size(gathered, listed, has_texts=has_texts),
-    ]
-
-
-def _about_reading(gathered: Gathered, rows: list[Row]) -> Iterator[Note]:
-    if gathered.problems:
-        left = gathered.problem_count - len(gathered.problems)
-        listed = (*gathered.problems, *([f"and {left:,} more"] if left else ()))
-        yield Note(f"{counted(gathered.problem_count, 'line')} could not be read.", details=listed)
+    unlisted = gathered.problem_count - len(gathered.problems)
     wanting = [row for row in rows if row.reason not in _WITHOUT_DOCUMENT]
-    without = sum(row.document < 0 for row in wanting)
-    if gathered.documents and without:
-        names = " and ".join(path.name for path in gathered.documents)
-        yield Note(
-            f"{_of(without, wanting, 'item')} without a document of its id or url in {names}.",
+    without_document = sum(row.document < 0 for row in wanting) if gathered.documents else 0
+    untagged, without_time = sum(row.status == UNTAGGED for row in rows), sum(row.time is None for row in rows)
+    time_field, text_field = gathered.format.time_field, gathered.settings.item_fields["text"]
+    recordings = " and ".join(path.name for path in gathered.documents)
+    notes = {
+        Note(
+            f"{counted(gathered.problem_count, 'line')} could not be read.",
+            details=(*gathered.problems, *([f"and {unlisted:,} more"] if unlisted else ())),
+        ): gathered.problem_count,
+        Note(
+            f"{_of(without_document, wanting)} without a document of its id or url in {recordings}.",
             "Give the recording of the same crawl (NEARDUP_RECORD) with --documents.",
-        )
-
-
-def _about_items(gathered: Gathered, rows: list[Row]) -> Iterator[Note]:
-    if untagged := sum(row.status == UNTAGGED for row in rows):
-        yield Note(
-            f"{_of(untagged, rows, 'item')} without a verdict.",
-            'Turn the plugin on (ADDONS = {"scrapy_neardup.Addon": 500}), and let the items take its tags: declare '
-            "them with NearDupItem or NearDupFields, name them in FEED_EXPORT_FIELDS if you set it, and read "
-            "NEARDUP_FIELDS and NEARDUP_ITEM_CLASSES. If this is a file of documents, judge them first (scrapy neardup "
-            "replay INPUT -O verdicts.jsonl), and then give it with --documents.",
-        )
-    without_time, field = sum(row.time is None for row in rows), gathered.format.time_field
-    if without_time == len(rows):
-        yield Note(
+        ): without_document,
+        Note(
+            f"{_of(untagged, rows)} without a verdict.",
+            'Turn the plugin on (ADDONS = {"scrapy_neardup.Addon": 500}). Let the items take its tags: declare them '
+            "with NearDupItem or NearDupFields. If you set FEED_EXPORT_FIELDS, name the tags there too. If this is a "
+            "file of documents, judge them first (scrapy neardup replay INPUT -O verdicts.jsonl). Then give it with "
+            "--documents.",
+        ): untagged,
+        Note(
             "No item has a time: there are no days to choose, and items are in the order of their feed.",
             "Let the spider fill a field with the time, and name it in NEARDUP_ITEM_FIELDS, for example with "
             """-s 'NEARDUP_ITEM_FIELDS={"time": "published"}'. Or give --documents.""",
-        )
-    elif without_time:
-        yield Note(f"{_of(without_time, rows, 'item')} without a time{f' in the field {field!r}' if field else ''}.")
-
-
-def _about_size(gathered: Gathered, listed: int, *, has_texts: bool) -> Iterator[Note]:
-    if not has_texts:
-        remedy = (
-            "Give the recorded documents (--documents INPUT), or let the items carry their text in the field that "
-            f"NEARDUP_ITEM_FIELDS names (now {gathered.settings.item_fields['text']!r})."
-        )
+        ): without_time == len(rows),
+        Note(f"{_of(without_time, rows)} without a time{f' in the field {time_field!r}' if time_field else ''}."): 0
+        < without_time
+        < len(rows),
         # With documents, another note says that they are those of other items.
-        text = "There are no texts, so nothing can be compared side by side."
-        yield Note(text, "" if gathered.documents else remedy)
-    if listed < len(gathered.rows):
-        yield Note(
-            f"{listed:,} of {len(gathered.rows):,} items are listed: those of the largest stories, and the newest of"
-            f" the others. {len(gathered.rows) - listed:,} are left out. All numbers count every item."
-        )
+        Note(
+            "There are no texts, so nothing can be compared side by side.",
+            ""
+            if gathered.documents
+            else "Give the recorded documents (--documents INPUT), or let the items carry their text in the field that "
+            f"NEARDUP_ITEM_FIELDS names (now {text_field!r}).",
+        ): not has_texts,
+        Note(
+            f"{listed:,} of {len(gathered.rows):,} items are listed: stories with changed or dropped items come first,"
+            " then the largest, then the newest. All numbers count every item."
+        ): listed < len(gathered.rows),
+    }
+    return [note for note, is_true in notes.items() if is_true]
 
 
-def _of(number: int, among: list[Row], noun: str, nouns: str = "") -> str:
-    verb = "is" if number == 1 else "are"
-    return f"{number:,} of {counted(len(among), noun, nouns)} {verb}"
+def _of(number: int, among: list[Row]) -> str:
+    return f"{number:,} of {counted(len(among), 'item')} {'is' if number == 1 else 'are'}"

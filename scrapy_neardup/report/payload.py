@@ -8,33 +8,27 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
-from scrapy_neardup.evidence.minima import Measure
 from scrapy_neardup.evidence.number_words import number_words
-from scrapy_neardup.report.news import Period
-from scrapy_neardup.report.rows import Row, score_of
-from scrapy_neardup.report.stories import FeedStory, Links
-from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.report.rows import Row
+from scrapy_neardup.report.stories import FeedStory, Links, Period
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.text.folding import fold
 
 MOST_ITEMS = 20_000  # that a page lists
 
-_LARGEST_STORY = 400  # bytes of what is said of a story, and of the places of its items
+_ITEM = 500  # bytes of an item and its part of a story, besides its longest texts
 _WORD = re.compile(r"[^\W\d_]+")
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
-NEAR_THRESHOLD = "nearest to the threshold"
-
-_MOST_NEAR = 40
 _MOST_OF_A_KIND = 20
 LINKED = ("duplicate", "update", "related")
-_CERTAIN = ("exact", "revisit")
 
 
 def mark_text(text: str, sketcher: Sketcher) -> list[str]:
@@ -81,39 +75,42 @@ def size_of(value: object) -> int:
     return len(inert_json(value).encode())
 
 
-def choose_stories(
-    stories: Sequence[FeedStory], links: Links, measure: Measure, most_bytes: int, room: int = MOST_ITEMS
-) -> list[FeedStory]:
-    """Return stories with at most ``room`` items and about so many bytes, in their order, which is by size.
+def choose_stories(stories: Sequence[FeedStory], most_bytes: int, most_items: int = MOST_ITEMS) -> list[FeedStory]:
+    """Return stories with about so many bytes, in their order, which is by size.
 
     Those with changed or dropped items come first, and then the others.
     """
-    chosen = set[FeedStory]()
-    for story in sorted(stories, key=_is_plain):
-        room -= len(story.members)
-        most_bytes -= size_of([_item(row, {}, links, measure) for row in story.members]) + _LARGEST_STORY
-        if min(room, most_bytes) < 0:
-            break
-        chosen.add(story)
+    ordered = sorted(stories, key=_is_plain)
+    items = accumulate(len(story.members) for story in ordered)
+    sizes = accumulate(sum(map(_size_of_item, story.members)) for story in ordered)
+    fitting = takewhile(lambda sums: sums[0] <= most_items and sums[1] <= most_bytes, zip(items, sizes, strict=True))
+    chosen = set(ordered[: sum(1 for _ in fitting)])
     return [story for story in stories if story in chosen]
+
+
+def _size_of_item(row: Row) -> int:
+    return _ITEM + len(f"{row.url}{row.title}{row.changes}".encode())
 
 
 def _is_plain(story: FeedStory) -> bool:
     return not any(row.status == "update" or row.is_drop for row in story.members)
 
 
-def payload_of(stories: Sequence[FeedStory], links: Links, measure: Measure, periods: Sequence[Period] = ()) -> Payload:
+Telling = Mapping[FeedStory, FeedStory]
+"""The stories that a period tells of, each as the period tells it."""
+
+
+def payload_of(stories: Sequence[FeedStory], links: Links, tellings: Mapping[Period, Telling]) -> Payload:
     """Return the items of these stories, story after story."""
     rows = [row for story in stories for row in story.members]
     places = {row.number: place for place, row in enumerate(rows)}
-    return Payload(
-        [_item(row, places, links, measure) for row in rows],
-        [_story(story, places[story.members[0].number], periods) for story in stories],
-        places,
-    )
+    since = next(iter(tellings))  # if there is such a period, it is the first one
+    items = [_item(row, places, links, since) for row in rows]
+    told = [_story(story, places[story.members[0].number], tellings.values()) for story in stories]
+    return Payload(items, told, places)
 
 
-def _item(row: Row, places: Mapping[int, int], links: Links, measure: Measure) -> dict[str, Any]:
+def _item(row: Row, places: Mapping[int, int], links: Links, since: Period) -> dict[str, Any]:
     match = links.match(row)
     place = None if match is None else places.get(match.number)
     names = "title", "source", "language", "time", "kind", "similarity", "containment", "share", "reason", "event"
@@ -124,32 +121,27 @@ def _item(row: Row, places: Mapping[int, int], links: Links, measure: Measure) -
         "verdict": row.status,
         "match": place,
         "elsewhere": row.match or row.original if place is None else None,
-        "score": score_of(row, measure),
         "drops": row.would_drop,
         "dropped": row.is_dropped,
         "again": row.is_revisit,
+        "isNew": since.known is not None and since.has(row),
     }
     return {name: value for name, value in found.items() if value not in (None, "") and value is not False}
 
 
-def _story(story: FeedStory, start: int, periods: Sequence[Period]) -> dict[str, Any]:
-    times = [row.time for row in story.coverage if row.time is not None]
-    # A story that went on behind a period had another headline then.
-    begun = {place: each for place, each in enumerate(periods) if times and times[0] < each.end <= times[-1]}
+def _story(story: FeedStory, start: int, tellings: Iterable[Telling]) -> dict[str, Any]:
+    told = ((place, telling.get(story, story)) for place, telling in enumerate(tellings))
     return {
         "start": start,
         "end": start + len(story.members),
-        "headline": story.headline,
-        "headlines": {place: story.until(period.end).headline for place, period in begun.items()},
         "levels": [(signal.level, signal.time) for signal in story.signals],
-        "words": story.words,
-        "size": story.size,
-        "updates": sum(row.status == "update" for row in story.coverage),
-        "sources": len(story.owners),
-        "visits": len(story.members) - story.size,
-        "first": min(times, default=None),
-        "last": max(times, default=None),
+        **_size_of_story(story),
+        "told": {place: _size_of_story(each) for place, each in told if each is not story},
     }
+
+
+def _size_of_story(story: FeedStory) -> dict[str, Any]:
+    return {"headline": story.headline, "words": story.words, "size": story.size, "sources": len(story.owners)}
 
 
 def number_words_of(text: str) -> list[str]:
@@ -159,12 +151,10 @@ def number_words_of(text: str) -> list[str]:
 
 def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, list[str]], most: int) -> int:
     """Add texts in this order until they have more than ``most`` bytes. Return how many were added."""
-    for number in numbers:
-        if number in texts and number in payload.places:
-            most -= size_of(texts[number]) + 10
-            if most < 0:
-                break
-            payload.texts[payload.places[number]] = texts[number]
+    chosen = [number for number in numbers if number in texts and number in payload.places]
+    sizes = accumulate(size_of(texts[number]) + 10 for number in chosen)
+    fitting = takewhile(lambda sized: sized[1] <= most, zip(chosen, sizes, strict=True))
+    payload.texts |= {payload.places[number]: texts[number] for number, _ in fitting}
     return len(payload.texts)
 
 
@@ -174,56 +164,30 @@ class Pair(NamedTuple):
     match: Row
     row: Row
     group: str
-    score: float | None
 
 
-def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -> tuple[list[Pair], dict[str, int]]:
-    """Return the same pairs for the same feeds, and how many there are of each kind. A pair is in one group only."""
-    preset = settings.resolved_preset()
+def choose_pairs(rows: Sequence[Row], links: Links) -> list[Pair]:
+    """Return a sample of each kind: the same pairs for the same feeds."""
     groups: defaultdict[str, list[Pair]] = defaultdict(list)
-    for pair in _pairs(rows, links, preset.measure):
-        groups[pair.group].append(pair)
-    chosen = _near_threshold(groups, preset.threshold)
-    taken = {pair.row.number for pair in chosen}
-    sampler = random.Random(0)  # the same sample each time
-    for pairs in sorted(groups.values(), key=len, reverse=True):
-        left = [pair for pair in pairs if pair.row.number not in taken]
-        chosen += sampler.sample(left, min(_MOST_OF_A_KIND, len(left)))
-    return chosen, {group: len(pairs) for group, pairs in groups.items()}
-
-
-def _pairs(rows: Sequence[Row], links: Links, measure: Measure) -> Iterator[Pair]:
     for row in rows:
         match = links.match(row) if row.status in LINKED else None
         if match is not None:
-            score = score_of(row, measure)
             group = f"{row.status}, {row.kind}" if row.kind else row.status
-            yield Pair(match, row, group, row.similarity if score is None else score)
+            groups[group].append(Pair(match, row, group))
+    sampler = random.Random(0)
+    return [pair for pairs in groups.values() for pair in sampler.sample(pairs, min(_MOST_OF_A_KIND, len(pairs)))]
 
 
-def _near_threshold(groups: dict[str, list[Pair]], threshold: float) -> list[Pair]:
-    """Return the pairs whose score is nearest, at most a quarter of all, so that enough are left for the sample."""
-    doubtful = [
-        pair for pairs in groups.values() for pair in pairs if pair.score is not None and pair.row.kind not in _CERTAIN
-    ]
-    most = min(_MOST_NEAR, -(-len(doubtful) // 4))
-    nearest = sorted(doubtful, key=lambda pair: (abs((pair.score or 0.0) - threshold), pair.row.number))[:most]
-    return [pair._replace(group=NEAR_THRESHOLD) for pair in nearest]
-
-
-def review_data(pairs: Sequence[Pair], population: Mapping[str, int], payload: Payload) -> dict[str, Any]:
-    """Return the pairs of a review for the scripts, with ids by which ``eval`` and an import know the documents."""
+def review_data(pairs: Sequence[Pair], payload: Payload) -> dict[str, Any]:
+    """Return the pairs of a review for the scripts, with ids by which ``eval`` and ``tune`` know the documents."""
     places = payload.places
     pairs = [pair for pair in pairs if {pair.match.number, pair.row.number} <= places.keys()]
     rows = {row.number: row for pair in pairs for row in (pair.match, pair.row)}
-    ids: dict[int, str] = {}
-    for number, row in sorted(rows.items()):
-        name = row.id or row.url or f"item {number + 1}"
-        ids[places[number]] = f"{name} (item {number + 1})" if name in ids.values() else name
+    names = Counter(row.id or row.url for row in rows.values())
+    ids = {number: row.id or row.url for number, row in rows.items()}
     return {
         "pairs": [
             {"match": places[pair.match.number], "item": places[pair.row.number], "group": pair.group} for pair in pairs
         ],
-        "ids": ids,
-        "population": population,
+        "ids": {places[n]: name if names[name] == 1 else f"{name} (item {n + 1})" for n, name in ids.items()},
     }

@@ -5,12 +5,12 @@ Titles, texts and urls are written by strangers, so they are made safe to show.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from hashlib import blake2b
 from sys import intern
 from typing import Any
 
@@ -18,7 +18,6 @@ from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
 from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.document import KINDS, STATUSES
-from scrapy_neardup.evidence.minima import Measure
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.wording import one_line, printable
@@ -33,6 +32,8 @@ _LONGEST_CHANGES = 500
 _WEB = re.compile("https?://", re.IGNORECASE)
 _BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
 _RECORDED = "time"  # the key in which ``NEARDUP_RECORD`` writes the time
+
+KEY_BYTES = 5  # two of a million keys are the same with a probability of 10⁻⁶ for each key
 
 _TIME_FIELDS = (_RECORDED, "published", "published_at", "date", "timestamp", "seen_at", "scraped_at", "crawled_at")
 
@@ -62,17 +63,8 @@ def web_address(url: str) -> str:
 
 
 def as_share(value: object) -> float | None:
-    """Return a number from 0 to 1, also if it is written as a text. Anything else is None."""
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        with suppress(ValueError, OverflowError):
-            if math.isfinite(number := float(value)):
-                return min(1.0, max(0.0, number))
-    return None
-
-
-def truth_of(value: object) -> bool:
-    """Return whether a value says "true", also as CSV and XML write it."""
-    return value is True or (isinstance(value, str) and value.strip().lower() in ("true", "1"))
+    """Return a number from 0 to 1. Anything else is None."""
+    return value if isinstance(value, int | float) and 0 <= value <= 1 else None
 
 
 @dataclass(slots=True)
@@ -103,6 +95,11 @@ class Row:
     is_again: bool = False  # in an earlier feed too
     is_reported: bool = False  # known from the report of an event only
     document: int = -1  # position among the recorded documents
+    key: bytes = field(init=False)  # the same in the feeds of all runs that met the page unchanged
+
+    def __post_init__(self) -> None:
+        visit = (self.time, self.changes) if self.status == "update" else ()  # an update is new in each run
+        self.key = key_of(self.url or self.id or self.number, self.title, *visit)
 
     @property
     def is_revisit(self) -> bool:
@@ -120,16 +117,9 @@ class Row:
         return 0.0 if held is None else 1 - held
 
 
-def score_of(row: Row, measure: Measure) -> float | None:
-    """Return the score of an item and its match by a measure, None if the feed does not say.
-
-    The share of the larger text follows from resemblance and containment.
-    """
-    if measure == "containment":
-        return row.containment
-    if measure == "larger" and row.similarity and row.containment:
-        return 1 / (1 / row.similarity + 1 - 1 / row.containment)
-    return row.similarity
+def key_of(*values: object) -> bytes:
+    """Return a short hash, by which a later report knows a thing again."""
+    return blake2b("\n".join(map(str, values)).encode(), digest_size=KEY_BYTES).digest()
 
 
 class RowFormat:
@@ -145,12 +135,6 @@ class RowFormat:
         self._owner_of = cache(settings.owner_of)
         self.time_field = settings.item_fields["time"]
         self._times: Sequence[str] = (self.time_field, _RECORDED) if self.time_field else _TIME_FIELDS
-
-    @property
-    def columns(self) -> list[str]:
-        """Return the names of the columns by which a CSV feed is recognised."""
-        given = [self._fields["url"], self._fields["title"], self._fields["text"], "id", *self._tags.values()]
-        return [name for name in given if name]
 
     def read(self, number: int, raw: Mapping[str, Any]) -> Row:
         """Return an item, or a line of the output of ``scrapy neardup replay``."""
@@ -181,7 +165,7 @@ class RowFormat:
             story="" if status in ("unchecked", UNTAGGED) else intern(_name(tags.get("story"))),
             changes=_changes(tags.get("changes")),
             event=intern(clean_line(tags.get("event"), LONGEST_NAME)),
-            would_drop=truth_of(tags.get("would_drop")),
+            would_drop=tags.get("would_drop") is True,
         )
 
     def fill(self, row: Row, entry: RecordedDocument) -> None:

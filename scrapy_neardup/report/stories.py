@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.document import LEVELS, Member
-from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, UNTAGGED, Row, clean_line
+from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, UNTAGGED, Row, clean_line, key_of
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.summary import headline_of, read_change
 from scrapy_neardup.wording import coverage_words
@@ -26,6 +28,27 @@ class Signal(NamedTuple):
     time: float
     words: str  # "9 dead, was 4", as the alert has them
     lead: str
+    key: bytes
+
+
+class Period(NamedTuple):
+    """What is told together: what has a time from ``start`` on and before ``end``, or what a report did not know.
+
+    Times are Unix seconds. What has no time is only of the whole time.
+    """
+
+    name: str
+    start: float = -math.inf
+    end: float = math.inf
+    known: frozenset[bytes] | None = None  # the keys of that report
+
+    def has(self, told: Row | Signal) -> bool:
+        if self.known is not None:
+            return told.key not in self.known
+        return self.start == -math.inf if told.time is None else self.start <= told.time < self.end
+
+
+ALL = Period("all days")
 
 
 @dataclass(eq=False)
@@ -33,17 +56,25 @@ class FeedStory:
     """The items of one story, the earliest first. ``keys`` are its ids in the feed: several if stories were united.
 
     A page that came again is one of the ``members``, but no coverage. ``watch``, events and the log of a crawl count
-    in the same way.
+    in the same way. Only coverage of the ``period`` counts. Headline, lead and figures are those at its end.
     """
 
     keys: dict[str, None] = field(default_factory=dict)
     members: list[Row] = field(default_factory=list)
     signals: list[Signal] = field(default_factory=list)  # of an event, the earliest first
+    period: Period = ALL
 
     @cached_property
     def coverage(self) -> list[Row]:
-        pages = {row.url or row.number: row for row in reversed(self.members) if not row.is_revisit}
-        return sorted(pages.values(), key=order_of) or self.members[:1]
+        pages: dict[str | int, Row] = {}
+        for row in filter(self.period.has, self.told):
+            pages.setdefault(row.url or row.number, row)
+        return list(pages.values())
+
+    @cached_property
+    def told(self) -> list[Row]:
+        """Return the members without pages that came again unchanged."""
+        return [row for row in self.members if not row.is_revisit] or self.members[:1]
 
     @property
     def size(self) -> int:
@@ -61,6 +92,11 @@ class FeedStory:
         return list(dict.fromkeys(row.owner for row in self.coverage if row.owner))
 
     @property
+    def is_begun(self) -> bool:
+        """Return whether the story began in its period."""
+        return self.period.has(self.told[0])
+
+    @property
     def level(self) -> str:
         """Return the highest level of an event, "" if the story is none."""
         levels = [signal.level for signal in self.signals]
@@ -75,24 +111,27 @@ class FeedStory:
         """Return the newest signal that said something new."""
         return next((signal for signal in reversed(self.signals) if signal.level != "ended"), None)
 
-    def until(self, end: float) -> FeedStory:
-        """Return the story as it was at a time."""
-        rows = [row for row in self.members if row.time is None or row.time < end]
-        signals = [signal for signal in self.signals if signal.time < end]
-        is_whole = (len(rows), len(signals)) == (len(self.members), len(self.signals))
-        return self if is_whole else FeedStory(self.keys, rows, signals)
+    def within(self, period: Period) -> FeedStory | None:
+        """Return the story as a period tells it, None if it tells nothing of it."""
+        found = sum(map(period.has, self.members))
+        if not found or (found == len(self.members) and all(map(period.has, self.signals))):
+            return self if found else None
+        rows = [row for row in self.members if row.time is None or row.time < period.end]
+        return FeedStory(self.keys, rows, [each for each in self.signals if each.time < period.end], period)
 
     @cached_property
     def headline(self) -> str:
         """Return the headline as a message about the story would have it, or else any title."""
-        rows = [*self.coverage[:_MOST_TITLES], *self.coverage[_MOST_TITLES:][-_MOST_TITLES:]]
+        rows = [row for row in self.told if row.title]
+        if len(rows) < 2:
+            return rows[0].title if rows else ""
+        rows = [*rows[:_MOST_TITLES], *rows[_MOST_TITLES:][-_MOST_TITLES:]]
         members = [
             Member("0" * 16, row.url, row.title, row.source, row.owner, "original", language=row.language)
             for row in rows
-            if row.title
         ]
         outdated = {read_change(line).old for row in rows for line in row.changes.split("; ")} - {""}
-        return headline_of(members, outdated) or next((row.title for row in self.members if row.title), "")
+        return headline_of(members, outdated) or rows[0].title
 
 
 def group_stories(rows: Sequence[Row], links: Links) -> list[FeedStory]:
@@ -164,7 +203,7 @@ def items_of(reports: Sequence[Report], known: set[str]) -> Iterator[dict[str, A
 
     Leave out members whose url or id is in ``known``: the feeds have them.
     """
-    newest = {_name(report.get("story")): report for report in sorted(reports, key=_order)}
+    newest = {_name(report.get("story")): report for report in sorted(reports, key=_time)}
     for key, report in newest.items():
         figures = defaultdict(list)
         for change in _objects(report, "figures"):
@@ -178,7 +217,7 @@ def add_reports(reports: Sequence[Report], stories: Sequence[FeedStory]) -> None
     """Add to each story what its reports say. Without a report the tags of its items tell the levels."""
     by_key = {key: story for story in stories for key in story.keys}
     sent: defaultdict[FeedStory | None, list[Report]] = defaultdict(list)
-    for report in sorted(reports, key=_order):
+    for report in sorted(reports, key=_time):
         sent[by_key.get(_name(report.get("story")))].append(report)
     for story in stories:
         told = sent.get(story, [])
@@ -194,7 +233,8 @@ def _signal(report: Report) -> Signal | None:
         words = message_of(report).title.partition(": ")[2]
     except (AttributeError, KeyError, TypeError, ValueError):
         words = ""
-    return None if time is None else Signal(level, time, words, clean_line(report.get("lead"), LONGEST_TITLE))
+    lead, key = clean_line(report.get("lead"), LONGEST_TITLE), key_of(_name(report.get("story")), level, time)
+    return Signal(level, time, words, lead, key) if time else None
 
 
 def _signal_of_item(row: Row) -> Signal | None:
@@ -202,25 +242,14 @@ def _signal_of_item(row: Row) -> Signal | None:
     if row.event not in LEVELS or row.time is None:
         return None
     words = "; ".join(read_change(line).words for line in row.changes.split("; ") if line) or row.title
-    return Signal(row.event, row.time, words, "")
+    return Signal(row.event, row.time, words, "", row.key)
 
 
-def reasons_of(reports: Sequence[Report]) -> dict[str, str]:
-    """Return why members joined, such as "topic 0.43: budget, senate, veto", by their urls."""
-    members = (member for report in reports for member in _objects(report, "members"))
-    reasons = {_url(member): _name(member.get("why")) for member in members}
-    return {url: why for url, why in reasons.items() if why.startswith("topic")}
-
-
-def _order(report: Report) -> float:
-    return _time(report) or 0.0
-
-
-def _time(value: Report) -> float | None:
-    try:
+def _time(value: Report) -> float:
+    """Return when a report was made or a member seen, 0 if it does not say."""
+    with suppress(ValueError):
         return parse_time(value.get("time"))
-    except ValueError:
-        return None
+    return 0.0
 
 
 def _objects(report: Report, name: str) -> list[Report]:

@@ -52,20 +52,11 @@ def test_a_line_that_is_too_long_is_named_and_the_others_are_read(tmp_path: Path
     assert [entry.error for entry in read(path) if entry.error is not None] == [wrong.error]
 
 
-@pytest.mark.parametrize(
-    ("feed", "problem"),
-    [
-        (f'[{{"id": "1"}}, {{"id": "{LONG * 2}"}}', TOO_LONG),
-        (f'id\n1\n"{LONG * 2}"\n', "field limit"),
-        (f"id\n1\n{LONG * 2}\n", "field limit"),
-    ],
-    ids=["json", "csv", "csv without quotes"],
-)
-def test_a_report_reads_no_item_of_any_length(tmp_path: Path, feed: str, problem: str) -> None:
-    (tmp_path / "items").write_text(feed, encoding="utf-8")
+def test_a_report_reads_no_item_of_any_length(tmp_path: Path) -> None:
+    (tmp_path / "items").write_text(f'[{{"id": "1"}}, {{"id": "{LONG * 2}"}}', encoding="utf-8")
     first, *_, wrong = read_rows(tmp_path / "items")
     assert first.row == {"id": "1"}
-    assert problem in str(wrong.error)
+    assert TOO_LONG in str(wrong.error)
 
 
 def test_long_documents_are_not_read_far_ahead() -> None:

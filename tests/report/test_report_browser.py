@@ -15,6 +15,8 @@ from playwright.sync_api import Browser, Page
 from report_items import FERRY, item
 
 from scrapy_neardup.report import build_report, gather
+from scrapy_neardup.report.page import read_known
+from scrapy_neardup.report.stories import Period
 from scrapy_neardup.settings import NearDupSettings
 
 WriteReport = Callable[..., Path]
@@ -86,7 +88,7 @@ def test_a_changed_value_is_marked_if_it_is_a_word(browser: Browser, write_repor
 
 def test_a_title_in_a_text_is_a_line_of_its_own(browser: Browser, write_report: WriteReport) -> None:
     text = f"Fire in a chemical warehouse\nA fire broke out on Tuesday. {FERRY}"
-    with open_page(browser, write_report([item(text=text)]), "#story/0") as watched:
+    with open_page(browser, write_report([item(text=text), item(1, "duplicate")]), "#story/0") as watched:
         watched.page.get_by_role("button", name="Read").click()
         title = watched.page.locator("#story .compare .sides .left-out")
         gap = title.evaluate(
@@ -126,7 +128,10 @@ def test_a_live_page_a_print_page_and_a_translation_are_with_their_story(
 def test_a_full_date_is_told_once(browser: Browser, write_report: WriteReport) -> None:
     rows = [item(), item(1, "duplicate"), item(12, "duplicate")]  # 22:13, 22:23 and 0:13
     with open_page(browser, write_report(rows)) as watched:
-        assert texts(watched.page.locator(".news:visible .ends time")) == ["2023-11-14 22:13", "2023-11-15 00:13"]
+        assert texts(watched.page.locator("#news .period:visible .ends time")) == [
+            "2023-11-14 22:13",
+            "2023-11-15 00:13",
+        ]
         watched.page.goto(watched.page.url.partition("#")[0] + "#story/0")
         times = watched.page.locator(".members time")
         assert texts(times) == ["2023-11-14 22:13", "22:23", "2023-11-15 00:13"]
@@ -179,12 +184,12 @@ def test_a_day_is_chosen_for_news_stories_and_drops(browser: Browser, write_repo
     with open_page(browser, write_report(rows)) as watched:
         page = watched.page
         page.get_by_role("combobox", name="Day").select_option("2023-11-14")
-        assert texts(page.locator(".news:visible .card h4")) == ["Ferry runs aground, report 0"]
+        assert texts(page.locator("#news .period:visible .card h4")) == ["Ferry runs aground, report 0"]
         page.get_by_role("link", name="Stories").click()
         assert titles(page) == ["Ferry runs aground, report 0"]
         page.get_by_role("link", name="News").click()
         page.get_by_role("combobox", name="Day").select_option("2023-11-15")
-        assert texts(page.locator(".news:visible .card h4")) == titles(page)
+        assert texts(page.locator("#news .period:visible .card h4")) == titles(page)
         assert "Ferry runs aground, report 2" in titles(page)
         page.get_by_role("link", name="Drops").click()
         assert page.locator("#drop-list > li").count() == 2
@@ -192,9 +197,38 @@ def test_a_day_is_chosen_for_news_stories_and_drops(browser: Browser, write_repo
         assert page.locator("#drop-list > li").count() == 3
 
 
+def test_every_part_counts_what_is_new_since_the_last_report(browser: Browser, tmp_path: Path) -> None:
+    feed, page_file = tmp_path / "items.jsonl", tmp_path / "report.html"
+    write_lines(feed, [item(), item(1, "duplicate")])
+    first = build_report(gather([feed], NearDupSettings())).html
+    early = {"published": 1_600_000_000}
+    write_lines(feed, [item(), item(1, "duplicate"), item(2, "duplicate", **early), item(3, "duplicate", **early)])
+    since = Period("since the last report", known=read_known(first.encode()))
+    page_file.write_text(build_report(gather([feed], NearDupSettings()), since=since).html, encoding="utf-8")
+    with open_page(browser, page_file) as watched:
+        page = watched.page
+        assert "2 of 2 items (100%)" in page.locator(".finding:visible").inner_text()
+        words = "2 papers; 2 reprint the same text"
+        assert page.locator("#news .card:visible .meta").inner_text().startswith(words)
+        page.get_by_role("link", name="Stories").click()
+        assert page.locator("#story-list .meta").inner_text().startswith(words)
+        page.locator("#story-list button").click()
+        assert page.locator(".members tbody tr").count() == 2
+        page.get_by_role("button", name="Show 2 other items").click()
+        assert page.locator(".members tbody tr").count() == 4
+        page.get_by_role("link", name="Drops").click()
+        assert "2 items would be dropped" in page.locator("#drops .about:visible").inner_text()
+        assert page.locator("#drop-list > li").count() == 2
+        page.get_by_role("link", name="Numbers").click()
+        assert texts(page.locator("#numbers .tile:visible strong")) == ["2"]
+        assert page.locator("#numbers tbody tr:visible").count() == 2
+        page.get_by_role("combobox", name="Day").select_option("all days")
+        assert page.locator("#numbers tbody tr:visible").count() == 4
+
+
 def test_the_first_view_explains_the_dots_and_says_who_copies_most(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report) as watched:
-        legend = watched.page.locator(".news:visible .legend").first
+        legend = watched.page.locator("#news .period:visible .legend").first
         assert "Each dot is an item" in legend.inner_text()
         assert "original, the first version we saw" in legend.inner_text()
         watched.page.get_by_role("link", name="who copies whom").click()

@@ -17,8 +17,8 @@ from report_items import item
 from scrapy_processes import neardup
 
 from scrapy_neardup.report import build_digest, build_report, gather
-from scrapy_neardup.report.news import News, Period, news_of, periods_of
-from scrapy_neardup.report.stories import FeedStory, Links, add_reports, group_stories
+from scrapy_neardup.report.news import News, news_of, periods_of, tell
+from scrapy_neardup.report.stories import FeedStory, Links, Period, add_reports, group_stories
 from scrapy_neardup.settings import NearDupSettings
 
 START = 1_700_000_000  # 2023-11-14 22:13:20
@@ -43,7 +43,7 @@ def event(items: int, level: str = "breaking", **fields: Any) -> dict[str, Any]:
 
 
 def news_in(
-    rows: list[dict[str, Any]], folder: Path, since: float | None = None, zone: str = "UTC", **settings: Any
+    rows: list[dict[str, Any]], folder: Path, since: Period | None = None, zone: str = "UTC", **settings: Any
 ) -> list[News]:
     feed = folder / "feed.jsonl"
     write_lines(feed, rows)
@@ -51,7 +51,8 @@ def news_in(
     links = Links(gathered.rows)
     stories = group_stories(gathered.rows, links)
     add_reports(gathered.events, stories)
-    return [news_of(period, stories, links) for period in periods_of(stories, ZoneInfo(zone), since)]
+    periods = periods_of(stories, ZoneInfo(zone), since)
+    return [news_of(period, tell(period, stories).values(), links) for period in periods]
 
 
 def page_of(folder: Path, **settings: Any) -> str:
@@ -77,7 +78,7 @@ def test_an_event_has_one_number_of_items_and_of_sources(tmp_path: Path) -> None
 def test_members_that_the_feeds_lack_are_part_of_their_story_but_not_of_the_items(tmp_path: Path) -> None:
     (story,) = events_in([item(), event(4)], tmp_path)
     assert story.words == "4 papers; 3 reprint the same text"
-    assert build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).numbers["items"] == 1
+    assert build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).news.verdicts == {"original": 1}
     (alone,) = events_in([event(4)], tmp_path)
     assert (alone.size, alone.level, alone.headline) == (4, "breaking", "Ferry aground, paper 0")
 
@@ -113,7 +114,7 @@ def test_each_day_has_its_own_news(tmp_path: Path) -> None:
     ]
     everything, later, earlier = news_in(rows, tmp_path)
     assert [news.period.name for news in (everything, later, earlier)] == ["all days", "2023-11-15", "2023-11-14"]
-    assert [news.items for news in (everything, later, earlier)] == [4, 2, 2]
+    assert [len(news.rows) for news in (everything, later, earlier)] == [4, 2, 2]
     assert [len(news.figures) for news in (everything, later, earlier)] == [1, 1, 0]
     assert [story.headline for story in later.largest] == ["Ferry runs aground, report 10"]
 
@@ -126,7 +127,7 @@ def test_the_news_tell_what_a_drop_would_lose_and_nothing_of_revisits(tmp_path: 
         item(3, "duplicate", url=item()["url"], neardup_kind="revisit", neardup_share=0.5),
     ]
     (news,) = news_in(rows, tmp_path)
-    assert (news.items, news.drops) == (3, 2)
+    assert (len(news.rows), news.would_drop) == (3, 2)
     assert news.lost == pytest.approx(0.28)
 
 
@@ -202,22 +203,31 @@ def test_days_are_those_of_the_time_zone(tmp_path: Path) -> None:
 def test_the_news_since_the_last_report_come_first(tmp_path: Path) -> None:
     second = {"neardup_story": "b" * 16, "published": START + DAY}
     rows = [item(), item(1, "duplicate"), item(10, **second), item(11, "update", **second | {"neardup_match": "x"})]
-    new, everything, *_ = news_in(rows, tmp_path, since=START + 7200)
-    assert (new.items, new.begun, len(new.figures), everything.items) == (2, 1, 1, 4)
-    assert new.period.name == "since 2023-11-15 00:13"
+    new, everything, *_ = news_in(rows, tmp_path, since=Period("since then", START + 7200))
+    assert (len(new.rows), new.begun, len(new.figures), len(everything.rows)) == (2, 1, 1, 4)
 
 
-def test_the_command_reads_the_time_of_the_last_report(tmp_path: Path) -> None:
-    write_lines(tmp_path / "first.jsonl", [item()])
-    write_lines(tmp_path / "second.jsonl", [item(9)])
+def test_since_a_report_is_what_it_did_not_know_whatever_its_time(tmp_path: Path) -> None:
+    raised = {"neardup_event": "watch"}
+    early = item(2, "duplicate", title="An older report", published=START - 3 * DAY, neardup_share=0.8)
+    write_lines(tmp_path / "first.jsonl", [item(), item(1, "duplicate", **raised)])
+    write_lines(tmp_path / "second.jsonl", [item(), item(1, "duplicate", **raised), early])
     for feeds in (["first.jsonl"], ["first.jsonl", "second.jsonl"]):
         neardup(tmp_path, "report", *feeds, "--since", "report.html").check_returncode()
     page = " ".join((tmp_path / "report.html").read_text(encoding="utf-8").split())
-    assert "New since 2023-11-14 22:13: 0 events" in page
-    assert "<strong>0 of 1 item (0%)</strong>" in page[page.index("New since") :][:200]
+    new = page[page.index("New since the last report: 0 events, 0 new stories") :][:700]
+    assert "<strong>1 of 1 item (100%)</strong>" in new
+    assert "1 item would be dropped" in new
+    assert "1 item of 1 source, since the last report." in page
     neardup(tmp_path, "report", "first.jsonl", "second.jsonl", "--since", "report.html").check_returncode()
-    assert "Nothing new since 2023-11-14 23:43." in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "give the last report" in neardup(tmp_path, "report", "first.jsonl", "--since", "noon").stderr
+    assert "Nothing new since the last report." in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("since", "problem"), [("noon", "give the last report"), ("other.html", "is no report")])
+def test_a_wrong_since_is_named(tmp_path: Path, since: str, problem: str) -> None:
+    write_lines(tmp_path / "first.jsonl", [item()])
+    (tmp_path / "other.html").write_text("<p>no report</p>", encoding="utf-8")
+    assert problem in neardup(tmp_path, "report", "first.jsonl", "--since", since).stderr
 
 
 # The digest

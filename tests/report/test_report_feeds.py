@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from report_items import item
-from scrapy.exporters import CsvItemExporter, JsonItemExporter, JsonLinesItemExporter
+from scrapy.exporters import JsonItemExporter, JsonLinesItemExporter
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.report import build_report, gather
@@ -22,12 +22,9 @@ from scrapy_neardup.report.gathering import read_rows
 from scrapy_neardup.report.rows import LONGEST_TITLE, clean_line
 from scrapy_neardup.settings import NearDupSettings
 
-EXPORTERS = {"jsonl": JsonLinesItemExporter, "json": JsonItemExporter, "csv": CsvItemExporter}
+EXPORTERS = {"jsonl": JsonLinesItemExporter, "json": JsonItemExporter}
 ITEMS = [item(), item(1, "duplicate"), item(2, "update"), item(3, "unchecked", neardup_reason="too-short")]
-# CSV cannot hold every character.
-TEXTS = st.text(
-    st.characters(blacklist_categories=("Cs", "Cc", "Cn"), blacklist_characters="\ufffe\uffff"), max_size=40
-)
+TEXTS = st.text(max_size=40)
 
 
 def errors_of(path: Path) -> list[str]:
@@ -79,11 +76,8 @@ def test_a_feed_that_was_cut_off_gives_the_items_before_its_end(tmp_path: Path, 
     end = whole.rindex(b"too-short") + 3
     gathered = gather([written(tmp_path, whole[:end])], NearDupSettings())
     assert [row.status for row in gathered.rows[:3]] == ["original", "duplicate", "update"]
-    if form == "csv":  # nothing tells that the last cell was longer
-        assert gathered.rows[3].reason == "too"
-    else:
-        (problem,) = gathered.problems
-        assert "half written" in problem
+    (problem,) = gathered.problems
+    assert "half written" in problem
 
 
 def test_a_wrong_line_in_the_middle_costs_one_line(tmp_path: Path) -> None:
@@ -95,7 +89,7 @@ def test_a_wrong_line_in_the_middle_costs_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"just words\nand more", b"\x00\x01\x02", b"a,b\n1,2\n"])
 def test_a_file_that_is_no_feed_is_refused_with_its_name(tmp_path: Path, content: bytes) -> None:
-    with pytest.raises(InputError, match=r"feed: is neither JSON lines nor JSON, and has no column 'url'"):
+    with pytest.raises(InputError, match="feed: is neither JSON lines nor JSON"):
         gather([written(tmp_path, content)], NearDupSettings())
 
 
@@ -165,20 +159,14 @@ def test_recorded_documents_are_no_feed(tmp_path: Path) -> None:
     assert "--documents" in note.remedy
 
 
-def test_a_csv_line_without_its_last_cells_is_reported(tmp_path: Path) -> None:
-    path = written(tmp_path, b"url,title,neardup_status\nhttps://a.example/,A,original\nhttps://b.exa")
-    assert "half written" in errors_of(path)[0]
-
-
 @pytest.mark.parametrize("form", ["[%s]", "%s"], ids=["list", "lines"])
-@pytest.mark.parametrize(
-    "value", ["9" * 5000, "[" * 100_000 + '"]\\"["' + "]" * 100_000], ids=["a long number", "many lists in lists"]
-)
-def test_a_value_that_python_refuses_costs_one_item(tmp_path: Path, value: str, form: str) -> None:
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 100_000 + "]" * 100_000], ids=["a long number", "lists in lists"])
+def test_a_value_that_python_refuses_costs_a_line_or_the_rest_of_a_list(tmp_path: Path, value: str, form: str) -> None:
     rows = [json.dumps(each) for each in ITEMS]
     rows.insert(2, f'{{"url": "https://a.example/", "size": {value}}}')
     feed = written(tmp_path, (form % ("," if form != "%s" else "").join(f"{row}\n" for row in rows)).encode())
     found = gather([feed], NearDupSettings())
-    assert [row.title for row in found.rows] == [each["title"] for each in ITEMS]
+    read = ITEMS if form == "%s" else ITEMS[:2]
+    assert [row.title for row in found.rows] == [each["title"] for each in read]
     assert len(found.problems) == 1
     assert "not JSON" in found.problems[0]

@@ -2,7 +2,6 @@
 
 const meta = JSON.parse(document.getElementById('meta').textContent);
 const { items, stories, texts } = meta;
-const reasons = new Map(Object.entries(meta.reasons)); // why an item joined by its topic, by url
 
 for (const story of stories) {
   const words = itemsOf(story).flatMap((item) => [items[item].title ?? '', sourceOf(item)]);
@@ -30,6 +29,26 @@ const timeOf = (item) => items[item].time ?? null;
 const nameOf = (item) => items[item].title || items[item].url || `item ${item + 1}`;
 const shareOf = (column, item) => items[item][column] ?? null;
 
+// The chosen period: its place, and its beginning and end; true for the whole time, false for what the last report did not know.
+const chosen = { place: 0, edges: meta.periods[0] };
+const isWithin = (time) => chosen.edges === true || (time !== null && time >= chosen.edges[0] && time < chosen.edges[1]);
+const isTold = (item) => (chosen.edges ? isWithin(timeOf(item)) : items[item].isNew);
+
+// What the period tells of a story: its headline then, its size, and how many print it.
+const toldOf = (story) => story.told[chosen.place] ?? story;
+
+// The items of a story that count. A story of nothing but repeated visits counts its first item.
+function countedItems(story) {
+  const found = itemsOf(story).filter((item) => !isAgain(item));
+  return (found.length ? found : [story.start]).filter(isTold);
+}
+
+// The first and the last time of the items that count, or nulls.
+function spanOf(story) {
+  const times = countedItems(story).map(timeOf).filter((time) => time !== null);
+  return times.length ? [Math.min(...times), Math.max(...times)] : [null, null];
+}
+
 const storyOf = (item) => stories.findLast((story) => story.start <= item);
 
 // Why an item is in its story, in words.
@@ -46,12 +65,11 @@ function whyOf(item) {
 
 function whyRelated(item) {
   if (kindOf(item) === 'translation') return 'the same article in another language';
-  if (isSimilar(item)) return 'similar text, not a copy';
-  return reasons.get(items[item].url) ?? 'the same event in other words';
+  return isSimilar(item) ? 'similar text, not a copy' : 'the same event in other words';
 }
 
-// The score of an item and its match by the measure of the preset, null if the feed does not say.
-const textScore = (item) => shareOf('score', item);
+// The score of an item and its match, null if the feed does not say.
+const textScore = (item) => shareOf(meta.measure === 'containment' ? 'containment' : 'similarity', item);
 
 // Whether the text of a related item is similar enough to join without its topic. Feeds of old versions do not say.
 const isSimilar = (item) => kindOf(item) !== 'translation' && (textScore(item) ?? 0) >= meta.relatedThreshold;
@@ -60,13 +78,9 @@ const isSimilar = (item) => kindOf(item) !== 'translation' && (textScore(item) ?
 function scoreText(item) {
   const score = textScore(item);
   const isByText = ['duplicate', 'update'].includes(verdictOf(item)) ? !['exact', 'revisit'].includes(kindOf(item)) : isSimilar(item);
-  return score !== null && isByText ? `; ${MEASURES[meta.measure]?.(percent(score)) ?? `similarity ${percent(score)}`}` : '';
+  if (score === null || !isByText) return '';
+  return meta.measure === 'containment' ? `; ${percent(score)} of the shorter text is in the longer one` : `; similarity ${percent(score)}`;
 }
-
-const MEASURES = {
-  containment: (share) => `${share} of the shorter text is in the longer one`,
-  larger: (share) => `${share} of the longer text is in the shorter one`,
-};
 
 const KIND_MEANS = {
   exact: 'the same text',

@@ -7,7 +7,7 @@ const heldShare = (item) => shareOf('share', item) ?? shareOf('similarity', item
 const lostPercent = (item) => 100 - Math.round(heldShare(item) * 100);
 
 function showDrops() {
-  const drops = [...items.keys()].filter((item) => isDrop(item) && !isAgain(item) && isOfDay(timeOf(item), timeOf(item)));
+  const drops = [...items.keys()].filter((item) => isDrop(item) && !isAgain(item) && isTold(item));
   drops.sort((one, other) => heldShare(one) - heldShare(other) || one - other);
   dropPages.show(drops);
   const losing = drops.filter((item) => lostPercent(item) > 0).length;

@@ -50,22 +50,6 @@ function tally() {
   return groups;
 }
 
-// Weigh the random samples of all kinds of copies by the number of their items. Kish's effective size gives the interval.
-function overallOf(groups) {
-  let items = 0;
-  const sampled = [];
-  for (const [group, count] of Object.entries(meta.review.population)) {
-    const judged = (groups.get(group)?.right ?? 0) + (groups.get(group)?.wrong ?? 0);
-    if (!judged || group === 'related') continue;
-    sampled.push({ count, judged, share: groups.get(group).right / judged });
-    items += count;
-  }
-  if (!items) return null;
-  const share = sampled.reduce((sum, each) => sum + (each.share * each.count) / items, 0);
-  const size = 1 / sampled.reduce((sum, each) => sum + (each.count / items) ** 2 / each.judged, 0);
-  return { share, size };
-}
-
 // Labels: documents in the form that `scrapy neardup eval` and `tune` read
 
 // Give two items, and all that have the label of one of them, the same label.
@@ -77,7 +61,6 @@ function join(labels, one, other) {
 // Return the lines of labels, and what could not be exported. The label of an item is an item.
 function labelsOf() {
   const [copies, reports] = [new Map(), new Map()];
-  const wrong = [];
   let withoutText = 0;
   for (const pair of pairs) {
     const mark = marks.get(keyOf(pair));
@@ -86,12 +69,10 @@ function labelsOf() {
     if (both.map(textOf).includes(null)) withoutText += 1;
     else {
       for (const item of both.filter((each) => !copies.has(each))) [copies, reports].forEach((labels) => labels.set(item, item));
-      if (mark === 'wrong') wrong.push(both);
-      else join(reports, ...both);
+      if (mark === 'right') join(reports, ...both);
       if (mark === 'right' && verdictOf(pair.item) !== 'related') join(copies, ...both);
     }
   }
-  const contradictions = wrong.filter(([match, item]) => copies.get(match) === copies.get(item)).length;
   const ordered = [...copies.keys()].sort((one, other) => (timeOf(one) ?? 0) - (timeOf(other) ?? 0) || one - other);
   const lines = ordered.map((item) => ({
     id: idOf(item),
@@ -103,5 +84,5 @@ function labelsOf() {
     time: timeOf(item) === null ? undefined : isoOf(timeOf(item)),
     language: items[item].language,
   }));
-  return { lines, withoutText, contradictions };
+  return { lines, withoutText };
 }

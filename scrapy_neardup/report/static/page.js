@@ -35,31 +35,25 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
-// The chosen day. Its news are in the page; stories and drops of other days are left out.
-function isOfDay(first, last) {
-  const [start, end] = meta.periods[byId('day').value];
-  return (start === null || (last !== null && last >= start)) && (end === null || (first !== null && first < end));
-}
-
-function startDays() {
-  const news = document.querySelectorAll('.news');
-  byId('day').addEventListener('input', () => {
-    news.forEach((each, place) => { each.hidden = String(place) !== byId('day').value; });
-    filterStories();
-    showDrops();
-  });
-  byId('days').hidden = news.length < 2;
+// Show one period everywhere, except in the review.
+function choosePeriod() {
+  chosen.place = Number(byId('day').value);
+  chosen.edges = meta.periods[chosen.place];
+  for (const each of document.querySelectorAll('.period')) each.hidden = each.dataset.period !== byId('day').value;
+  drawTimelines();
+  filterStories();
+  showDrops();
+  if (openStory) showStory(openStory.story.start);
 }
 
 document.querySelectorAll('.scroll').forEach(watchOverflow);
 document.querySelectorAll('header, .card, .figures > li').forEach(tellDatesOnce);
 document.querySelectorAll('table.sortable').forEach((table) => makeSortable(table));
 window.addEventListener('hashchange', route);
-drawTimelines();
+byId('day').addEventListener('input', choosePeriod);
+byId('days').hidden = meta.periods.length < 2;
 fillFilters();
-filterStories();
-startDays();
-showDrops();
+choosePeriod();
 startReview();
 route();
 document.documentElement.dataset.ready = 'true';

@@ -4,11 +4,11 @@ const storyPages = new Growing(byId('story-list'), byId('story-pages'), (story) 
 const MOST_DOTS = 150;
 
 const KEYS = {
-  size: (story) => -story.size,
-  new: (story) => -(story.last ?? 0),
-  old: (story) => story.first ?? Infinity,
-  sources: (story) => -story.sources,
-  updates: (story) => -story.updates,
+  size: (story) => -toldOf(story).size,
+  new: (story) => -(spanOf(story)[1] ?? 0),
+  old: (story) => spanOf(story)[0] ?? Infinity,
+  sources: (story) => -toldOf(story).sources,
+  updates: (story) => -countedItems(story).filter((item) => verdictOf(item) === 'update').length,
 };
 
 function chosenFilters() {
@@ -22,25 +22,17 @@ function chosenFilters() {
 }
 
 function isChosen(story, filters) {
-  if (story.size < filters.size) return false;
-  if (!isOfDay(story.first, story.last)) return false;
+  const told = countedItems(story);
+  if (!told.length || toldOf(story).size < filters.size) return false;
   if (!filters.words.every((word) => story.searched.includes(word))) return false;
-  return ['verdict', 'source', 'language'].every((name) => !filters[name] || hasMember(story, name, filters[name]));
+  return ['verdict', 'source', 'language'].every((name) => !filters[name] || told.some((item) => items[item][name] === filters[name]));
 }
-
-// A story of nothing but repeated visits counts its first item.
-function countedItems(story) {
-  const found = itemsOf(story).filter((item) => !isAgain(item));
-  return found.length ? found : [story.start];
-}
-
-const hasMember = (story, name, value) => countedItems(story).some((item) => items[item][name] === value);
 
 function filterStories() {
   const filters = chosenFilters();
   const key = KEYS[byId('f-sort').value];
-  const found = stories.filter((story) => isChosen(story, filters)).sort((one, other) => key(one) - key(other));
-  storyPages.show(found);
+  const found = stories.filter((story) => isChosen(story, filters)).map((story) => ({ story, at: key(story) }));
+  storyPages.show(found.sort((one, other) => one.at - other.at).map(({ story }) => story));
   byId('stories-status').textContent = found.length ? `${counted(found.length, 'story', 'stories')} found.` : 'No story fits. Clear a filter, or choose "any, single items too".';
 }
 
@@ -49,15 +41,17 @@ function verdictCounts(story) {
   return meta.verdicts.map((verdict) => verdicts.filter((each) => each === verdict).length);
 }
 
-// In a period that has ended, a story has the headline that it had then.
-const headlineOf = (story) => story.headlines[byId('day').value] || story.headline || nameOf(story.start);
+const headlineOf = (story) => toldOf(story).headline || nameOf(story.start);
 
 function storyCard(story) {
-  const span = story.last > story.first ? [moment(story.first), ' to ', moment(story.last)] : [moment(story.first)];
+  const { size, words } = toldOf(story);
+  const [first, last] = spanOf(story);
+  const [item] = countedItems(story);
+  const span = last > first ? [moment(first), ' to ', moment(last)] : [moment(first)];
   const card = element('li', {},
     button(element('bdi', {}, headlineOf(story)), () => { location.hash = `#story/${story.start}`; }, { class: 'plain' }),
-    element('p', { class: 'meta' }, story.words, ' · ', ...span),
-    element('div', { class: 'side' }, story.size === 1 ? badge(verdictOf(story.start), kindOf(story.start)) : stackOf(verdictCounts(story), 'By verdict: ')));
+    element('p', { class: 'meta' }, words, ' · ', ...span),
+    element('div', { class: 'side' }, size === 1 ? badge(verdictOf(item), kindOf(item)) : stackOf(verdictCounts(story), 'By verdict: ')));
   tellDatesOnce(card);
   return card;
 }
@@ -87,13 +81,13 @@ let openStory = null; // {story, comparison, row}
 function showStory(start) {
   const story = storyOf(start);
   const article = byId('story');
-  const heading = element('h3', { id: 'story-title', tabindex: '-1' }, element('bdi', {}, story.headline || nameOf(story.start)));
+  const heading = element('h3', { id: 'story-title', tabindex: '-1' }, element('bdi', {}, headlineOf(story)));
   const rest = element('div', { class: 'tools' });
   openStory = { story, comparison: null, item: -1, rows: new Map(), panel: element('tr', { class: 'panel' }) };
   article.replaceChildren(
     element('p', {}, element('a', { href: '#stories' }, '← All stories')),
     heading,
-    element('p', { class: 'meta' }, story.words),
+    element('p', { class: 'meta' }, toldOf(story).words),
     ...timelineOf(story),
     element('p', { class: 'keys' }, 'Keys: ', element('kbd', {}, 'j'), ' and ', element('kbd', {}, 'k'), ' compare the next or previous item, ', element('kbd', {}, 'n'), ' and ',
       element('kbd', {}, 'p'), ' go to the next or previous change, ', element('kbd', {}, 'Esc'), ' closes.'),
@@ -104,7 +98,7 @@ function showStory(start) {
   window.scrollTo({ top: 0, behavior: 'instant' });
 }
 
-// Visits of pages that had not changed are folded.
+// Items of other periods and visits of pages that had not changed are folded.
 function membersOf(story, rest) {
   const head = [`time (${meta.zone})`, 'source', 'title', 'verdict and why it joined', ''].map((name) => element('th', { scope: 'col' }, name || element('span', { class: 'hidden' }, 'compare')));
   const body = element('tbody');
@@ -115,9 +109,11 @@ function membersOf(story, rest) {
     tellDatesOnce(body);
   };
   const counts = new Set(countedItems(story));
-  const shown = itemsOf(story).filter((item) => counts.has(item) || isVariant(item));
-  const unfold = button(`Show ${counted(story.end - story.start - shown.length, 'repeated visit')}`, () => { fill(itemsOf(story)); unfold.remove(); });
-  if (story.end - story.start > shown.length) rest.append(unfold);
+  const shown = itemsOf(story).filter((item) => counts.has(item) || (isVariant(item) && isTold(item)));
+  const left = itemsOf(story).filter((item) => !shown.includes(item));
+  const label = counted(left.length, left.every(isAgain) ? 'repeated visit' : 'other item');
+  const unfold = button(`Show ${label}`, () => { fill(itemsOf(story)); unfold.remove(); });
+  if (left.length) rest.append(unfold);
   fill(shown);
   makeSortable(table, () => {
     openStory.panel.remove();
@@ -191,27 +187,29 @@ function storyKey(name) {
 
 // A dot for each item on one line, and a line for each level of an event. Of very many items some are drawn.
 function timelineOf(story) {
-  const { levels } = story;
-  const last = Math.max(story.last ?? 0, ...levels.map(([, time]) => time));
-  if (story.first === null || last <= story.first) return [];
-  const x = (time) => `${Math.max(0, ((time - story.first) / (last - story.first)) * 100).toFixed(2)}%`;
+  const { words } = toldOf(story);
+  const [first, latest] = spanOf(story);
+  const levels = story.levels.filter(([, time]) => (chosen.edges ? isWithin(time) : time >= first));
+  const last = Math.max(latest, ...levels.map(([, time]) => time));
+  if (first === null || last <= first) return [];
+  const x = (time) => `${Math.max(0, ((time - first) / (last - first)) * 100).toFixed(2)}%`;
   const named = levels.flatMap(([level, time], place) => [place ? `, ${level} ` : `${level} `, moment(time)]);
-  const svg = drawing('svg', { class: 'timeline', height: 22, role: 'img', 'aria-label': `${story.words}, from ${momentText(story.first)} to ${momentText(last)}${levels.map(([level, time]) => `, ${level} ${momentText(time)}`).join('')}` },
+  const svg = drawing('svg', { class: 'timeline', height: 22, role: 'img', 'aria-label': `${words}, from ${momentText(first)} to ${momentText(last)}${levels.map(([level, time]) => `, ${level} ${momentText(time)}`).join('')}` },
     drawing('line', { class: 'grid', x1: 0, x2: '100%', y1: 11, y2: 11 }),
     ...levels.map(([, time]) => drawing('line', { class: 'level-line', x1: x(time), x2: x(time), y1: 0, y2: 22 })));
-  const dated = itemsOf(story).filter((item) => !isAgain(item) && timeOf(item) !== null);
+  const dated = countedItems(story).filter((item) => timeOf(item) !== null);
   const step = Math.ceil(dated.length / MOST_DOTS);
   for (const item of dated.filter((_, place) => place % step === 0)) {
     svg.append(drawing('circle', { class: `v-${verdictOf(item)}`, cx: x(timeOf(item)), cy: 11, r: 5 },
       drawing('title', {}, `${momentText(timeOf(item))} ${sourceOf(item)}: ${verdictOf(item)}`)));
   }
-  const ends = element('p', { class: 'ends' }, moment(story.first), moment(last), element('span', {}, ...named));
+  const ends = element('p', { class: 'ends' }, moment(first), moment(last), element('span', {}, ...named));
   tellDatesOnce(ends);
   return [svg, ends];
 }
 
 function drawTimelines() {
-  for (const node of document.querySelectorAll('[data-story]')) {
+  for (const node of document.querySelectorAll('.period:not([hidden]) [data-story]')) {
     const drawn = timelineOf(storyOf(Number(node.dataset.story)));
     if (drawn.length) node.replaceChildren(...drawn);
   }
