@@ -16,7 +16,7 @@ from documents import DAY, FIRST, HOUR, MINUTE, START, Article, check, join, joi
 from redis import Redis
 
 from scrapy_neardup.crawl.feeds import VerdictCounter
-from scrapy_neardup.document import Verdict
+from scrapy_neardup.document import Verdict, counted_names
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index.index import COUNTED_MINUTES
 from scrapy_neardup.index.upkeep import Selection
@@ -205,9 +205,8 @@ async def test_many_stories_leave_no_verdict_uncounted(index: Index) -> None:
     """Between two writes of a fast crawl."""
     counter = VerdictCounter(index, lambda: False)
     for number in range(3500):
-        counter.add(Verdict("related", story=f"{number:016x}"))
-    counter.add(Verdict("update", story="0" * 16))
-    counter.count(["event/breaking"])
+        counter.count(*counted_names(Verdict("related", story=f"{number:016x}")))
+    counter.count("update", "event/breaking")
     await counter.close()
     minute = int(time.time()) // 60
     (counts,) = (await index.verdict_counts(minute - 1, minute)).values()
