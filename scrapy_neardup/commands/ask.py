@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from typing import Any
 
-from scrapy_neardup.ask import MOST_CHANGES_READ, Answer, Ask
-from scrapy_neardup.commands.inputs import add_store, live_detector, number
+from scrapy_neardup.ask import MOST_CHANGES_READ, Ask
+from scrapy_neardup.commands.inputs import add_store, coverage_of, live_detector, number
 from scrapy_neardup.commands.terminal import print_json
-from scrapy_neardup.content.urls import url_identity
-from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.lab.stored import is_document_id, read_single
 
 _NEWS = "stories", "changes", "events"
 _FILTERS = "sources", "language", "source"
@@ -60,19 +56,8 @@ async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
             for row in answer.pop(question):
                 print_json(row)
         elif question == "coverage":
-            answer = await _coverage(detector, options.name)
+            answer = await coverage_of(detector, options.name)
         else:
             answer = await getattr(ask, question.replace("-", "_"))(options.name)
     print_json(answer)
     return 0
-
-
-async def _coverage(detector: NearDupDetector, name: str) -> Answer:
-    """Return who reports on the event of a document: one of the window by its url or id, or else a file or a line."""
-    ask = Ask(detector)
-    if is_document_id(name):
-        return await ask.coverage(document=name)
-    if url_identity(name):
-        return await ask.coverage(url=name)
-    page = await asyncio.to_thread(read_single, name, detector.settings)
-    return await ask.coverage(page.text, title=page.title, url=page.recorded.url)

@@ -1,4 +1,4 @@
-"""``scrapy neardup explain A B``: say why B gets its verdict after A."""
+"""``scrapy neardup explain A [B]``: list the documents that are like A, or say why B gets its verdict after A."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import asdict
 from typing import Any
 
-from scrapy_neardup.commands.inputs import add_json, add_store, live_detector
+from scrapy_neardup.commands.inputs import add_json, add_store, coverage_of, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import PlainConsole, print_error, print_json, print_table, print_wrapped, working
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import NoWindowError
@@ -17,7 +17,7 @@ from scrapy_neardup.lab.replay import opened
 from scrapy_neardup.lab.stored import StoredDocument, is_document_id, named_document
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import has_words
-from scrapy_neardup.wording import printable
+from scrapy_neardup.wording import counted, printable
 
 Sides = dict[str, tuple[str, StoredDocument]]
 """The arguments A and B, each with its document."""
@@ -26,13 +26,21 @@ Sides = dict[str, tuple[str, StoredDocument]]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = "a url or document id of the window, INPUT#id of JSON lines, or a file (HTML or text)"
     parser.add_argument("a", metavar="A", help=form)
-    second = "the second document, in the same form; its verdict is shown for a window that holds only A"
-    parser.add_argument("b", metavar="B", help=second)
+    parser.add_argument(
+        "b",
+        metavar="B",
+        nargs="?",
+        help="the second document, in the same form; its verdict is shown for a window that holds only A. Without it"
+        " the documents of the window that are like A are listed",
+    )
     add_store(parser)
-    add_json(parser)
+    parser.add_argument("--most", metavar="N", type=number(int, 1), default=20, help="documents listed (default: 20)")
+    add_json(parser, "one JSON object; without B one for each document")
 
 
 async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    if options.b is None:
+        return await _list_similar(options, settings)
     with working("reading the documents"):
         sides, comparison = await _explain(options, settings)
     empty = [given for given, each in sides.values() if each.fingerprint and not has_words(each.text)]
@@ -97,3 +105,27 @@ def _print_lines(title: str, lines: Iterable[str]) -> None:
         if not at:
             PlainConsole().print(f"\n{title}", style="bold")
         print_wrapped(line, 2)
+
+
+async def _list_similar(options: argparse.Namespace, values: dict[str, Any]) -> int:
+    with working("asking the window"):
+        async with live_detector(options, values) as detector:
+            answer = await coverage_of(detector, options.a)
+            if not answer["story"]:
+                await explain_emptiness(detector)
+    likes = {"copy": answer["copies"], "related": answer["reports"]}
+    rows = [{**row, "like": like} for like, found in likes.items() for row in found][: options.most]
+    if options.json:
+        for row in rows:
+            print_json(row)
+        return 0
+    count = counted(len(rows), "document") if rows else "No document of the window is"
+    owners = f", of {counted(answer['owners'], 'owner')}" if rows else "."
+    print(printable(f"{count} like {options.a}{owners}"))
+    for row in rows:
+        # No url is broken, so that it can be copied.
+        like = f"related by {row['why']}" if row["like"] == "related" and row["why"] else row["like"]
+        print()
+        print_wrapped(f"{row['time'][:16].replace('T', ' ')} UTC  {like}  {' '.join(row['title'].split())}", hanging=4)
+        print(printable(f"    {row['url'] or row['id']}"))
+    return 0

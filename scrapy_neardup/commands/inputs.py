@@ -6,6 +6,7 @@ Wrong lines and pages are printed on standard error.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import math
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -14,13 +15,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from scrapy_neardup.ask import Answer, Ask
 from scrapy_neardup.commands.terminal import print_error, print_wrapped, track, working
+from scrapy_neardup.content.urls import url_identity
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError, NoWindowError
 from scrapy_neardup.index.upkeep import StoreSummary
 from scrapy_neardup.lab.feed import RecordedDocument, read_background, read_labelled, shown, without_labelled
 from scrapy_neardup.lab.replay import PageReader, RecordedPage, opened
+from scrapy_neardup.lab.stored import is_document_id, read_single
 from scrapy_neardup.settings import NearDupSettings
 
 STDOUT = Path("-")
@@ -183,6 +187,17 @@ async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> 
             yield detector
         finally:
             detector.discard_learned()
+
+
+async def coverage_of(detector: NearDupDetector, name: str) -> Answer:
+    """Return who reports on the event of a document: one of the window by its url or id, or else a file or a line."""
+    ask = Ask(detector)
+    if is_document_id(name):
+        return await ask.coverage(document=name)
+    if url_identity(name):
+        return await ask.coverage(url=name)
+    page = await asyncio.to_thread(read_single, name, detector.settings)
+    return await ask.coverage(page.text, title=page.title, url=page.recorded.url)
 
 
 async def explain_emptiness(detector: NearDupDetector, summary: StoreSummary | None = None) -> None:

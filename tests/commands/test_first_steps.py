@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from json_lines import write_lines
@@ -28,7 +29,7 @@ def record(folder: Path, *texts: str) -> None:
 # A window that is not there
 
 
-@pytest.mark.parametrize("command", [("watch",), ("watch", "--window"), ("ask", "coverage", "https://a.example/")])
+@pytest.mark.parametrize("command", [("watch",), ("watch", "--window"), ("explain", "https://a.example/")])
 def test_a_window_that_is_not_there_is_named_with_the_settings_that_name_it(
     project: Project, command: tuple[str, ...]
 ) -> None:
@@ -52,7 +53,7 @@ def test_commands_that_only_read_leave_the_file_of_the_window_as_it_is(tmp_path:
         ("watch", "--window"),
         ("watch", "--once"),
         ("watch", "--events"),
-        ("ask", "coverage", one),
+        ("explain", one),
         ("explain", one, other),
         ("doctor",),
     ):
@@ -138,9 +139,15 @@ async def _fill(store: str) -> None:
 BOTH_ONLY = [word for word in BOTH.split() if word.istitle() and word not in BUDGET_NAMES.split()]
 
 
+def similar(folder: Path, name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in neardup(folder, "explain", name, *WINDOW, "--json").stdout.splitlines()]
+
+
 def test_reports_that_joined_by_topic_show_its_score(folder: Path) -> None:
-    reports = json.loads(neardup(folder, "ask", "coverage", FIRST, *WINDOW).stdout)["reports"]
-    assert {row["url"]: row for row in reports}[SECOND]["why"].startswith("topic 0.")
+    by_url = {row["url"]: row for row in similar(folder, FIRST)}
+    assert by_url[SECOND]["like"] == "related"
+    assert by_url[SECOND]["why"].startswith("topic 0.")
+    assert f"related by {by_url[SECOND]['why']}  News from b.e" in neardup(folder, "explain", FIRST, *WINDOW).stdout
 
 
 def test_explain_says_by_which_terms_two_documents_of_the_window_were_joined(folder: Path) -> None:
@@ -170,7 +177,7 @@ def test_explain_says_of_which_documents_of_the_window_only_exact_repeats_match(
 
 
 @pytest.mark.parametrize(
-    "arguments", [("explain", FIRST, UNKNOWN), ("ask", "coverage", "https://fire.example:1/new")], ids=["two", "one"]
+    "arguments", [("explain", FIRST, UNKNOWN), ("explain", "https://fire.example:1/new")], ids=["two", "one"]
 )
 def test_a_page_that_the_window_lacks_is_told_where_to_look(folder: Path, arguments: tuple[str, ...]) -> None:
     done = neardup(folder, *arguments, *WINDOW)
