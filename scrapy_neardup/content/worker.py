@@ -32,6 +32,9 @@ R = TypeVar("R")
 PAGE, TEXTS = b"p", b"t"
 READY = b"+"
 
+MOST_MEMORY = 2_000_000_000
+"""How many bytes a worker may take for its pages, on Linux. A page that needs more fails alone."""
+
 COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from scrapy_neardup.content import worker; worker.main()"
 )
@@ -39,6 +42,9 @@ COMMAND = (
 has no ``if __name__ == "__main__"``."""
 
 STARTUP_SECONDS = 60.0
+_MEMORY_LIMIT = f"; a worker process may take {MOST_MEMORY} bytes"
+_ENDS_WITHOUT_MEMORY = -signal.SIGABRT, -signal.SIGSEGV  # lxml and other libraries end their process then
+
 GONE_SECONDS = 5.0
 """How long to wait for a process or thread that was ended: a killed process takes milliseconds."""
 
@@ -102,6 +108,7 @@ def main() -> None:
     requests, answers = _pipes()
     extract = _load_or_fail(lambda: _load_extractor(options.extractor))
     sketch = _load_or_fail(lambda: _load_sketch(options.sketching))
+    _limit_memory()
 
     def answer_to(kind: bytes, *parts: bytes) -> list[bytes]:
         if kind == TEXTS:
@@ -120,7 +127,7 @@ def main() -> None:
             try:
                 answer = answer_to(*request)
             except BaseException as failure:  # whatever a page raises, the worker goes on
-                error = explain_failure(failure)
+                error = explain_failure(failure) + (_MEMORY_LIMIT if isinstance(failure, MemoryError) else "")
             _set_alarm(0)
             header = error, time.perf_counter() - start, time.process_time() - cpu_start
             send(answers, json.dumps(header).encode(), *answer)
@@ -168,6 +175,19 @@ def _load_or_fail(load: Callable[[], R]) -> R | Callable[..., NoReturn]:
         raise ImportError(reason)
 
     return fail
+
+
+def _limit_memory() -> None:
+    """Let this process take ``MOST_MEMORY`` more than it has now. Other systems than Linux count more than data."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    with suppress(OSError, ValueError):
+        with open("/proc/self/statm", encoding="ascii") as status:
+            wanted = int(status.read().split()[5]) * resource.getpagesize() + MOST_MEMORY
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard < 0 else min(wanted, hard), hard))
 
 
 def _set_alarm(seconds: float) -> None:
@@ -250,7 +270,8 @@ class WorkerProcess:
         if self.is_late:
             raise ExtractionError(too_slow)
         ended = f"by signal {-status}" if status is not None and status < 0 else f"with exit status {status}"
-        raise ExtractionError(f"its worker process ended {ended}")
+        why = _MEMORY_LIMIT if status in _ENDS_WITHOUT_MEMORY else ""
+        raise ExtractionError(f"its worker process ended {ended}{why}")
 
     def end_if_late(self) -> None:
         """End a process that is over its time limit, also one that hangs or reads nothing."""
