@@ -354,3 +354,19 @@ async def test_a_rule_is_asked_in_the_task_of_the_caller_after_eight_calls() -> 
     names = [name for name in calls if name != "finished"]
     assert len(names) == 8
     assert [name for name in names[1:] if f"{name}`" not in page] == []
+
+
+async def test_a_check_that_is_cancelled_leaves_the_others_to_the_next(tmp_path: Path) -> None:
+    async with opened(store=f"sqlite:///{tmp_path}/window.sqlite") as room:
+        documents = [
+            room.detector.document(text(f"page {number}"), url=f"https://s{number}.example/") for number in range(3)
+        ]
+        checks = [asyncio.ensure_future(room.detector.check(document)) for document in documents]
+        for _ in range(3):  # the first one has the turn then
+            await asyncio.sleep(0)
+        checks[0].cancel()
+        first, *others = await asyncio.gather(*checks, return_exceptions=True)
+
+        assert isinstance(first, asyncio.CancelledError)
+        assert [each.status for each in others if isinstance(each, Verdict)] == ["original"] * 2
+        assert len(await room.detector.index.records()) >= 2

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scrapy_neardup.document import Document, Fingerprint, Join, Story, with_id
-from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import Layout
 from scrapy_neardup.index.postings import Generation, Keys, PostedTogether, find_candidates
 from scrapy_neardup.index.runs import Heartbeats
@@ -91,6 +91,22 @@ class Batch:
     @property
     def keys(self) -> set[bytes]:
         return {each.new.key for each in self.attempts}
+
+    @property
+    def answered(self) -> int:
+        """Return how many documents have their answer."""
+        return sum(each.new.answer is not None for each in self.attempts)
+
+    def next_size(self, most: int) -> int:
+        """Return how many documents are tried next: the fewer, the less time others have to interfere."""
+        return 2 * most if self.answered == len(self.attempts) else max(1, len(self.attempts) // 2)
+
+    def note_damage(self, error: StoreError) -> None:
+        """Note that data which one of the documents needs is damaged. Raise the error if the store is lost instead."""
+        if isinstance(error, StoreUnavailable):
+            raise error
+        if len(self.attempts) == 1:
+            self.attempts[0].new.answer = error
 
     def find(self, attempt: Attempt, window: int) -> None:
         """Find the candidates of a document, and post it for those that come after it.

@@ -26,7 +26,8 @@ from scrapy_neardup.records.learned import (
 from scrapy_neardup.records.packing import join_entries, split_entries
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import HOUR
-from scrapy_neardup.sketch.fingerprint import Sketcher, packed_language, source_hash
+from scrapy_neardup.sketch.fingerprint import Sketcher
+from scrapy_neardup.sketch.origin import packed_language, source_hash
 
 if TYPE_CHECKING:
     from scrapy_neardup.index.changes import Changes

@@ -58,25 +58,19 @@ class Window(RunSteps):
             batch = Batch(_with_own_keys(waiting[:most]), self.layout, self.run)
             try:
                 await self.store.ask(partial(self._try, batch, number > 0))
-            except StoreUnavailable:
-                raise
             except StoreError as error:
-                if len(batch.attempts) == 1:
-                    batch.attempts[0].new.answer = error
-            answered = sum(each.new.answer is not None for each in batch.attempts)
+                batch.note_damage(error)
             waiting = [each for each in waiting if each.answer is None]
             if not waiting:
                 break
-            # The fewer documents, the less time others have to interfere.
-            most = max(1, len(batch.attempts) // 2) if answered < len(batch.attempts) else 2 * most
-            failures = 0 if answered else failures + 1
+            most, failures = batch.next_size(most), 0 if batch.answered else failures + 1
             if failures:
                 await pause_after(failures)
         await self._expiry.unlink_dead(
             [seconds_of(each.key) for each in checked], self.stories, is_crawl=bool(self.run)
         )
         late = StoreUnavailable("others change the window all the time")
-        return [late if each.answer is None else each.answer for each in checked]
+        return [each.answer or late for each in checked]
 
     @reads
     async def look(self, client: Client, fingerprint: Fingerprint, document: Document) -> tuple[Decision, Records]:

@@ -71,7 +71,7 @@ class Judge:
         related = [(pair, self.system.relation(pair)) for pair in pairs]
         found = [Match(pair, relation) for pair, relation in related if relation.name != "none"]
         seen = [each for each in found if each.is_seen]
-        best = _choose(seen) or best_match(each for each in found if not each.related)
+        best = _choose(seen) or _lost_copy(found)
         if best is None:
             return Decision(_alone(document, new), new, findings=[each for pair in pairs for each in pair.findings])
         findings = best.pair.findings
@@ -81,16 +81,15 @@ class Judge:
             return Decision(verdict, replace(new, match=best.key), best, findings=findings)
         page, changed_page = _versions_of_page(best, found)
         version = changed_page or best
-        changes = _changes(best, version.pair) if best.is_seen else ()
+        changes = _changes(best, version.pair)
         verdict = self._verdict(document, best, version, changes)
         record = _linked(best, self.policy, is_dropped=verdict.would_drop)
         if changed_page and (verdict.status == "update" or changed_page.pair.must_stay):
             record = replace(record, match=changed_page.key)  # also if the document is checked again
-        join = None
-        if _joins(best, verdict):
-            other = in_united_story(best, seen)
-            page_id = page.id if page else ""
-            join = join_of(document, best, other, verdict, changes, page_id, self.owner_of, self.source_of)
+        if not _joins(best, verdict):
+            return Decision(verdict, record, best, findings=findings)
+        other, page_id = in_united_story(best, seen), page.id if page else ""
+        join = join_of(document, best, other, verdict, changes, page_id, self.owner_of, self.source_of)
         return Decision(verdict, record, best, join, findings)
 
     def may_match(self, new: Record, old: Record) -> bool:
@@ -136,6 +135,11 @@ def _choose(seen: Sequence[Match]) -> Match | None:
     return best_match(each for each in copies if each.pair.title_overlap >= SAME_TITLES) or best
 
 
+def _lost_copy(found: Sequence[Match]) -> Match | None:
+    """Return the best copy if nothing that was found counts as seen: the document takes its place."""
+    return best_match(each for each in found if not each.related)
+
+
 def _versions_of_page(best: Match, found: Sequence[Match]) -> tuple[Match | None, Match | None]:
     """Return an earlier version of the document's page, and the version at its url whose text differs.
 
@@ -160,7 +164,7 @@ def _changes(match: Match, version: Pair) -> tuple[Change, ...]:
     """Return the figures that changed since the version that the document is compared with."""
     old, new = version.old.figures, version.new.figures
     # Compare figures even if the bodies are equal: the figure may be in a headline that is left out of the body.
-    if old == new or not (old and new):
+    if old == new or not (old and new and match.is_seen):
         return ()
     likeness = 0.0 if match.related else version.likeness.similarity
     return changed_figures(unpack_figures(old), unpack_figures(new), likeness)

@@ -1,6 +1,7 @@
 """Make the fingerprint of a main content: tokens, boilerplate, shingles, signature, band keys and figures."""
 
-from scrapy_neardup.sketch.fingerprint import Sketcher, page_hash, source_hash
+from scrapy_neardup.sketch.fingerprint import Sketcher
+from scrapy_neardup.sketch.origin import page_hash, source_hash
 from scrapy_neardup.sketch.signatures.presets import PRESETS, Preset
 from scrapy_neardup.sketch.text_sketch import FACTORY, ahead_options, sketching_effort
 from scrapy_neardup.text.body import Body

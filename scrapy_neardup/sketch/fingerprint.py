@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import xxhash
 
@@ -13,10 +12,11 @@ from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.figures import with_title
 from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
-from scrapy_neardup.evidence.titles import pack_terms, site_terms, terms_of, title_terms, title_without_site
+from scrapy_neardup.evidence.titles import pack_terms, terms_of
 from scrapy_neardup.evidence.topic import TopicWeights, tells_title
 from scrapy_neardup.evidence.vectors import VectorMeans
 from scrapy_neardup.records.learned import Frequencies
+from scrapy_neardup.sketch.origin import NOTHING, Origin, packed_language
 from scrapy_neardup.sketch.signatures.presets import Preset
 from scrapy_neardup.sketch.text_sketch import Draft, TextSketch, TextSketcher, unpack_sketch
 from scrapy_neardup.text.folding import fold
@@ -25,35 +25,7 @@ from scrapy_neardup.timings import Timings
 _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
 _ARTICLE_KEY_SEED = 0xA271
-_NOTHING = bytes(4)  # instead of the hash of a source or article
 _LEAD_CHARACTERS = 2000  # in which a text says what it is about
-
-
-class Origin(NamedTuple):
-    """Hashes of a document's source, page and title."""
-
-    source_hash: bytes  # zeros if it has no source
-    url_hash: bytes
-    article_hash: bytes  # of source and article number, zeros if it has none
-    terms: frozenset[int]  # of the title
-    site_terms: frozenset[int]  # terms of the title that may be the name of the site
-    page: int  # 32-bit hash of the url, or of the text if there is no url
-
-    @property
-    def article(self) -> int:
-        return int.from_bytes(self.article_hash, "big")
-
-    @classmethod
-    def of(cls, document: Document) -> Origin:
-        source, article = document.source, document.article
-        return cls(
-            source_hash(source),
-            page_hash(document.url_identity),
-            xxhash.xxh32_digest(_encoded(f"{source}\n{article}")) if source and article else _NOTHING,
-            title_terms(title_without_site(document.title, source)),
-            site_terms(document.title),
-            xxhash.xxh32_intdigest(_encoded(document.url_identity or document.text)),
-        )
 
 
 class Sketcher(TextSketcher):
@@ -127,7 +99,7 @@ class Sketcher(TextSketcher):
         keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
         if document.url_identity:
             keys.append(xxhash.xxh32_intdigest(origin.url_hash, _URL_KEY_SEED))
-        if origin.article_hash != _NOTHING:
+        if origin.article_hash != NOTHING:
             keys.append(xxhash.xxh32_intdigest(origin.article_hash, _ARTICLE_KEY_SEED))
         topic, topic_keys = self.topics.topic(sketch.lead, origin.terms) if self.topics else (b"", ())
         names, name_keys = self._names(document, sketch) if topic else (b"", ())
@@ -166,11 +138,11 @@ class Sketcher(TextSketcher):
 
     def _telling(self, document: Document, origin: Origin) -> Origin:
         """Return an origin without what does not tell the articles of its source apart."""
-        if origin.source_hash == _NOTHING or not self.preset.guarded:
+        if origin.source_hash == NOTHING or not self.preset.guarded:
             return origin
         is_article = self._sources.is_article(origin.source_hash, origin.article)
         terms = origin.terms - self._usual_terms(document, origin)
-        return origin._replace(terms=terms, article_hash=origin.article_hash if is_article else _NOTHING)
+        return origin._replace(terms=terms, article_hash=origin.article_hash if is_article else NOTHING)
 
     def _usual_terms(self, document: Document, origin: Origin) -> frozenset[int]:
         """Return the terms of a title that do not tell articles apart: most titles of the source have them.
@@ -185,7 +157,7 @@ class Sketcher(TextSketcher):
 
     def _leave_out(self, draft: Draft, origin: Origin) -> frozenset[int]:
         """Learn from a document; return the keys of its lines that are boilerplate of its source."""
-        if not self.preset.guarded or origin.source_hash == _NOTHING:
+        if not self.preset.guarded or origin.source_hash == NOTHING:
             return frozenset()
         return self._sources.learn(
             origin.source_hash,
@@ -198,25 +170,5 @@ class Sketcher(TextSketcher):
         )
 
 
-def packed_language(code: str) -> bytes:
-    """Return the two letters of an ISO 639-1 code, zeros for any other."""
-    packed = code.encode("ascii", "ignore")[:2]
-    return packed if len(packed) == 2 else bytes(2)
-
-
 def _salted(keys: tuple[int, ...], salt: int) -> tuple[int, ...]:
     return tuple(key ^ salt for key in keys) if salt else keys
-
-
-def source_hash(source: str) -> bytes:
-    """Return a hash of a source in 4 bytes, zeros if there is none."""
-    return xxhash.xxh32_digest(_encoded(source)) if source else _NOTHING
-
-
-def page_hash(identity: str) -> bytes:
-    """Return a hash of a url identity in 8 bytes, zeros if it is empty."""
-    return xxhash.xxh64_digest(_encoded(identity)) if identity else bytes(8)
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
