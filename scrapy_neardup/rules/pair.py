@@ -139,7 +139,7 @@ class Pair:
     @cached_property
     def share(self) -> float:
         """Return the share of the new text that the old one holds, both without boilerplate of their sources."""
-        if self.same_text or not self.system.compares_sets:
+        if self.same_text or self.system.measure in ("hamming", "cosine"):  # these say nothing of two sets
             return self.likeness.similarity
         return share_of(self.likeness.similarity, self.new.size, self.old.size)
 

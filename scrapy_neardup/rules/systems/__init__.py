@@ -33,10 +33,6 @@ class System(Protocol):
     @property
     def measure(self) -> Measure: ...
 
-    @property
-    def compares_sets(self) -> bool:
-        """Return whether the similarity estimates the resemblance of two sets."""
-
     def likeness(self, new: Record, old: Record) -> Likeness: ...
 
     def may_match(self, pair: Pair) -> bool:

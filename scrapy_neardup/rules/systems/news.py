@@ -31,7 +31,6 @@ class News:
     """Compares MinHash signatures by a measure of two sets, and then titles, names, figures and topics."""
 
     measure: Measure = "containment"
-    compares_sets: bool = True
 
     def likeness(self, new: Record, old: Record) -> Likeness:
         return likeness_of(new, old, self.measure)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scrapy_neardup.evidence.minima import SET_MEASURES, Likeness, Measure, likeness_of
+from scrapy_neardup.evidence.minima import Likeness, Measure, likeness_of
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.guards import little_in_common, translation
 from scrapy_neardup.rules.pair import Pair, any_applies
@@ -20,10 +20,6 @@ class Published:
 
     measure: Measure
     collisions: int = 0
-
-    @property
-    def compares_sets(self) -> bool:
-        return self.measure in SET_MEASURES or self.measure == "overlap"
 
     def likeness(self, new: Record, old: Record) -> Likeness:
         return likeness_of(new, old, self.measure, self.collisions)
