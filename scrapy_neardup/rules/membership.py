@@ -9,7 +9,7 @@ import math
 from collections.abc import Container, Iterable
 from dataclasses import replace
 
-from scrapy_neardup.document import Claim, Extent, Join, Member
+from scrapy_neardup.document import MANY_FIGURES, Claim, Extent, Join, Member
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
@@ -165,7 +165,8 @@ def _unite_values(counters: StoryCounters, moving: list[bytes]) -> None:
 
 def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
     """Count an item that counts at this second. Return whether its owner is new to the story."""
-    owner, second, language = owner_hash(member), at.to_bytes(4, "big"), member.language.encode("latin-1", "replace")
+    owner, second = owner_hash(member), at.to_bytes(4, "big")
+    language = (MANY_FIGURES if member.has_many_figures else member.language).encode("latin-1", "replace")
     counters.items += 1
     counters.copies += member.status == "duplicate"
     item = second + bytes.fromhex(member.id)

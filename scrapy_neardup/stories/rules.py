@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from scrapy_neardup.document import EventSources, Level, Story
+from scrapy_neardup.document import MANY_FIGURES, EventSources, Level, Story
 from scrapy_neardup.imports import load_callable
 
 HOUR, DAY = 3600, 86_400
@@ -27,11 +27,11 @@ HALF_HOUR = HOUR // 2
 WATCH_SHARE = 2 / 3
 """``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least three."""
 
-OTHER_LANGUAGES = 2
-"""Of the sources in other languages than the commonest, one in so many counts.
+OTHERS = 2
+"""Of the sources in other languages than the commonest, and of those with many figures, one in so many counts.
 
 Names join reports of two languages, and names recur: a result or a launch that one source of each of six languages
-reports is seldom an event.
+reports is seldom an event. Nor is a result, a forecast or a price list, whose reports are full of figures.
 """
 
 BURST, HOURS_BEFORE = 2, 6
@@ -110,9 +110,9 @@ def _most_told(story: Story, span: int, ends: Iterable[float]) -> int:
 
 def _told(languages: Sequence[str]) -> int:
     """Return how many sources count that print in these languages. One that is not known is no other language."""
-    known = Counter(filter(None, languages)).values()
-    others = sum(known) - max(known, default=0)
-    return len(languages) - others + others // OTHER_LANGUAGES
+    known = Counter(filter(None, languages))
+    others = known.total() - max((count for name, count in known.items() if name != MANY_FIGURES), default=0)
+    return len(languages) - others + others // OTHERS
 
 
 def count(story: Story, time: float, breaking_over: int) -> Level | None:
