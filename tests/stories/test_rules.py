@@ -61,7 +61,7 @@ def test_five_new_sources_within_half_an_hour_break() -> None:
      ("# # # # # #", None), ("en en en # # #", "watch"), ("en en en en # # # #", "breaking"),
      ("en en fr de it en en en", "breaking"), ("ar bg cs de el en es fr id it ja", "breaking")],
 )  # fmt: skip
-def test_of_the_sources_in_other_languages_or_with_many_figures_every_second_counts(languages: str, level: str | None) -> None:
+def test_of_sources_in_other_languages_or_with_figures_every_second_counts(languages: str, level: str | None) -> None:
     told = languages.replace("?", "").split(" ")
     assert sources(story(minutes(*range(0, 5 * len(told), 5)), languages=told), 0, 5) == level
 
