@@ -287,7 +287,6 @@ class Story:
     sources: tuple[int, ...]  # Unix seconds of each independent source's first item in ascending order
     levels: tuple[Level, ...] = ()  # levels raised so far
     changes: tuple[tuple[str, int], ...] = ()  # confirmed changes: document id, and index into its changes
-    languages: tuple[tuple[str, int], ...] = ()  # language and number of items, the commonest first
     signalled: Extent = Extent()  # the extent at the last signal
     united: tuple[str, ...] = ()  # ids of the stories that became a part of this one
     is_muted: bool = False  # nothing but its end is noted, and nobody is told

@@ -236,7 +236,7 @@ class NearDupSettings:
 
     source_owners: dict[str, str] = setting({}, checks.owners)
     """Sources of one owner count once for events. Map owners to sources, ``{"Press Ltd": ["a.example", "b.example"]}``,
-    or sources to owners, or name a JSON file that does. A source that is not listed is its own owner. All blogs of a
+    A source that is not listed is its own owner. All blogs of a
     platform have one owner unless you name others.
 
     If ``NEARDUP_ITEM_FIELDS`` names a time, events use the times that the pages of listed sources give. Pages of all

@@ -17,7 +17,7 @@ from scrapy_neardup.document import Member, Story
 from scrapy_neardup.exceptions import InputError, StoreError
 from scrapy_neardup.index.layout import Steps, reads
 from scrapy_neardup.index.store import LOGGED, Call, Client, answers
-from scrapy_neardup.index.stories import whole_story
+from scrapy_neardup.index.stored_story import whole_story
 from scrapy_neardup.records.stories import StoryChange, read_change, read_members
 from scrapy_neardup.rules.membership import MOST_FOLLOWED
 

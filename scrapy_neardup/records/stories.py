@@ -6,7 +6,6 @@ A member is kept as its number in the story, then its fields. ``rules/membership
 from __future__ import annotations
 
 import logging
-import re
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -151,7 +150,6 @@ COUNTERS = PackedFields(
         "printed": "H*",
         "changes": "H*",
         "signalled": "12s",
-        "languages": "H*",
         "united": "H*",
         "moved": "B*",
     },
@@ -182,7 +180,6 @@ RECEIVER_BYTES = 4
 
 _EXTENT = struct.Struct(">3I")
 _ITEM, _SOURCE = struct.Struct(">I8x"), struct.Struct(">4xI2x")
-_LANGUAGE = re.compile(rb"([^ ]+) ([0-9]{1,9})")
 
 
 @dataclass(slots=True)
@@ -199,7 +196,6 @@ class StoryCounters:
     printed: bytes = b""  # values of figures that changed, those before the change too
     changes: bytes = b""  # see document.Story
     signalled: bytes = bytes(12)  # the extent of the story at its last signal, see ``pack_extent``
-    languages: bytes = b""  # each with its items: "en 5 de 1"
     united: bytes = b""  # keys of the stories that became a part of this one
     moved: bytes = b""  # key of the story that this one became a part of, empty if it did not
 
@@ -211,11 +207,6 @@ class StoryCounters:
     def newest_source(self) -> int:
         """The second of the newest source, or of the newest item if no member has a source."""
         return max(_seconds(_SOURCE, self.sources) or _seconds(_ITEM, self.items_seen), default=0)
-
-    @property
-    def items_by_language(self) -> dict[str, int]:
-        found = _LANGUAGE.findall(self.languages)
-        return {language.decode("utf-8", "replace"): int(count) for language, count in found}
 
     def pack(self) -> bytes:
         return COUNTERS.pack(*_VALUES(self))
@@ -231,7 +222,6 @@ class StoryCounters:
             sources=tuple(second for second, _, _ in sources),
             levels=tuple(level for level, bit in LEVEL_BITS.items() if self.levels & bit),
             changes=tuple((each[:8].hex(), each[8]) for each in split(self.changes, CHANGE_BYTES)),
-            languages=tuple(sorted(self.items_by_language.items(), key=lambda row: (-row[1], row[0]))),
             signalled=read_extent(self.signalled),
             is_muted=bool(self.levels & MUTED),
             united=tuple(key.hex() for key in split(self.united, KEY_BYTES)),

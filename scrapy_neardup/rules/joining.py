@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from scrapy_neardup.document import Document, Join, Member, Verdict
 from scrapy_neardup.evidence.changes import Change, value_hashes
@@ -43,18 +44,10 @@ def join_of(
     def first(match: Match, url: str, title: str, language: str) -> Member:
         """Return the first document of the story of a match. It has no url if that is not known."""
         source = source_of(url) if url else ""
-        is_it = match.candidate == match.story
-        return Member(
-            match.story,
-            url,
-            title,
-            source,
-            owner_of(source),
-            "original",
-            language=language,
-            counted_at=match.record.counted_at if is_it else None,
-            has_many_figures=is_it and _has_many_figures(match.record),
-        )
+        story = Member(match.story, url, title, source, owner_of(source), "original", language=language)
+        if match.candidate != match.story:
+            return story
+        return replace(story, counted_at=match.record.counted_at, has_many_figures=_has_many_figures(match.record))
 
     # Only the first document of a story has its url and title in the match.
     is_first = match.original == match.story

@@ -46,8 +46,6 @@ MOST_VALUES = 256
 A story with more is a table, and its changes are not news.
 """
 
-MOST_LANGUAGES = 16
-
 MOST_UNITED = 64
 """How many stories may become a part of one story."""
 
@@ -143,8 +141,6 @@ def unite(
     known = split(stays.changes, CHANGE_BYTES)
     stays.changes += b"".join(each for each in split(moves.changes, CHANGE_BYTES) if each not in known)
     stays.signalled = pack_extent(Extent(*map(max, read_extent(stays.signalled), read_extent(moves.signalled))))
-    for language, count in moves.items_by_language.items():
-        _count_language(stays, language, count)
     stays.united += key_moves + moves.united
     moves.moved = key_stays
     return [
@@ -171,8 +167,6 @@ def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
     counters.copies += member.status == "duplicate"
     item = second + bytes.fromhex(member.id)
     counters.items_seen = (counters.items_seen + item)[-MOST_ITEM_TIMES * ITEM_BYTES :]
-    if member.language:
-        _count_language(counters, member.language)
     return owner != NO_OWNER and _note_source(counters, owner + second + language[:2].ljust(2))
 
 
@@ -193,13 +187,6 @@ def _find_entry(entries: bytes, part: bytes, size: int, offset: int = 0) -> int:
     while at >= 0 and at % size != offset:
         at = entries.find(part, at + 1)
     return at - offset if at >= 0 else -1
-
-
-def _count_language(counters: StoryCounters, language: str, count: int = 1) -> None:
-    items = counters.items_by_language
-    if language in items or len(items) < MOST_LANGUAGES:
-        items[language] = items.get(language, 0) + count
-        counters.languages = " ".join(f"{each} {count}" for each, count in items.items()).encode("utf-8", "replace")
 
 
 def _note_figures(counters: StoryCounters, key: bytes, owner: bytes, join: Join) -> bool:

@@ -159,7 +159,7 @@ def test_eval_fails_on_a_limit(folder: Path, limit: str, status: int) -> None:
     "setting",
     [
         'NEARDUP_KEEP_SOURCES=["s1.example", "s3.example"]',
-        'NEARDUP_SOURCE_OWNERS={"s1.example": "Press Ltd"}',
+        'NEARDUP_SOURCE_OWNERS={"Press Ltd": ["s1.example"]}',
         'NEARDUP_FIELDS={"neardup_status": "status"}',
         "NEARDUP_ITEM_CLASSES=[]",
         'NEARDUP_PRESET_OPTIONS={"num_perm": 128}',
