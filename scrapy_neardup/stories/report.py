@@ -60,6 +60,7 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "copies": story.copies,
         "measures": {
             "sources": len(story.sources),
+            "sites": len({each.source for each in members if each.is_counted and each.source}),
             "sources_with_copies": _sources_with_copies(event.members),
             "new_sources_in_an_hour": most_within(story.sources, HOUR, event.time),
             "items_in_4_hours": most_within(story.times, COUNT_SPAN, event.time),

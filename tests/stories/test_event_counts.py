@@ -73,7 +73,8 @@ def test_counts_are_the_same_in_message_feed_watch_report_and_digest(tmp_path: P
     assert (watched["measures"]["sources"], watched["items"]) == expected
     for report in (told, watched):
         assert (len(report["sources"]), sum(each["items"] for each in report["sources"]) + 1) == expected
-    assert "6 papers, 10 items" in message_of(told).body
+    assert "6 papers on 8 sites, 10 items" in message_of(told).body
+    assert story.words.startswith("6 papers on 8 sites, 10 items")
     assert (len(story.owners), story.size) == expected
     digest = crawl.log[crawl.log.index("Largest stories") :]
     assert re.search(r"(\d+) items, +(\d+) sources", digest).groups() == ("10", "6")
