@@ -1,6 +1,6 @@
 """Pack the data that a store keeps of a story: its members, counters and changes, and its events on their way.
 
-A member is kept as its number in the story, then its fields. ``rules/membership.py`` says how all this changes.
+``rules/membership.py`` says how all this changes.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from scrapy_neardup.wording import one_line
 
 logger = logging.getLogger(__name__)
 
-VERSION = 9
+VERSION = 10
 """Of members, of the counters and changes of stories, and of events on their way."""
 
 MEMBER = PackedFields(
     "member",
     {
+        "number": "I",
         "status": "B",
         "kind": "B",
         "is_counted": "B",
@@ -43,7 +44,6 @@ MEMBER = PackedFields(
     VERSION,
 )
 NO_OWNER = bytes(4)
-_NUMBER_BYTES = 4
 _MAX_NAME_BYTES = 255
 _MAX_MEMBER_TITLE = 250  # characters
 _MAX_CHANGES_BYTES = 1000
@@ -57,11 +57,12 @@ def owner_hash(member: Member) -> bytes:
 
 
 def pack_member(member: Member) -> bytes:
-    """Pack the fields of a member, except its key and its number. Long texts are cut.
+    """Pack the fields of a member, except its key. Long texts are cut.
 
     The owner is left out if it is the source itself, as for most members.
     """
     return MEMBER.pack(
+        member.number,
         STATUSES.index(member.status),
         KINDS.index(member.kind) + 1 if member.kind else 0,
         member.is_counted,
@@ -75,18 +76,13 @@ def pack_member(member: Member) -> bytes:
     )
 
 
-def number_member(number: int, packed: bytes) -> bytes:
-    """Put the number of a member before its packed fields."""
-    return number.to_bytes(_NUMBER_BYTES, "big") + packed
-
-
 def unpack_member(key: bytes, data: bytes) -> Member:
-    """Read a numbered member. Raise StoreError on any other bytes."""
-    status, kind, is_counted, topic, *texts = MEMBER.unpack_whole(data, _NUMBER_BYTES)
-    status, kind, topic = cast("int", status), cast("int", kind), cast("int", topic)
+    """Read a member. Raise StoreError on any other bytes."""
+    values: list[Any] = MEMBER.unpack_whole(data)
+    number, status, kind, is_counted, topic, *texts = values
     if len(key) != KEY_BYTES or status >= len(STATUSES) or kind > len(KINDS) or topic > _TOPIC_PARTS:
         raise StoreError(f"member {key.hex()}: {len(data)} bytes are no member of this version")
-    decoded = (cast("bytes", text).decode("utf-8", "replace") for text in texts)
+    decoded = (text.decode("utf-8", "replace") for text in texts)
     language, source, owner, url, title, changes, terms = decoded
     return Member(
         id=key.hex(),
@@ -100,7 +96,7 @@ def unpack_member(key: bytes, data: bytes) -> Member:
         language=language,
         topic=topic / _TOPIC_PARTS,
         terms=tuple(terms.split("\n")) if terms else (),
-        number=int.from_bytes(data[:_NUMBER_BYTES], "big"),
+        number=number,
         is_counted=bool(is_counted),
     )
 

@@ -24,7 +24,6 @@ from scrapy_neardup.records.stories import (
     VALUE_BYTES,
     WATCH,
     StoryCounters,
-    number_member,
     owner_hash,
     pack_extent,
     pack_member,
@@ -97,7 +96,7 @@ def count_join(
     is_news |= _note_figures(counters, key, owner, join)
     _support_values(counters, owner, split(join.figures, VALUE_BYTES))
     if counters.joined <= MOST_MEMBERS_KEPT or is_news:
-        to_keep.append((key, number_member(counters.joined, pack_member(replace(member, is_counted=is_counted)))))
+        to_keep.append((key, pack_member(replace(member, is_counted=is_counted, number=counters.joined))))
     return to_keep
 
 
@@ -106,7 +105,7 @@ def begin_story(counters: StoryCounters, first: Member) -> list[tuple[bytes, byt
     counters.joined = 1
     counters.last = first.seen_at
     _count_item(counters, first, first.seen_at if first.counted_at is None else first.counted_at)
-    return [(bytes.fromhex(first.id), number_member(1, pack_member(first)))]
+    return [(bytes.fromhex(first.id), pack_member(replace(first, number=1)))]
 
 
 def may_unite(stays: StoryCounters, moves: StoryCounters) -> bool:
@@ -144,7 +143,7 @@ def unite(
     stays.united += key_moves + moves.united
     moves.moved = key_stays
     return [
-        (bytes.fromhex(member.id), number_member(before + member.number, pack_member(member)))
+        (bytes.fromhex(member.id), pack_member(replace(member, number=before + member.number)))
         for member in moving
         if before + member.number <= MOST_MEMBERS_KEPT or owner_hash(member) not in owners
     ]
