@@ -22,9 +22,9 @@ from scrapy_neardup.index.layout import Layout, Steps, reads
 from scrapy_neardup.index.postings import Generation, Keys, PostedTogether, ShardBits, find_candidates, posting
 from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Store, answers, is_version, pause_after
-from scrapy_neardup.index.stored_story import StoredStories
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.documents import WITHDRAWN, Record, new_record, read_record, seconds_of, with_next_key
+from scrapy_neardup.records.stories import StoredStories
 from scrapy_neardup.rules.decision import Candidate, Decision, Judge
 from scrapy_neardup.rules.pair import CandidateState
 from scrapy_neardup.rules.policy import HOUR
