@@ -58,20 +58,26 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "update": _update(event) if event.level == "update" else None,
         "items": story.items,
         "copies": story.copies,
-        "measures": {
-            "sources": len(story.sources),
-            "sites": len({each.source for each in members if each.is_counted and each.source}),
-            "sources_with_copies": _sources_with_copies(event.members),
-            "new_sources_in_an_hour": most_within(story.sources, HOUR, event.time),
-            "items_in_4_hours": most_within(story.times, COUNT_SPAN, event.time),
-            "breaking_over": event.breaking_over,
-        },
+        "measures": _measures(event),
         "languages": [{"language": each, "items": items} for each, items in languages_of(members).items()],
         "sources": _sources(members),
         "growth": _growth(story),
         "members": [_member(member, name) for member in members],
         "figures": changes,
         "united": list(map(name, story.united)),
+    }
+
+
+def _measures(event: StoryEvent) -> dict[str, int]:
+    """Return the numbers that the rules look at, and the sites of the sources."""
+    story = event.story
+    return {
+        "sources": len(story.sources),
+        "sites": len({each.source for each in event.members if each.is_counted and each.source}),
+        "sources_with_copies": _sources_with_copies(event.members),
+        "new_sources_in_an_hour": most_within(story.sources, HOUR, event.time),
+        "items_in_4_hours": most_within(story.times, COUNT_SPAN, event.time),
+        "breaking_over": event.breaking_over,
     }
 
 
