@@ -20,7 +20,7 @@ from scrapy_neardup.records.documents import Record, seconds_of
 from scrapy_neardup.records.stories import StoryChange
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.sketch import has_words, page_hash
-from scrapy_neardup.stories.report import iso, special_report, why_joined
+from scrapy_neardup.stories.report import iso, languages_of, special_report, why_joined
 from scrapy_neardup.stories.summary import headline_of, read_change
 
 MOST_CHANGES_READ = 500
@@ -69,7 +69,7 @@ class Ask:
         news, end = await self._since(since, most)
         rows: dict[str, Answer] = {}
         for change, story, members in news:
-            of_language = not language or language in dict(story.languages)
+            of_language = not language or language in languages_of(members)
             of_source = not source or any(source in (each.source, each.owner) for each in members)
             if len(story.sources) < sources or not of_language or not of_source:
                 continue
@@ -227,7 +227,7 @@ def _summary(story: Story, members: Sequence[Member]) -> Answer:
         "items": story.items,
         "copies": story.copies,
         "sources": len(story.sources),
-        "languages": dict(story.languages),
+        "languages": languages_of(members),
         "levels": list(story.levels),
         "is_muted": story.is_muted,
     }

@@ -164,7 +164,7 @@ def owners(value: Any) -> dict[str, str]:
 
     try:
         return read_owners(_from_json(value), require_domain)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{error}; must be {ALLOWED_OWNERS}") from None
 
 

@@ -205,6 +205,7 @@ class Member:
     number: int = 0
     is_counted: bool = True  # False if it is listed only, and counts neither as an item nor as a source
     counted_at: int | None = None  # of a story's first document: when it counts, None if that is ``seen_at``. Not kept
+    has_many_figures: bool = False  # a result, a price list: it counts less for an alarm. Not kept
 
     @property
     def seen_at(self) -> int:
@@ -250,6 +251,9 @@ class Join:
 EventSources = tuple[tuple[int, bytes, str], ...]
 """The independent sources of an event, by time: Unix seconds of the first item, a hash of the owner, its language."""
 
+MANY_FIGURES = "#"
+"""Stands for the language of a source whose first item has many figures, see ``rules/joining.py``."""
+
 
 class Extent(NamedTuple):
     """The size of a story: its items, its independent sources and its confirmed changes."""
@@ -281,11 +285,10 @@ class Story:
     sources: tuple[int, ...]  # Unix seconds of each independent source's first item in ascending order
     levels: tuple[Level, ...] = ()  # levels raised so far
     changes: tuple[tuple[str, int], ...] = ()  # confirmed changes: document id, and index into its changes
-    languages: tuple[tuple[str, int], ...] = ()  # language and number of items, the commonest first
     signalled: Extent = Extent()  # the extent at the last signal
     united: tuple[str, ...] = ()  # ids of the stories that became a part of this one
     is_muted: bool = False  # nothing but its end is noted, and nobody is told
-    source_languages: tuple[str, ...] = ()  # of the first item of each of ``sources``; empty if no language is known
+    source_languages: tuple[str, ...] = ()  # of the first item of each of ``sources``, or ``MANY_FIGURES``
 
     @property
     def extent(self) -> Extent:

@@ -227,10 +227,8 @@ class NearDupSettings:
     report stay in UTC."""
 
     source_owners: dict[str, str] = setting({}, checks.owners)
-    """Sources of one owner count once for events. Map owners to sources, ``{"Press Ltd": ["a.example", "b.example"]}``,
-    or map sources to owners. Or give the path of a JSON file with such a mapping. A source that is not listed is its
-    own owner. All blogs of a
-    platform have one owner unless you name others.
+    """Sources of one owner count once for events. Map owners to sources, ``{"Press Ltd": ["a.example", "b.example"]}``.
+    A source that is not listed is its own owner. All blogs of a platform have one owner unless you name others.
 
     If ``NEARDUP_ITEM_FIELDS`` names a time, events use the times that the pages of listed sources give. Pages of all
     other sources count when they are seen.

@@ -49,8 +49,9 @@ def counted(number: int, noun: str, nouns: str = "") -> str:
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
 
-def coverage_words(papers: int, items: int, reprints: int) -> str:
-    """Return the size of a story: "4 papers, 6 items; 3 reprint the same text"."""
+def coverage_words(papers: int, sites: int, items: int, reprints: int) -> str:
+    """Return the size of a story: "4 papers on 5 sites, 6 items; 3 reprint the same text"."""
     told = counted(papers, "paper")
+    told += f" on {sites:,} sites" if sites > papers else ""
     told += f", {counted(items, 'item')}" if items != papers else ""
     return told + (f"; {reprints:,} reprint{'s' if reprints == 1 else ''} the same text" if reprints else "")

@@ -22,9 +22,9 @@ from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError
 from scrapy_neardup.index import Index, is_redis
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Facts
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories.event import Receiver
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.stories.sender import Receiver
 from scrapy_neardup.wording import without_password
 
 _PATIENCE = 10.0  # seconds for one receiver

@@ -37,9 +37,9 @@ class Announcer(Component):
             self._add_receivers(*self.settings.receivers)
 
     def _add_receivers(self, *named: Any) -> None:
+        from scrapy_neardup.stories.event import Sender
         from scrapy_neardup.stories.receivers import receivers_of
         from scrapy_neardup.stories.report import special_report
-        from scrapy_neardup.stories.sender import Sender
 
         outbox, report = self._detector.stories.outbox, partial(special_report, zone=self.settings.zone)
         senders = {each.key: Sender(each, report, outbox.note_result) for each in receivers_of(*named)}

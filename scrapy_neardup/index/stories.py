@@ -15,8 +15,8 @@ Whoever changes a story reads it, decides by ``rules/membership.py``, and swaps;
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Container, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
 from scrapy_neardup.document import CRAWL, LAST_SECOND, Claim, EventSources, Join, Member, Story
@@ -34,17 +34,25 @@ from scrapy_neardup.index.store import (
     new_version,
     swap,
 )
-from scrapy_neardup.records.documents import KEY_BYTES, WITHDRAWN
+from scrapy_neardup.records.documents import WITHDRAWN
 from scrapy_neardup.records.stories import (
+    FIELDS,
     MUTED,
+    StoredStories,
+    StoredStory,
     StoryChange,
     StoryCounters,
+    asked_story,
+    followed,
+    members_of,
+    missing_stories,
     pack_claim,
     read_claim,
     read_counters,
     read_extent,
     read_members,
     read_sources,
+    whole_story,
 )
 from scrapy_neardup.rules.membership import MOST_FOLLOWED, begin_story, count_join, grant, may_unite, unite
 from scrapy_neardup.rules.policy import HOUR
@@ -58,7 +66,6 @@ MOST_TAKEN_OVER = 64
 MOST_WAITING = 10_000
 """How many events on their way are kept. Further ones cannot be taken over."""
 
-_FIELDS = "counts", "version"
 _NOBODY = WITHDRAWN  # no crawl has this number
 _UNLINKED_AT_ONCE = 1000  # stories that are looked at, or removed, while checks wait
 
@@ -85,11 +92,11 @@ class Stories(Steps):
     async def read(self, client: Client, stories: StoredStories, joins: Sequence[Join]) -> None:
         """Read the stories that documents join, and the stories that those became a part of, into ``stories``."""
         for _ in range(MOST_FOLLOWED):
-            if not (missing := _missing(stories, joins)):
+            if not (missing := missing_stories(stories, joins)):
                 break
-            calls = [Call("HMGET", self.layout.story(key), (*_FIELDS, *each)) for key, each in missing.items()]
+            calls = [Call("HMGET", self.layout.story(key), (*FIELDS, *each)) for key, each in missing.items()]
             for (key, members), values in zip(missing.items(), await client.send(calls), strict=True):
-                stories[key] = _asked(key, members, values)
+                stories[key] = asked_story(key, members, values)
 
     def join(self, stories: StoredStories, join: Join) -> tuple[Story, list[Expected], list[Call]]:
         """Return the story after a join, and how it is written: nothing if the document is a member already.
@@ -97,7 +104,7 @@ class Stories(Steps):
         ``stories`` are changed as if that had been done. Raise StoreError or an error of the store if the story
         cannot be used.
         """
-        *moved, key = _followed(stories, join)
+        *moved, key = followed(stories, join)
         story = stories.get(key, ConflictError("the story is a part of too many others"))
         if isinstance(story, Exception):
             raise story
@@ -374,7 +381,7 @@ class Stories(Steps):
     async def members(self, client: Client, story: str) -> tuple[Member, ...]:
         """Return the members of a story that are kept, in the order they joined. A story that is gone has none."""
         (answer,) = await answers(client, [self._read_whole(bytes.fromhex(story))])
-        return read_members(_members(cast("dict[bytes, bytes]", answer)).items())
+        return read_members(members_of(cast("dict[bytes, bytes]", answer)).items())
 
     @reads
     async def ended_events(self, client: Client, since: int) -> list[EventSources]:
@@ -408,44 +415,6 @@ class Stories(Steps):
         return (next_part or None) if len(dead) <= _UNLINKED_AT_ONCE else part
 
 
-@dataclass(slots=True)
-class StoredStory:
-    """A story as it was read, and changed since."""
-
-    key: bytes
-    version: bytes  # empty if there is no such story
-    counters: StoryCounters
-    was_open: bool
-    members: dict[bytes, bytes]  # packed, by document key: those that were asked for
-    asked: set[bytes] = field(default_factory=set)
-
-
-def _stored(key: bytes, values: Sequence[bytes | None], members: dict[bytes, bytes]) -> StoredStory:
-    """Return a story from the values of its fields. Raise StoreError if they are damaged."""
-    counters = read_counters(key, values[0])
-    return StoredStory(key, values[1] or b"", counters, counters.is_open, members)
-
-
-def _asked(key: bytes, members: Collection[bytes], answer: object) -> StoredStory | Exception:
-    """Return a story with those of these members that it has. Return the error if it cannot be used."""
-    if isinstance(answer, Exception):
-        return answer
-    values = cast("list[bytes | None]", answer)
-    pairs = zip(members, values[len(_FIELDS) :], strict=True)
-    try:
-        story = _stored(key, values[: len(_FIELDS)], {each: packed for each, packed in pairs if packed})
-    except StoreError as error:
-        return error
-    story.asked.update(members)
-    return story
-
-
-def whole_story(key: bytes, answer: object) -> StoredStory:
-    """Return a story with all its members, from all its fields. Raise StoreError if they are damaged."""
-    fields = cast("dict[bytes, bytes]", answer)
-    return _stored(key, [fields.get(name.encode()) for name in _FIELDS], _members(fields))
-
-
 def _granted(claim: Claim, story: StoredStory) -> Granted:
     return Granted(claim, story.counters.story(story.key), read_members(story.members.items()))
 
@@ -468,37 +437,8 @@ def forget_stories(prefix: str, stories: Sequence[bytes]) -> list[Call]:
     ]
 
 
-StoredStories = dict[bytes, "StoredStory | Exception"]
-"""Stories as they were read and changed since, by key; in place of one that cannot be used its error."""
-
-
 def _by_newest(ended: object) -> list[tuple[bytes, EventSources]]:
     """Return the sources of events that have ended, by story, in the order of their newest source."""
     fields = cast("dict[bytes, bytes]", ended)
     found = [(key, sources) for key, packed in fields.items() if (sources := read_sources(packed))]
     return sorted(found, key=lambda each: (each[1][-1][0], each[0]))
-
-
-def _followed(stories: StoredStories, join: Join) -> list[bytes]:
-    """Return the key of the story that a document joins, and of those that it became a part of, as far as known."""
-    keys = [bytes.fromhex(join.story)]
-    while isinstance(story := stories.get(keys[-1]), StoredStory) and story.counters.moved:
-        keys.append(story.counters.moved)
-    return keys
-
-
-def _missing(stories: StoredStories, joins: Sequence[Join]) -> dict[bytes, set[bytes]]:
-    """Return the stories that are not read yet, or not with all members that joins ask for, with these members."""
-    missing: dict[bytes, set[bytes]] = {}
-    for join in joins:
-        key = _followed(stories, join)[-1]
-        members = {bytes.fromhex(each) for each in (join.member.id, join.earlier_of_page) if each}
-        story = stories.get(key)
-        if story is None or (isinstance(story, StoredStory) and not members <= story.asked):
-            missing.setdefault(key, set()).update(members)
-    return missing
-
-
-def _members(fields: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-    """Return the members among the fields of a story, by document key: only they have names of that length."""
-    return {name: value for name, value in fields.items() if len(name) == KEY_BYTES}

@@ -1,21 +1,20 @@
-"""Pack the data that a store keeps of a story: its members, counters and changes, and its events on their way.
+"""Pack and read the data that a store keeps of a story: its members, counters and changes, and its events on their way.
 
-A member is kept as its number in the story, then its fields. ``rules/membership.py`` says how all this changes.
+``rules/membership.py`` says how all this changes.
 """
 
 from __future__ import annotations
 
 import logging
-import re
 import struct
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, cast
 
 import xxhash
 
-from scrapy_neardup.document import KINDS, LEVELS, STATUSES, Claim, EventSources, Extent, Level, Member, Story
+from scrapy_neardup.document import KINDS, LEVELS, STATUSES, Claim, EventSources, Extent, Join, Level, Member, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES, MAX_URL_BYTES, seconds_of
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes, split
@@ -23,12 +22,13 @@ from scrapy_neardup.wording import one_line
 
 logger = logging.getLogger(__name__)
 
-VERSION = 9
+VERSION = 10
 """Of members, of the counters and changes of stories, and of events on their way."""
 
 MEMBER = PackedFields(
     "member",
     {
+        "number": "I",
         "status": "B",
         "kind": "B",
         "is_counted": "B",
@@ -44,7 +44,6 @@ MEMBER = PackedFields(
     VERSION,
 )
 NO_OWNER = bytes(4)
-_NUMBER_BYTES = 4
 _MAX_NAME_BYTES = 255
 _MAX_MEMBER_TITLE = 250  # characters
 _MAX_CHANGES_BYTES = 1000
@@ -58,11 +57,12 @@ def owner_hash(member: Member) -> bytes:
 
 
 def pack_member(member: Member) -> bytes:
-    """Pack the fields of a member, except its key and its number. Long texts are cut.
+    """Pack the fields of a member, except its key. Long texts are cut.
 
     The owner is left out if it is the source itself, as for most members.
     """
     return MEMBER.pack(
+        member.number,
         STATUSES.index(member.status),
         KINDS.index(member.kind) + 1 if member.kind else 0,
         member.is_counted,
@@ -76,18 +76,13 @@ def pack_member(member: Member) -> bytes:
     )
 
 
-def number_member(number: int, packed: bytes) -> bytes:
-    """Put the number of a member before its packed fields."""
-    return number.to_bytes(_NUMBER_BYTES, "big") + packed
-
-
 def unpack_member(key: bytes, data: bytes) -> Member:
-    """Read a numbered member. Raise StoreError on any other bytes."""
-    status, kind, is_counted, topic, *texts = MEMBER.unpack_whole(data, _NUMBER_BYTES)
-    status, kind, topic = cast("int", status), cast("int", kind), cast("int", topic)
+    """Read a member. Raise StoreError on any other bytes."""
+    values: list[Any] = MEMBER.unpack_whole(data)
+    number, status, kind, is_counted, topic, *texts = values
     if len(key) != KEY_BYTES or status >= len(STATUSES) or kind > len(KINDS) or topic > _TOPIC_PARTS:
         raise StoreError(f"member {key.hex()}: {len(data)} bytes are no member of this version")
-    decoded = (cast("bytes", text).decode("utf-8", "replace") for text in texts)
+    decoded = (text.decode("utf-8", "replace") for text in texts)
     language, source, owner, url, title, changes, terms = decoded
     return Member(
         id=key.hex(),
@@ -101,7 +96,7 @@ def unpack_member(key: bytes, data: bytes) -> Member:
         language=language,
         topic=topic / _TOPIC_PARTS,
         terms=tuple(terms.split("\n")) if terms else (),
-        number=int.from_bytes(data[:_NUMBER_BYTES], "big"),
+        number=number,
         is_counted=bool(is_counted),
     )
 
@@ -151,7 +146,6 @@ COUNTERS = PackedFields(
         "printed": "H*",
         "changes": "H*",
         "signalled": "12s",
-        "languages": "H*",
         "united": "H*",
         "moved": "B*",
     },
@@ -182,7 +176,6 @@ RECEIVER_BYTES = 4
 
 _EXTENT = struct.Struct(">3I")
 _ITEM, _SOURCE = struct.Struct(">I8x"), struct.Struct(">4xI2x")
-_LANGUAGE = re.compile(rb"([^ ]+) ([0-9]{1,9})")
 
 
 @dataclass(slots=True)
@@ -199,7 +192,6 @@ class StoryCounters:
     printed: bytes = b""  # values of figures that changed, those before the change too
     changes: bytes = b""  # see document.Story
     signalled: bytes = bytes(12)  # the extent of the story at its last signal, see ``pack_extent``
-    languages: bytes = b""  # each with its items: "en 5 de 1"
     united: bytes = b""  # keys of the stories that became a part of this one
     moved: bytes = b""  # key of the story that this one became a part of, empty if it did not
 
@@ -211,11 +203,6 @@ class StoryCounters:
     def newest_source(self) -> int:
         """The second of the newest source, or of the newest item if no member has a source."""
         return max(_seconds(_SOURCE, self.sources) or _seconds(_ITEM, self.items_seen), default=0)
-
-    @property
-    def items_by_language(self) -> dict[str, int]:
-        found = _LANGUAGE.findall(self.languages)
-        return {language.decode("utf-8", "replace"): int(count) for language, count in found}
 
     def pack(self) -> bytes:
         return COUNTERS.pack(*_VALUES(self))
@@ -231,7 +218,6 @@ class StoryCounters:
             sources=tuple(second for second, _, _ in sources),
             levels=tuple(level for level, bit in LEVEL_BITS.items() if self.levels & bit),
             changes=tuple((each[:8].hex(), each[8]) for each in split(self.changes, CHANGE_BYTES)),
-            languages=tuple(sorted(self.items_by_language.items(), key=lambda row: (-row[1], row[0]))),
             signalled=read_extent(self.signalled),
             is_muted=bool(self.levels & MUTED),
             united=tuple(key.hex() for key in split(self.united, KEY_BYTES)),
@@ -353,3 +339,74 @@ def read_change(packed: bytes) -> StoryChange | None:
         return StoryChange(_KINDS[cast("int", kind)], *rest)  # type: ignore[arg-type]  # in the order of the fields
     except (StoreError, IndexError):
         return None
+
+
+FIELDS = "counts", "version"
+"""The fields of a story in the store, besides its members."""
+
+
+@dataclass(slots=True)
+class StoredStory:
+    """A story as it was read, and changed since."""
+
+    key: bytes
+    version: bytes  # empty if there is no such story
+    counters: StoryCounters
+    was_open: bool
+    members: dict[bytes, bytes]  # packed, by document key: those that were asked for
+    asked: set[bytes] = field(default_factory=set)
+
+
+def _stored(key: bytes, values: Sequence[bytes | None], members: dict[bytes, bytes]) -> StoredStory:
+    """Return a story from the values of its fields. Raise StoreError if they are damaged."""
+    counters = read_counters(key, values[0])
+    return StoredStory(key, values[1] or b"", counters, counters.is_open, members)
+
+
+def asked_story(key: bytes, members: Collection[bytes], answer: object) -> StoredStory | Exception:
+    """Return a story with those of these members that it has. Return the error if it cannot be used."""
+    if isinstance(answer, Exception):
+        return answer
+    values = cast("list[bytes | None]", answer)
+    pairs = zip(members, values[len(FIELDS) :], strict=True)
+    try:
+        story = _stored(key, values[: len(FIELDS)], {each: packed for each, packed in pairs if packed})
+    except StoreError as error:
+        return error
+    story.asked.update(members)
+    return story
+
+
+def whole_story(key: bytes, answer: object) -> StoredStory:
+    """Return a story with all its members, from all its fields. Raise StoreError if they are damaged."""
+    fields = cast("dict[bytes, bytes]", answer)
+    return _stored(key, [fields.get(name.encode()) for name in FIELDS], members_of(fields))
+
+
+StoredStories = dict[bytes, "StoredStory | Exception"]
+"""Stories as they were read and changed since, by key; in place of one that cannot be used its error."""
+
+
+def followed(stories: StoredStories, join: Join) -> list[bytes]:
+    """Return the key of the story that a document joins, and of those that it became a part of, as far as known."""
+    keys = [bytes.fromhex(join.story)]
+    while isinstance(story := stories.get(keys[-1]), StoredStory) and story.counters.moved:
+        keys.append(story.counters.moved)
+    return keys
+
+
+def missing_stories(stories: StoredStories, joins: Sequence[Join]) -> dict[bytes, set[bytes]]:
+    """Return the stories that are not read yet, or not with all members that joins ask for, with these members."""
+    missing: dict[bytes, set[bytes]] = {}
+    for join in joins:
+        key = followed(stories, join)[-1]
+        members = {bytes.fromhex(each) for each in (join.member.id, join.earlier_of_page) if each}
+        story = stories.get(key)
+        if story is None or (isinstance(story, StoredStory) and not members <= story.asked):
+            missing.setdefault(key, set()).update(members)
+    return missing
+
+
+def members_of(fields: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+    """Return the members among the fields of a story, by document key: only they have names of that length."""
+    return {name: value for name, value in fields.items() if len(name) == KEY_BYTES}

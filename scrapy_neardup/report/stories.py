@@ -84,7 +84,8 @@ class FeedStory:
     def words(self) -> str:
         """Return how many papers print the story, in the words of the alerts."""
         own = {row.owner for row in self.coverage if row.status in ("original", "related", UNTAGGED)}
-        return coverage_words(len(self.owners), self.size, len(set(self.owners) - own))
+        sites = {row.source for row in self.coverage if row.source}
+        return coverage_words(len(self.owners), len(sites), self.size, len(set(self.owners) - own))
 
     @cached_property
     def owners(self) -> list[str]:

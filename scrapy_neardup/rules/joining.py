@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from scrapy_neardup.document import Document, Join, Member, Verdict
 from scrapy_neardup.evidence.changes import Change, value_hashes
+from scrapy_neardup.evidence.counted import FigureKind
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, shared_terms, shared_words, topic_cosine
+from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.guards import FIRST_COSINE_IF_STRONG
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.uniting import first_topic
@@ -17,7 +20,9 @@ from scrapy_neardup.wording import one_line
 
 _LONGEST_TITLE = 220  # characters of a text that stand for a missing title
 _TOLD_OF_TEXT = 1_000  # characters in which the words are looked for by which a document joined its story
-_MOST_OF_LEAD = 20_000  # characters in which a lead is looked for
+
+MANY_FIGURES_IN_100 = 3
+"""A text with more figures in 100 words has many; in scripts without spaces, in 100 characters."""
 
 
 def join_of(
@@ -39,9 +44,10 @@ def join_of(
     def first(match: Match, url: str, title: str, language: str) -> Member:
         """Return the first document of the story of a match. It has no url if that is not known."""
         source = source_of(url) if url else ""
-        counted_at = match.record.counted_at if match.id == match.story else None
-        owner = owner_of(source)
-        return Member(match.story, url, title, source, owner, "original", language=language, counted_at=counted_at)
+        story = Member(match.story, url, title, source, owner_of(source), "original", language=language)
+        if match.id != match.story:
+            return story
+        return replace(story, counted_at=match.record.counted_at, has_many_figures=_has_many_figures(match.record))
 
     # Only the first document of a story has its url and title in the match.
     is_first = match.original == match.story
@@ -65,6 +71,7 @@ def join_of(
             language=document.language,
             topic=topic,
             terms=_shared(match, document) if topic else (),
+            has_many_figures=_has_many_figures(match.pair.new),
         ),
         is_coverage=_is_coverage(match),
         earlier_of_page=earlier_of_page,
@@ -75,6 +82,16 @@ def join_of(
         document=document,
         also=first(also, also.original_url, also.original_title, also.language) if also else None,
     )
+
+
+def _has_many_figures(record: Record) -> bool:
+    """Decide whether a text is full of figures, such as a result, a forecast, a price list.
+
+    Reports of people in danger, and of an earthquake, are not, however many figures they have.
+    """
+    figures = unpack_figures(record.figures)
+    is_grave = any(0 < each.kind < FigureKind.OTHER or each.label == "magnitude" for each in figures)
+    return not is_grave and 100 * len(figures) > MANY_FIGURES_IN_100 * max(100, record.size)
 
 
 def _is_coverage(match: Match) -> bool:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Container, Iterable
 from dataclasses import replace
 
-from scrapy_neardup.document import Claim, Extent, Join, Member
+from scrapy_neardup.document import MANY_FIGURES, Claim, Extent, Join, Member
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
@@ -24,7 +24,6 @@ from scrapy_neardup.records.stories import (
     VALUE_BYTES,
     WATCH,
     StoryCounters,
-    number_member,
     owner_hash,
     pack_extent,
     pack_member,
@@ -45,8 +44,6 @@ MOST_VALUES = 256
 
 A story with more is a table, and its changes are not news.
 """
-
-MOST_LANGUAGES = 16
 
 MOST_UNITED = 64
 """How many stories may become a part of one story."""
@@ -99,7 +96,7 @@ def count_join(
     is_news |= _note_figures(counters, key, owner, join)
     _support_values(counters, owner, split(join.figures, VALUE_BYTES))
     if counters.joined <= MOST_MEMBERS_KEPT or is_news:
-        to_keep.append((key, number_member(counters.joined, pack_member(replace(member, is_counted=is_counted)))))
+        to_keep.append((key, pack_member(replace(member, is_counted=is_counted, number=counters.joined))))
     return to_keep
 
 
@@ -108,7 +105,7 @@ def begin_story(counters: StoryCounters, first: Member) -> list[tuple[bytes, byt
     counters.joined = 1
     counters.last = first.seen_at
     _count_item(counters, first, first.seen_at if first.counted_at is None else first.counted_at)
-    return [(bytes.fromhex(first.id), number_member(1, pack_member(first)))]
+    return [(bytes.fromhex(first.id), pack_member(replace(first, number=1)))]
 
 
 def may_unite(stays: StoryCounters, moves: StoryCounters) -> bool:
@@ -143,12 +140,10 @@ def unite(
     known = split(stays.changes, CHANGE_BYTES)
     stays.changes += b"".join(each for each in split(moves.changes, CHANGE_BYTES) if each not in known)
     stays.signalled = pack_extent(Extent(*map(max, read_extent(stays.signalled), read_extent(moves.signalled))))
-    for language, count in moves.items_by_language.items():
-        _count_language(stays, language, count)
     stays.united += key_moves + moves.united
     moves.moved = key_stays
     return [
-        (bytes.fromhex(member.id), number_member(before + member.number, pack_member(member)))
+        (bytes.fromhex(member.id), pack_member(replace(member, number=before + member.number)))
         for member in moving
         if before + member.number <= MOST_MEMBERS_KEPT or owner_hash(member) not in owners
     ]
@@ -165,13 +160,12 @@ def _unite_values(counters: StoryCounters, moving: list[bytes]) -> None:
 
 def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
     """Count an item that counts at this second. Return whether its owner is new to the story."""
-    owner, second, language = owner_hash(member), at.to_bytes(4, "big"), member.language.encode("latin-1", "replace")
+    owner, second = owner_hash(member), at.to_bytes(4, "big")
+    language = (MANY_FIGURES if member.has_many_figures else member.language).encode("latin-1", "replace")
     counters.items += 1
     counters.copies += member.status == "duplicate"
     item = second + bytes.fromhex(member.id)
     counters.items_seen = (counters.items_seen + item)[-MOST_ITEM_TIMES * ITEM_BYTES :]
-    if member.language:
-        _count_language(counters, member.language)
     return owner != NO_OWNER and _note_source(counters, owner + second + language[:2].ljust(2))
 
 
@@ -192,13 +186,6 @@ def _find_entry(entries: bytes, part: bytes, size: int, offset: int = 0) -> int:
     while at >= 0 and at % size != offset:
         at = entries.find(part, at + 1)
     return at - offset if at >= 0 else -1
-
-
-def _count_language(counters: StoryCounters, language: str, count: int = 1) -> None:
-    items = counters.items_by_language
-    if language in items or len(items) < MOST_LANGUAGES:
-        items[language] = items.get(language, 0) + count
-        counters.languages = " ".join(f"{each} {count}" for each, count in items.items()).encode("utf-8", "replace")
 
 
 def _note_figures(counters: StoryCounters, key: bytes, owner: bytes, join: Join) -> bool:

@@ -69,7 +69,8 @@ def _growth(report: Mapping[str, Any], level: str) -> str:
 def _coverage(report: Mapping[str, Any]) -> str:
     """Say how many independent papers there are, and how many of them print copies only."""
     measures = report.get("measures") or {}
-    return coverage_words(measures.get("sources", 0), report.get("items", 0), measures.get("sources_with_copies", 0))
+    papers, sites, reprints = (measures.get(name, 0) for name in ("sources", "sites", "sources_with_copies"))
+    return coverage_words(papers, sites, report.get("items", 0), reprints)
 
 
 def _links(report: Mapping[str, Any]) -> Iterator[str]:

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from scrapy_neardup.records.stories import RECEIVER_BYTES
+from scrapy_neardup.stories.event import Receiver, Refused
 from scrapy_neardup.stories.messages import message_of
-from scrapy_neardup.stories.sender import Receiver, Refused
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession

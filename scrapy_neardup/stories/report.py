@@ -58,21 +58,26 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "update": _update(event) if event.level == "update" else None,
         "items": story.items,
         "copies": story.copies,
-        "share_of_copies": round(story.copies / story.items, 4) if story.items else 0.0,
-        "measures": {
-            "sources": len(story.sources),
-            "sources_with_copies": _sources_with_copies(event.members),
-            "new_sources_in_an_hour": most_within(story.sources, HOUR, event.time),
-            "items_in_4_hours": most_within(story.times, COUNT_SPAN, event.time),
-            "breaking_over": event.breaking_over,
-        },
-        "languages": [{"language": language, "items": items} for language, items in story.languages],
+        "measures": _measures(event),
+        "languages": [{"language": each, "items": items} for each, items in languages_of(members).items()],
         "sources": _sources(members),
         "growth": _growth(story),
         "members": [_member(member, name) for member in members],
         "figures": changes,
-        "disagreements": _disagreements(changes),
         "united": list(map(name, story.united)),
+    }
+
+
+def _measures(event: StoryEvent) -> dict[str, int]:
+    """Return the numbers that the rules look at, and the sites of the sources."""
+    story = event.story
+    return {
+        "sources": len(story.sources),
+        "sites": len({each.source for each in event.members if each.is_counted and each.source}),
+        "sources_with_copies": _sources_with_copies(event.members),
+        "new_sources_in_an_hour": most_within(story.sources, HOUR, event.time),
+        "items_in_4_hours": most_within(story.times, COUNT_SPAN, event.time),
+        "breaking_over": event.breaking_over,
     }
 
 
@@ -130,6 +135,11 @@ def _update(event: StoryEvent) -> dict[str, Any]:
     return {"level": level, "items_before": before.items, "sources_before": before.sources, "figures": figures}
 
 
+def languages_of(members: Sequence[Member]) -> dict[str, int]:
+    """Return the languages of the members that count, each with its number of items, the commonest first."""
+    return dict(Counter(each.language for each in members if each.is_counted and each.language).most_common())
+
+
 def _sources(members: Sequence[Member]) -> list[dict[str, Any]]:
     """List independent sources in the order of their first item, each with its pages."""
     by_owner: dict[str, list[Member]] = {}
@@ -166,16 +176,3 @@ def _fact(fact: Fact) -> dict[str, Any]:
 
 def _change(member: Member, number: int) -> dict[str, Any]:
     return {**_place(member), **read_change(member.changes[number])._asdict()}
-
-
-def _disagreements(changes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """List the figures for which the latest values of sources differ."""
-    latest: dict[str, dict[str, str]] = {}
-    for change in changes:
-        if change["figure"] and change["source"]:
-            latest.setdefault(change["figure"], {})[change["source"]] = change["new"]
-    return [
-        {"figure": figure, "values": [{"source": source, "value": value} for source, value in values.items()]}
-        for figure, values in latest.items()
-        if len(set(values.values())) > 1
-    ]

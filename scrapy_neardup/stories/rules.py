@@ -6,14 +6,12 @@ raised only once for a story, so a rule needs no memory.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from scrapy_neardup.document import EventSources, Level, Story
+from scrapy_neardup.document import MANY_FIGURES, EventSources, Level, Story
 from scrapy_neardup.imports import load_callable
 
 HOUR, DAY = 3600, 86_400
@@ -27,11 +25,11 @@ HALF_HOUR = HOUR // 2
 WATCH_SHARE = 2 / 3
 """``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least three."""
 
-OTHER_LANGUAGES = 2
-"""Of the sources in other languages than the commonest, one in so many counts.
+OTHERS = 2
+"""Of the sources in other languages than the commonest, and of those with many figures, one in so many counts.
 
 Names join reports of two languages, and names recur: a result or a launch that one source of each of six languages
-reports is seldom an event.
+reports is seldom an event. Nor is a result, a forecast or a price list, whose reports are full of figures.
 """
 
 BURST, HOURS_BEFORE = 2, 6
@@ -110,9 +108,9 @@ def _most_told(story: Story, span: int, ends: Iterable[float]) -> int:
 
 def _told(languages: Sequence[str]) -> int:
     """Return how many sources count that print in these languages. One that is not known is no other language."""
-    known = Counter(filter(None, languages)).values()
-    others = sum(known) - max(known, default=0)
-    return len(languages) - others + others // OTHER_LANGUAGES
+    known = Counter(filter(None, languages))
+    others = known.total() - max((count for name, count in known.items() if name != MANY_FIGURES), default=0)
+    return len(languages) - others + others // OTHERS
 
 
 def count(story: Story, time: float, breaking_over: int) -> Level | None:
@@ -194,10 +192,7 @@ def _ends(times: Sequence[int], span: int, at: float) -> list[float]:
     return [at, *(time for time in times if at < time < at + span)]
 
 
-ALLOWED_OWNERS = (
-    'a mapping of sources to their owners ({"a.example": "Press Ltd"}) or of owners to their sources '
-    '({"Press Ltd": ["a.example", "b.example"]}), or the path of a JSON file that holds one'
-)
+ALLOWED_OWNERS = 'a mapping of owners to their sources, such as {"Press Ltd": ["a.example", "b.example"]}'
 
 
 def read_owners(value: Any, source_of: Callable[[str], str]) -> dict[str, str]:
@@ -205,27 +200,13 @@ def read_owners(value: Any, source_of: Callable[[str], str]) -> dict[str, str]:
 
     ``source_of`` returns the source that a domain names.
     """
-    if isinstance(value, str | Path) and str(value):
-        try:
-            value = json.loads(Path(value).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ValueError(f"cannot be read: {error}") from error
     if not isinstance(value, Mapping):
         raise ValueError(f"not {type(value).__name__}")
     owners: dict[str, str] = {}
-    for domain, owner in (pair for entry in value.items() for pair in _pairs(*entry)):
-        if not all(isinstance(each, str) and each for each in (domain, owner)):
-            raise ValueError(f"{domain!r}: {owner!r} is no pair of names")
-        source = source_of(domain)
-        if owners.setdefault(source, owner) != owner:
-            raise ValueError(f"{source!r} has two owners, {owners[source]!r} and {owner!r}")
+    for owner, domains in value.items():
+        if not owner or isinstance(domains, str) or not all(isinstance(each, str) for each in (owner, *domains)):
+            raise ValueError(f"{domains!r} is no list of sources of {owner!r}")
+        for source in map(source_of, domains):
+            if owners.setdefault(source, owner) != owner:
+                raise ValueError(f"{source!r} has two owners, {owners[source]!r} and {owner!r}")
     return owners
-
-
-def _pairs(name: Any, other: Any) -> list[tuple[Any, Any]]:
-    """Return pairs of a domain and its owner: a name is a domain if its value is one name, else an owner."""
-    if isinstance(other, str):
-        return [(name, other)]
-    if not isinstance(other, list | tuple | set | frozenset):
-        raise ValueError(f"{other!r} is neither an owner nor a list of sources")
-    return [(domain, name) for domain in sorted(other, key=str)]

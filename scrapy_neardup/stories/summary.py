@@ -156,41 +156,20 @@ def _place(member: Member, now: int, zone: tzinfo) -> str:
     return f"{member.source or member.owner} {day}at {seen_at:%H:%M}"
 
 
-_FEWEST_WORDS = 3
-_FEWEST_CHARACTERS = 6  # in scripts that are written without spaces
-_MOST_BYLINE_WORDS = 10
-_MOST_NAVIGATION_WORDS = 4
 _FEWEST_VOTERS = 3  # so one newest title of two proves nothing
 _LONGEST_FILLER = 3  # characters of words that say little
-_MOST_DIGITS = 3  # next to one or two words; a date with its year has more
 
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-_BY = re.compile(
-    r"(?:by|von|par|por|di|door|av|af|автор|(?:text|photo|foto|фото)(?: by| von)?)[:\s]\s*(.+)", re.IGNORECASE
-)
-# Words between names that need no capital.
-_LINKS = frozenset("and und et y e i och og en и de la le du del van von der den al bin for".split())
-# How the words of menus, buttons and error pages begin.
-_NAVIGATION = re.compile(
-    r"text size|print|share|skip to|read more|advert|sponsored|sign (?:in|up)|log ?in|subscribe|newsletter|menu|search|"
-    r"home ?page|related|follow us|loading|please|just a moment|access denied|not found|page not|untitled|cookie|"
-    r"anzeige|werbung|drucken|teilen|imprimer|partager|publicité|imprimir|compartir|publicidad|stampa|condividi|реклама",
-    re.IGNORECASE,
-)
 
 
 def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> str:
-    """Return the headline of a story, "" if no member has a title that reads like one.
+    """Return the headline of a story, "" if no member has a title that is more than the name of its site.
 
     ``members`` are in the order they joined. The newest titles of different owners vote: as many as confirm a figure,
     at least three. If most of them say much the same, the newest of these is the headline. Otherwise it is the first
     title that has no figure of ``outdated``; these are values that newer ones have replaced.
-
-    A title of one or two words is taken only if there is no longer one. Bylines, dates, menu words and names of sites
-    are never taken.
     """
     titles = [(member, title) for member in members if (title := _headline(member))]
-    titles = [row for row in titles if _is_long_enough(row[1])] or titles
     current = [row for row in titles if outdated and not _figures_of(row[1]) & set(outdated)] or titles
     return _supported(current) or next((title for _, title in current), "")
 
@@ -231,30 +210,6 @@ def _figures_of(title: str) -> set[str]:
 
 
 def _headline(member: Member) -> str:
-    """Return a member's title without the name of its site, "" if the rest is no headline."""
+    """Return a member's title without the name of its site, "" if there is no more."""
     title = title_without_site(" ".join(member.title.split()), member.source)
-    is_other = names_site(title, member.source) or _is_date(title) or _is_byline(title) or _is_navigation(title)
-    return "" if is_other else title
-
-
-def _is_date(title: str) -> bool:
-    """Decide whether a title is mostly digits: 15.11.2019 10:15, or 15 November 2019."""
-    letters, digits = sum(map(str.isalpha, title)), sum(map(str.isdigit, title))
-    return letters <= digits or (digits > _MOST_DIGITS and not _is_long_enough(title))
-
-
-def _is_byline(title: str) -> bool:
-    """Decide whether a title is "By" and names: words that all begin with a capital."""
-    found = _BY.fullmatch(title)
-    words = re.findall(r"[^\W\d_]+", found[1]) if found else []
-    names = [word for word in words if word not in _LINKS]
-    return 0 < len(names) <= _MOST_BYLINE_WORDS and all(word[0].isupper() for word in names)
-
-
-def _is_navigation(title: str) -> bool:
-    return bool(_NAVIGATION.match(title)) and len(title.split()) <= _MOST_NAVIGATION_WORDS
-
-
-def _is_long_enough(title: str) -> bool:
-    words = sum(any(map(str.isalpha, word)) for word in title.split())
-    return words >= _FEWEST_WORDS or len(_UNSPACED.findall(title)) >= _FEWEST_CHARACTERS
+    return "" if names_site(title, member.source) else title

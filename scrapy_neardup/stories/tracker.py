@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from weakref import WeakValueDictionary
 
-from scrapy_neardup.document import LAST_SECOND, LEVELS, Claim, Extent, Join, Level, Member, Story
+from scrapy_neardup.document import LAST_SECOND, Claim, Extent, Join, Level, Member, Story
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.stories import Stories
@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 
 _SWEEP = 600  # seconds on the documents' clock between two looks for events that have ended
 _AGREED = 32  # the clock reaches a time when this many documents in a row are at least as late
-_MOST_RAISED = 1024  # signalled stories of which documents may still be under way
 _MOST_STORIES = 1 << 17  # that are remembered, for the end of the crawl
 _ASKED_TOGETHER = 4096  # stories; many more would take longer than the timeout of a store
 _UNCONFIRMED = 60.0  # seconds after which others take over the events of a process without heartbeats
@@ -76,8 +75,6 @@ class StoryTracker:
         self._recent: deque[int] = deque(maxlen=_AGREED)
         self._swept = self._threshold_hour = 0
         self._rule_failed = False
-        # By story: the levels and the extent that were signalled.
-        self._raised: OrderedDict[str, tuple[tuple[Level, ...], Extent]] = OrderedDict()
         self._final: OrderedDict[str, str] = OrderedDict()  # stories that documents joined -> what they are a part of
         self._story_locks: WeakValueDictionary[str, _StoryLock] = WeakValueDictionary()
 
@@ -92,19 +89,18 @@ class StoryTracker:
         if story.is_muted:
             return None
         level = self._due(story, join.time)
-        is_known = story.is_running or story.id in self._raised or story.id in self._story_locks
-        if level is None and not is_known:
+        if level is None and not story.is_running and story.id not in self._story_locks:
             return None
         # Documents that travel together have all joined before the first of them claims. So they claim one after the
-        # other, and each one sees the levels that the ones before it raised. The events are then the same as if each
-        # document had come alone.
+        # other, and the store knows what the ones before raised. The events are then the same as if each document had
+        # come alone.
         story_lock = self._story_locks.setdefault(story.id, _StoryLock())
         earlier_error = story_lock.error
         try:
             async with story_lock.lock:
                 if story_lock.error is not None and story_lock.error is not earlier_error:
                     raise story_lock.error
-                return await self._signal(level, self._with_raised(story), join)
+                return await self._signal(level, story, join)
         except StoreError as error:
             story_lock.error = error
             raise
@@ -152,16 +148,16 @@ class StoryTracker:
     async def _signal(self, level: Level | None, story: Story, join: Join) -> StoryEvent | None:
         if level is None or level in story.levels or (level == "watch" and story.levels):
             level = "update"
-            # The store knows what another process has signalled since the document joined.
-            warrants_update = story.signalled == Extent() or story.extent.warrants_update(story.signalled)
-            if not story.is_running or not warrants_update:
+            has_ended = bool(story.levels) and not story.is_running
+            # A document that came together with those that raised the event knows of no signal.
+            if has_ended or (story.signalled != Extent() and not story.extent.warrants_update(story.signalled)):
                 return None
         lead = find_lead(join.document.title, join.document.text) if join.document else ""
         claim = replace(self._claim(level, join.time, story), item=join.member.id, lead=lead)
         event = await self.outbox.claim(claim, story)
-        self._note_raised(story, level, is_granted=event is not None)
-        if event is None and level != "update":
-            return await self._signal(level, self._with_raised(story), join)
+        if event is None and level != "update":  # others have raised it since the document joined
+            levels = tuple(each for each in (*story.levels, level) if each != "ended")
+            return await self._signal(level, replace(story, levels=levels), join)
         return event
 
     def _claim(self, level: Level, time: int, story: Story) -> Claim:
@@ -176,23 +172,6 @@ class StoryTracker:
             copies=story.copies,
             breaking_over=self.breaking_over,
         )
-
-    def _with_raised(self, story: Story) -> Story:
-        """Return the story with the levels that this process has raised since the document joined."""
-        levels, signalled = self._raised.get(story.id, ((), Extent()))
-        is_stale = not set(levels) <= set(story.levels)
-        return replace(
-            story, levels=levels if is_stale else story.levels, signalled=Extent(*map(max, story.signalled, signalled))
-        )
-
-    def _note_raised(self, story: Story, level: Level, *, is_granted: bool) -> None:
-        # A story that has ended and breaks now is running again.
-        levels = tuple(each for each in LEVELS if each in (*story.levels, level) and each not in ("update", "ended"))
-        signalled = Extent(*map(max, story.signalled, story.extent)) if is_granted else story.signalled
-        self._raised[story.id] = levels, signalled
-        self._raised.move_to_end(story.id)
-        if len(self._raised) > _MOST_RAISED:
-            self._raised.popitem(last=False)
 
     def current(self, story: Story, members: tuple[Member, ...]) -> StoryEvent:
         """Return a running event as it was at its newest source."""

@@ -138,7 +138,7 @@ def test_explain_compares_documents_of_the_window_and_files(folder: Path, tmp_pa
     "setting",
     [
         'NEARDUP_KEEP_SOURCES=["s1.example", "s3.example"]',
-        'NEARDUP_SOURCE_OWNERS={"s1.example": "Press Ltd"}',
+        'NEARDUP_SOURCE_OWNERS={"Press Ltd": ["s1.example"]}',
         'NEARDUP_FIELDS={"neardup_status": "status"}',
         "NEARDUP_ITEM_CLASSES=[]",
         'NEARDUP_PRESET_OPTIONS={"num_perm": 128}',

@@ -44,7 +44,6 @@ async def test_a_united_story_has_the_counters_of_both(index: Index, asks: str) 
     assert (story.joined, story.items, story.copies) == (6, 6, 3)
     assert [(each - START) // MINUTE for each in story.times] == [0, 1, 5, 10, 20, 30]
     assert [(each - START) // MINUTE for each in story.sources] == [0, 1, 5, 20, 30]  # the first time of each source
-    assert story.languages == (("de", 1), ("en", 1))
 
 
 async def test_its_members_are_those_of_both_and_further_ones_are_numbered_behind_them(index: Index) -> None:

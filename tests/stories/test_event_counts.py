@@ -53,7 +53,7 @@ ARTICLES = [
     ("", toll(12)),  # nobody knows whose
     ("https://www.s4.example/fire", toll(12)),
 ]
-OWNERS = {"wire.example": "Press", "sister.example": "Press"}
+OWNERS = {"Press": ["wire.example", "sister.example"]}
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_counts_are_the_same_in_message_feed_watch_report_and_digest(tmp_path: P
     assert [row["level"] for row in read_lines(tmp_path / "events.jsonl")] == ["watch", "breaking"]
     told = read_lines(tmp_path / "events.jsonl")[-1]
     (watched,) = map(json.loads, neardup(tmp_path, "watch", "--events", "--json").stdout.splitlines())
-    settings = NearDupSettings(source_owners=OWNERS)
+    settings = NearDupSettings.from_mapping({"NEARDUP_SOURCE_OWNERS": OWNERS})
     rows = gather([tmp_path / "items.jsonl"], settings).rows
     story = group_stories(rows, Links(rows))[0]
 
@@ -73,7 +73,8 @@ def test_counts_are_the_same_in_message_feed_watch_report_and_digest(tmp_path: P
     assert (watched["measures"]["sources"], watched["items"]) == expected
     for report in (told, watched):
         assert (len(report["sources"]), sum(each["items"] for each in report["sources"]) + 1) == expected
-    assert "6 papers, 10 items" in message_of(told).body
+    assert "6 papers on 8 sites, 10 items" in message_of(told).body
+    assert story.words.startswith("6 papers on 8 sites, 10 items")
     assert (len(story.owners), story.size) == expected
     digest = crawl.log[crawl.log.index("Largest stories") :]
     assert re.search(r"(\d+) items, +(\d+) sources", digest).groups() == ("10", "6")

@@ -33,10 +33,9 @@ from receivers import say_nothing as never_answer
 
 from scrapy_neardup.document import LEVELS, Level, Story
 from scrapy_neardup.stories import event as event_module
-from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.stories.event import Refused, Sender, StoryEvent
 from scrapy_neardup.stories.receivers import DeliveryFailed, Webhook
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.stories.sender import Refused, Sender
 
 pytestmark = pytest.mark.versions
 
@@ -279,7 +278,7 @@ from newsdesk import MINUTE, opened
 from scrapy_neardup.document import LEVELS
 from scrapy_neardup.stories.receivers import Webhook
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.stories.sender import Sender
+from scrapy_neardup.stories.event import Sender
 
 async def main():
     store, namespace, *urls = sys.argv[1:]

@@ -20,11 +20,10 @@ from receivers import BadReceiver, Receiver, drip_headers
 from scrapy_neardup.document import Member, Story
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.stories.event import Refused, Sender, StoryEvent
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.receivers import DeliveryFailed, Service, receivers_of
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.stories.sender import Refused, Sender
 
 HOSTILE = "<!channel> [free](http://evil.example) *big* @everyone\u202e\x1b[2J <script>alert(1)</script> `code` |a|"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from documents import DAY, end_event
-from newsdesk import BOTH, BUDGET, HOUR, MINUTE, START, Newsroom, opened, toll
+from newsdesk import BOTH, BUDGET, HOUR, MINUTE, START, Newsroom, opened, text, toll
 from projects import FERRY, Project
 from redis import Redis
 from scrapy_processes import neardup
@@ -35,6 +35,21 @@ async def test_an_event_ends_when_no_new_source_came_for_two_hours(newsroom: New
     assert newsroom.levels == ["breaking", "ended"]
     assert newsroom.events[-1].time == START + 7 * MINUTE + 2 * HOUR
     assert newsroom.events[-1].item is None
+
+
+@pytest.mark.parametrize(
+    ("line", "levels"),
+    [("Shares cost 12 euros, 15 euros and 18 euros, a rise of 21 %.", []),
+     ("The fire killed 12 people, it injured 15 and cost 18 million euros.", ["breaking"])],
+)  # fmt: skip
+async def test_prices_and_results_raise_no_event_as_soon_as_a_toll_does(
+    newsroom: Newsroom, line: str, levels: list[str]
+) -> None:
+    for n in range(11):
+        await newsroom.publish("news", f"s{n}", n * MINUTE, text=f"{text('news', 60)}\n{line}")
+        assert newsroom.levels == levels or n < 5
+    await newsroom.publish("news", "s11", 12 * MINUTE, text=f"{text('news', 60)}\n{line}")
+    assert newsroom.levels == ["breaking"]
 
 
 async def test_a_clock_that_jumps_ends_nothing(newsroom: Newsroom) -> None:

@@ -154,7 +154,7 @@ from scrapy_neardup.document import Story
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.receivers import Webhook
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.stories.sender import Sender
+from scrapy_neardup.stories.event import Sender
 
 async def main():
     sender = Sender(Webhook(sys.argv[1]), special_report, lambda *_: None)
