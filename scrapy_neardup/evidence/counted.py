@@ -63,22 +63,26 @@ _MEASURES = frozenset(("magnitude", "score"))  # told as "score: 2-1"
 
 LINE_END = "|"
 """The token at the end of a line or sentence."""
+COMMA = ","
+"""The token of a comma, or of a bracket that opens."""
 _FIGURE = "#"
 _PERSONS = words(
     "people persons person others more men women children workers menschen weitere personas persona personen"
     " otras otros personnes personne autres persone altre altri pessoas pessoa outras outros mensen человек человека"
     " людей люди людини людина осіб особи osób osoby osoba ludzi lidí osob ľudí osôb ember oameni persoane kişi kişinin"
     " kişiyi insan"
-    " أشخاص شخص شخصا آخرين آخرون مدنيين نفر تن άτομα människor personer mennesker henkilöä ihmistä orang người लोग लोगों"
+    " أشخاص شخص شخصا آخرين آخرون مدنيين نفر άτομα människor personer mennesker henkilöä ihmistä orang người लोग लोगों"
 )
 _BORDERS = frozenset((LINE_END, _FIGURE))
-_ENDS = _BORDERS | words("and und y et и та ve oraz")
+_ENDS = _BORDERS | words("and und y et и та ve oraz και og och")
 # No verb before these words tells what the number behind them counts: "killed in 2 attacks".
 _NO_OBJECT = words(
     "in by on with from per during when after as while since en dans por par durante cuando tras bei durch von mit "
     " nach wenn als quand lors в во от при на с после когда в під час في على منذ بعد σε από για din peste em no na door"
     " tijdens sinds op w z od podczas przy ve při på av di dopo"
 )
+_BY = _NO_OBJECT - {"bei"}
+"""Words directly before a number that no word before them counts: "two deaths in 9 days"."""
 _NUMBER_OF = words(
     "number toll zahl opferzahl cifra número numero nombre bilan bilancio aantal число количество кількість liczba "
     " počet sayısı sayısının sayisi عدد حصيلة حصيله شمار تعداد antal antallet αριθμός broj број"
@@ -87,16 +91,20 @@ _NUMBER_OF = words(
 _TO_BE = words("is are was were be been being")
 _GERMAN_TO_BE = words("sind war waren ist menschen personen weitere")
 _GERUNDS = ("killing", "injuring", "wounding", "ando", "iendo", "endo", "uant", "essant")
-_ADJECTIVES = words("dead dying missing ill sick hurt")
-_CLOCK = words("at vers à dès las às alle um gegen в с до к о у klo kl saat")
+_ADJECTIVES = words("dead dying missing ill sick hurt شهيد")
+_CLOCK = words("at das vers à dès las às alle um gegen в с до к о у klo kl saat")
 _TO = words("to auf bis a à al до на إلى ila alla naar tot do")
 _OF = words("of the von der den de las los les des dei di dos das van из з من")
-_AGE = re.compile("year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves")
+_DETERMINERS = words("the a an his her its their him them")
+_DEFINITE = words("the les aux los las gli os")
+_AGE = re.compile("year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|ساله")
+_AGES = words("age aged alter edad âge età idade возрасте віці wieku leeftijd yaşında")
 _ORDINALS = words("st nd rd th er eme й го")
 _TIMES = words("times mal fois veces volte vezes раз рази разів keer razy kez مرات")
 _REACH_OF_VERBS, _REACH_OF_NOUNS = 7, 2  # words behind a number
 _REACH_BACK_OF_VERBS, _REACH_BACK_OF_NOUNS = 4, 5
 _UNSPACED = "\u0e00"
+_ARABIC_ARTICLES = ("ال", "وال", "بال", "لل")
 _ARABIC_PREFIXES = frozenset("وفب")
 _CLAUSE = 8  # characters
 
@@ -161,7 +169,7 @@ class Counted(NamedTuple):
 def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     """Return what a number counts, from the words before it, the nearest first, and those behind it."""
     nearest = behind[0] if behind else ""
-    if nearest in _ORDINALS or nearest in _TIMES or _AGE.match(nearest):
+    if not _AGES.isdisjoint(before[:2]) or nearest in _ORDINALS or nearest in _TIMES or _AGE.match(nearest):
         return Counted(SILENT)
     first = nearest if nearest not in HEDGES else next((word for word in behind if word not in HEDGES), "")
     if unit := UNITS.get(first):
@@ -196,7 +204,7 @@ def _nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) 
         is_word = token > _UNSPACED or (len(token) > 2 and token not in HEDGES)
         distance += is_word
         if is_word and (meaning := meaning_of(token if token < _UNSPACED else token[near])):
-            around = (*tokens[max(0, place - 4) : place + 6], *others[:4])
+            around = (*tokens[max(0, place - 4) : place + 6], *takewhile(lambda other: other not in _BORDERS, others[:4]))
             if _means_it(token, meaning, around):
                 return place, distance, meaning
     return None
@@ -215,19 +223,31 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if (found := _nearest_meaning(tokens, others, slice(_CLAUSE))) is None:
         return None
     place, distance, meaning = found
+    is_active = not _DETERMINERS.isdisjoint(tokens[place + 1 : place + 2]) and _TO_BE.isdisjoint(tokens[:place])
+    if is_active or (distance > 1 and _is_definite(tokens[: place + 1][::-1])):
+        return None  # "two men killed the driver", "12 cars with the injured"
     people = sum(token in _PERSONS for token in tokens[:place])
     reach = _REACH_OF_NOUNS + people if meaning.is_noun else _REACH_OF_VERBS
     return Counted(meaning.kind, place + 1, distance) if distance <= reach else None
 
 
+def _is_definite(words: Sequence[str]) -> bool:
+    """Decide whether the first of these words, which are in reversed order, has a definite article."""
+    is_arabic = words[0].startswith(_ARABIC_ARTICLES) and words[1] not in _OF
+    return is_arabic or (words[1] in _DEFINITE and _OF.isdisjoint(words[2:3]))
+
+
 def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
-    if (found := _nearest_meaning(tokens, others, slice(-_CLAUSE, None))) is None:
+    clause = tuple(takewhile(lambda token: token != COMMA, tokens[tokens[:1] == ["("] :]))
+    nearest = next((token for token in clause if token not in HEDGES), "")
+    is_other = nearest in _BY and _TO.isdisjoint(others[:1])
+    if is_other or (found := _nearest_meaning(clause, others, slice(-_CLAUSE, None))) is None:
         return None
     place, distance, meaning = found
-    if tokens[place] in _ADJECTIVES and distance > 1:
+    if clause[place] in _ADJECTIVES and distance > 1:
         return None
-    is_passive = tokens[place].endswith("ed") and not _TO_BE.isdisjoint(tokens[place + 1 : place + 3])
-    is_object = not is_passive and _NO_OBJECT.isdisjoint(tokens[:place]) and distance <= _REACH_BACK_OF_VERBS
+    is_passive = clause[place].endswith("ed") and not _TO_BE.isdisjoint(clause[place + 1 : place + 3])
+    is_object = not is_passive and _NO_OBJECT.isdisjoint(clause[:place]) and distance <= _REACH_BACK_OF_VERBS
     is_near = distance <= _REACH_BACK_OF_NOUNS if meaning.is_noun else is_object
     return Counted(meaning.kind, 0, distance) if is_near or _is_number_of(tokens) else None
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from xxhash import xxh32_digest, xxh32_intdigest
 
 from scrapy_neardup.evidence.counted import (
+    COMMA,
     HARMED,
     KINDS,
     LABELS,
@@ -170,7 +171,8 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
     if mark in KINDS:
         return Counted(KINDS[mark])
     nearest = next((word for word in before[:2] if word != LINE_END), "")  # "art. 109"
-    if nearest in NUMBERED or (nearest == "," and mark and value.isdigit() and int(value[:9]) <= _OLDEST):
+    is_between_commas = nearest == COMMA and (mark or behind[:1] == [COMMA])
+    if nearest in NUMBERED or (is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST):
         return Counted(SILENT)  # "John Smith, 45, ..."
     if is_plain(value):
         return what_is_counted(before, [] if mark else behind)

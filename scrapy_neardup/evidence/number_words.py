@@ -95,10 +95,11 @@ COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")
 """The same in scripts without spaces, by the first character: "2000人"."""
 
 NUMBERED = words(
-    "aged age page photo update version phase chapter article section grade zone nr no número numéro № seite flight"
-    " highway route boeing airbus ст статьи статья ч art artículo articolo artigo"
+    "le il el del nel dal sul number call dial page photo update version phase chapter article section grade zone nr no número numéro № seite flight"
+    " highway route boeing airbus ст статьи статья ч art artículo articolo artigo ماده"
+    " номер номеру телефону тел телефон службы служби"
 )
-"""Words before a number that is a name, and counts nothing."""
+"""Words before a number that is a name, or a date as behind the singular article "le", and counts nothing."""
 
 SCORED = words("win victory loss defeat draw lead against over after half overtime ahead")
 """Words that stand behind a score: "a 2-1 win"."""

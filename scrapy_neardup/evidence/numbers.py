@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import compress
 
-from scrapy_neardup.evidence.counted import LINE_END
+from scrapy_neardup.evidence.counted import COMMA, LINE_END
 from scrapy_neardup.evidence.number_words import (
     AGO,
     BEHIND_MAY,
@@ -56,11 +56,12 @@ _NUMBER = re.compile(
 )
 _SIGN = re.compile("[0-9$€£¥₹₽₩₺₴%]")
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
-_WORD_OR_MARK = re.compile(r"[a-zªµºÀ-\u060b\u060d-\u061a\u061c-\u1fff\u2c00-\u2fff\u3005-\U0010ffff]+|[0|]")
+_WORD_OR_MARK = re.compile(r"[a-zªµºÀ-\u060b\u060d-\u061a\u061c-\u1fff\u2c00-\u2fff\u3005-\U0010ffff]+|[0|,]")
 _ENDS = ".!?;\n"
 _OTHER_ENDS = f"{_ENDS}。！？؟۔।"
+_COMMAS = "(،、"
 _LATIN_LETTERS = bytes(
-    ord("\n" if each in _ENDS else each if each != LINE_END and _WORD_OR_MARK.match(each) else " ")
+    ord("\n" if each in _ENDS else COMMA if each in _COMMAS else each if each != LINE_END and _WORD_OR_MARK.match(each) else " ")
     for each in map(chr, range(256))
 )
 _BEFORE_PATH = "://", ".com/", ".org/", ".net/"
@@ -83,6 +84,7 @@ _SEPARATORS = re.compile("[.,' ]")
 _WRITTEN_TO = re.compile(r"([A-Za-zÀ-\u052f]+)-?$")
 _CLOSING = ".,;:)!?"
 _LONGEST_NAME = 20  # characters of a word that a number is written to
+_LONGEST = 15  # digits of a number that is added to a million
 _USUAL_LENGTH = 24  # characters of the numbers whose values are remembered
 _BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
 _LARGEST_SCALE = 10**15
@@ -138,10 +140,11 @@ def _words(text: str) -> list[str]:
         latin = text.encode("latin-1")
     except UnicodeEncodeError:
         text = text.replace(LINE_END, " ")
-        for end in _OTHER_ENDS:
-            text = text.replace(end, LINE_END)
+        for marks, token in ((_OTHER_ENDS, LINE_END), (_COMMAS, COMMA)):
+            for mark in marks:
+                text = text.replace(mark, token)
         return _WORD_OR_MARK.findall(text)
-    return latin.translate(_LATIN_LETTERS).decode("latin-1").replace("\n", f" {LINE_END} ").split()
+    return latin.translate(_LATIN_LETTERS).decode("latin-1").replace("\n", f" {LINE_END} ").replace(COMMA, f" {COMMA} ").split()
 
 
 def _number_at(text: str, first: int, end: int) -> re.Match[str] | None:
@@ -204,9 +207,6 @@ def _in_words(tokens: list[str], first: int, language: NumberWords) -> tuple[str
     if tokens[first] in MONTHS and not tokens[first + 1].isalpha():
         return None  # "Sept. 11" is not French
     core, end = read_spelled(tokens, first, language)
-    while core and end < len(tokens) and tokens[end] in language.small:
-        following, end = read_spelled(tokens, end, language)
-        core = f"{core}/{following}"
     return _scaled_and_marked(tokens, first, end, core, closed=False) if core else None
 
 
@@ -223,8 +223,19 @@ def _in_digits(tokens: list[str], first: int) -> tuple[str, int, str]:
 
 def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, closed: bool) -> tuple[str, int, str]:
     scale, end = (1, end) if closed else _scale(tokens, first, end)
-    mark, end = _mark(tokens, first, end, closed)
-    return _value(core.replace(":", "-"), scale, mark), end, mark
+    rest, rest_end = _rest(tokens, end, scale) if core.isdigit() else (0, end)
+    mark, end = _mark(tokens, first, rest_end, closed)
+    return str(int(core) * scale + rest) if rest else _value(core.replace(":", "-"), scale, mark), end, mark
+
+
+def _rest(tokens: list[str], end: int, scale: int) -> tuple[int, int]:
+    """Return what the digits behind a thousand or a million add: "18 هزار و 32", "2 миллиона 300 тысяч"."""
+    first = end + (tokens[end] == "و")
+    if scale < 1000 or not tokens[first].isdigit() or _is_masked(tokens, first, tokens[first], tokens[first]):
+        return 0, end
+    times, behind = _scale(tokens, first, first + 1)
+    rest = int(tokens[first][:_LONGEST]) * times
+    return (rest, behind) if rest < scale else (0, end)
 
 
 def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
@@ -285,7 +296,7 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
     if not _DAYS.fullmatch(core):
         return False
     before = tokens[first - 1]
-    if before == "." and len(tokens[first - 2]) <= 4:
+    if before == "(" or (before == "." and len(tokens[first - 2]) <= 4):
         before = tokens[first - 2]
     if before in MONTHS or (before in WEEKDAYS and closing == ")"):
         return True
@@ -366,7 +377,11 @@ def read_spelled(tokens: list[str], first: int, language: NumberWords) -> tuple[
             room = scale
         elif added := _added(token, value, room, language):
             value, room = value + added, 0
-        elif not (token == language.conjunction and i > first and _continues(tokens[i + 1], room, language)):
+        elif not (
+            i > first
+            and (token == language.conjunction or (token == COMMA and room >= 1000))
+            and _continues(tokens[i + 1], room, language)
+        ):
             break
         i += 1
     return (str(int(value) if value == int(value) else value) if i > first else ""), i

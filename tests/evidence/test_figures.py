@@ -80,7 +80,6 @@ NOTATIONS = {
     "80-90": "80–90",
     "7/32": "7/32",
     "73/99": "73 99",
-    "5/6": "five, six",
 }
 """Numbers, and the ways to write each."""
 
