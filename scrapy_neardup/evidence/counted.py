@@ -206,7 +206,9 @@ def _nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) 
         if is_word and (meaning := meaning_of(token if token < _UNSPACED else token[near])):
             around = (*tokens[max(0, place - 4) : place + 6], *takewhile(lambda other: other not in _BORDERS, others[:4]))
             if _means_it(token, meaning, around):
-                return place, distance, meaning
+                following = meaning_of(tokens[place + 1]) if place + 1 < len(tokens) else None
+                is_deadly = meaning.kind is FigureKind.VICTIMS and following and following.kind is FigureKind.DEAD
+                return place, distance, following if is_deadly and following else meaning
     return None
 
 
