@@ -204,7 +204,10 @@ def _nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) 
         is_word = token > _UNSPACED or (len(token) > 2 and token not in HEDGES)
         distance += is_word
         if is_word and (meaning := meaning_of(token if token < _UNSPACED else token[near])):
-            around = (*tokens[max(0, place - 4) : place + 6], *takewhile(lambda other: other not in _BORDERS, others[:4]))
+            around = (
+                *tokens[max(0, place - 4) : place + 6],
+                *takewhile(lambda other: other not in _BORDERS, others[:4]),
+            )
             if _means_it(token, meaning, around):
                 following = meaning_of(tokens[place + 1]) if place + 1 < len(tokens) else None
                 is_deadly = meaning.kind is FigureKind.VICTIMS and following and following.kind is FigureKind.DEAD

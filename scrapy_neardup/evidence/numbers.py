@@ -61,7 +61,15 @@ _ENDS = ".!?;\n"
 _OTHER_ENDS = f"{_ENDS}。！？؟۔।"
 _COMMAS = "(،、"
 _LATIN_LETTERS = bytes(
-    ord("\n" if each in _ENDS else COMMA if each in _COMMAS else each if each != LINE_END and _WORD_OR_MARK.match(each) else " ")
+    ord(
+        "\n"
+        if each in _ENDS
+        else COMMA
+        if each in _COMMAS
+        else each
+        if each != LINE_END and _WORD_OR_MARK.match(each)
+        else " "
+    )
     for each in map(chr, range(256))
 )
 _BEFORE_PATH = "://", ".com/", ".org/", ".net/"
@@ -144,7 +152,13 @@ def _words(text: str) -> list[str]:
             for mark in marks:
                 text = text.replace(mark, token)
         return _WORD_OR_MARK.findall(text)
-    return latin.translate(_LATIN_LETTERS).decode("latin-1").replace("\n", f" {LINE_END} ").replace(COMMA, f" {COMMA} ").split()
+    return (
+        latin.translate(_LATIN_LETTERS)
+        .decode("latin-1")
+        .replace("\n", f" {LINE_END} ")
+        .replace(COMMA, f" {COMMA} ")
+        .split()
+    )
 
 
 def _number_at(text: str, first: int, end: int) -> re.Match[str] | None:
