@@ -14,7 +14,16 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from scrapy_neardup.evidence.number_words import CURRENCIES, HEDGES, UNITS, read_table, words
+from scrapy_neardup.evidence.number_words import (
+    COMMA,
+    CURRENCIES,
+    FIGURE,
+    HEDGES,
+    LINE_END,
+    UNITS,
+    WORDS,
+    read_table,
+)
 from scrapy_neardup.text.folding import fold
 
 
@@ -61,46 +70,12 @@ KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
 PEOPLE = KINDS["people"]
 _MEASURES = frozenset(("magnitude", "score"))  # told as "score: 2-1"
 
-LINE_END = "|"
-"""The token at the end of a line or sentence."""
-COMMA = ","
-"""The token of a comma, or of a bracket that opens."""
-_FIGURE = "#"
-_PERSONS = words(
-    "people persons person others more men women children workers menschen weitere personas persona personen"
-    " otras otros personnes personne autres persone altre altri pessoas pessoa outras outros mensen человек человека"
-    " людей люди людини людина осіб особи osób osoby osoba ludzi lidí osob ľudí osôb ember oameni persoane kişi kişinin"
-    " kişiyi insan"
-    " أشخاص شخص شخصا آخرين آخرون مدنيين نفر άτομα människor personer mennesker henkilöä ihmistä orang người लोग लोगों"
-)
-_BORDERS = frozenset((LINE_END, _FIGURE))
-_ENDS = _BORDERS | words("and und y et и та ve oraz και og och")
-# No verb before these words tells what the number behind them counts: "killed in 2 attacks".
-_NO_OBJECT = words(
-    "in by on with from per during when after as while since en dans por par durante cuando tras bei durch von mit "
-    " nach wenn als quand lors в во от при на с после когда в під час في على منذ بعد σε από για din peste em no na door"
-    " tijdens sinds op w z od podczas przy ve při på av di dopo"
-)
-_BY = _NO_OBJECT - {"bei"}
-"""Words directly before a number that no word before them counts: "two deaths in 9 days"."""
-_NUMBER_OF = words(
-    "number toll zahl opferzahl cifra número numero nombre bilan bilancio aantal число количество кількість liczba "
-    " počet sayısı sayısının sayisi عدد حصيلة حصيله شمار تعداد antal antallet αριθμός broj број"
-)
-"""Words that begin a count, which may stand far from its value: "the number of people killed there rose to nine"."""
-_TO_BE = words("is are was were be been being")
-_GERMAN_TO_BE = words("sind war waren ist menschen personen weitere")
+_BORDERS = frozenset((LINE_END, FIGURE))
+_ENDS = _BORDERS | WORDS["and"]
+# No word before these tells what the number behind them counts: "two deaths in 9 days", "the toll is 9".
+_BY = WORDS["prepositions"] - {"bei"}
 _GERUNDS = ("killing", "injuring", "wounding", "ando", "iendo", "endo", "uant", "essant")
-_ADJECTIVES = words("dead dying missing ill sick hurt شهيد")
-_CLOCK = words("at das vers à dès las às alle um gegen в с до к о у klo kl saat")
-_TO = words("to auf bis a à al до на إلى ila alla naar tot do")
-_OF = words("of the von der den de las los les des dei di dos das van из з من")
-_DETERMINERS = words("the a an his her its their him them")
-_DEFINITE = words("the les aux los las gli os")
 _AGE = re.compile("year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|ساله")
-_AGES = words("age aged alter edad âge età idade возрасте віці wieku leeftijd yaşında")
-_ORDINALS = words("st nd rd th er eme й го")
-_TIMES = words("times mal fois veces volte vezes раз рази разів keer razy kez مرات")
 _REACH_OF_VERBS, _REACH_OF_NOUNS = 7, 2  # words behind a number
 _REACH_BACK_OF_VERBS, _REACH_BACK_OF_NOUNS = 4, 5
 _UNSPACED = "\u0e00"
@@ -169,16 +144,21 @@ class Counted(NamedTuple):
 def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     """Return what a number counts, from the words before it, the nearest first, and those behind it."""
     nearest = behind[0] if behind else ""
-    if not _AGES.isdisjoint(before[:2]) or nearest in _ORDINALS or nearest in _TIMES or _AGE.match(nearest):
+    if (
+        not WORDS["age"].isdisjoint(before[:2])
+        or nearest in WORDS["ordinals"]
+        or nearest in WORDS["times"]
+        or _AGE.match(nearest)
+    ):
         return Counted(SILENT)
     first = nearest if nearest not in HEDGES else next((word for word in behind if word not in HEDGES), "")
     if unit := UNITS.get(first):
-        is_clock = unit == "hours" and not _CLOCK.isdisjoint(before[:1])
+        is_clock = unit == "hours" and not WORDS["before hours"].isdisjoint(before[:1])
         return Counted(SILENT if is_clock or unit == "years" else KINDS[unit])  # most years are ages
     thing = _THINGS.get(first) or next((_THINGS[word] for word in before[:2] if word == "magnitude"), "")
     if thing:
         return Counted(KINDS[thing])
-    return _by_words(before, behind) or Counted(PEOPLE if first in _PERSONS else 0)
+    return _by_words(before, behind) or Counted(PEOPLE if first in WORDS["people"] else 0)
 
 
 def _by_words(before: Sequence[str], behind: Sequence[str]) -> Counted | None:
@@ -218,9 +198,9 @@ def _nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) 
 def _means_it(token: str, meaning: Meaning, around: Sequence[str]) -> bool:
     """Decide whether a word is used in its meaning: "lost their lives", but not "the time of our lives"."""
     if token == "tot":  # in Dutch it is "until"
-        return not _GERMAN_TO_BE.isdisjoint(around)
+        return not WORDS["beside tot"].isdisjoint(around)
     if token == "oldu":  # in Turkish it is "became" and "died"
-        return not _PERSONS.isdisjoint(around)
+        return not WORDS["people"].isdisjoint(around)
     return meaning.word_class != "lives" or any(word.startswith(_LOST) for word in around)
 
 
@@ -228,43 +208,45 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if (found := _nearest_meaning(tokens, others, slice(_CLAUSE))) is None:
         return None
     place, distance, meaning = found
-    is_active = not _DETERMINERS.isdisjoint(tokens[place + 1 : place + 2]) and _TO_BE.isdisjoint(tokens[:place])
+    is_active = not WORDS["determiners"].isdisjoint(tokens[place + 1 : place + 2]) and WORDS["to be"].isdisjoint(
+        tokens[:place]
+    )
     if is_active or (distance > 1 and _is_definite(tokens[: place + 1][::-1])):
         return None  # "two men killed the driver", "12 cars with the injured"
-    people = sum(token in _PERSONS for token in tokens[:place])
+    people = sum(token in WORDS["people"] for token in tokens[:place])
     reach = _REACH_OF_NOUNS + people if meaning.is_noun else _REACH_OF_VERBS
     return Counted(meaning.kind, place + 1, distance) if distance <= reach else None
 
 
 def _is_definite(words: Sequence[str]) -> bool:
     """Decide whether the first of these words, which are in reversed order, has a definite article."""
-    is_arabic = words[0].startswith(_ARABIC_ARTICLES) and words[1] not in _OF
-    return is_arabic or (words[1] in _DEFINITE and _OF.isdisjoint(words[2:3]))
+    is_arabic = words[0].startswith(_ARABIC_ARTICLES) and words[1] not in WORDS["of"]
+    return is_arabic or (words[1] in WORDS["articles"] and WORDS["of"].isdisjoint(words[2:3]))
 
 
 def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     clause = tuple(takewhile(lambda token: token != COMMA, tokens[tokens[:1] == ["("] :]))
     nearest = next((token for token in clause if token not in HEDGES), "")
-    is_other = nearest in _BY and _TO.isdisjoint(others[:1])
+    is_other = nearest in _BY and WORDS["to"].isdisjoint(others[:1])
     if is_other or (found := _nearest_meaning(clause, others, slice(-_CLAUSE, None))) is None:
         return None
     place, distance, meaning = found
-    if clause[place] in _ADJECTIVES and distance > 1:
+    if clause[place] in WORDS["adjectives"] and distance > 1:
         return None
-    is_passive = clause[place].endswith("ed") and not _TO_BE.isdisjoint(clause[place + 1 : place + 3])
-    is_object = not is_passive and _NO_OBJECT.isdisjoint(clause[:place]) and distance <= _REACH_BACK_OF_VERBS
+    is_passive = clause[place].endswith("ed") and not WORDS["to be"].isdisjoint(clause[place + 1 : place + 3])
+    is_object = not is_passive and WORDS["prepositions"].isdisjoint(clause[:place]) and distance <= _REACH_BACK_OF_VERBS
     is_near = distance <= _REACH_BACK_OF_NOUNS if meaning.is_noun else is_object
     return Counted(meaning.kind, 0, distance) if is_near or _is_number_of(tokens) else None
 
 
 def _is_number_of(tokens: Sequence[str]) -> bool:
-    return not _NUMBER_OF.isdisjoint(takewhile(lambda token: token not in _BORDERS, tokens))
+    return not WORDS["number of"].isdisjoint(takewhile(lambda token: token not in _BORDERS, tokens))
 
 
 def _is_of_next(behind: Sequence[str], place: int) -> bool:
     """Decide whether the word at a place belongs to the next number: "killed four, injured 31"."""
     rest = (token for token in behind[place:] if len(token) > 2 or token in _BORDERS)
-    return next((token for token in rest if token not in HEDGES and token not in _PERSONS), "") == _FIGURE
+    return next((token for token in rest if token not in HEDGES and token not in WORDS["people"]), "") == FIGURE
 
 
 def is_of_page(line: str) -> bool:
@@ -274,12 +256,12 @@ def is_of_page(line: str) -> bool:
 
 def leads_on(between: Sequence[str]) -> bool:
     """Decide whether these words lead from the value before to the newest one: "from four to nine"."""
-    return not between or (all(len(word) < 5 for word in between) and not _TO.isdisjoint(between))
+    return not between or (all(len(word) < 5 for word in between) and not WORDS["to"].isdisjoint(between))
 
 
 def is_part_of(between: Sequence[str]) -> bool:
     """Decide whether these words make the value before a part of the one behind: "49 of the 50 people died"."""
-    return bool(between) and _OF.issuperset(between)
+    return bool(between) and WORDS["of"].issuperset(between)
 
 
 @lru_cache(maxsize=1 << 10)

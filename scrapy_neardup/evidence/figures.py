@@ -16,11 +16,9 @@ from typing import NamedTuple
 from xxhash import xxh32_digest, xxh32_intdigest
 
 from scrapy_neardup.evidence.counted import (
-    COMMA,
     HARMED,
     KINDS,
     LABELS,
-    LINE_END,
     PEOPLE,
     SILENT,
     Counted,
@@ -30,7 +28,17 @@ from scrapy_neardup.evidence.counted import (
     leads_on,
     what_is_counted,
 )
-from scrapy_neardup.evidence.number_words import CURRENCIES, HEDGES, MONTHS, NUMBERED, PERCENT, SCORED, WEEKDAYS
+from scrapy_neardup.evidence.number_words import (
+    COMMA,
+    CURRENCIES,
+    FIGURE,
+    HEDGES,
+    LINE_END,
+    MONTHS,
+    PERCENT,
+    WEEKDAYS,
+    WORDS,
+)
 from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.text.body import Body
@@ -188,12 +196,12 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
         return Counted(KINDS[mark])
     nearest = next((word for word in before[:2] if word != LINE_END), "")  # "art. 109"
     is_between_commas = nearest == COMMA and (mark or behind[:1] == [COMMA])
-    if nearest in NUMBERED or (is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST):
+    if nearest in WORDS["named"] or (is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST):
         return Counted(SILENT)  # "John Smith, 45, ..."
     if is_plain(value):
         return what_is_counted(before, [] if mark else behind)
     following = behind[0] if behind else ""
-    if _SCORE.fullmatch(value) and (mark or following in SCORED or len(following) <= 2):
+    if _SCORE.fullmatch(value) and (mark or following in WORDS["behind scores"] or len(following) <= 2):
         return Counted(KINDS["score"])
     counted = what_is_counted(before, [])
     return counted if counted.kind < PEOPLE else Counted(0)
@@ -220,7 +228,7 @@ def _words(tokens: list[str], near: slice, count: int = CONTEXT_WORDS) -> list[s
     for token in tokens:
         if token == LINE_END or len(words) == count:
             break
-        if token == "#":
+        if token == FIGURE:
             passed += not words
         elif token > _UNSPACED:
             words.append(token[near])

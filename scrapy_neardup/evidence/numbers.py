@@ -10,23 +10,22 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import compress
 
-from scrapy_neardup.evidence.counted import COMMA, LINE_END
 from scrapy_neardup.evidence.number_words import (
-    AGO,
-    BEHIND_MAY,
-    CLOCK,
-    COUNTED,
+    COMMA,
     COUNTED_CHARACTERS,
     CURRENCIES,
+    FIGURE,
     IDEOGRAPHS,
+    LINE_END,
     MONTHS,
     PERCENT,
     PERCENT_PAIRS,
-    TIME_ZONES,
     WEEKDAYS,
+    WORDS,
     NumberWords,
     all_languages,
     number_words,
+    read_spelled,
     with_digits,
     with_myriads,
 )
@@ -98,7 +97,6 @@ _BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
 _LARGEST_SCALE = 10**15
 _LONGEST_ABBREVIATION = 4
 _MASKED = "masked"
-_MOST_WORDS = 12  # of one spelled number; "hundred hundred hundred ..." would grow without end
 
 
 def number_tokens(text: str) -> tuple[list[str], list[int]]:
@@ -210,7 +208,7 @@ def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> li
         value, end, mark = found
         if mark != _MASKED:
             numbers.append((first, end, value, mark))
-        tokens[first] = "" if mark == _MASKED else "#"
+        tokens[first] = "" if mark == _MASKED else FIGURE
         for place in range(first + 1, end):
             tokens[place] = ""
     return numbers
@@ -281,10 +279,10 @@ def _mark(tokens: list[str], first: int, end: int, closed: bool) -> tuple[str, i
 def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
     if core.isdigit() and len(core) == 4:
         following = tokens[first + 1]
-        is_counted = following in COUNTED or following in PERCENT or following in CURRENCIES
+        is_counted = following in WORDS["counted"] or following in PERCENT or following in CURRENCIES
         counted = closing.isdigit() and (is_counted or following[:1] in COUNTED_CHARACTERS)
         is_year = _YEAR.fullmatch(core) is not None and not counted and tokens[first - 1] not in CURRENCIES
-        return is_year or following in TIME_ZONES
+        return is_year or following in WORDS["time zones"]
     if not core.isdigit() and (core[0] in "+(" or _DATE_TIME_PHONE.fullmatch(core)):
         return True
     may_be_part = len(core) <= 2 or not core.isdigit()
@@ -296,11 +294,11 @@ def _is_clock(tokens: list[str], first: int, core: str) -> bool:
     if following == "am":
         return "und" not in tokens[max(0, first - 200) : first + 200]  # German "am Montag" is no time of day
     is_hour = following[:1] in ("時", "时", "点") and not following.startswith("時間") and core.isdigit()
-    is_ago = following in AGO and second == "ago"
+    is_ago = following in WORDS["ago"] and second == "ago"
     return (
         is_hour
         or is_ago
-        or following in CLOCK
+        or following in WORDS["clock"]
         or not _CLOCK_PAIRS.isdisjoint(((following, second), (following, second, third)))
     )
 
@@ -320,7 +318,7 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
     following = tokens[behind]
     if following[:1] in ("月", "日", "월", "일"):
         return not following.startswith(("日間", "日间", "일간"))
-    is_month = following in MONTHS and not (following == "may" and tokens[behind + 1] in BEHIND_MAY)
+    is_month = following in MONTHS and not (following == "may" and tokens[behind + 1] in WORDS["behind may"])
     return is_month and (closing.isdigit() or closing == ".")
 
 
@@ -367,56 +365,3 @@ def _scaled(number: str, scale: int) -> str:
     if scale == 1 or number.count(".") > 1:
         return number
     return format((Decimal(number) * scale).normalize(), "f")
-
-
-def read_spelled(tokens: list[str], first: int, language: NumberWords) -> tuple[str, int]:
-    """Read number words: "two hundred and five" -> ("205", index behind); "" if there is no number."""
-    value: float = 0
-    room: float = 10**15
-    i = first
-    # A scale behind an article, as in "a million". Without an article "million" has lost its number.
-    if tokens[i] in language.scales and tokens[i - 1] in language.articles and tokens[i] not in language.small:
-        value = room = language.scales[tokens[i]]
-        i += 1
-    while i < min(len(tokens), first + _MOST_WORDS):
-        token = tokens[i]
-        number, scale = language.small.get(token, room), language.scales.get(token, 0)
-        # The part of the number read so far that the scale multiplies: only "neuf" in "mille neuf cents".
-        part = value % scale if scale else 0
-        if number < room:
-            value += number
-            room = _room_behind(number)
-        elif part:
-            value += part * (scale - 1)
-            room = scale
-        elif added := _added(token, value, room, language):
-            value, room = value + added, 0
-        elif not (
-            i > first
-            and (token == language.conjunction or (token == COMMA and room >= 1000))
-            and _continues(tokens[i + 1], room, language)
-        ):
-            break
-        i += 1
-    return (str(int(value) if value == int(value) else value) if i > first else ""), i
-
-
-def _added(token: str, value: float, room: float, language: NumberWords) -> int:
-    """Return what the last word of a number adds: "vingt et un", "خمسة وعشرون"."""
-    return (
-        language.tens.get(token, 0) if 0 < value % 100 < 10 else int(value > 0 and room > 1 and token in language.ones)
-    )
-
-
-def _continues(token: str, room: float, language: NumberWords) -> bool:
-    return room > 1 and (language.small.get(token, room) < room or token in language.ones)
-
-
-def _room_behind(number: float) -> int:
-    """Return a bound: the next number belongs to this one if it is smaller.
-
-    "twenty" leaves room for numbers up to nine.
-    """
-    if number in (60, 80):
-        return 20  # "soixante-douze"
-    return next((size for size in (10**12, 10**9, 10**6, 1000, 100, 10) if number and number % size == 0), 0)
