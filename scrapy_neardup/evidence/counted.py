@@ -144,12 +144,7 @@ class Counted(NamedTuple):
 def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     """Return what a number counts, from the words before it, the nearest first, and those behind it."""
     nearest = behind[0] if behind else ""
-    if (
-        not WORDS["age"].isdisjoint(before[:2])
-        or nearest in WORDS["ordinals"]
-        or nearest in WORDS["times"]
-        or _AGE.match(nearest)
-    ):
+    if not WORDS["age"].isdisjoint(before[:2]) or nearest in WORDS["ordinals and times"] or _AGE.match(nearest):
         return Counted(SILENT)
     first = nearest if nearest not in HEDGES else next((word for word in behind if word not in HEDGES), "")
     if unit := UNITS.get(first):

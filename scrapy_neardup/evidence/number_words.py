@@ -68,7 +68,8 @@ class NumberWords(NamedTuple):
     articles: Sequence[str] = ()
     ones: Sequence[str] = ()  # words that mean 1, but only inside a number: "vingt et un", "двадцать один"
     conjunction: str = ""  # "and", if it stands inside numbers
-    tens: Mapping[str, int] = MappingProxyType({})  # words that add ten or more to the number below ten before them: "خمسة وعشرون"
+    # Words that add ten or more to the number below ten before them: "خمسة وعشرون".
+    tens: Mapping[str, int] = MappingProxyType({})
 
 
 class Languages(NamedTuple):
