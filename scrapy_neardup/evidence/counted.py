@@ -70,6 +70,7 @@ KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
 PEOPLE = KINDS["people"]
 _MEASURES = frozenset(("magnitude", "score"))  # told as "score: 2-1"
 
+_COMMAS = (COMMA, "(")
 _BORDERS = frozenset((LINE_END, FIGURE))
 _ENDS = _BORDERS | WORDS["and"]
 # No word before these tells what the number behind them counts: "two deaths in 9 days", "the toll is 9".
@@ -220,7 +221,7 @@ def _is_definite(words: Sequence[str]) -> bool:
 
 
 def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
-    clause = tuple(takewhile(lambda token: token != COMMA, tokens[tokens[:1] == ["("] :]))
+    clause = tuple(takewhile(lambda token: token not in _COMMAS, tokens[tokens[:1] == ["("] :]))
     nearest = next((token for token in clause if token not in HEDGES), "")
     is_other = nearest in _BY and WORDS["to"].isdisjoint(others[:1])
     if is_other or (found := _nearest_meaning(clause, others, slice(-_CLAUSE, None))) is None:

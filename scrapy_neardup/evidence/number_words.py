@@ -50,7 +50,7 @@ PERCENT = frozenset(word for word, unit in _UNITS.items() if unit == "%") | {"%"
 PERCENT_PAIRS = {tuple(word.split()) for word in PERCENT if " " in word}
 # Words behind a number of units, with the English name of the unit: "Jahre" is "years".
 UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"}
-UNITS |= {"m": "metres", "м": "metres", "mph": "mph", "عاما": "years", "ماهه": "months"}
+UNITS |= {word: unit for unit, joined in _BESIDE["units"].items() for word in _words(joined)}
 MONTHS = _words(_CLDR["months"]) | WORDS["months"]
 WEEKDAYS = _words(_CLDR["weekdays"]) | {"feira"}
 

@@ -36,43 +36,34 @@ _MARGIN = ("", "", "")  # so that the neighbours of every token can be looked at
 _USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
 _UNUSUAL = re.compile(f"[½¼¾٫٬{IDEOGRAPHS}]")
 # "20K", "7.7M" and "2.3B" are other words in small letters, and "mil." is a thousand without its full stop.
-_SHORT_SCALE = re.compile("(?: ?[kKM]|B)(?![A-Za-z0-9])|'(?!s )[a-z]{1,6}(?![a-z0-9])")
-_SHORT_SCALES = {"k": " thousand", "K": " thousand", "M": " mln", "B": " mrd"}
-"""All other endings say nothing, such as those of Turkish: "9'a", "4'ten"."""
+_SHORT_SCALE = re.compile("([0-9])(?: ?([kKM])|(B))(?![A-Za-z0-9])")
+_SHORT_SCALES = {"k": "thousand", "K": "thousand", "M": "mln", "B": "mrd"}
 _SHORT_MILLION = re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))")
+_BEFORE_PATH = "://", ".com/", ".org/", ".net/"
+_ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
 _PART = r"(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]+(?:[.,][0-9]+)*"
 # A punctuation mark behind a number is kept with it: the number does not count the word after the mark.
-_NUMBER = re.compile(
+_NUMBER = (
     rf"{_PART}(?:[ ]{_PART})+(?![.,:/'⁄−-]?[0-9])[.,;:)!?]?"
-    r"|[0-9]{1,2}h[0-9]{2}(?![0-9A-Za-z])"
+    r"|[0-9]{1,2}h[0-9]{2}(?![0-9a-z])"
     r"|[0-9]+(?:[.,:/'⁄−-][0-9]+)*[.,;:)!?]?"
-    r"|[$€£¥₹₽₩₺₴%]"
     r"|\+[0-9]{1,3}(?:[ -]\(?[0-9]{1,4}\)?){3,6}|\+[0-9]{8,15}|\([0-9]{3}\) ?[0-9]{3}-[0-9]{4}"
-    r"|[.,;(](?=\s?[0-9$€£¥₹₽])"
 )
-_SIGN = re.compile("[0-9$€£¥₹₽₩₺₴%]")
+_NO_LETTERS = r"\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965\u2000-\u2bff\u3000-\u3004！？"
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
-_WORD_OR_MARK = re.compile(r"[a-zªµºÀ-\u060b\u060d-\u061a\u061c-\u1fff\u2c00-\u2fff\u3005-\U0010ffff]+|[0|,]")
-_ENDS = ".!?;\n"
-_OTHER_ENDS = f"{_ENDS}。！？؟۔।"
-_COMMAS = "(،、"
-_LATIN_LETTERS = bytes(
-    ord(
-        "\n"
-        if each in _ENDS
-        else COMMA
-        if each in _COMMAS
-        else each
-        if each != LINE_END and _WORD_OR_MARK.match(each)
-        else " "
-    )
-    for each in map(chr, range(256))
-)
-_BEFORE_PATH = "://", ".com/", ".org/", ".net/"
-_ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
+_WORD = rf"[^{_NO_LETTERS}]+"
+_MARKS = {**dict.fromkeys(".!?;\n。！？؟۔।", LINE_END), **dict.fromkeys(",،、", COMMA)}
+# A whole number that is written to a word counts nothing, as in "Covid-19", unless the word is a currency. Some scripts
+# are written without spaces, and in Arabic and Hebrew "and" is written to the number. Endings behind a number say
+# nothing either, as those of Turkish: "9'a", "4'ten".
+_NO_CURRENCY = "".join(rf"(?<!\b{re.escape(word)})" for word in CURRENCIES if word.isalpha())
+_OF_NAME = rf"(?<=[a-zß-\u052f])(?=-?[0-9]){_NO_CURRENCY}-?[0-9]+(?![.,:/'⁄−-]?[0-9])"
+_ENDING = "(?<=[0-9])'(?!s )[a-z]{1,6}(?![a-z0-9])"
+_IS_NUMBER = re.compile("[(+]?[0-9]").match
+_TOKEN = re.compile(rf"{_OF_NAME}|{_ENDING}|({_WORD}|{_NUMBER}|[$€£¥₹₽₩₺₴%°({re.escape(''.join(_MARKS))}])")
 
 _CLOCK_PAIRS = frozenset({("a", LINE_END, "m"), ("p", LINE_END, "m"), ("o", "clock")})
 _SPACED = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+(?:[.,][0-9]+)?")
@@ -88,9 +79,6 @@ _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _PLAINER = str.maketrans("⁄−", "/-")
 _JOINTS = re.compile("([-/])")
 _SEPARATORS = re.compile("[.,' ]")
-_WRITTEN_TO = re.compile(r"([A-Za-zÀ-\u052f]+)-?$")
-_CLOSING = ".,;:)!?"
-_LONGEST_NAME = 20  # characters of a word that a number is written to
 _LONGEST = 15  # digits of a number that is added to a million
 _USUAL_LENGTH = 24  # characters of the numbers whose values are remembered
 _BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
@@ -100,74 +88,15 @@ _MASKED = "masked"
 
 
 def number_tokens(text: str) -> tuple[list[str], list[int]]:
-    """Return the words, numbers, currency signs and line ends of a text, and where the numbers are among them.
+    """Return the words, numbers, signs and ends of a text, and where the numbers are among them.
 
     Tokens are case-folded and have ASCII digits; three empty tokens follow. Numbers are the tokens that begin with a
-    digit or with the "+" of a telephone number. Takes linear time.
+    digit or with the mark of a telephone number. Takes linear time.
     """
-    text = _plain(text)
-    numbers: list[str] = []
-    between: list[str] = []
-    end, ending = 0, ""
-    # One search for a digit or sign passes over most characters.
-    while (sign := _SIGN.search(text, end)) and (found := _number_at(text, sign.start(), end)):
-        before, end, ending = ending + text[end : found.start()], found.end(), ""
-        if found[0].rstrip(_CLOSING).isdigit() and _is_of_name(before):
-            ending = before + " "
-            continue
-        between.append(before)
-        numbers.append(found[0])
-        if found[0][-1].isdigit() and (short := _SHORT_SCALE.match(text, end)):
-            end, ending = short.end(), _SHORT_SCALES.get(text[short.end() - 1], "") if "'" not in short[0] else ""
-    # Replace each number by "0". No other digit is left, so all words are found in one search.
-    tokens = _words(" 0 ".join((*between, ending + text[end:])).casefold())
-    starts, place = [], -1
-    for number in numbers:
-        place = tokens.index("0", place + 1)
-        tokens[place] = number
-        if number[0] in "0123456789+":
-            starts.append(place)
-    tokens += _MARGIN
-    return tokens, starts
-
-
-def _is_of_name(before: str) -> bool:
-    """Decide whether a whole number belongs to the word that it is written to, as in "Covid-19": it counts nothing.
-
-    ``before`` is the text before the number. Some scripts are written without spaces, and in Arabic and Hebrew "and" is
-    written to the number. A currency may be written to it too.
-    """
-    word = _WRITTEN_TO.search(before[-_LONGEST_NAME:])
-    return word is not None and word[1].casefold() not in CURRENCIES
-
-
-def _words(text: str) -> list[str]:
-    try:
-        latin = text.encode("latin-1")
-    except UnicodeEncodeError:
-        text = text.replace(LINE_END, " ")
-        for marks, token in ((_OTHER_ENDS, LINE_END), (_COMMAS, COMMA)):
-            for mark in marks:
-                text = text.replace(mark, token)
-        return _WORD_OR_MARK.findall(text)
-    return (
-        latin.translate(_LATIN_LETTERS)
-        .decode("latin-1")
-        .replace("\n", f" {LINE_END} ")
-        .replace(COMMA, f" {COMMA} ")
-        .split()
-    )
-
-
-def _number_at(text: str, first: int, end: int) -> re.Match[str] | None:
-    """Return the token with this digit or sign. It may begin at punctuation before it, but not before ``end``."""
-    opening = first
-    if first > end and text[first] != "%":
-        if text[first - 1] in ".,;(+":
-            opening = first - 1
-        elif first - 1 > end and text[first - 1].isspace() and text[first - 2] in ".,;(":
-            opening = first - 2
-    return _NUMBER.match(text, opening) or _NUMBER.match(text, first)
+    found = _TOKEN.findall(_plain(text))
+    tokens = [*filter(None, map(_MARKS.get, found, found))]
+    starts = [place for place, token in enumerate(tokens) if token < ":" and _IS_NUMBER(token)]
+    return [*tokens, *_MARGIN], starts
 
 
 def _plain(text: str) -> str:
@@ -183,7 +112,8 @@ def _plain(text: str) -> str:
         text = _ADDRESS.sub(" ", text)
     if " mil. " in text:
         text = _SHORT_MILLION.sub(" mln", text)
-    return text
+    text = _SHORT_SCALE.sub(lambda found: f"{found[1]} {_SHORT_SCALES[found[2] or found[3]]}", text)
+    return text.casefold()
 
 
 def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> list[tuple[int, int, str, str]]:
@@ -308,7 +238,7 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
     if not _DAYS.fullmatch(core):
         return False
     before = tokens[first - 1]
-    if before == "(" or (before == "." and len(tokens[first - 2]) <= 4):
+    if before == "(" or (before == LINE_END and len(tokens[first - 2]) <= 4):
         before = tokens[first - 2]
     if before in MONTHS or (before in WEEKDAYS and closing == ")"):
         return True
@@ -316,6 +246,8 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
     while tokens[behind] in _BETWEEN_DAY_AND_MONTH:
         behind += 1
     following = tokens[behind]
+    if following in WORDS["and"] and _DAYS.fullmatch(tokens[behind + 1]):
+        following = tokens[behind + 2]  # "4 and 5 November"
     if following[:1] in ("月", "日", "월", "일"):
         return not following.startswith(("日間", "日间", "일간"))
     is_month = following in MONTHS and not (following == "may" and tokens[behind + 1] in WORDS["behind may"])
