@@ -204,20 +204,21 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if (found := _nearest_meaning(tokens, others, slice(_CLAUSE))) is None:
         return None
     place, distance, meaning = found
-    is_active = not WORDS["determiners"].isdisjoint(tokens[place + 1 : place + 2]) and WORDS["to be"].isdisjoint(
-        tokens[:place]
-    )
-    if is_active or (distance > 1 and _is_definite(tokens[: place + 1][::-1])):
+    has_object = not WORDS["determiners"].isdisjoint(tokens[place + 1 : place + 2])
+    is_active = has_object and WORDS["to be"].isdisjoint(tokens[:place])
+    if is_active or (distance > 1 and _is_mention(tokens[: place + 1][::-1])):
         return None  # "two men killed the driver", "12 cars with the injured"
     people = sum(token in WORDS["people"] for token in tokens[:place])
     reach = _REACH_OF_NOUNS + people if meaning.is_noun else _REACH_OF_VERBS
     return Counted(meaning.kind, place + 1, distance) if distance <= reach else None
 
 
-def _is_definite(words: Sequence[str]) -> bool:
-    """Decide whether the first of these words, which are in reversed order, has a definite article."""
-    is_arabic = words[0].startswith(_ARABIC_ARTICLES) and words[1] not in WORDS["of"]
-    return is_arabic or (words[1] in WORDS["articles"] and WORDS["of"].isdisjoint(words[2:3]))
+def _is_mention(words: Sequence[str]) -> bool:
+    """Decide whether the first of these words, which are in reversed order, only mentions people, as in "the dead"."""
+    word, before = words[:2]
+    if word.startswith(_ARABIC_ARTICLES) and before not in WORDS["of"]:
+        return True
+    return before in WORDS["about"] or (before in WORDS["articles"] and WORDS["of"].isdisjoint(words[2:3]))
 
 
 def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
@@ -227,7 +228,8 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if is_other or (found := _nearest_meaning(clause, others, slice(-_CLAUSE, None))) is None:
         return None
     place, distance, meaning = found
-    if clause[place] in WORDS["adjectives"] and distance > 1:
+    is_far = distance > 1 and clause[place] in WORDS["only beside"]
+    if is_far or not WORDS["about"].isdisjoint(clause[place + 1 : place + 2]):
         return None
     is_passive = clause[place].endswith("ed") and not WORDS["to be"].isdisjoint(clause[place + 1 : place + 3])
     is_object = not is_passive and WORDS["prepositions"].isdisjoint(clause[:place]) and distance <= _REACH_BACK_OF_VERBS

@@ -63,7 +63,7 @@ _NO_CURRENCY = "".join(rf"(?<!\b{re.escape(word)})" for word in CURRENCIES if wo
 _OF_NAME = rf"(?<=[a-zß-\u052f])(?=-?[0-9]){_NO_CURRENCY}-?[0-9]+(?![.,:/'⁄−-]?[0-9])"
 _ENDING = "(?<=[0-9])'(?!s )[a-z]{1,6}(?![a-z0-9])"
 _IS_NUMBER = re.compile("[(+]?[0-9]").match
-_TOKEN = re.compile(rf"{_OF_NAME}|{_ENDING}|({_WORD}|{_NUMBER}|[$€£¥₹₽₩₺₴%°({re.escape(''.join(_MARKS))}])")
+_TOKEN = re.compile(rf"{_OF_NAME}|{_ENDING}|({_WORD}|{_NUMBER}|[$€£¥₹₽₩₺₴%°№({re.escape(''.join(_MARKS))}])")
 
 _CLOCK_PAIRS = frozenset({("a", LINE_END, "m"), ("p", LINE_END, "m"), ("o", "clock")})
 _SPACED = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+(?:[.,][0-9]+)?")
