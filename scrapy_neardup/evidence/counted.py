@@ -60,7 +60,7 @@ LABELS: tuple[str, ...] = (
     *(kind.name.lower() for kind in FigureKind if kind < FigureKind.OTHER),
     *["", "", ""],
     *("people", "%", "score"),
-    *sorted(set(UNITS.values()) - {"years"}),
+    *sorted(set(UNITS.values()) - {"", "years"}),  # most years are ages
     *_SIGNS,
     *dict.fromkeys(_THINGS.values()),
 )
@@ -145,12 +145,14 @@ class Counted(NamedTuple):
 def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     """Return what a number counts, from the words before it, the nearest first, and those behind it."""
     nearest = behind[0] if behind else ""
-    if not WORDS["age"].isdisjoint(before[:2]) or nearest in WORDS["ordinals and times"] or _AGE.match(nearest):
+    is_time_of_day = UNITS.get(before[0] if before else "") == "hours"
+    is_age = not WORDS["age"].isdisjoint(before[:2]) or _AGE.match(nearest)
+    if is_age or is_time_of_day or nearest in WORDS["ordinals and times"]:
         return Counted(SILENT)
     first = nearest if nearest not in HEDGES else next((word for word in behind if word not in HEDGES), "")
     if unit := UNITS.get(first):
         is_clock = unit == "hours" and not WORDS["before hours"].isdisjoint(before[:1])
-        return Counted(SILENT if is_clock or unit == "years" else KINDS[unit])  # most years are ages
+        return Counted(SILENT if is_clock else KINDS.get(unit, SILENT))
     thing = _THINGS.get(first) or next((_THINGS[word] for word in before[:2] if word == "magnitude"), "")
     if thing:
         return Counted(KINDS[thing])
@@ -208,9 +210,12 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     is_active = has_object and WORDS["to be"].isdisjoint(tokens[:place])
     if is_active or (distance > 1 and _is_mention(tokens[: place + 1][::-1])):
         return None  # "two men killed the driver", "12 cars with the injured"
-    people = sum(token in WORDS["people"] for token in tokens[:place])
-    reach = _REACH_OF_NOUNS + people if meaning.is_noun else _REACH_OF_VERBS
-    return Counted(meaning.kind, place + 1, distance) if distance <= reach else None
+    between = tokens[:place]
+    people = sum(token in WORDS["people"] for token in between)
+    if meaning.is_noun:
+        return Counted(meaning.kind, place + 1, distance) if distance <= _REACH_OF_NOUNS + people else None
+    is_near = distance <= _REACH_OF_NOUNS or people or not WORDS["auxiliaries"].isdisjoint(between)
+    return Counted(meaning.kind, place + 1, distance) if is_near and distance <= _REACH_OF_VERBS else None
 
 
 def _is_mention(words: Sequence[str]) -> bool:
@@ -228,13 +233,17 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if is_other or (found := _nearest_meaning(clause, others, slice(-_CLAUSE, None))) is None:
         return None
     place, distance, meaning = found
-    is_far = distance > 1 and clause[place] in WORDS["only beside"]
-    if is_far or not WORDS["about"].isdisjoint(clause[place + 1 : place + 2]):
+    is_mention = clause[place] in WORDS["only beside"] or not WORDS["about"].isdisjoint(clause[place + 1 : place + 2])
+    if is_mention and distance > 1:
         return None
     is_passive = clause[place].endswith("ed") and not WORDS["to be"].isdisjoint(clause[place + 1 : place + 3])
     is_object = not is_passive and WORDS["prepositions"].isdisjoint(clause[:place]) and distance <= _REACH_BACK_OF_VERBS
     is_near = distance <= _REACH_BACK_OF_NOUNS if meaning.is_noun else is_object
-    return Counted(meaning.kind, 0, distance) if is_near or _is_number_of(tokens) else None
+    # Words farther off count people, or rise "to nine".
+    is_sure = (
+        distance == 1 or not WORDS["people"].isdisjoint(others[:2]) or (meaning.is_noun and nearest in WORDS["to"])
+    )
+    return Counted(meaning.kind, 0, distance) if (is_near and is_sure) or _is_number_of(tokens) else None
 
 
 def _is_number_of(tokens: Sequence[str]) -> bool:

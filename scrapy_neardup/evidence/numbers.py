@@ -84,6 +84,7 @@ _USUAL_LENGTH = 24  # characters of the numbers whose values are remembered
 _BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
 _LARGEST_SCALE = 10**15
 _LONGEST_ABBREVIATION = 4
+_PERCENT_BEFORE = ("%", "yuzde")  # in Turkish
 _MASKED = "masked"
 
 
@@ -203,7 +204,8 @@ def _mark(tokens: list[str], first: int, end: int, closed: bool) -> tuple[str, i
             return "%", end + 2
         if token in CURRENCIES and (token.isalpha() or not tokens[end + 1][:1].isdigit()):
             return CURRENCIES[token], end + 1
-    return CURRENCIES.get(tokens[first - 1], "." if closed else ""), end
+    before = tokens[first - 1]
+    return "%" if before in _PERCENT_BEFORE else CURRENCIES.get(before, "." if closed else ""), end
 
 
 def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
@@ -246,7 +248,7 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
     while tokens[behind] in _BETWEEN_DAY_AND_MONTH:
         behind += 1
     following = tokens[behind]
-    if following in WORDS["and"] and _DAYS.fullmatch(tokens[behind + 1]):
+    if following in WORDS["between days"] and _DAYS.fullmatch(tokens[behind + 1]):
         following = tokens[behind + 2]  # "4 and 5 November"
     if following[:1] in ("月", "日", "월", "일"):
         return not following.startswith(("日間", "日间", "일간"))
