@@ -239,10 +239,9 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     is_passive = clause[place].endswith("ed") and not WORDS["to be"].isdisjoint(clause[place + 1 : place + 3])
     is_object = not is_passive and WORDS["prepositions"].isdisjoint(clause[:place]) and distance <= _REACH_BACK_OF_VERBS
     is_near = distance <= _REACH_BACK_OF_NOUNS if meaning.is_noun else is_object
-    # Words farther off count people, or rise "to nine".
-    is_sure = (
-        distance == 1 or not WORDS["people"].isdisjoint(others[:2]) or (meaning.is_noun and nearest in WORDS["to"])
-    )
+    rises = meaning.is_noun and nearest in WORDS["to"]
+    has_people = not WORDS["people"].isdisjoint(others[:2]) and (meaning.is_noun or distance == 2)
+    is_sure = distance == 1 or rises or has_people
     return Counted(meaning.kind, 0, distance) if (is_near and is_sure) or _is_number_of(tokens) else None
 
 
