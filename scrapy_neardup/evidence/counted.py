@@ -76,11 +76,14 @@ _ENDS = _BORDERS | WORDS["and"]
 # No word before these tells what the number behind them counts: "two deaths in 9 days", "the toll is 9".
 _BY = WORDS["prepositions"] - {"bei"}
 _GERUNDS = ("killing", "injuring", "wounding", "ando", "iendo", "endo", "uant", "essant")
-_AGE = re.compile("year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|ساله")
+_AGE = re.compile(
+    "year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|godisnj|годишњ|ساله"
+)
 _REACH_OF_VERBS, _REACH_OF_NOUNS = 7, 2  # words behind a number
 _REACH_BACK_OF_VERBS, _REACH_BACK_OF_NOUNS = 4, 5
 _UNSPACED = "\u0e00"
 _ARABIC_ARTICLES = ("ال", "وال", "بال", "لل")
+_ARABIC_AND = "و"
 _ARABIC_PREFIXES = frozenset("وفب")
 _CLAUSE = 8  # characters
 
@@ -145,6 +148,8 @@ class Counted(NamedTuple):
 def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     """Return what a number counts, from the words before it, the nearest first, and those behind it."""
     nearest = behind[0] if behind else ""
+    if not behind and before[:1] and before[0] in WORDS["articles"]:
+        return Counted(SILENT)  # "she died at the 56", in Spanish
     is_time_of_day = UNITS.get(before[0] if before else "") == "hours"
     is_age = not WORDS["age"].isdisjoint(before[:2]) or _AGE.match(nearest)
     if is_age or is_time_of_day or nearest in WORDS["ordinals and times"]:
@@ -206,6 +211,8 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if (found := _nearest_meaning(tokens, others, slice(_CLAUSE))) is None:
         return None
     place, distance, meaning = found
+    if tokens[place].startswith(_ARABIC_AND) and meaning_of(tokens[place][1:]):
+        return None  # "and injured 31"
     has_object = not WORDS["determiners"].isdisjoint(tokens[place + 1 : place + 2])
     is_active = has_object and WORDS["to be"].isdisjoint(tokens[:place])
     if is_active or (distance > 1 and _is_mention(tokens[: place + 1][::-1])):
@@ -242,11 +249,17 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     rises = meaning.is_noun and nearest in WORDS["to"]
     has_people = not WORDS["people"].isdisjoint(others[:2]) and (meaning.is_noun or distance == 2)
     is_sure = distance == 1 or rises or has_people
-    return Counted(meaning.kind, 0, distance) if (is_near and is_sure) or _is_number_of(tokens) else None
+    return (
+        Counted(meaning.kind, 0, distance) if (is_near and is_sure) or _is_number_of(tokens, nearest, others) else None
+    )
 
 
-def _is_number_of(tokens: Sequence[str]) -> bool:
-    return not WORDS["number of"].isdisjoint(takewhile(lambda token: token not in _BORDERS, tokens))
+def _is_number_of(tokens: Sequence[str], nearest: str, others: Sequence[str]) -> bool:
+    """Decide whether words before a number say that it is a number of people: "the toll of the fire rose to nine"."""
+    number_of, reaches = WORDS["number of"], WORDS["reaches"]
+    if number_of.isdisjoint(takewhile(lambda token: token not in _BORDERS, tokens)):
+        return False
+    return nearest in number_of | reaches or not (WORDS["people"] | WORDS["to"]).isdisjoint(others[:2])
 
 
 def _is_of_next(behind: Sequence[str], place: int) -> bool:

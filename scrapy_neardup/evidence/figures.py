@@ -195,7 +195,7 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
     if mark in KINDS:
         return Counted(KINDS[mark])
     nearest = next((word for word in before[:2] if word != LINE_END), "")  # "art. 109"
-    is_between_commas = nearest == COMMA and (mark or behind[:1] == [COMMA])
+    is_between_commas = nearest in (COMMA, "(") and (mark or behind[:1] == [COMMA])
     if nearest in WORDS["named"] or (is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST):
         return Counted(SILENT)  # "John Smith, 45, ..."
     if is_plain(value):
