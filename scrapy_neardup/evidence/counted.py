@@ -60,7 +60,7 @@ LABELS: tuple[str, ...] = (
     *(kind.name.lower() for kind in FigureKind if kind < FigureKind.OTHER),
     *["", "", ""],
     *("people", "%", "score"),
-    *sorted(set(UNITS.values()) - {"", "years"}),  # most years are ages
+    *sorted(set(UNITS.values()) - {"uncounted", "years"}),  # most years are ages
     *_SIGNS,
     *dict.fromkeys(_THINGS.values()),
 )
@@ -80,7 +80,7 @@ _AGE = re.compile(
     "year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|godisnj|годишњ|ساله"
 )
 _REACH_OF_VERBS, _REACH_OF_NOUNS = 7, 2  # words behind a number
-_REACH_BACK_OF_VERBS, _REACH_BACK_OF_NOUNS = 4, 5
+_REACH_BACK_OF_VERBS, _REACH_BACK_OF_NOUNS = 2, 5
 _UNSPACED = "\u0e00"
 _ARABIC_ARTICLES = ("ال", "وال", "بال", "لل")
 _ARABIC_AND = "و"
@@ -218,7 +218,7 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if is_active or (distance > 1 and _is_mention(tokens[: place + 1][::-1])):
         return None  # "two men killed the driver", "12 cars with the injured"
     between = tokens[:place]
-    people = sum(token in WORDS["people"] for token in between)
+    people = sum(token in WORDS["people"] for token in between[:2])
     if meaning.is_noun:
         return Counted(meaning.kind, place + 1, distance) if distance <= _REACH_OF_NOUNS + people else None
     is_near = distance <= _REACH_OF_NOUNS or people or not WORDS["auxiliaries"].isdisjoint(between)
@@ -240,18 +240,18 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if is_other or (found := _nearest_meaning(clause, others, slice(-_CLAUSE, None))) is None:
         return None
     place, distance, meaning = found
-    is_mention = clause[place] in WORDS["only beside"] or not WORDS["about"].isdisjoint(clause[place + 1 : place + 2])
-    if is_mention and distance > 1:
+    word, behind_word = clause[place], clause[place + 1 : place + 3]
+    is_mention = word in WORDS["only beside"] or not WORDS["about"].isdisjoint(behind_word[:1])
+    if word in WORDS["only behind"] or (is_mention and distance > 1):
         return None
-    is_passive = clause[place].endswith("ed") and not WORDS["to be"].isdisjoint(clause[place + 1 : place + 3])
-    is_object = not is_passive and WORDS["prepositions"].isdisjoint(clause[:place]) and distance <= _REACH_BACK_OF_VERBS
-    is_near = distance <= _REACH_BACK_OF_NOUNS if meaning.is_noun else is_object
-    rises = meaning.is_noun and nearest in WORDS["to"]
-    has_people = not WORDS["people"].isdisjoint(others[:2]) and (meaning.is_noun or distance == 2)
-    is_sure = distance == 1 or rises or has_people
-    return (
-        Counted(meaning.kind, 0, distance) if (is_near and is_sure) or _is_number_of(tokens, nearest, others) else None
-    )
+    has_people = not WORDS["people"].isdisjoint(others[:2])
+    if meaning.is_noun:
+        is_near = distance == 1 or (has_people and distance <= _REACH_BACK_OF_NOUNS)
+    else:
+        is_passive = word.endswith("ed") and not WORDS["to be"].isdisjoint(behind_word)
+        is_object = not is_passive and WORDS["prepositions"].isdisjoint(clause[:place])
+        is_near = is_object and distance <= (_REACH_BACK_OF_VERBS if has_people else 1)
+    return Counted(meaning.kind, 0, distance) if is_near or _is_number_of(tokens, nearest, others) else None
 
 
 def _is_number_of(tokens: Sequence[str], nearest: str, others: Sequence[str]) -> bool:
