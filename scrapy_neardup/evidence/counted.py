@@ -8,7 +8,7 @@ are in ``number_words``.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import lru_cache
 from itertools import takewhile
@@ -51,17 +51,15 @@ _PAGE = "|".join(_TABLE.pop("page").replace("*", r"\w*").split()).replace("_", "
 _PAGE_SIGNS = "|".join(_TABLE.pop("page_signs").split())
 _OF_PAGE = re.compile(rf"(?<!\w)(?:{_PAGE})(?!\w)|^(?:by|von|par|por) |{_PAGE_SIGNS}")
 _LOST = tuple(_TABLE.pop("lost").replace("*", "").split())
-SILENT = (
-    len(FigureKind) + 1
-)  # ages, ordinals and numbers that are names: they count nothing, so a change of them is not told
-_SIGNS = dict.fromkeys(CURRENCIES.values())
+SILENT = len(FigureKind) + 1  # ages, ordinals and names count nothing: a change of them is not told
+_CURRENCY_SIGNS = dict.fromkeys(CURRENCIES.values())
 LABELS: tuple[str, ...] = (
     "",
     *(kind.name.lower() for kind in FigureKind if kind < FigureKind.OTHER),
     *["", "", ""],
     *("people", "%", "score"),
     *sorted(set(UNITS.values()) - {"uncounted", "years"}),  # most years are ages
-    *_SIGNS,
+    *_CURRENCY_SIGNS,
     *dict.fromkeys(_THINGS.values()),
 )
 LABELS += ("",) * (64 - len(LABELS))  # the kind of a packed figure has six bits
@@ -94,36 +92,24 @@ class Meaning(NamedTuple):
     kind: FigureKind
     word_class: str
 
-    @property
-    def is_noun(self) -> bool:
-        return self.word_class == "nouns"
 
-
-class _Vocabulary(NamedTuple):
-    words: dict[str, Meaning]
-    stems: dict[str, Meaning]
-    lengths: Sequence[int]  # of the stems, the longest first
-    signs: dict[str, Meaning]  # parts of a clause, in scripts without spaces
-
-
-@lru_cache(maxsize=1)
-def _vocabulary() -> _Vocabulary:
-    words, stems, signs = dict[str, Meaning](), dict[str, Meaning](), dict[str, Meaning]()
-    for name, classes in _TABLE.items():
-        for each, joined in classes.items():
-            for word in joined.split():
-                table = signs if each == "signs" else stems if word.endswith("*") else words
-                table[word.rstrip("*")] = Meaning(FigureKind[name.upper()], each)
-    return _Vocabulary(words, stems, sorted(set(map(len, stems)), reverse=True), signs)
+_MEANINGS = {
+    word: Meaning(FigureKind[name.upper()], word_class)
+    for name, classes in _TABLE.items()
+    for word_class, joined in classes.items()
+    for word in joined.split()
+}
+_STEMS = {word[:-1]: meaning for word, meaning in _MEANINGS.items() if word.endswith("*")}
+_LENGTHS = sorted(set(map(len, _STEMS)), reverse=True)
+_SIGNS = {word: meaning for word, meaning in _MEANINGS.items() if meaning.word_class == "signs"}  # parts of a clause
 
 
 @lru_cache(maxsize=1 << 14)
 def meaning_of(word: str) -> Meaning | None:
     """Return what a folded word says that is counted. In scripts without spaces a word is a clause."""
-    words, stems, lengths, signs = _vocabulary()
-    found = words.get(word) or next((stems[word[:n]] for n in lengths if word[:n] in stems), None)
+    found = _MEANINGS.get(word) or next((_STEMS[word[:n]] for n in _LENGTHS if word[:n] in _STEMS), None)
     if found is None and word > _UNSPACED:
-        places = ((word.find(sign), meaning) for sign, meaning in signs.items() if sign in word)
+        places = ((word.find(sign), meaning) for sign, meaning in _SIGNS.items() if sign in word)
         return min(places, default=(0, None))[1]
     if found is None and (shorter := _without_prefix(word)) != word:
         return meaning_of(shorter)
@@ -145,28 +131,37 @@ class Counted(NamedTuple):
     distance: int = 0
 
 
+def _has(role: str, tokens: Iterable[str]) -> bool:
+    """Decide whether one of these tokens has this role beside a number."""
+    return not WORDS[role].isdisjoint(tokens)
+
+
 def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     """Return what a number counts, from the words before it, the nearest first, and those behind it."""
-    nearest = behind[0] if behind else ""
-    if not behind and before[:1] and before[0] in WORDS["articles"]:
-        return Counted(SILENT)  # "she died at the 56", in Spanish
-    is_time_of_day = UNITS.get(before[0] if before else "") == "hours"
-    is_age = not WORDS["age"].isdisjoint(before[:2]) or _AGE.match(nearest)
-    if is_age or is_time_of_day or nearest in WORDS["ordinals and times"]:
+    if _counts_nothing(before, behind):
         return Counted(SILENT)
-    first = nearest if nearest not in HEDGES else next((word for word in behind if word not in HEDGES), "")
+    first = next((word for word in behind if word not in HEDGES), "")
     if unit := UNITS.get(first):
-        is_clock = unit == "hours" and not WORDS["before hours"].isdisjoint(before[:1])
-        return Counted(SILENT if is_clock else KINDS.get(unit, SILENT))
+        return Counted(KINDS.get(unit, SILENT))
     thing = _THINGS.get(first) or next((_THINGS[word] for word in before[:2] if word == "magnitude"), "")
     if thing:
         return Counted(KINDS[thing])
     return _by_words(before, behind) or Counted(PEOPLE if first in WORDS["people"] else 0)
 
 
+def _counts_nothing(before: Sequence[str], behind: Sequence[str]) -> bool:
+    """Decide whether a number is an age, an ordinal or a time of day, or stands behind "the" and before no word."""
+    nearest = behind[0] if behind else ""
+    is_age = _has("age", before[:2]) or _AGE.match(nearest) is not None
+    is_hour = _has("before hours", before[:1]) and UNITS.get(nearest) == "hours"
+    is_time_of_day = is_hour or any(UNITS.get(word) == "hours" for word in before[:1])
+    is_the = not behind and _has("articles", before[:1])  # "a los 56"
+    return is_age or is_time_of_day or is_the or nearest in WORDS["ordinals and times"]
+
+
 def _by_words(before: Sequence[str], behind: Sequence[str]) -> Counted | None:
     """Return what the nearest words say that is counted, on the one side or the other."""
-    ahead, back = _behind(behind, before), _before(before, behind)
+    ahead, back = _behind(behind, _clause(before)), _before(before, _clause(behind))
     if ahead and behind[ahead.place - 1].endswith(_GERUNDS) and _is_of_next(behind, ahead.place):
         ahead = None  # "shot three, killing one"
     if ahead and back:
@@ -175,54 +170,56 @@ def _by_words(before: Sequence[str], behind: Sequence[str]) -> Counted | None:
     return ahead or back
 
 
+def _clause(tokens: Iterable[str]) -> list[str]:
+    return list(takewhile(lambda token: token not in _BORDERS, tokens))
+
+
 def _nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) -> tuple[int, int, Meaning] | None:
     """Return the place of the first token that says what is counted, how many words away it is, and its meaning.
 
     ``others`` are the tokens on the other side of the number.
     """
     distance = 0
-    for place, token in enumerate(tokens):
-        if token in _ENDS:
-            return None
-        is_word = token > _UNSPACED or (len(token) > 2 and token not in HEDGES)
-        distance += is_word
-        if is_word and (meaning := meaning_of(token if token < _UNSPACED else token[near])):
-            around = (
-                *tokens[max(0, place - 4) : place + 6],
-                *takewhile(lambda other: other not in _BORDERS, others[:4]),
-            )
-            if _means_it(token, meaning, around):
-                following = meaning_of(tokens[place + 1]) if place + 1 < len(tokens) else None
-                is_deadly = meaning.kind is FigureKind.VICTIMS and following and following.kind is FigureKind.DEAD
-                return place, distance, following if is_deadly and following else meaning
+    for place, token in enumerate(takewhile(lambda token: token not in _ENDS, tokens)):
+        if token < _UNSPACED and (len(token) <= 2 or token in HEDGES):
+            continue
+        distance += 1
+        meaning = meaning_of(token if token < _UNSPACED else token[near])
+        if meaning and _means_it(token, meaning, (*tokens[max(0, place - 4) : place + 6], *others[:4])):
+            return place, distance, _as_dead(meaning, tokens[place + 1 : place + 2])
     return None
 
 
 def _means_it(token: str, meaning: Meaning, around: Sequence[str]) -> bool:
     """Decide whether a word is used in its meaning: "lost their lives", but not "the time of our lives"."""
     if token == "tot":  # in Dutch it is "until"
-        return not WORDS["beside tot"].isdisjoint(around)
+        return _has("beside tot", around)
     if token == "oldu":  # in Turkish it is "became" and "died"
-        return not WORDS["people"].isdisjoint(around)
+        return _has("people", around)
     return meaning.word_class != "lives" or any(word.startswith(_LOST) for word in around)
+
+
+def _as_dead(meaning: Meaning, following: Sequence[str]) -> Meaning:
+    """Return the meaning of a word, which is "dead" for "deadly victims"."""
+    is_of_victims = meaning.kind is FigureKind.VICTIMS
+    dead = (found for found in map(meaning_of, following) if is_of_victims and found and found.kind is FigureKind.DEAD)
+    return next(dead, meaning)
 
 
 def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if (found := _nearest_meaning(tokens, others, slice(_CLAUSE))) is None:
         return None
     place, distance, meaning = found
-    if tokens[place].startswith(_ARABIC_AND) and meaning_of(tokens[place][1:]):
-        return None  # "and injured 31"
-    has_object = not WORDS["determiners"].isdisjoint(tokens[place + 1 : place + 2])
-    is_active = has_object and WORDS["to be"].isdisjoint(tokens[:place])
-    if is_active or (distance > 1 and _is_mention(tokens[: place + 1][::-1])):
-        return None  # "two men killed the driver", "12 cars with the injured"
     between = tokens[:place]
+    is_next = tokens[place].startswith(_ARABIC_AND) and meaning_of(tokens[place][1:])  # "and injured 31"
+    is_active = _has("determiners", tokens[place + 1 : place + 2]) and not _has("to be", between)
+    if is_next or is_active or (distance > 1 and _is_mention(tokens[: place + 1][::-1])):
+        return None  # "two men killed the driver", "12 cars with the injured"
     people = sum(token in WORDS["people"] for token in between[:2])
-    if meaning.is_noun:
-        return Counted(meaning.kind, place + 1, distance) if distance <= _REACH_OF_NOUNS + people else None
-    is_near = distance <= _REACH_OF_NOUNS or people or not WORDS["auxiliaries"].isdisjoint(between)
-    return Counted(meaning.kind, place + 1, distance) if is_near and distance <= _REACH_OF_VERBS else None
+    reach = _REACH_OF_NOUNS + people
+    if meaning.word_class != "nouns" and (people or _has("auxiliaries", between)):
+        reach = _REACH_OF_VERBS
+    return Counted(meaning.kind, place + 1, distance) if distance <= reach else None
 
 
 def _is_mention(words: Sequence[str]) -> bool:
@@ -230,36 +227,42 @@ def _is_mention(words: Sequence[str]) -> bool:
     word, before = words[:2]
     if word.startswith(_ARABIC_ARTICLES) and before not in WORDS["of"]:
         return True
-    return before in WORDS["about"] or (before in WORDS["articles"] and WORDS["of"].isdisjoint(words[2:3]))
+    return before in WORDS["about"] or (before in WORDS["articles"] and not _has("of", words[2:3]))
 
 
 def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     clause = tuple(takewhile(lambda token: token not in _COMMAS, tokens[tokens[:1] == ["("] :]))
     nearest = next((token for token in clause if token not in HEDGES), "")
-    is_other = nearest in _BY and WORDS["to"].isdisjoint(others[:1])
+    is_other = nearest in _BY and not _has("to", others[:1])
     if is_other or (found := _nearest_meaning(clause, others, slice(-_CLAUSE, None))) is None:
         return None
     place, distance, meaning = found
-    word, behind_word = clause[place], clause[place + 1 : place + 3]
-    is_mention = word in WORDS["only beside"] or not WORDS["about"].isdisjoint(behind_word[:1])
-    if word in WORDS["only behind"] or (is_mention and distance > 1):
+    if clause[place] in WORDS["only behind"] or (distance > 1 and _is_far_mention(clause, place)):
         return None
-    has_people = not WORDS["people"].isdisjoint(others[:2])
-    if meaning.is_noun:
-        is_near = distance == 1 or (has_people and distance <= _REACH_BACK_OF_NOUNS)
-    else:
-        is_passive = word.endswith("ed") and not WORDS["to be"].isdisjoint(behind_word)
-        is_object = not is_passive and WORDS["prepositions"].isdisjoint(clause[:place])
-        is_near = is_object and distance <= (_REACH_BACK_OF_VERBS if has_people else 1)
+    is_noun = meaning.word_class == "nouns"
+    reach = 1
+    if _has("people", others[:2]):
+        reach = _REACH_BACK_OF_NOUNS if is_noun else _REACH_BACK_OF_VERBS
+    is_near = distance <= reach and (is_noun or _has_object(clause, place))
     return Counted(meaning.kind, 0, distance) if is_near or _is_number_of(tokens, nearest, others) else None
+
+
+def _is_far_mention(clause: Sequence[str], place: int) -> bool:
+    """Decide whether a word some words before a number only mentions people: "in memory of the dead, 18 boats"."""
+    return clause[place] in WORDS["only beside"] or _has("about", clause[place + 1 : place + 2])
+
+
+def _has_object(clause: Sequence[str], place: int) -> bool:
+    """Decide whether a verb before a number may count it: not "killed in 2 attacks", "was killed with 9 others"."""
+    is_passive = clause[place].endswith("ed") and _has("to be", clause[place + 1 : place + 3])
+    return not is_passive and not _has("prepositions", clause[:place])
 
 
 def _is_number_of(tokens: Sequence[str], nearest: str, others: Sequence[str]) -> bool:
     """Decide whether words before a number say that it is a number of people: "the toll of the fire rose to nine"."""
-    number_of, reaches = WORDS["number of"], WORDS["reaches"]
-    if number_of.isdisjoint(takewhile(lambda token: token not in _BORDERS, tokens)):
-        return False
-    return nearest in number_of | reaches or not (WORDS["people"] | WORDS["to"]).isdisjoint(others[:2])
+    is_reached = _has("number of", (nearest,)) or _has("reaches", (nearest,))
+    is_value = is_reached or _has("people", others[:2]) or _has("to", others[:1])
+    return is_value and _has("number of", _clause(tokens))
 
 
 def _is_of_next(behind: Sequence[str], place: int) -> bool:
@@ -275,7 +278,7 @@ def is_of_page(line: str) -> bool:
 
 def leads_on(between: Sequence[str]) -> bool:
     """Decide whether these words lead from the value before to the newest one: "from four to nine"."""
-    return not between or (all(len(word) < 5 for word in between) and not WORDS["to"].isdisjoint(between))
+    return not between or (all(len(word) < 5 for word in between) and _has("to", between))
 
 
 def is_part_of(between: Sequence[str]) -> bool:
@@ -283,15 +286,11 @@ def is_part_of(between: Sequence[str]) -> bool:
     return bool(between) and WORDS["of"].issuperset(between)
 
 
-@lru_cache(maxsize=1 << 10)
 def kind_of(label: str) -> FigureKind:
-    """Return what a figure with this label counts. The last word decides, but for money: "people killed"."""
-    parts = fold(label).casefold().split() or [""]
-    if label in LABELS[1 : FigureKind.OTHER]:
-        return FigureKind(KINDS[label])
-    meaning = meaning_of(parts[-1])
-    is_money = not CURRENCIES.keys().isdisjoint(parts)
-    return meaning.kind if meaning else FigureKind.MONEY if is_money else FigureKind.OTHER
+    """Return what a figure with this label counts."""
+    if label in _CURRENCY_SIGNS:
+        return FigureKind.MONEY
+    return FigureKind(min(KINDS.get(label, FigureKind.OTHER), FigureKind.OTHER))
 
 
 def in_words(label: str, old: str, new: str) -> str:

@@ -122,16 +122,16 @@ def figures_of_body(body: Body) -> tuple[Figure, ...]:
 
 def _figures_of_line(line: str, place: Place | None) -> list[Figure]:
     """Return the figures of a line, which has no place if it is above or below the article."""
-    figures = _all_figures(line)
     is_long = len(line.split()) > _MOST_WORDS_OF_TOLL and not line.endswith(SENTENCE_ENDS)
-    if is_long and place is not Place.CAPTION:
-        figures = [each if each.kind > PEOPLE else each._replace(kind=0) for each in figures]
+    lowest_kind = PEOPLE + 1 if is_long and place is not Place.CAPTION else 0
     label = "".join(filter(str.isalpha, line.casefold()))
+    context_of_line = _hash([label] if label else []) + NO_WORDS
     found = []
-    for figure in figures:
-        context = figure.context if any(figure.context) or not label else _hash([label]) + NO_WORDS
-        if (place is not None and any(context)) or 0 < figure.kind < FigureKind.HOMES:
-            found.append(figure._replace(context=context, place=place or Place.BODY))
+    for figure in _all_figures(line):
+        kind = figure.kind if figure.kind >= lowest_kind else 0
+        context = figure.context if any(figure.context) else context_of_line
+        if (place is not None and any(context)) or 0 < kind < FigureKind.HOMES:
+            found.append(Figure(figure.value, context, kind, place or Place.BODY))
     return found
 
 
@@ -194,10 +194,8 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
     """Return what a figure counts, and how far behind it the word stands that says so."""
     if mark in KINDS:
         return Counted(KINDS[mark])
-    nearest = next((word for word in before[:2] if word != LINE_END), "")  # "art. 109"
-    is_between_commas = nearest in (COMMA, "(") and (mark or behind[:1] == [COMMA])
-    if nearest in WORDS["named"] or (is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST):
-        return Counted(SILENT)  # "John Smith, 45, ..."
+    if _is_name_or_age(value, mark, before, behind):
+        return Counted(SILENT)
     if is_plain(value):
         return what_is_counted(before, [] if mark else behind)
     following = behind[0] if behind else ""
@@ -205,6 +203,14 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
         return Counted(KINDS["score"])
     counted = what_is_counted(before, [])
     return counted if counted.kind < PEOPLE else Counted(0)
+
+
+def _is_name_or_age(value: str, mark: str, before: list[str], behind: list[str]) -> bool:
+    """Decide whether a number is a name, as in "art. 109", or an age, as in "John Smith, 45, ..."."""
+    nearest = next((word for word in before[:2] if word != LINE_END), "")
+    is_between_commas = nearest in (COMMA, "(") and (mark or behind[:1] == [COMMA])
+    is_age = is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST
+    return bool(is_age) or nearest in WORDS["named"]
 
 
 def _context(before: list[str], behind: list[str]) -> bytes:

@@ -105,19 +105,22 @@ def all_languages() -> Languages:
     """Read the tables, once a process."""
     languages = Languages({}, {}, {})
     for name, table in read_table("number_words.json").items():
-        small, thousand = table["small"], table.pop("thousand")
-        if thousand:  # "zwölftausend"
-            small |= {word + thousand: 1000 * number for word, number in small.items() if 1 < number < 1000}
-        languages.by_name[name] = NumberWords(**table)
-        for word in {*small, *table["scales"], *_words(_BESIDE["common words"][name])}:
+        language = languages.by_name[name] = _number_words(**table)
+        for word in {*language.small, *language.scales, *_words(_BESIDE["common words"][name])}:
             languages.of_word[word] = (*languages.of_word.get(word, ()), name)
-        for word, scale in table["scales"].items():
+        for word, scale in language.scales.items():
             if scale >= 1000 or scale == 12:
                 languages.scales.setdefault(word, scale)
     for value, joined in _CLDR["scales"].items():
         for word in joined.split("|"):
             languages.scales.setdefault(word, int(value))
     return languages
+
+
+def _number_words(small: dict[str, int | Decimal], thousand: str, **others: Any) -> NumberWords:
+    if thousand:  # "zwölftausend"
+        small |= {word + thousand: 1000 * number for word, number in small.items() if 1 < number < 1000}
+    return NumberWords(small, **others)
 
 
 def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tuple[str, int]:
