@@ -217,7 +217,8 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
         return None  # "two men killed the driver", "12 cars with the injured"
     people = sum(token in WORDS["people"] for token in between[:2])
     reach = _REACH_OF_NOUNS + people
-    if meaning.word_class != "nouns" and (people or _has("auxiliaries", between)):
+    is_predicate = people > 0 or (_has("auxiliaries", between) and COMMA not in between)
+    if meaning.word_class != "nouns" and is_predicate:
         reach = _REACH_OF_VERBS
     return Counted(meaning.kind, place + 1, distance) if distance <= reach else None
 

@@ -55,6 +55,7 @@ OTHER_THINGS = [
     *("Resgatada neste domingo (7) no litoral", "Θάνατος της ηθοποιού, 7 ετών", "Смерть при температуре 7°"),
     *("7 سيارات لنقل المصابين", "گمرک شهید رجایی در 7 ماهه سال", "Po 7 latach zabił sąsiada"),
     *("ДТП на дорогах 7 і 8 листопада: загинув водій", "Evacuarea blocului (parter plus 7 etaje)"),
+    *("The player, who made 7 tackles, was injured", "Jane Doe, dead at 7", "The toll that 7 germs take"),
     *("По Неве поплыли 7 кораблей в память о погибших", "Офис № 7, где задержали директора"),
 ]
 
