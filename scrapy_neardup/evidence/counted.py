@@ -238,6 +238,9 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if is_other or (found := _nearest_meaning(clause, others, slice(-_CLAUSE, None))) is None:
         return None
     place, distance, meaning = found
+    counted = Counted(meaning.kind, 0, distance)
+    if _is_number_of(tokens, nearest, others):
+        return counted
     if clause[place] in WORDS["only behind"] or (distance > 1 and _is_far_mention(clause, place)):
         return None
     is_noun = meaning.word_class == "nouns"
@@ -245,7 +248,7 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if _has("people", others[:2]):
         reach = _REACH_BACK_OF_NOUNS if is_noun else _REACH_BACK_OF_VERBS
     is_near = distance <= reach and (is_noun or _has_object(clause, place))
-    return Counted(meaning.kind, 0, distance) if is_near or _is_number_of(tokens, nearest, others) else None
+    return counted if is_near else None
 
 
 def _is_far_mention(clause: Sequence[str], place: int) -> bool:
