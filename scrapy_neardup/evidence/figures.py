@@ -81,8 +81,8 @@ class Figure(NamedTuple):
     """A number of a text, what it counts and where it stands.
 
     ``value`` is a plain decimal ("1200", "6.1"), or several for scores and ranges ("3-1"), fractions and rows of
-    numbers ("7/32"). ``context`` has 4 bytes: 2 hash the words before, 2 the words behind. A side
-    without words has zeros.
+    numbers ("7/32"). ``context`` has 4 bytes: 2 hash the words before, 2 the words behind. If one side has no words,
+    words farther off on the other side stand in for them, or zeros.
     """
 
     value: str
@@ -214,18 +214,25 @@ def _is_name_or_age(value: str, mark: str, before: list[str], behind: list[str])
 
 
 def _context(before: list[str], behind: list[str]) -> bytes:
-    return _hash(_words(before, _LAST)) + _hash(_words(behind, _FIRST))
+    words_before, words_behind = _words(before, _LAST), _words(behind, _FIRST)
+    hash_before, hash_behind = _hash(words_before), _hash(words_behind)
+    # If the line begins or ends with the number, words farther off on the other side stand in for the missing ones.
+    if not words_before:
+        hash_before = _hash(_words(behind, _FIRST, 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
+    elif not words_behind:
+        hash_behind = _hash(_words(before, _LAST, 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
+    return hash_before + hash_behind
 
 
-def _words(tokens: list[str], near: slice) -> list[str]:
-    """Return how many numbers stand before the next word, and the nearest words of the line; or nothing.
+def _words(tokens: list[str], near: slice, count: int = CONTEXT_WORDS) -> list[str]:
+    """Return how many numbers stand before the next word, and the nearest ``count`` words of the line; or nothing.
 
     Words of one or two letters say little. In scripts without spaces a token is a clause, and its near end counts.
     """
     words: list[str] = []
     passed = 0
     for token in tokens:
-        if token == LINE_END or len(words) == CONTEXT_WORDS:
+        if token == LINE_END or len(words) == count:
             break
         if token == FIGURE:
             passed += not words
