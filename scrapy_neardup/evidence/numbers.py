@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from functools import lru_cache
 from itertools import compress
 
 from scrapy_neardup.evidence.number_words import (
@@ -80,7 +79,6 @@ _PLAINER = str.maketrans("⁄−", "/-")
 _JOINTS = re.compile("([-/])")
 _SEPARATORS = re.compile("[.,' ]")
 _LONGEST = 15  # digits of a number that is added to a million
-_USUAL_LENGTH = 24  # characters of the numbers whose values are remembered
 _BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
 _LARGEST_SCALE = 10**15
 _LONGEST_ABBREVIATION = 4
@@ -260,11 +258,6 @@ def _value(core: str, scale: int, mark: str) -> str:
     """Return a written number as a plain decimal, times ``scale``. Parts of scores and ranges are read one by one."""
     if core.isdigit() and scale == 1:
         return core.lstrip("0") or "0"
-    return (_read if len(core) <= _USUAL_LENGTH else _read.__wrapped__)(core, scale, mark)
-
-
-@lru_cache(maxsize=1 << 14)  # numbers repeat, and Decimal is slow
-def _read(core: str, scale: int, mark: str) -> str:
     if " " in core and not _SPACED.fullmatch(core):
         core = core.replace(" ", "/")
     return "".join(
