@@ -1,4 +1,4 @@
-"""How right the verdicts are: gold clusters, scripted edits, same-event stories, templated reports, cost.
+"""How right the verdicts are: gold clusters, scripted edits, same-event stories, lost tolls, templated reports, cost.
 
 usage: python benchmarks/accuracy.py [--data DIR] [--seeds N] [--workers N]
 
@@ -25,6 +25,8 @@ from shared import data_parser, print_table, read_pages, unpacked
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.evidence.counted import HARMED
+from scrapy_neardup.evidence.figures import find_figures
 from scrapy_neardup.lab.feed import read_background, read_labelled
 from scrapy_neardup.lab.protocols import COPIES, evaluate
 from scrapy_neardup.lab.replay import PageReader
@@ -48,6 +50,7 @@ def main() -> None:
         asyncio.run(_gold(data, reader, range(options.seeds)))
         asyncio.run(_edits(data))
         asyncio.run(_same_event(data))
+        asyncio.run(_lost_tolls(data, reader))
         asyncio.run(_templates(data))
         _cost(reader, data)
 
@@ -87,11 +90,12 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``original`` is the text this one was linked to."""
+    """``original`` is the text this one was linked to, ``match`` the one with which it was compared."""
 
     text: Text
     verdict: Verdict
     original: Text | None
+    match: Text | None
 
     @property
     def is_copy(self) -> bool:
@@ -112,7 +116,8 @@ async def _judge(texts: Sequence[Text]) -> list[Answer]:
                 documents.append(detector.document(text.text, url=text.url, title=text.title, seen_at=seen_at))
             texts_by_id.update((document.id, text) for document, text in zip(documents, batch, strict=True))
             for text, verdict in zip(batch, await detector.check_in_order(documents), strict=True):
-                answers.append(Answer(text, verdict, texts_by_id.get(verdict.original or "")))
+                linked = (texts_by_id.get(name or "") for name in (verdict.original, verdict.match))
+                answers.append(Answer(text, verdict, *linked))
     finally:
         await detector.close()
     return answers
@@ -189,6 +194,29 @@ def _longest_shared_run(one: str, other: str) -> int:
 
 def _start(text: str) -> str:
     return " ".join(text.split()[:12]).replace("|", "/")
+
+
+# Tolls
+
+
+async def _lost_tolls(data: Path, reader: PageReader) -> None:
+    """Drops whose page prints a toll that the kept page lacks. Teasers and captions are read too: look at each row."""
+    for name in ("gold-dev", "day-dev"):
+        pages = [(page.recorded, page.text) for page in read_pages(reader, read_background([data / f"{name}.jsonl"]))]
+        answers = await _judge([Text(str(entry.id), text, entry.url, entry.title) for entry, text in pages])
+        matches = {answer.text.id: answer.match for answer in answers if answer.verdict.would_drop}
+        rows = []
+        for answer in answers:
+            kept = matches.get(answer.text.id)
+            while kept and matches.get(kept.id):
+                kept = matches[kept.id]
+            if kept and (lost := _tolls(answer.text) - {each.value for each in find_figures(kept.text)}):
+                rows.append((answer.text.id, kept.id, ", ".join(sorted(lost))))
+        print_table(f"{name}: {len(matches)} drops; tolls that the kept page lacks", ("text", "kept", "tolls"), rows)
+
+
+def _tolls(text: Text) -> set[str]:
+    return {each.value for each in find_figures(f"{text.title}\n{text.text}") if each.kind in HARMED}
 
 
 # Templates

@@ -15,14 +15,13 @@ from typing import NamedTuple
 from xxhash import xxh32_digest
 
 from scrapy_neardup.evidence.counted import HARMED, LABELS, PEOPLE, SILENT, FigureKind
-from scrapy_neardup.evidence.figures import MAX_FIGURES, NO_WORDS, Figure, is_plain, unpack_figures
+from scrapy_neardup.evidence.figures import MAX_FIGURES, NO_WORDS, Figure, Place, is_plain, unpack_figures
 
 # Two texts of one source are different reports if at least this many figures differ, and more differ than agree.
 _LEAST_OTHER_FIGURES = 3
 _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
 _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
-_SHOWN = 100  # characters of a value
 SAME_BUT_FIGURES = 0.8  # resemblance of two texts of which only figures differ
 SAME_STATEMENTS = 0.3  # least resemblance of two texts whose figures count the same if the words around them agree
 
@@ -40,7 +39,7 @@ class Change(NamedTuple):
 
 def value_hashes(figures: Iterable[Figure]) -> bytes:
     """Return 4 bytes for each figure, a hash of what it counts and its value."""
-    named = ((LABELS[each.kind].encode() or each.context, each.short_value.encode()) for each in figures)
+    named = ((LABELS[each.kind].encode() or each.context, each.value.encode()) for each in figures)
     return b"".join(xxh32_digest(name + value) for name, value in named)
 
 
@@ -62,7 +61,7 @@ def changed_figures(old: Sequence[Figure], new: Sequence[Figure], likeness: floa
         pairs = [pair for pair in pairs if _counts(pair, likeness)] + list(_newest_tolls(old, new))
     changes: dict[tuple[str, str], Change] = {}
     for before, after in pairs:
-        values = before.value[:_SHOWN], after.value[:_SHOWN]
+        values = before.value, after.value
         label = after.label or before.label
         if _is_change(before, after) and (label or values not in changes):
             line = f"{label}: {values[0]} -> {values[1]}" if label else ""
@@ -99,7 +98,7 @@ def _are_equal(before: Figure, after: Figure) -> bool:
     If one is exactly a million (a lakh, a crore, a billion) times the other, a word was lost: "20 million" -> "20". But
     a number of harmed people may rise from 1 to 1,000 within a day, and is never rounded.
     """
-    if before.short_value == after.short_value:
+    if before.value == after.value:
         return True
     low, high = sorted((Decimal(before.value), Decimal(after.value)))
     coarse, fine = sorted((low, high), key=lambda value: value.normalize().as_tuple().exponent, reverse=True)
@@ -120,7 +119,7 @@ def _same_context(old: Sequence[Figure], new: Sequence[Figure]) -> Iterator[tupl
     for context, figures in after.items():
         olds, news = list(before.get(context, ())), []
         for figure in figures:
-            same = next((other for other in olds if other.short_value == figure.short_value), None)
+            same = next((other for other in olds if other.value == figure.value), None)
             if same:
                 olds.remove(same)
             else:
@@ -187,7 +186,7 @@ def contradict(some: Sequence[Figure], others: Sequence[Figure]) -> bool:
 def _tolls(figures: Sequence[Figure]) -> dict[int, list[Figure]]:
     found: dict[int, list[Figure]] = {}
     for figure in figures:
-        if 0 < figure.kind < FigureKind.HOMES and _are_plain(figure):
+        if 0 < figure.kind < FigureKind.HOMES and figure.place != Place.CAPTION and _are_plain(figure):
             found.setdefault(figure.kind, []).append(figure)
     return found
 
@@ -207,7 +206,7 @@ def lacks_toll(kept: bytes, new: bytes) -> bool:
 def _is_held(figure: Figure, other: Figure) -> bool:
     if figure.kind in HARMED and other.kind != figure.kind and (other.kind or not _share_side(figure, other)):
         return False  # "12 engines" are not "12 dead"
-    return _are_equal(figure, other) if _are_plain(figure, other) else figure.short_value == other.short_value
+    return _are_equal(figure, other) if _are_plain(figure, other) else figure.value == other.value
 
 
 def have_other_figures(a: bytes, b: bytes) -> bool:
@@ -235,4 +234,4 @@ def share_of_new_figures(new: bytes, old: bytes) -> float:
 
 def _figures_of_text(packed: bytes) -> list[tuple[bytes, str]]:
     """Return context and value of the figures that are not in the title."""
-    return [(each.context, each.value) for each in unpack_figures(packed) if not each.in_title]
+    return [(each.context, each.value) for each in unpack_figures(packed) if each.place != Place.TITLE]

@@ -8,13 +8,22 @@ are in ``number_words``.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from scrapy_neardup.evidence.number_words import CURRENCIES, HEDGES, UNITS, read_table, words
+from scrapy_neardup.evidence.number_words import (
+    COMMA,
+    CURRENCIES,
+    FIGURE,
+    HEDGES,
+    LINE_END,
+    UNITS,
+    WORDS,
+    read_table,
+)
 from scrapy_neardup.text.folding import fold
 
 
@@ -42,17 +51,15 @@ _PAGE = "|".join(_TABLE.pop("page").replace("*", r"\w*").split()).replace("_", "
 _PAGE_SIGNS = "|".join(_TABLE.pop("page_signs").split())
 _OF_PAGE = re.compile(rf"(?<!\w)(?:{_PAGE})(?!\w)|^(?:by|von|par|por) |{_PAGE_SIGNS}")
 _LOST = tuple(_TABLE.pop("lost").replace("*", "").split())
-SILENT = (
-    len(FigureKind) + 1
-)  # ages, ordinals and numbers that are names: they count nothing, so a change of them is not told
-_SIGNS = dict.fromkeys(CURRENCIES.values())
+SILENT = len(FigureKind) + 1  # ages, ordinals and names count nothing: a change of them is not told
+_CURRENCY_SIGNS = dict.fromkeys(CURRENCIES.values())
 LABELS: tuple[str, ...] = (
     "",
     *(kind.name.lower() for kind in FigureKind if kind < FigureKind.OTHER),
     *["", "", ""],
     *("people", "%", "score"),
-    *sorted(set(UNITS.values()) - {"years"}),
-    *_SIGNS,
+    *sorted(set(UNITS.values()) - {"uncounted", "years"}),  # most years are ages
+    *_CURRENCY_SIGNS,
     *dict.fromkeys(_THINGS.values()),
 )
 LABELS += ("",) * (64 - len(LABELS))  # the kind of a packed figure has six bits
@@ -61,42 +68,20 @@ KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
 PEOPLE = KINDS["people"]
 _MEASURES = frozenset(("magnitude", "score"))  # told as "score: 2-1"
 
-LINE_END = "|"
-"""The token at the end of a line or sentence."""
-_FIGURE = "#"
-_PERSONS = words(
-    "people persons person others more men women children workers menschen weitere personas persona personen"
-    " otras otros personnes personne autres persone altre altri pessoas pessoa outras outros mensen человек человека"
-    " людей люди людини людина осіб особи osób osoby osoba ludzi lidí osob ľudí osôb ember oameni persoane kişi kişinin"
-    " kişiyi insan"
-    " أشخاص شخص شخصا آخرين آخرون مدنيين نفر تن άτομα människor personer mennesker henkilöä ihmistä orang người लोग लोगों"
-)
-_BORDERS = frozenset((LINE_END, _FIGURE))
-_ENDS = _BORDERS | words("and und y et и та ve oraz")
-# No verb before these words tells what the number behind them counts: "killed in 2 attacks".
-_NO_OBJECT = words(
-    "in by on with from per during when after as while since en dans por par durante cuando tras bei durch von mit "
-    " nach wenn als quand lors в во от при на с после когда в під час في على منذ بعد σε από για din peste em no na door"
-    " tijdens sinds op w z od podczas przy ve při på av di dopo"
-)
-_NUMBER_OF = words(
-    "number toll zahl opferzahl cifra número numero nombre bilan bilancio aantal число количество кількість liczba "
-    " počet sayısı sayısının sayisi عدد حصيلة حصيله شمار تعداد antal antallet αριθμός broj број"
-)
-"""Words that begin a count, which may stand far from its value: "the number of people killed there rose to nine"."""
-_TO_BE = words("is are was were be been being")
-_GERMAN_TO_BE = words("sind war waren ist menschen personen weitere")
+_COMMAS = (COMMA, "(")
+_BORDERS = frozenset((LINE_END, FIGURE))
+_ENDS = _BORDERS | WORDS["and"]
+# No word before these tells what the number behind them counts: "two deaths in 9 days", "the toll is 9".
+_BY = WORDS["prepositions"] - {"bei"}
 _GERUNDS = ("killing", "injuring", "wounding", "ando", "iendo", "endo", "uant", "essant")
-_ADJECTIVES = words("dead dying missing ill sick hurt")
-_CLOCK = words("at vers à dès las às alle um gegen в с до к о у klo kl saat")
-_TO = words("to auf bis a à al до на إلى ila alla naar tot do")
-_OF = words("of the von der den de las los les des dei di dos das van из з من")
-_AGE = re.compile("year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves")
-_ORDINALS = words("st nd rd th er eme й го")
-_TIMES = words("times mal fois veces volte vezes раз рази разів keer razy kez مرات")
+_AGE = re.compile(
+    "year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|godisnj|годишњ|ساله"
+)
 _REACH_OF_VERBS, _REACH_OF_NOUNS = 7, 2  # words behind a number
-_REACH_BACK_OF_VERBS, _REACH_BACK_OF_NOUNS = 4, 5
+_REACH_BACK_OF_VERBS, _REACH_BACK_OF_NOUNS = 2, 5
 _UNSPACED = "\u0e00"
+_ARABIC_ARTICLES = ("ال", "وال", "بال", "لل")
+_ARABIC_AND = "و"
 _ARABIC_PREFIXES = frozenset("وفب")
 _CLAUSE = 8  # characters
 
@@ -107,36 +92,24 @@ class Meaning(NamedTuple):
     kind: FigureKind
     word_class: str
 
-    @property
-    def is_noun(self) -> bool:
-        return self.word_class == "nouns"
 
-
-class _Vocabulary(NamedTuple):
-    words: dict[str, Meaning]
-    stems: dict[str, Meaning]
-    lengths: Sequence[int]  # of the stems, the longest first
-    signs: dict[str, Meaning]  # parts of a clause, in scripts without spaces
-
-
-@lru_cache(maxsize=1)
-def _vocabulary() -> _Vocabulary:
-    words, stems, signs = dict[str, Meaning](), dict[str, Meaning](), dict[str, Meaning]()
-    for name, classes in _TABLE.items():
-        for each, joined in classes.items():
-            for word in joined.split():
-                table = signs if each == "signs" else stems if word.endswith("*") else words
-                table[word.rstrip("*")] = Meaning(FigureKind[name.upper()], each)
-    return _Vocabulary(words, stems, sorted(set(map(len, stems)), reverse=True), signs)
+_MEANINGS = {
+    word: Meaning(FigureKind[name.upper()], word_class)
+    for name, classes in _TABLE.items()
+    for word_class, joined in classes.items()
+    for word in joined.split()
+}
+_STEMS = {word[:-1]: meaning for word, meaning in _MEANINGS.items() if word.endswith("*")}
+_LENGTHS = sorted(set(map(len, _STEMS)), reverse=True)
+_SIGNS = {word: meaning for word, meaning in _MEANINGS.items() if meaning.word_class == "signs"}  # parts of a clause
 
 
 @lru_cache(maxsize=1 << 14)
 def meaning_of(word: str) -> Meaning | None:
     """Return what a folded word says that is counted. In scripts without spaces a word is a clause."""
-    words, stems, lengths, signs = _vocabulary()
-    found = words.get(word) or next((stems[word[:n]] for n in lengths if word[:n] in stems), None)
+    found = _MEANINGS.get(word) or next((_STEMS[word[:n]] for n in _LENGTHS if word[:n] in _STEMS), None)
     if found is None and word > _UNSPACED:
-        places = ((word.find(sign), meaning) for sign, meaning in signs.items() if sign in word)
+        places = ((word.find(sign), meaning) for sign, meaning in _SIGNS.items() if sign in word)
         return min(places, default=(0, None))[1]
     if found is None and (shorter := _without_prefix(word)) != word:
         return meaning_of(shorter)
@@ -158,24 +131,37 @@ class Counted(NamedTuple):
     distance: int = 0
 
 
+def _has(role: str, tokens: Iterable[str]) -> bool:
+    """Decide whether one of these tokens has this role beside a number."""
+    return not WORDS[role].isdisjoint(tokens)
+
+
 def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     """Return what a number counts, from the words before it, the nearest first, and those behind it."""
-    nearest = behind[0] if behind else ""
-    if nearest in _ORDINALS or nearest in _TIMES or _AGE.match(nearest):
+    if _counts_nothing(before, behind):
         return Counted(SILENT)
-    first = nearest if nearest not in HEDGES else next((word for word in behind if word not in HEDGES), "")
+    first = next((word for word in behind if word not in HEDGES), "")
     if unit := UNITS.get(first):
-        is_clock = unit == "hours" and not _CLOCK.isdisjoint(before[:1])
-        return Counted(SILENT if is_clock or unit == "years" else KINDS[unit])  # most years are ages
+        return Counted(KINDS.get(unit, SILENT))
     thing = _THINGS.get(first) or next((_THINGS[word] for word in before[:2] if word == "magnitude"), "")
     if thing:
         return Counted(KINDS[thing])
-    return _by_words(before, behind) or Counted(PEOPLE if first in _PERSONS else 0)
+    return _by_words(before, behind) or Counted(PEOPLE if first in WORDS["people"] else 0)
+
+
+def _counts_nothing(before: Sequence[str], behind: Sequence[str]) -> bool:
+    """Decide whether a number is an age, an ordinal or a time of day, or stands behind "the" and before no word."""
+    nearest = behind[0] if behind else ""
+    is_age = _has("age", before[:2]) or _AGE.match(nearest) is not None
+    is_hour = _has("before hours", before[:1]) and UNITS.get(nearest) == "hours"
+    is_time_of_day = is_hour or any(UNITS.get(word) == "hours" for word in before[:1])
+    is_the = not behind and _has("articles", before[:1])  # "a los 56"
+    return is_age or is_time_of_day or is_the or nearest in WORDS["ordinals and times"]
 
 
 def _by_words(before: Sequence[str], behind: Sequence[str]) -> Counted | None:
     """Return what the nearest words say that is counted, on the one side or the other."""
-    ahead, back = _behind(behind, before), _before(before, behind)
+    ahead, back = _behind(behind, _clause(before)), _before(before, _clause(behind))
     if ahead and behind[ahead.place - 1].endswith(_GERUNDS) and _is_of_next(behind, ahead.place):
         ahead = None  # "shot three, killing one"
     if ahead and back:
@@ -184,62 +170,109 @@ def _by_words(before: Sequence[str], behind: Sequence[str]) -> Counted | None:
     return ahead or back
 
 
+def _clause(tokens: Iterable[str]) -> list[str]:
+    return list(takewhile(lambda token: token not in _BORDERS, tokens))
+
+
 def _nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) -> tuple[int, int, Meaning] | None:
     """Return the place of the first token that says what is counted, how many words away it is, and its meaning.
 
     ``others`` are the tokens on the other side of the number.
     """
     distance = 0
-    for place, token in enumerate(tokens):
-        if token in _ENDS:
-            return None
-        is_word = token > _UNSPACED or (len(token) > 2 and token not in HEDGES)
-        distance += is_word
-        if is_word and (meaning := meaning_of(token if token < _UNSPACED else token[near])):
-            around = (*tokens[max(0, place - 4) : place + 6], *others[:4])
-            if _means_it(token, meaning, around):
-                return place, distance, meaning
+    for place, token in enumerate(takewhile(lambda token: token not in _ENDS, tokens)):
+        if token < _UNSPACED and (len(token) <= 2 or token in HEDGES):
+            continue
+        distance += 1
+        meaning = meaning_of(token if token < _UNSPACED else token[near])
+        if meaning and _means_it(token, meaning, (*tokens[max(0, place - 4) : place + 6], *others[:4])):
+            return place, distance, _as_dead(meaning, tokens[place + 1 : place + 2])
     return None
 
 
 def _means_it(token: str, meaning: Meaning, around: Sequence[str]) -> bool:
     """Decide whether a word is used in its meaning: "lost their lives", but not "the time of our lives"."""
     if token == "tot":  # in Dutch it is "until"
-        return not _GERMAN_TO_BE.isdisjoint(around)
+        return _has("beside tot", around)
     if token == "oldu":  # in Turkish it is "became" and "died"
-        return not _PERSONS.isdisjoint(around)
+        return _has("people", around)
     return meaning.word_class != "lives" or any(word.startswith(_LOST) for word in around)
+
+
+def _as_dead(meaning: Meaning, following: Sequence[str]) -> Meaning:
+    """Return the meaning of a word, which is "dead" for "deadly victims"."""
+    is_of_victims = meaning.kind is FigureKind.VICTIMS
+    dead = (found for found in map(meaning_of, following) if is_of_victims and found and found.kind is FigureKind.DEAD)
+    return next(dead, meaning)
 
 
 def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if (found := _nearest_meaning(tokens, others, slice(_CLAUSE))) is None:
         return None
     place, distance, meaning = found
-    people = sum(token in _PERSONS for token in tokens[:place])
-    reach = _REACH_OF_NOUNS + people if meaning.is_noun else _REACH_OF_VERBS
+    between = tokens[:place]
+    is_next = tokens[place].startswith(_ARABIC_AND) and meaning_of(tokens[place][1:])  # "and injured 31"
+    is_active = _has("determiners", tokens[place + 1 : place + 2]) and not _has("to be", between)
+    if is_next or is_active or (distance > 1 and _is_mention(tokens[: place + 1][::-1])):
+        return None  # "two men killed the driver", "12 cars with the injured"
+    people = sum(token in WORDS["people"] for token in between[:2])
+    reach = _REACH_OF_NOUNS + people
+    is_predicate = people > 0 or (_has("auxiliaries", between) and COMMA not in between)
+    if meaning.word_class != "nouns" and is_predicate:
+        reach = _REACH_OF_VERBS
     return Counted(meaning.kind, place + 1, distance) if distance <= reach else None
 
 
+def _is_mention(words: Sequence[str]) -> bool:
+    """Decide whether the first of these words, which are in reversed order, only mentions people, as in "the dead"."""
+    word, before = words[:2]
+    if word.startswith(_ARABIC_ARTICLES) and before not in WORDS["of"]:
+        return True
+    return before in WORDS["about"] or (before in WORDS["articles"] and not _has("of", words[2:3]))
+
+
 def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
-    if (found := _nearest_meaning(tokens, others, slice(-_CLAUSE, None))) is None:
+    clause = tuple(takewhile(lambda token: token not in _COMMAS, tokens[tokens[:1] == ["("] :]))
+    nearest = next((token for token in clause if token not in HEDGES), "")
+    is_other = nearest in _BY and not _has("to", others[:1])
+    if is_other or (found := _nearest_meaning(clause, others, slice(-_CLAUSE, None))) is None:
         return None
     place, distance, meaning = found
-    if tokens[place] in _ADJECTIVES and distance > 1:
+    counted = Counted(meaning.kind, 0, distance)
+    if _is_number_of(tokens, nearest, others):
+        return counted
+    if clause[place] in WORDS["only behind"] or (distance > 1 and _is_far_mention(clause, place)):
         return None
-    is_passive = tokens[place].endswith("ed") and not _TO_BE.isdisjoint(tokens[place + 1 : place + 3])
-    is_object = not is_passive and _NO_OBJECT.isdisjoint(tokens[:place]) and distance <= _REACH_BACK_OF_VERBS
-    is_near = distance <= _REACH_BACK_OF_NOUNS if meaning.is_noun else is_object
-    return Counted(meaning.kind, 0, distance) if is_near or _is_number_of(tokens) else None
+    is_noun = meaning.word_class == "nouns"
+    reach = 1
+    if _has("people", others[:2]):
+        reach = _REACH_BACK_OF_NOUNS if is_noun else _REACH_BACK_OF_VERBS
+    is_near = distance <= reach and (is_noun or _has_object(clause, place))
+    return counted if is_near else None
 
 
-def _is_number_of(tokens: Sequence[str]) -> bool:
-    return not _NUMBER_OF.isdisjoint(takewhile(lambda token: token not in _BORDERS, tokens))
+def _is_far_mention(clause: Sequence[str], place: int) -> bool:
+    """Decide whether a word some words before a number only mentions people: "in memory of the dead, 18 boats"."""
+    return clause[place] in WORDS["only beside"] or _has("about", clause[place + 1 : place + 2])
+
+
+def _has_object(clause: Sequence[str], place: int) -> bool:
+    """Decide whether a verb before a number may count it: not "killed in 2 attacks", "was killed with 9 others"."""
+    is_passive = clause[place].endswith("ed") and _has("to be", clause[place + 1 : place + 3])
+    return not is_passive and not _has("prepositions", clause[:place])
+
+
+def _is_number_of(tokens: Sequence[str], nearest: str, others: Sequence[str]) -> bool:
+    """Decide whether words before a number say that it is a number of people: "the toll of the fire rose to nine"."""
+    is_reached = _has("number of", (nearest,)) or _has("reaches", (nearest,))
+    is_value = is_reached or _has("people", others[:2]) or _has("to", others[:1])
+    return is_value and _has("number of", _clause(tokens))
 
 
 def _is_of_next(behind: Sequence[str], place: int) -> bool:
     """Decide whether the word at a place belongs to the next number: "killed four, injured 31"."""
     rest = (token for token in behind[place:] if len(token) > 2 or token in _BORDERS)
-    return next((token for token in rest if token not in HEDGES and token not in _PERSONS), "") == _FIGURE
+    return next((token for token in rest if token not in HEDGES and token not in WORDS["people"]), "") == FIGURE
 
 
 def is_of_page(line: str) -> bool:
@@ -249,23 +282,19 @@ def is_of_page(line: str) -> bool:
 
 def leads_on(between: Sequence[str]) -> bool:
     """Decide whether these words lead from the value before to the newest one: "from four to nine"."""
-    return not between or (all(len(word) < 5 for word in between) and not _TO.isdisjoint(between))
+    return not between or (all(len(word) < 5 for word in between) and _has("to", between))
 
 
 def is_part_of(between: Sequence[str]) -> bool:
     """Decide whether these words make the value before a part of the one behind: "49 of the 50 people died"."""
-    return bool(between) and _OF.issuperset(between)
+    return bool(between) and WORDS["of"].issuperset(between)
 
 
-@lru_cache(maxsize=1 << 10)
 def kind_of(label: str) -> FigureKind:
-    """Return what a figure with this label counts. The last word decides, but for money: "people killed"."""
-    parts = fold(label).casefold().split() or [""]
-    if label in LABELS[1 : FigureKind.OTHER]:
-        return FigureKind(KINDS[label])
-    meaning = meaning_of(parts[-1])
-    is_money = not CURRENCIES.keys().isdisjoint(parts)
-    return meaning.kind if meaning else FigureKind.MONEY if is_money else FigureKind.OTHER
+    """Return what a figure with this label counts."""
+    if label in _CURRENCY_SIGNS:
+        return FigureKind.MONEY
+    return FigureKind(min(KINDS.get(label, FigureKind.OTHER), FigureKind.OTHER))
 
 
 def in_words(label: str, old: str, new: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,7 +19,6 @@ from scrapy_neardup.evidence.counted import (
     HARMED,
     KINDS,
     LABELS,
-    LINE_END,
     PEOPLE,
     SILENT,
     Counted,
@@ -28,7 +28,17 @@ from scrapy_neardup.evidence.counted import (
     leads_on,
     what_is_counted,
 )
-from scrapy_neardup.evidence.number_words import CURRENCIES, HEDGES, MONTHS, NUMBERED, PERCENT, SCORED, WEEKDAYS
+from scrapy_neardup.evidence.number_words import (
+    COMMA,
+    CURRENCIES,
+    FIGURE,
+    HEDGES,
+    LINE_END,
+    MONTHS,
+    PERCENT,
+    WEEKDAYS,
+    WORDS,
+)
 from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.text.body import Body
@@ -55,7 +65,16 @@ _SHORTEST_GAP = 2  # words between two values of one thing
 _PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
 _SCORE = re.compile("[0-9]{1,3}-[0-9]{1,3}")
 _DIGIT = re.compile("[0-9]")
-_IN_HEAD, _IN_TITLE, _KIND = 0x80, 0x40, 0x3F
+_KIND_BITS = 6  # of a byte; the other two are the place
+
+
+class Place(IntEnum):
+    """Where a figure stands. In a line of the article without the end of a sentence it is no newest toll."""
+
+    BODY = 0
+    CAPTION = 1
+    HEAD = 2  # the first sentence
+    TITLE = 3
 
 
 class Figure(NamedTuple):
@@ -69,27 +88,23 @@ class Figure(NamedTuple):
     value: str
     context: bytes
     kind: int = 0  # an index of ``counted.LABELS``
-    in_head: bool = False  # in the title or the first sentence
-    in_title: bool = False
+    place: Place = Place.BODY
+
+    @property
+    def in_head(self) -> bool:
+        return self.place >= Place.HEAD
 
     @property
     def label(self) -> str:
         """Return what the figure counts, in English, "" if that is not known."""
         return LABELS[self.kind]
 
-    @property
-    def short_value(self) -> str:
-        """Return the value, if it is not long, or else its first characters and a hash. Equal values stay equal."""
-        if len(self.value) <= _LONGEST_VALUE:
-            return self.value
-        return f"{self.value[:3]}{_CUT}{xxh32_intdigest(self.value.encode()) % 10_000:04}"
-
 
 def figures_of_body(body: Body) -> tuple[Figure, ...]:
     """Return the figures of the article.
 
-    They stand in the lines that are compared, and in short lines between them. A line without the end of a sentence is
-    a heading, a caption or a row of a table: its figures are tolls only if it is as short as "Killed: 12". Such tolls,
+    They stand in the lines that are compared, and in short lines between them. A short line without the end of a
+    sentence is a heading or a row of a table: its figures are tolls only if it is as short as "Killed: 12". Such tolls,
     and those of short sentences, are also read above and below the article. A text without sentences is read whole.
     """
     lines = body.text.split("\n")
@@ -97,23 +112,26 @@ def figures_of_body(body: Body) -> tuple[Figure, ...]:
     if 2 * sum(map(len, sentences)) <= sum(map(len, lines)):
         return find_figures(body.printed)
     figures = _all_figures("\n".join(sentences))
-    others = [(line, True) for line in lines if not line.endswith(SENTENCE_ENDS)]
-    for line, is_between in [*others, *body.short_lines]:
+    captions = [(line, Place.CAPTION) for line in lines if not line.endswith(SENTENCE_ENDS)]
+    short_lines = [(line, Place.BODY if is_between else None) for line, is_between in body.short_lines]
+    for line, place in [*captions, *short_lines]:
         if (line.endswith(SENTENCE_ENDS) or _DIGIT.search(line)) and not is_of_page(line):
-            figures += _figures_of_line(line, is_between)
+            figures += _figures_of_line(line, place)
     return _most(figures)
 
 
-def _figures_of_line(line: str, is_between: bool) -> list[Figure]:
-    figures = _all_figures(line)
-    if len(line.split()) > _MOST_WORDS_OF_TOLL and not line.endswith(SENTENCE_ENDS):
-        figures = [each if each.kind > PEOPLE else each._replace(kind=0) for each in figures]
+def _figures_of_line(line: str, place: Place | None) -> list[Figure]:
+    """Return the figures of a line, which has no place if it is above or below the article."""
+    is_long = len(line.split()) > _MOST_WORDS_OF_TOLL and not line.endswith(SENTENCE_ENDS)
+    lowest_kind = PEOPLE + 1 if is_long and place is not Place.CAPTION else 0
     label = "".join(filter(str.isalpha, line.casefold()))
+    context_of_line = _hash([label] if label else []) + NO_WORDS
     found = []
-    for figure in figures:
-        context = figure.context if any(figure.context) or not label else _hash([label]) + NO_WORDS
-        if (is_between and any(context)) or 0 < figure.kind < FigureKind.HOMES:
-            found.append(figure._replace(context=context, in_head=False))
+    for figure in _all_figures(line):
+        kind = figure.kind if figure.kind >= lowest_kind else 0
+        context = figure.context if any(figure.context) else context_of_line
+        if (place is not None and any(context)) or 0 < kind < FigureKind.HOMES:
+            found.append(Figure(figure.value, context, kind, place or Place.BODY))
     return found
 
 
@@ -128,7 +146,7 @@ def find_figures(text: str) -> tuple[Figure, ...]:
 def figures_of_title(title: str, language: str = "") -> list[Figure]:
     """Return the figures of a title in this language, which is an ISO 639-1 code, or "" if it is not known."""
     found = _most(_all_figures(title, language))[:_MOST_IN_TITLE]
-    return [each._replace(in_head=True, in_title=True) for each in found]
+    return [each._replace(place=Place.TITLE) for each in found]
 
 
 def _all_figures(text: str, language: str = "") -> list[Figure]:
@@ -145,9 +163,16 @@ def _all_figures(text: str, language: str = "") -> list[Figure]:
         kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
         if figures and not last_mark and first - last_end <= _SHORTEST_GAP:
             kind = _shared_kind(figures, kind, tokens[last_end:first])
-        figures.append(Figure(value, _context(before, behind), kind, first < head))
+        figures.append(
+            Figure(_short(value), _context(before, behind), kind, Place.HEAD if first < head else Place.BODY)
+        )
         last_end, last_mark, claimed = end, mark, end + place
     return figures
+
+
+def _short(value: str) -> str:
+    """Return a value that is packed as it is, or of a long one its first characters and a hash."""
+    return value if len(value) <= _LONGEST_VALUE else f"{value[:3]}{_CUT}{xxh32_intdigest(value.encode()) % 10_000:04}"
 
 
 def _shared_kind(figures: list[Figure], kind: int, between: Sequence[str]) -> int:
@@ -169,16 +194,23 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
     """Return what a figure counts, and how far behind it the word stands that says so."""
     if mark in KINDS:
         return Counted(KINDS[mark])
-    nearest = next((word for word in before[:2] if word != LINE_END), "")  # "art. 109"
-    if nearest in NUMBERED or (nearest == "," and mark and value.isdigit() and int(value[:9]) <= _OLDEST):
-        return Counted(SILENT)  # "John Smith, 45, ..."
+    if _is_name_or_age(value, mark, before, behind):
+        return Counted(SILENT)
     if is_plain(value):
         return what_is_counted(before, [] if mark else behind)
     following = behind[0] if behind else ""
-    if _SCORE.fullmatch(value) and (mark or following in SCORED or len(following) <= 2):
+    if _SCORE.fullmatch(value) and (mark or following in WORDS["behind scores"] or len(following) <= 2):
         return Counted(KINDS["score"])
     counted = what_is_counted(before, [])
     return counted if counted.kind < PEOPLE else Counted(0)
+
+
+def _is_name_or_age(value: str, mark: str, before: list[str], behind: list[str]) -> bool:
+    """Decide whether a number is a name, as in "art. 109", or an age, as in "John Smith, 45, ..."."""
+    nearest = next((word for word in before[:2] if word != LINE_END), "")
+    is_between_commas = nearest in (COMMA, "(") and (mark or behind[:1] == [COMMA])
+    is_age = is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST
+    return bool(is_age) or nearest in WORDS["named"]
 
 
 def _context(before: list[str], behind: list[str]) -> bytes:
@@ -202,7 +234,7 @@ def _words(tokens: list[str], near: slice, count: int = CONTEXT_WORDS) -> list[s
     for token in tokens:
         if token == LINE_END or len(words) == count:
             break
-        if token == "#":
+        if token == FIGURE:
             passed += not words
         elif token > _UNSPACED:
             words.append(token[near])
@@ -243,8 +275,8 @@ def pack_figures(figures: Sequence[Figure]) -> bytes:
     if not figures:
         return b""
     contexts = b"".join(figure.context for figure in figures)
-    kinds = bytes(each.kind | _IN_HEAD * each.in_head | _IN_TITLE * each.in_title for each in figures)
-    values = "".join(figure.short_value + "f" for figure in figures).translate(_HEX_MARKS)
+    kinds = bytes(each.kind | each.place << _KIND_BITS for each in figures)
+    values = "".join(figure.value + "f" for figure in figures).translate(_HEX_MARKS)
     return bytes([len(figures)]) + contexts + kinds + bytes.fromhex(values + "f" * (len(values) % 2))
 
 
@@ -255,7 +287,7 @@ def unpack_figures(packed: bytes) -> tuple[Figure, ...]:
     end = 1 + CONTEXT_BYTES * count
     values = packed[end + count :].hex().translate(_MARKS).split("f")
     return tuple(
-        Figure(value, context, byte & _KIND, bool(byte & _IN_HEAD), bool(byte & _IN_TITLE))
+        Figure(value, context, byte % (1 << _KIND_BITS), Place(byte >> _KIND_BITS))
         for value, context, byte in zip(
             values, split(packed[1:end], CONTEXT_BYTES), packed[end : end + count], strict=False
         )

@@ -14,6 +14,7 @@ from scrapy_neardup.wording import one_line
 # A line may end with short sentences. An abbreviation of one or two letters ends no sentence.
 _FIRST_SENTENCE = re.compile(r"""(?s).{40,}?[^\W\d_]{3}["')]?[.!?…]["')]?(?=\s+[^\Wa-z])""")
 _CREDIT = re.compile(r"(?i)[(\[|](?:picture|photo|image|foto|bild|фото|credit)\b")
+_QUOTES = re.compile('["„“”«»]')
 _LONGEST = 300  # characters
 _MOST_READ = 20_000  # characters in which a lead is looked for
 _FEWEST_WORDS = 6
@@ -33,9 +34,11 @@ def find_lead(headline: str, text: str) -> str:
         text = line.text.lstrip("-–— ")
         is_sentence = text.endswith(SENTENCE_ENDS) and line.words >= _FEWEST_WORDS and len(text) <= _LONGEST
         is_caption = text.endswith(":") or _CREDIT.search(text)
-        if is_sentence and not is_caption and (not headline or tells_headline(headline, text)):
-            first = _FIRST_SENTENCE.match(text)
-            return one_line(first[0] if first else text, _LONGEST)
+        first = _FIRST_SENTENCE.match(text)
+        sentence = first[0] if first else text
+        is_cut = len(_QUOTES.findall(sentence)) % 2  # a part of a quotation
+        if is_sentence and not is_caption and not is_cut and (not headline or tells_headline(headline, text)):
+            return one_line(sentence, _LONGEST)
     return ""
 
 

@@ -7,26 +7,24 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from functools import lru_cache
 from itertools import compress
 
-from scrapy_neardup.evidence.counted import LINE_END
 from scrapy_neardup.evidence.number_words import (
-    AGO,
-    BEHIND_MAY,
-    CLOCK,
-    COUNTED,
+    COMMA,
     COUNTED_CHARACTERS,
     CURRENCIES,
+    FIGURE,
     IDEOGRAPHS,
+    LINE_END,
     MONTHS,
     PERCENT,
     PERCENT_PAIRS,
-    TIME_ZONES,
     WEEKDAYS,
+    WORDS,
     NumberWords,
     all_languages,
     number_words,
+    read_spelled,
     with_digits,
     with_myriads,
 )
@@ -37,34 +35,34 @@ _MARGIN = ("", "", "")  # so that the neighbours of every token can be looked at
 _USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
 _UNUSUAL = re.compile(f"[½¼¾٫٬{IDEOGRAPHS}]")
 # "20K", "7.7M" and "2.3B" are other words in small letters, and "mil." is a thousand without its full stop.
-_SHORT_SCALE = re.compile("(?: ?[kKM]|B)(?![A-Za-z0-9])|'(?!s )[a-z]{1,6}(?![a-z0-9])")
-_SHORT_SCALES = {"k": " thousand", "K": " thousand", "M": " mln", "B": " mrd"}
-"""All other endings say nothing, such as those of Turkish: "9'a", "4'ten"."""
+_SHORT_SCALE = re.compile("([0-9])(?: ?([kKM])|(B))(?![A-Za-z0-9])")
+_SHORT_SCALES = {"k": "thousand", "K": "thousand", "M": "mln", "B": "mrd"}
 _SHORT_MILLION = re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))")
+_BEFORE_PATH = "://", ".com/", ".org/", ".net/"
+_ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
 _PART = r"(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]+(?:[.,][0-9]+)*"
 # A punctuation mark behind a number is kept with it: the number does not count the word after the mark.
-_NUMBER = re.compile(
+_NUMBER = (
     rf"{_PART}(?:[ ]{_PART})+(?![.,:/'⁄−-]?[0-9])[.,;:)!?]?"
-    r"|[0-9]{1,2}h[0-9]{2}(?![0-9A-Za-z])"
+    r"|[0-9]{1,2}h[0-9]{2}(?![0-9a-z])"
     r"|[0-9]+(?:[.,:/'⁄−-][0-9]+)*[.,;:)!?]?"
-    r"|[$€£¥₹₽₩₺₴%]"
     r"|\+[0-9]{1,3}(?:[ -]\(?[0-9]{1,4}\)?){3,6}|\+[0-9]{8,15}|\([0-9]{3}\) ?[0-9]{3}-[0-9]{4}"
-    r"|[.,;(](?=\s?[0-9$€£¥₹₽])"
 )
-_SIGN = re.compile("[0-9$€£¥₹₽₩₺₴%]")
+_NO_LETTERS = r"\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965\u2000-\u2bff\u3000-\u3004！？"
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
-_WORD_OR_MARK = re.compile(r"[a-zªµºÀ-\u060b\u060d-\u061a\u061c-\u1fff\u2c00-\u2fff\u3005-\U0010ffff]+|[0|]")
-_ENDS = ".!?;\n"
-_OTHER_ENDS = f"{_ENDS}。！？؟۔।"
-_LATIN_LETTERS = bytes(
-    ord("\n" if each in _ENDS else each if each != LINE_END and _WORD_OR_MARK.match(each) else " ")
-    for each in map(chr, range(256))
-)
-_BEFORE_PATH = "://", ".com/", ".org/", ".net/"
-_ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
+_WORD = rf"[^{_NO_LETTERS}]+"
+_MARKS = {**dict.fromkeys(".!?;\n。！？؟۔।", LINE_END), **dict.fromkeys(",،、", COMMA)}
+# A whole number that is written to a word counts nothing, as in "Covid-19", unless the word is a currency. Some scripts
+# are written without spaces, and in Arabic and Hebrew "and" is written to the number. Endings behind a number say
+# nothing either, as those of Turkish: "9'a", "4'ten".
+_NO_CURRENCY = "".join(rf"(?<!\b{re.escape(word)})" for word in CURRENCIES if word.isalpha())
+_OF_NAME = rf"(?<=[a-zß-\u052f])(?=-?[0-9]){_NO_CURRENCY}-?[0-9]+(?![.,:/'⁄−-]?[0-9])"
+_ENDING = "(?<=[0-9])'(?!s )[a-z]{1,6}(?![a-z0-9])"
+_IS_NUMBER = re.compile("[(+]?[0-9]").match
+_TOKEN = re.compile(rf"{_OF_NAME}|{_ENDING}|({_WORD}|{_NUMBER}|[$€£¥₹₽₩₺₴%°№({re.escape(''.join(_MARKS))}])")
 
 _CLOCK_PAIRS = frozenset({("a", LINE_END, "m"), ("p", LINE_END, "m"), ("o", "clock")})
 _SPACED = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+(?:[.,][0-9]+)?")
@@ -80,79 +78,24 @@ _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _PLAINER = str.maketrans("⁄−", "/-")
 _JOINTS = re.compile("([-/])")
 _SEPARATORS = re.compile("[.,' ]")
-_WRITTEN_TO = re.compile(r"([A-Za-zÀ-\u052f]+)-?$")
-_CLOSING = ".,;:)!?"
-_LONGEST_NAME = 20  # characters of a word that a number is written to
-_USUAL_LENGTH = 24  # characters of the numbers whose values are remembered
+_LONGEST = 15  # digits of a number that is added to a million
 _BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
 _LARGEST_SCALE = 10**15
 _LONGEST_ABBREVIATION = 4
+_PERCENT_BEFORE = ("%", "yuzde")  # in Turkish
 _MASKED = "masked"
-_MOST_WORDS = 12  # of one spelled number; "hundred hundred hundred ..." would grow without end
 
 
 def number_tokens(text: str) -> tuple[list[str], list[int]]:
-    """Return the words, numbers, currency signs and line ends of a text, and where the numbers are among them.
+    """Return the words, numbers, signs and ends of a text, and where the numbers are among them.
 
     Tokens are case-folded and have ASCII digits; three empty tokens follow. Numbers are the tokens that begin with a
-    digit or with the "+" of a telephone number. Takes linear time.
+    digit or with the mark of a telephone number. Takes linear time.
     """
-    text = _plain(text)
-    numbers: list[str] = []
-    between: list[str] = []
-    end, ending = 0, ""
-    # One search for a digit or sign passes over most characters.
-    while (sign := _SIGN.search(text, end)) and (found := _number_at(text, sign.start(), end)):
-        before, end, ending = ending + text[end : found.start()], found.end(), ""
-        if found[0].rstrip(_CLOSING).isdigit() and _is_of_name(before):
-            ending = before + " "
-            continue
-        between.append(before)
-        numbers.append(found[0])
-        if found[0][-1].isdigit() and (short := _SHORT_SCALE.match(text, end)):
-            end, ending = short.end(), _SHORT_SCALES.get(text[short.end() - 1], "") if "'" not in short[0] else ""
-    # Replace each number by "0". No other digit is left, so all words are found in one search.
-    tokens = _words(" 0 ".join((*between, ending + text[end:])).casefold())
-    starts, place = [], -1
-    for number in numbers:
-        place = tokens.index("0", place + 1)
-        tokens[place] = number
-        if number[0] in "0123456789+":
-            starts.append(place)
-    tokens += _MARGIN
-    return tokens, starts
-
-
-def _is_of_name(before: str) -> bool:
-    """Decide whether a whole number belongs to the word that it is written to, as in "Covid-19": it counts nothing.
-
-    ``before`` is the text before the number. Some scripts are written without spaces, and in Arabic and Hebrew "and" is
-    written to the number. A currency may be written to it too.
-    """
-    word = _WRITTEN_TO.search(before[-_LONGEST_NAME:])
-    return word is not None and word[1].casefold() not in CURRENCIES
-
-
-def _words(text: str) -> list[str]:
-    try:
-        latin = text.encode("latin-1")
-    except UnicodeEncodeError:
-        text = text.replace(LINE_END, " ")
-        for end in _OTHER_ENDS:
-            text = text.replace(end, LINE_END)
-        return _WORD_OR_MARK.findall(text)
-    return latin.translate(_LATIN_LETTERS).decode("latin-1").replace("\n", f" {LINE_END} ").split()
-
-
-def _number_at(text: str, first: int, end: int) -> re.Match[str] | None:
-    """Return the token with this digit or sign. It may begin at punctuation before it, but not before ``end``."""
-    opening = first
-    if first > end and text[first] != "%":
-        if text[first - 1] in ".,;(+":
-            opening = first - 1
-        elif first - 1 > end and text[first - 1].isspace() and text[first - 2] in ".,;(":
-            opening = first - 2
-    return _NUMBER.match(text, opening) or _NUMBER.match(text, first)
+    found = _TOKEN.findall(_plain(text))
+    tokens = [*filter(None, map(_MARKS.get, found, found))]
+    starts = [place for place, token in enumerate(tokens) if token < ":" and _IS_NUMBER(token)]
+    return [*tokens, *_MARGIN], starts
 
 
 def _plain(text: str) -> str:
@@ -168,7 +111,8 @@ def _plain(text: str) -> str:
         text = _ADDRESS.sub(" ", text)
     if " mil. " in text:
         text = _SHORT_MILLION.sub(" mln", text)
-    return text
+    text = _SHORT_SCALE.sub(lambda found: f"{found[1]} {_SHORT_SCALES[found[2] or found[3]]}", text)
+    return text.casefold()
 
 
 def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> list[tuple[int, int, str, str]]:
@@ -193,7 +137,7 @@ def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> li
         value, end, mark = found
         if mark != _MASKED:
             numbers.append((first, end, value, mark))
-        tokens[first] = "" if mark == _MASKED else "#"
+        tokens[first] = "" if mark == _MASKED else FIGURE
         for place in range(first + 1, end):
             tokens[place] = ""
     return numbers
@@ -204,9 +148,6 @@ def _in_words(tokens: list[str], first: int, language: NumberWords) -> tuple[str
     if tokens[first] in MONTHS and not tokens[first + 1].isalpha():
         return None  # "Sept. 11" is not French
     core, end = read_spelled(tokens, first, language)
-    while core and end < len(tokens) and tokens[end] in language.small:
-        following, end = read_spelled(tokens, end, language)
-        core = f"{core}/{following}"
     return _scaled_and_marked(tokens, first, end, core, closed=False) if core else None
 
 
@@ -223,8 +164,19 @@ def _in_digits(tokens: list[str], first: int) -> tuple[str, int, str]:
 
 def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, closed: bool) -> tuple[str, int, str]:
     scale, end = (1, end) if closed else _scale(tokens, first, end)
-    mark, end = _mark(tokens, first, end, closed)
-    return _value(core.replace(":", "-"), scale, mark), end, mark
+    rest, rest_end = _rest(tokens, end, scale) if core.isdigit() else (0, end)
+    mark, end = _mark(tokens, first, rest_end, closed)
+    return str(int(core) * scale + rest) if rest else _value(core.replace(":", "-"), scale, mark), end, mark
+
+
+def _rest(tokens: list[str], end: int, scale: int) -> tuple[int, int]:
+    """Return what the digits behind a thousand or a million add: "18 هزار و 32", "2 миллиона 300 тысяч"."""
+    first = end + (tokens[end] == "و")
+    if scale < 1000 or not tokens[first].isdigit() or _is_masked(tokens, first, tokens[first], tokens[first]):
+        return 0, end
+    times, behind = _scale(tokens, first, first + 1)
+    rest = int(tokens[first][:_LONGEST]) * times
+    return (rest, behind) if rest < scale else (0, end)
 
 
 def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
@@ -250,16 +202,17 @@ def _mark(tokens: list[str], first: int, end: int, closed: bool) -> tuple[str, i
             return "%", end + 2
         if token in CURRENCIES and (token.isalpha() or not tokens[end + 1][:1].isdigit()):
             return CURRENCIES[token], end + 1
-    return CURRENCIES.get(tokens[first - 1], "." if closed else ""), end
+    before = tokens[first - 1]
+    return "%" if before in _PERCENT_BEFORE else CURRENCIES.get(before, "." if closed else ""), end
 
 
 def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
     if core.isdigit() and len(core) == 4:
         following = tokens[first + 1]
-        is_counted = following in COUNTED or following in PERCENT or following in CURRENCIES
+        is_counted = following in WORDS["counted"] or following in PERCENT or following in CURRENCIES
         counted = closing.isdigit() and (is_counted or following[:1] in COUNTED_CHARACTERS)
         is_year = _YEAR.fullmatch(core) is not None and not counted and tokens[first - 1] not in CURRENCIES
-        return is_year or following in TIME_ZONES
+        return is_year or following in WORDS["time zones"]
     if not core.isdigit() and (core[0] in "+(" or _DATE_TIME_PHONE.fullmatch(core)):
         return True
     may_be_part = len(core) <= 2 or not core.isdigit()
@@ -271,11 +224,11 @@ def _is_clock(tokens: list[str], first: int, core: str) -> bool:
     if following == "am":
         return "und" not in tokens[max(0, first - 200) : first + 200]  # German "am Montag" is no time of day
     is_hour = following[:1] in ("時", "时", "点") and not following.startswith("時間") and core.isdigit()
-    is_ago = following in AGO and second == "ago"
+    is_ago = following in WORDS["ago"] and second == "ago"
     return (
         is_hour
         or is_ago
-        or following in CLOCK
+        or following in WORDS["clock"]
         or not _CLOCK_PAIRS.isdisjoint(((following, second), (following, second, third)))
     )
 
@@ -285,7 +238,7 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
     if not _DAYS.fullmatch(core):
         return False
     before = tokens[first - 1]
-    if before == "." and len(tokens[first - 2]) <= 4:
+    if before == "(" or (before == LINE_END and len(tokens[first - 2]) <= 4):
         before = tokens[first - 2]
     if before in MONTHS or (before in WEEKDAYS and closing == ")"):
         return True
@@ -293,9 +246,11 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
     while tokens[behind] in _BETWEEN_DAY_AND_MONTH:
         behind += 1
     following = tokens[behind]
+    if following in WORDS["between days"] and _DAYS.fullmatch(tokens[behind + 1]):
+        following = tokens[behind + 2]  # "4 and 5 November"
     if following[:1] in ("月", "日", "월", "일"):
         return not following.startswith(("日間", "日间", "일간"))
-    is_month = following in MONTHS and not (following == "may" and tokens[behind + 1] in BEHIND_MAY)
+    is_month = following in MONTHS and not (following == "may" and tokens[behind + 1] in WORDS["behind may"])
     return is_month and (closing.isdigit() or closing == ".")
 
 
@@ -303,11 +258,6 @@ def _value(core: str, scale: int, mark: str) -> str:
     """Return a written number as a plain decimal, times ``scale``. Parts of scores and ranges are read one by one."""
     if core.isdigit() and scale == 1:
         return core.lstrip("0") or "0"
-    return (_read if len(core) <= _USUAL_LENGTH else _read.__wrapped__)(core, scale, mark)
-
-
-@lru_cache(maxsize=1 << 14)  # numbers repeat, and Decimal is slow
-def _read(core: str, scale: int, mark: str) -> str:
     if " " in core and not _SPACED.fullmatch(core):
         core = core.replace(" ", "/")
     return "".join(
@@ -342,52 +292,3 @@ def _scaled(number: str, scale: int) -> str:
     if scale == 1 or number.count(".") > 1:
         return number
     return format((Decimal(number) * scale).normalize(), "f")
-
-
-def read_spelled(tokens: list[str], first: int, language: NumberWords) -> tuple[str, int]:
-    """Read number words: "two hundred and five" -> ("205", index behind); "" if there is no number."""
-    value: float = 0
-    room: float = 10**15
-    i = first
-    # A scale behind an article, as in "a million". Without an article "million" has lost its number.
-    if tokens[i] in language.scales and tokens[i - 1] in language.articles and tokens[i] not in language.small:
-        value = room = language.scales[tokens[i]]
-        i += 1
-    while i < min(len(tokens), first + _MOST_WORDS):
-        token = tokens[i]
-        number, scale = language.small.get(token, room), language.scales.get(token, 0)
-        # The part of the number read so far that the scale multiplies: only "neuf" in "mille neuf cents".
-        part = value % scale if scale else 0
-        if number < room:
-            value += number
-            room = _room_behind(number)
-        elif part:
-            value += part * (scale - 1)
-            room = scale
-        elif added := _added(token, value, room, language):
-            value, room = value + added, 0
-        elif not (token == language.conjunction and i > first and _continues(tokens[i + 1], room, language)):
-            break
-        i += 1
-    return (str(int(value) if value == int(value) else value) if i > first else ""), i
-
-
-def _added(token: str, value: float, room: float, language: NumberWords) -> int:
-    """Return what the last word of a number adds: "vingt et un", "خمسة وعشرون"."""
-    return (
-        language.tens.get(token, 0) if 0 < value % 100 < 10 else int(value > 0 and room > 1 and token in language.ones)
-    )
-
-
-def _continues(token: str, room: float, language: NumberWords) -> bool:
-    return room > 1 and (language.small.get(token, room) < room or token in language.ones)
-
-
-def _room_behind(number: float) -> int:
-    """Return a bound: the next number belongs to this one if it is smaller.
-
-    "twenty" leaves room for numbers up to nine.
-    """
-    if number in (60, 80):
-        return 20  # "soixante-douze"
-    return next((size for size in (10**12, 10**9, 10**6, 1000, 100, 10) if number and number % size == 0), 0)

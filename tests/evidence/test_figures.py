@@ -13,6 +13,7 @@ from scrapy_neardup.evidence.figures import (
     MAX_CHARACTERS,
     MAX_FIGURES,
     Figure,
+    Place,
     find_figures,
     pack_figures,
     unpack_figures,
@@ -80,7 +81,6 @@ NOTATIONS = {
     "80-90": "80–90",
     "7/32": "7/32",
     "73/99": "73 99",
-    "5/6": "five, six",
 }
 """Numbers, and the ways to write each."""
 
@@ -264,11 +264,10 @@ def test_any_heap_of_digits_is_read_and_equals_itself(text: str) -> None:
 figures = st.lists(
     st.builds(
         Figure,
-        st.from_regex(r"[0-9]{1,20}(\.[0-9]{1,9})?(-[0-9]{1,3})?", fullmatch=True),
+        st.from_regex(r"[0-9]{1,8}(\.[0-9]{1,3})?(-[0-9]{1,3})?", fullmatch=True),
         st.binary(min_size=4, max_size=4),
         st.integers(0, len(LABELS) - 1),
-        st.booleans(),
-        st.booleans(),
+        st.sampled_from(Place),
     ),
     max_size=MAX_FIGURES,
 )
@@ -276,11 +275,7 @@ figures = st.lists(
 
 @given(figures)
 def test_packed_figures_come_back_alike(some: list[Figure]) -> None:
-    packed = pack_figures(some)
-    back = unpack_figures(packed)
-    assert pack_figures(back) == packed
-    assert [figure._replace(value="") for figure in back] == [figure._replace(value="") for figure in some]
-    assert changed_figures(back, some) == ()
+    assert list(unpack_figures(pack_figures(some))) == some
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_neardup.evidence.changes import changed_figures
+from scrapy_neardup.evidence.counted import HARMED
 from scrapy_neardup.evidence.figures import find_figures
 
 SENTENCES = {
@@ -41,6 +42,22 @@ SAME_WORDS = [
     ("4 people died in the fire", "Visitors can see 9 people on stage"),
     ("Un incendio mató a cuatro personas", "Casi nueve personas de cada diez votaron"),
 ]
+"""Texts that share words of people harmed, but no toll."""
+OTHER_THINGS = [
+    *(
+        "Call 7 if somebody was killed",
+        "He died at the age of 7",
+        "Two cases in 7 days",
+        "The dead man of flat number 7",
+    ),
+    *("7 ambulances took the injured to hospital", "7 men killed the guard of the bank", "Deaths by article 7"),
+    *("The death of Jane Doe, 7 of whose films were shown", "Die Zahl der Toten nach 7 Jahren", "En cas de mort, le 7"),
+    *("Resgatada neste domingo (7) no litoral", "Θάνατος της ηθοποιού, 7 ετών", "Смерть при температуре 7°"),
+    *("7 سيارات لنقل المصابين", "گمرک شهید رجایی در 7 ماهه سال", "Po 7 latach zabił sąsiada"),
+    *("ДТП на дорогах 7 і 8 листопада: загинув водій", "Evacuarea blocului (parter plus 7 etaje)"),
+    *("The player, who made 7 tackles, was injured", "Jane Doe, dead at 7", "The toll that 7 germs take"),
+    *("По Неве поплыли 7 кораблей в память о погибших", "Офис № 7, где задержали директора"),
+]
 
 
 def lines(old: str, new: str) -> list[str]:
@@ -55,3 +72,8 @@ def test_a_toll_in_other_words_is_told(old: str, new: str) -> None:
 @pytest.mark.parametrize(("old", "new"), SAME_WORDS)
 def test_words_of_a_toll_without_a_toll_tell_nothing(old: str, new: str) -> None:
     assert not [line for line in lines(old, new) if line.startswith("dead")]
+
+
+@pytest.mark.parametrize("sentence", OTHER_THINGS)
+def test_a_number_beside_words_of_a_toll_counts_something_else(sentence: str) -> None:
+    assert not [figure.label for figure in find_figures(sentence) if figure.value == "7" and figure.kind in HARMED]

