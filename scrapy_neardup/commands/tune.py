@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import astuple, replace
 from typing import Any, NamedTuple
 
+from scrapy_neardup.commands import INTERRUPTED
 from scrapy_neardup.commands.inputs import LabelledPages, add_labelled_input, number, read_labelled_pages
 from scrapy_neardup.commands.terminal import counting, print_error, print_json, print_table, print_wrapped
 from scrapy_neardup.exceptions import InputError, SettingsError
@@ -93,6 +95,9 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     else:
         _print(parameter, grid, points, equal[:1])
         _print_advice(parameter, equal, present, source.background)
+    if len(points) < len(thresholds):
+        print_error(f"Interrupted: {len(points)} of {len(thresholds)} thresholds were measured.")
+        return INTERRUPTED
     if not equal:
         print_error(f"No threshold here has a precision of {precision} ({grid.precision_by}); try higher --values.")
     return int(source.errors > 0 or not equal)
@@ -114,10 +119,10 @@ def _require(options: argparse.Namespace, settings: NearDupSettings, preset: Pre
 def _measure(
     options: argparse.Namespace, source: LabelledPages, settings: NearDupSettings, thresholds: Sequence[float]
 ) -> list[Point]:
-    """Return the scores of each threshold."""
+    """Return the scores of each threshold. After Ctrl-C return those that were measured until then."""
     points: list[Point] = []
     total = options.seeds * len(source.pages) * len(thresholds)
-    with counting("documents judged", total) as on_judged:
+    with counting("documents judged", total) as on_judged, suppress(KeyboardInterrupt):
         for threshold in thresholds:
             tried = _with_threshold(settings, options.parameter, threshold)
             evaluation = asyncio.run(evaluate(source.pages, tried, range(options.seeds), on_judged=on_judged))

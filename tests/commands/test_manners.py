@@ -128,9 +128,6 @@ def test_explain_compares_documents_of_the_window_and_files(folder: Path, tmp_pa
     assert (found["status"], found["a"]["url"]) == ("original", WIRE)
 
 
-# Limits for CI
-
-
 # Settings
 
 
