@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from scrapy_neardup.content.document_maker import DocumentMaker
 from scrapy_neardup.content.urls import is_of_domain, require_domain, require_page, url_identity
@@ -39,10 +40,10 @@ MOST_CHARACTERS = 30_000
 
 @dataclass(eq=False, slots=True)
 class Waiting:
-    """A document that waits for its verdict."""
+    """A document that waits for its verdict. The answer is an error if judging it has failed."""
 
     document: Document
-    verdict: Verdict | None = None
+    answer: Verdict | Exception | None = None
 
 
 def select(source: str = "", url: str = "") -> Selection:
@@ -105,7 +106,8 @@ class NearDupDetector:
         if self.embedding is not None:
             self.timings["embed"] = self.embedding.timings
         self._waiting: dict[Waiting, None] = {}  # in the order of their calls
-        self._turn = asyncio.Lock()
+        self._locks = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
+        self._alone = 0  # documents that are judged one by one, because one of them made its group fail
         self._knowledge = Knowledge(self.sketcher, self.index, self.breaker)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
         self._is_open = False
@@ -123,6 +125,17 @@ class NearDupDetector:
             await self._begin()
         await self._knowledge.exchange_all()
 
+    @property
+    def _turn(self) -> asyncio.Lock:
+        """Return the lock that only one task has, of those of an event loop."""
+        return self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+
+    async def _make_ready(self) -> None:
+        """Open the store, if that has not been done."""
+        if not self._is_open:
+            await self.index.open()
+            await self._begin()
+
     async def _begin(self) -> None:
         if not self._is_open and self.delivery is not None:
             await self.delivery.begin()
@@ -136,17 +149,19 @@ class NearDupDetector:
 
     async def close(self) -> None:
         """Wait for the checks under way and close the store."""
-        async with self._turn:
-            while self._next_group():
-                await self._check_next()
-        if self._is_open and not self.breaker.is_open:
-            await self.confirm_events()
-            await self._knowledge.exchange_all(is_last=True)
         try:
-            if self.delivery is not None and self._is_open:
-                await self.delivery.end()
+            async with self._turn:
+                while self._next_group():
+                    await self._check_next()
+            if self._is_open and not self.breaker.is_open:
+                await self.confirm_events()
+                await self._knowledge.exchange_all(is_last=True)
         finally:
-            await self.index.close()
+            try:
+                if self.delivery is not None and self._is_open:
+                    await self.delivery.end()
+            finally:
+                await self.index.close()
 
     async def summary(self) -> StoreSummary:
         """Return a summary of the window. Raise StoreError if it does not answer."""
@@ -214,19 +229,19 @@ class NearDupDetector:
         try:
             await asyncio.sleep(0)  # the documents of tasks that run at the same time travel together
             async with self._turn:
-                while any(each.verdict is None for each in own):
+                while any(each.answer is None for each in own):
                     await self._check_next()
         finally:
             for each in own:
                 del self._waiting[each]
-        return [self._final(each.verdict) for each in own if each.verdict is not None]
+        return [self._final(each) for each in own]
 
     def _next_group(self) -> list[Waiting]:
         """Return the first documents that wait, as many as are judged together. A preset that learns takes one."""
-        most, characters = 1 if self.preset.learns else MOST_TOGETHER, 0
+        most, characters = 1 if self.preset.learns or self._alone else MOST_TOGETHER, 0
         group = list[Waiting]()
         for each in self._waiting:
-            if each.verdict is None:
+            if each.answer is None:
                 characters += len(each.document.text)
                 if group and (len(group) == most or characters >= MOST_CHARACTERS):
                     break
@@ -242,35 +257,42 @@ class NearDupDetector:
         return made
 
     async def _check_next(self) -> None:
-        """Judge the first documents that wait, in their order."""
+        """Judge the first documents that wait, in their order. What fails costs one document."""
         group = self._next_group()
-        documents = [each.document for each in group]
-        if self.embedding is not None:
-            documents = await asyncio.gather(*map(self.embedding.ask, documents))
-        verdicts = [unchecked("store-unavailable")] * len(group)
-        if self.breaker.allows(len(group)):
-            try:
-                if not self._is_open:
-                    await self.index.open()
-                    await self._begin()
-                await self._knowledge.meet(documents)
-                fingerprints = await self._sketch(documents)
-                with self.timings["check"].measure(len(group)):
-                    answers = await self.index.check(list(zip(fingerprints, documents, strict=True)))
-            except StoreError as error:
-                self.breaker.failed(error, len(group))
-            else:
-                self.breaker.succeeded()
-                verdicts = [await self._verdict(*each) for each in zip(fingerprints, answers, strict=True)]
-        for each, verdict in zip(group, verdicts, strict=True):
-            each.verdict = verdict
+        self._alone = max(0, self._alone - 1)
+        try:
+            documents = [each.document for each in group]
+            if self.embedding is not None:
+                documents = await asyncio.gather(*map(self.embedding.ask, documents))
+            verdicts = [unchecked("store-unavailable")] * len(group)
+            if self.breaker.allows(len(group)):
+                try:
+                    await self._make_ready()
+                    await self._knowledge.meet(documents)
+                    fingerprints = await self._sketch(documents)
+                    with self.timings["check"].measure(len(group)):
+                        answers = await self.index.check(list(zip(fingerprints, documents, strict=True)))
+                except StoreError as error:
+                    self.breaker.failed(error, len(group))
+                else:
+                    self.breaker.succeeded()
+                    verdicts = [await self._verdict(*each) for each in zip(fingerprints, answers, strict=True)]
+            for each, verdict in zip(group, verdicts, strict=True):
+                each.answer = verdict
+        except Exception as error:
+            self._alone = len(group)  # they are judged one by one, until the one that fails is known
+            if len(group) == 1:
+                group[0].answer, self._alone = error, 0
         await self._knowledge.exchange_due()
         if not self.breaker.is_open:
-            seconds = [document.counted_second for document in documents]
+            seconds = [each.document.counted_second for each in group]
             await self.breaker.ask(self.stories.advance(*seconds))
 
-    def _final(self, verdict: Verdict) -> Verdict:
-        """Name the final story: the documents that were checked meanwhile may have made one story of two."""
+    def _final(self, judged: Waiting) -> Verdict:
+        """Return a verdict with its final story: documents that were checked meanwhile may have made one of two."""
+        verdict = judged.answer
+        if not isinstance(verdict, Verdict):
+            raise verdict or AssertionError
         if not verdict.story or (story := self.stories.final_story(verdict.story)) == verdict.story:
             return verdict
         return replace(verdict, story=story)

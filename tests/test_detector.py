@@ -372,3 +372,36 @@ async def test_a_check_that_is_cancelled_leaves_the_others_to_the_next(tmp_path:
         assert isinstance(first, asyncio.CancelledError)
         assert [each.status for each in others if isinstance(each, Verdict)] == ["original"] * 2
         assert len(await room.detector.index.records()) >= 2
+
+
+async def test_a_document_that_fails_costs_no_other_one_and_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    detector = NearDupDetector(NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite"))
+    await judge(detector, STORY)
+    sketch = detector.sketcher.fingerprints
+
+    def failing(documents: Sequence[Document]) -> list[Fingerprint]:
+        if any("poison" in each.text for each in documents):
+            raise RuntimeError("a bug")
+        return sketch(documents)
+
+    monkeypatch.setattr(detector.sketcher, "fingerprints", failing)
+    texts = [text("a"), text("b"), text("poison") + " poison", text("c")]
+    checks = [asyncio.ensure_future(judge(detector, each)) for each in texts]
+    await asyncio.sleep(0)
+    await detector.close()
+    verdicts = await asyncio.gather(*checks, return_exceptions=True)
+
+    assert [getattr(each, "status", str(each)) for each in verdicts] == ["original", "original", "a bug", "original"]
+
+
+def test_a_detector_may_be_used_in_one_event_loop_after_the_other(tmp_path: Path) -> None:
+    detector = NearDupDetector(NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite"))
+
+    async def judge_three() -> list[Verdict]:
+        return await asyncio.gather(*(judge(detector, text(number), f"https://s{number}.example/") for number in "abc"))
+
+    assert [verdict.status for verdict in asyncio.run(judge_three())] == ["original"] * 3
+    assert [verdict.kind for verdict in asyncio.run(judge_three())] == ["revisit"] * 3
+    asyncio.run(detector.close())

@@ -62,20 +62,19 @@ def _commit(batch: Batch, attempt: Attempt, stories: Stories) -> Commit | None:
     decision, layout, window = attempt.decision, stories.layout, stories.policy.window
     assert decision is not None
     expected, writes = _join(batch, attempt, stories)
+    record, key, own = attempt.stored or decision.record, attempt.new.key, attempt.own
+    kept_key, kept = kept_by(key, record, batch.records.get)
+    attempt.asks_other_run = record.is_dropped and kept is not None and kept.run not in (0, record.run_number)
     if attempt.stored is not None:
         return Commit(expected, writes) if writes else None
-    record, key, own = decision.record, attempt.new.key, attempt.own
     attempt.packed = record.pack()
     records, second = layout.records(key), seconds_of(key)
     if (match := decision.match) is not None:
         is_there = Call("HEXISTS", layout.records(match.key), (match.key,))
         expected = [Expected(is_there, b"1"), *expected]
-    if record.is_dropped:
-        kept_key, kept = kept_by(key, record, batch.records.get)
-        attempt.asks_other_run = kept is not None and kept.run not in (0, record.run_number)
-        if kept is not None and attempt.asks_other_run:
-            asked = layout.asked(kept.run)
-            writes += [Call("HSET", asked, (key, kept_key)), Call("EXPIRE", asked, (window,))]
+    if kept is not None and attempt.asks_other_run:
+        asked = layout.asked(kept.run)
+        writes += [Call("HSET", asked, (key, kept_key)), Call("EXPIRE", asked, (window,))]
     writes = [
         Call("EXPIRE", own.name, (own.start + own.seconds - second + window,)),
         *writes,

@@ -68,10 +68,13 @@ class Heartbeats:
         self.of_run = {int(number): (a / 1000, b / 1000) for number, (a, b) in heartbeats(kept).items()}
 
     def state(self, record: Record, record_of: Callable[[bytes], Record | None]) -> CandidateState:
-        """Decide whether a document counts as seen. A dropped copy does if its match does, or has left the window."""
+        """Decide whether a document counts as seen. A dropped copy does if its match does.
+
+        If the match is gone before it was known to be delivered, the copy counts while its own run lives.
+        """
         _, kept = kept_by(b"", record, record_of)
-        is_seen = kept is None or kept.run in (0, self.own) or self.is_alive(kept.run)
-        return "seen" if is_seen else "lost"
+        run = record.run_number if kept is None else kept.run
+        return "seen" if run in (0, self.own) or self.is_alive(run) else "lost"
 
     def is_alive(self, run: int) -> bool:
         """Decide whether another run lives.
@@ -85,7 +88,9 @@ class Heartbeats:
 
 
 def kept_by(key: bytes, record: Record, record_of: Callable[[bytes], Record | None]) -> tuple[bytes, Record | None]:
-    """Follow a dropped copy to the document that was kept, and return its key and record: None if it is gone.
+    """Follow a dropped copy to the document that was kept, and return its key and record.
+
+    The record is None if it is gone, or more than ``MOST_LINKS`` away.
 
     ``record_of`` returns the record of a document.
     """

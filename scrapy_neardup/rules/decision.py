@@ -214,7 +214,9 @@ def _linked(match: Match, policy: Policy, *, is_dropped: bool) -> Record:
     if is_dropped:
         # At least that share: a document that is dropped now is dropped again when its page is crawled again.
         parts = max(int(WHOLE_TEXT * match.kept_share), math.ceil(WHOLE_TEXT * policy.drop_share))
-        if policy.drops and run:
+        if policy.drops and run and not old.run:
+            run = 0  # its match is delivered, so nobody has to ask for it
+        elif policy.drops and run:
             run |= IS_DROPPED
             # A page that is crawled again and again links to the one that is kept: chains do not grow.
             if match.pair.same_page and match.pair.same_text and old.is_dropped:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 from conftest import OpenIndex
-from documents import Article, check, decision_on, silence, stored
+from documents import Article, check, checked, decision_on, silence, stored
 from news_site import article as text
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import StoreUnavailable
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index import runs as rules
+from scrapy_neardup.index.store import Call
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 
@@ -125,6 +126,35 @@ async def test_a_copy_that_is_kept_does_not_follow_its_match(open_index: OpenInd
     assert decision.join is not None
     found = decision.match.is_seen, decision.match.id, decision.join.earlier_of_page
     assert found == (True, COPY.id, PAGE.id)
+
+
+@pytest.mark.parametrize("was_delivered", [True, False])
+async def test_a_copy_outlives_its_match_if_that_was_delivered_before(
+    open_index: OpenIndex, store_url: str, was_delivered: bool
+) -> None:
+    index = await open_index(store_url, DROPPING)
+    await begin(index, FIRST, SECOND, THIRD)
+    await check_as(index, FIRST, PAGE)
+    if was_delivered:
+        await index.deliver([PAGE.id])
+    await check_as(index, SECOND, COPY)
+    await end(index, SECOND)
+    name, key = index.layout.records(bytes.fromhex(PAGE.id)), bytes.fromhex(PAGE.id)
+    await index.store.ask(lambda client: client.send([Call("HDEL", name, (key,))]))
+
+    assert is_seen(await check_as(index, THIRD, PAGE.copy())) == was_delivered
+
+
+async def test_a_check_that_is_repeated_asks_again_for_the_fate_of_the_match(
+    open_index: OpenIndex, store_url: str
+) -> None:
+    index = await open_index(store_url, DROPPING)
+    await begin(index, FIRST, SECOND)
+    await check_as(index, FIRST, PAGE)
+    index.run = SECOND
+
+    found = [await checked(index, COPY.fingerprint, COPY.document) for _ in range(2)]
+    assert [each.asks_other_run for each in found] == [True, True]
 
 
 @pytest.mark.parametrize("is_withdrawn", [True, False])
