@@ -69,8 +69,8 @@ class Index(Window):
        The second document of a story also adds the first one. A story lives for a window after its last member. A level
        of an event is granted to one claim, and to that claim as often as it asks.
     9. A document that a run registered counts as seen if it is delivered or the run lives. A document that the run
-       drops as a copy counts if its match counts, or has left the window. A page that is registered again after its
-       run died rejoins its old story.
+       drops as a copy counts if its match counts. A page that is registered again after its run died rejoins its old
+       story.
     """
 
     def __init__(self, store: Store, namespace: str, config: str, judge: Judge) -> None:
