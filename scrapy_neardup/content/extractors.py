@@ -56,6 +56,9 @@ def checked_text(text: object) -> str:
 
 def load_extractor(name: str) -> Extractor:
     """Return the extractor of a name or import path. Raise SettingsError if it cannot be used."""
+    if name.startswith("__main__."):
+        allowed = "worker processes cannot import the script that is run: put it into a module"
+        raise SettingsError("NEARDUP_EXTRACTOR", name, allowed)
     if name == "trafilatura":
         return extract_with_trafilatura
     if name == "resiliparse":
