@@ -17,6 +17,7 @@ from scrapy_neardup.imports import load_callable
 Extractor = Callable[[str, str], str]
 
 ALLOWED = "'trafilatura', 'resiliparse' (pip install resiliparse) or the import path of a callable (html, url)"
+BUILT_IN = ("trafilatura", "resiliparse")
 MOST_HTML_BYTES = 5_000_000
 """A larger page is not extracted."""
 THIN_WORDS = 100

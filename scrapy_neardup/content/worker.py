@@ -208,6 +208,7 @@ class WorkerProcess:
     def __init__(self, options: WorkerOptions, most_requests: int) -> None:
         self.deadline = inf
         self.is_late = False
+        self.has_read_page = False
         self.seconds = 0.0  # of the last request
         self.cpu_seconds = 0.0  # of the last request; seconds of the clock if the worker did not answer it
         self._options = options
@@ -238,7 +239,7 @@ class WorkerProcess:
             )
         self._pipes = [cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)]
         self._requests_left = self._most_requests
-        self.is_late = False
+        self.is_late = self.has_read_page = False
         self.deadline = time.monotonic() + STARTUP_SECONDS
         self._receive(f"its worker process did not start within {STARTUP_SECONDS:g} s")
 
