@@ -78,7 +78,7 @@ class NearDupSpiderMiddleware(Component):
                     else:
                         page = self._page_of(output, response, place, page)
                         context = ItemContext(output, page, place.add_item())
-                    self.shared.contexts.put(context)
+                    await self.shared.contexts.put(context)
                 yield output
         finally:
             place.close()

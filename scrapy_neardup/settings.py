@@ -195,7 +195,8 @@ class NearDupSettings:
     a page of over 5 MB. A response that holds up the verdicts of later ones is passed over after this time.
 
     No hostile site can stall a crawl of several sources: after a page that takes over a fifth of this time, in CPU
-    seconds, the next 50 pages of its source are ``extraction-failed`` too.
+    seconds, the next 50 pages of its source are ``extraction-failed`` too. The first page of a process may take all of
+    it. If the extractor is your own, no page is left out for another one.
     """
 
     store_timeout: float = setting(2.0, checks.number(float, 0.01, 600, unit=" seconds"))

@@ -77,7 +77,7 @@ class Embedding:
         self._paused_until = clock()
         self._known: dict[str, bytes] = {}
         factory = f"{__name__}.load_embedder"  # stands in for an extractor too: no page comes
-        options = WorkerOptions(factory, timeout, sketching=Sketching(factory, path))
+        options = WorkerOptions(factory, timeout, sketching=Sketching(factory, path), memory=None)
         self._worker = ExtractionProcesses(options, recycle_after=1 << 31)
         self.timings = self._worker.sketch_timings
         try:

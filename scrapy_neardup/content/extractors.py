@@ -17,6 +17,7 @@ from scrapy_neardup.imports import load_callable
 Extractor = Callable[[str, str], str]
 
 ALLOWED = "'trafilatura', 'resiliparse' (pip install resiliparse) or the import path of a callable (html, url)"
+BUILT_IN = ("trafilatura", "resiliparse")
 MOST_HTML_BYTES = 5_000_000
 """A larger page is not extracted."""
 THIN_WORDS = 100
@@ -56,6 +57,9 @@ def checked_text(text: object) -> str:
 
 def load_extractor(name: str) -> Extractor:
     """Return the extractor of a name or import path. Raise SettingsError if it cannot be used."""
+    if name.startswith("__main__."):
+        allowed = "worker processes cannot import the script that is run: put it into a module"
+        raise SettingsError("NEARDUP_EXTRACTOR", name, allowed)
     if name == "trafilatura":
         return extract_with_trafilatura
     if name == "resiliparse":

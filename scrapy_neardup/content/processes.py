@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TypeAlias
 
-from scrapy_neardup.content.extractors import Extracted, load_extractor
+from scrapy_neardup.content.extractors import BUILT_IN, Extracted, load_extractor
 from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.content.worker import GONE_SECONDS, PAGE, TEXTS, WorkerOptions, WorkerProcess, decode, encode
 from scrapy_neardup.exceptions import ExtractionError, explain_failure
@@ -27,7 +27,10 @@ _GROUP_SECONDS = 0.015  # that a text waits for another one at most
 _LONG = 8_000  # characters of a text that waits for no other one
 
 LEFT_OUT = 50
-"""How many of the next pages of a source are left out after a slow one, if there are pages of other sources."""
+"""How many of the next pages of a source are left out after a slow one, if there are pages of other sources.
+
+The user's own extractor leaves out none: it may load a model, or wait for a service.
+"""
 SLOW = 0.2  # of the time limit, in CPU seconds: more than 100 usual pages take
 
 Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
@@ -165,7 +168,9 @@ class ExtractionProcesses:
             (text,) = worker.ask(*request)
         finally:
             self.timings.add(1000 * worker.seconds)
-            if worker.cpu_seconds > SLOW * self._options.timeout:
+            share = SLOW if worker.has_read_page else 1  # the first page loads parts of the extractor
+            worker.has_read_page = True
+            if self._options.extractor in BUILT_IN and worker.cpu_seconds > share * self._options.timeout:
                 self._left_out[source] = LEFT_OUT
         return decode(text)
 

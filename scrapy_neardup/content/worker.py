@@ -32,9 +32,6 @@ R = TypeVar("R")
 PAGE, TEXTS = b"p", b"t"
 READY = b"+"
 
-MOST_MEMORY = 2_000_000_000
-"""How many bytes a worker may take for its pages, on Linux. A page that needs more fails alone."""
-
 COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from scrapy_neardup.content import worker; worker.main()"
 )
@@ -42,7 +39,6 @@ COMMAND = (
 has no ``if __name__ == "__main__"``."""
 
 STARTUP_SECONDS = 60.0
-_MEMORY_LIMIT = f"; a worker process may take {MOST_MEMORY} bytes"
 _ENDS_WITHOUT_MEMORY = -signal.SIGABRT, -signal.SIGSEGV  # lxml and other libraries end their process then
 
 GONE_SECONDS = 5.0
@@ -68,6 +64,12 @@ class WorkerOptions(NamedTuple):
     extractor: str
     timeout: float = 10.0  # seconds for a page
     sketching: Sketching | None = None
+    memory: int | None = 2_000_000_000  # bytes that it may take for its pages, on Linux
+
+    @property
+    def memory_limit(self) -> str:
+        """Return the end of a message about a page that took, or may have taken, too much memory."""
+        return "" if self.memory is None else f"; a worker process may take {self.memory} bytes"
 
     def command(self) -> list[str]:
         """Return the command line of a worker, with the import path of its parent."""
@@ -108,7 +110,8 @@ def main() -> None:
     requests, answers = _pipes()
     extract = _load_or_fail(lambda: _load_extractor(options.extractor))
     sketch = _load_or_fail(lambda: _load_sketch(options.sketching))
-    _limit_memory()
+    if options.memory is not None:
+        _limit_memory(options.memory)
 
     def answer_to(kind: bytes, *parts: bytes) -> list[bytes]:
         if kind == TEXTS:
@@ -127,7 +130,7 @@ def main() -> None:
             try:
                 answer = answer_to(*request)
             except BaseException as failure:  # whatever a page raises, the worker goes on
-                error = explain_failure(failure) + (_MEMORY_LIMIT if isinstance(failure, MemoryError) else "")
+                error = explain_failure(failure) + (options.memory_limit if isinstance(failure, MemoryError) else "")
             _set_alarm(0)
             header = error, time.perf_counter() - start, time.process_time() - cpu_start
             send(answers, json.dumps(header).encode(), *answer)
@@ -177,15 +180,15 @@ def _load_or_fail(load: Callable[[], R]) -> R | Callable[..., NoReturn]:
     return fail
 
 
-def _limit_memory() -> None:
-    """Let this process take ``MOST_MEMORY`` more than it has now. Other systems than Linux count more than data."""
+def _limit_memory(most: int) -> None:
+    """Let this process take ``most`` bytes more than it has now. Other systems than Linux count more than data."""
     if sys.platform != "linux":
         return
     import resource
 
     with suppress(OSError, ValueError):
         with open("/proc/self/statm", encoding="ascii") as status:
-            wanted = int(status.read().split()[5]) * resource.getpagesize() + MOST_MEMORY
+            wanted = int(status.read().split()[5]) * resource.getpagesize() + most
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard < 0 else min(wanted, hard), hard))
 
@@ -205,6 +208,7 @@ class WorkerProcess:
     def __init__(self, options: WorkerOptions, most_requests: int) -> None:
         self.deadline = inf
         self.is_late = False
+        self.has_read_page = False
         self.seconds = 0.0  # of the last request
         self.cpu_seconds = 0.0  # of the last request; seconds of the clock if the worker did not answer it
         self._options = options
@@ -235,7 +239,7 @@ class WorkerProcess:
             )
         self._pipes = [cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)]
         self._requests_left = self._most_requests
-        self.is_late = False
+        self.is_late = self.has_read_page = False
         self.deadline = time.monotonic() + STARTUP_SECONDS
         self._receive(f"its worker process did not start within {STARTUP_SECONDS:g} s")
 
@@ -270,7 +274,7 @@ class WorkerProcess:
         if self.is_late:
             raise ExtractionError(too_slow)
         ended = f"by signal {-status}" if status is not None and status < 0 else f"with exit status {status}"
-        why = _MEMORY_LIMIT if status in _ENDS_WITHOUT_MEMORY else ""
+        why = self._options.memory_limit if status in _ENDS_WITHOUT_MEMORY else ""
         raise ExtractionError(f"its worker process ended {ended}{why}")
 
     def end_if_late(self) -> None:

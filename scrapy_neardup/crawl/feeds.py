@@ -18,6 +18,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from itemadapter import ItemAdapter
+from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedStorageProtocol, FileFeedStorage
 from scrapy.settings import BaseSettings
@@ -54,7 +55,7 @@ def feeds_of(crawler: Crawler, settings: NearDupSettings) -> dict[str, JsonLines
     feeds = {}
     for setting, uri in uris.items():
         is_daily = uri == DEFAULT_DROPPED_FEED
-        place = in_data_dir(settings, uri) if is_daily else uri
+        place = os.path.join(in_data_dir(settings, "").replace("%", "%%"), uri) if is_daily else uri
         is_packed = setting == "NEARDUP_RECORD" and not uri.lower().endswith(_PLAIN)
         feeds[setting] = JsonLinesFeed(crawler, setting, place, packed=is_packed, is_daily=is_daily)
     return feeds
@@ -89,13 +90,15 @@ class JsonLinesFeed:
         storage = storage_class(crawler.settings, setting, uri)
         options = {"format": "jsonlines", **({"overwrite": False} if _scheme(uri) in _APPENDING else {})}
         moment = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
-        spider = crawler.spider
-        given = {name: getattr(spider, name, "") for name in dir(spider)}
-        given |= {"time": moment, "batch_time": moment, "batch_id": 1, "day": moment[:10]}
+        given = {"time": moment, "batch_time": moment, "batch_id": 1, "day": moment[:10]}
         try:
-            place = uri % given
+            place = uri % _Placeholders(crawler.spider, given)
+        except Exception as error:
+            allowed = "use %(name)s, %(time)s or another attribute of the spider, and %% for %"
+            raise _wrong_uri(setting, uri, allowed, error) from error
+        try:
             self._storage: FeedStorageProtocol = build_from_crawler(storage, crawler, place, feed_options=options)
-        except Exception as error:  # a library or a placeholder is missing, or the uri is incomplete
+        except Exception as error:  # a library is missing, or the uri is incomplete
             raise _wrong_uri(setting, uri, "no feed can be stored there", error) from error
         self._shown_uri = without_password(place)
 
@@ -158,6 +161,17 @@ class JsonLinesFeed:
                     path.unlink()
 
 
+class _Placeholders(dict[str, Any]):
+    """What a uri may name: the values given, and attributes of the spider."""
+
+    def __init__(self, spider: Spider | None, given: Mapping[str, Any]) -> None:
+        super().__init__(given)
+        self._spider = spider
+
+    def __missing__(self, name: str) -> Any:
+        return getattr(self._spider, name)
+
+
 def _without_login(error: Exception) -> str:
     """Return the message of an error, without user and password of a url in it."""
     return re.sub(r"//[^/\s]*@", "//***@", explain_failure(error))
@@ -189,6 +203,8 @@ def _scheme(uri: str) -> str:
 
 def _plain(value: object) -> Any:
     """Return what Scrapy writes for a value that JSON cannot hold, or else a text."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
     try:
         return ScrapyJSONEncoder().default(value)
     except TypeError:

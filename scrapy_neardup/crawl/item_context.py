@@ -8,7 +8,7 @@ the item has left the pipelines.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict, deque
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
@@ -19,6 +19,8 @@ from scrapy_neardup.content.urls import absolute_url, own_url, source_of, url_id
 from scrapy_neardup.crawl.order import ItemPlace, ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import FeedFile
 from scrapy_neardup.document import Document, Reason, Verdict
+
+_MOST_WAITING = 10_000  # items between the spider and the first pipeline; Scrapy holds far fewer
 
 
 class Page:
@@ -153,18 +155,26 @@ current_item: ContextVar[ItemContext] = ContextVar("neardup_current_item", defau
 
 
 class ItemContexts:
-    """The contexts of items by the identity of the item, from the spider to the first pipeline."""
+    """The contexts of items by the identity of the item, from the spider to the first pipeline.
+
+    An earlier pipeline may replace all items, so their number is bounded: the oldest is removed first.
+    """
 
     def __init__(self) -> None:
         # A context keeps its item: if the item were freed, another item could get the same id. A spider may yield the
         # same object several times.
-        self._contexts: defaultdict[int, deque[ItemContext]] = defaultdict(deque)
+        self._contexts: OrderedDict[int, deque[ItemContext]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._contexts)
 
-    def put(self, context: ItemContext) -> None:
-        self._contexts[id(context.item)].append(context)
+    async def put(self, context: ItemContext) -> None:
+        self._contexts.setdefault(id(context.item), deque()).append(context)
+        self._contexts.move_to_end(id(context.item))
+        while len(self._contexts) > _MOST_WAITING:
+            _, lost = self._contexts.popitem(last=False)
+            for each in lost:
+                await each.leave()
 
     def take(self, item: object) -> ItemContext:
         """Return the context of an item. An item that the middleware has not seen gets a context of its own."""

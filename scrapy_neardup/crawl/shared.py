@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+_OURS = str(Path(__file__).parents[1])
 _LONGEST_SUBJECT = 200  # characters
 
 
@@ -41,7 +44,7 @@ class SharedState:
         self.contexts = ItemContexts()
         self.extraction_timings = Timings()
         self.backlog = Backlog()
-        self.logged_faults: set[type[Exception]] = set()
+        self.logged_faults: set[tuple[object, ...]] = set()  # their types and places
 
 
 states: WeakKeyDictionary[Crawler, SharedState | None] = WeakKeyDictionary()
@@ -76,9 +79,12 @@ class Component:
         ``subject`` is what failed, such as the url of an item.
         """
         self.count("errors")
-        if type(error) in self.shared.logged_faults:
+        frames = traceback.extract_tb(error.__traceback__)
+        places = [(frame.filename, frame.lineno) for frame in frames if frame.filename.startswith(_OURS)]
+        kind = (type(error), *places[-1:])
+        if kind in self.shared.logged_faults:
             return
-        self.shared.logged_faults.add(type(error))
+        self.shared.logged_faults.add(kind)
         logger.error(
             "%s: a bug in scrapy-neardup caused an error; the item is kept. Further errors of this kind are only"
             " counted, in the stat neardup/errors",

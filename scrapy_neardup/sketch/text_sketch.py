@@ -96,10 +96,6 @@ class TextSketcher:
         """Read the tables that the first sketch needs: 40 ms of work."""
         self.whole("any word " * self.min_words)
 
-    def shingle_width(self, body: Body) -> int:
-        """Return how many tokens a shingle has in most of the text."""
-        return self.preset.shingle_characters if body.unspaced else self.preset.shingle_words
-
     def whole(self, *texts: str) -> list[TextSketch]:
         """Return the sketches of texts with all their lines, boilerplate or not. Nothing is learned."""
         return self.sketch(self.drafts(texts, [None] * len(texts)))

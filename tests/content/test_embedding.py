@@ -102,6 +102,13 @@ async def test_a_failing_model_costs_no_verdict_and_is_told_once(
     assert embedding.failures == 2
 
 
+def test_a_model_may_take_more_memory_than_a_page() -> None:
+    resource = pytest.importorskip("resource")
+    embedding = Embedding("embedders.LimitOfMemory", 10.0)
+    embedding.close()
+    assert embedding.identity.endswith(f" {resource.getrlimit(resource.RLIMIT_DATA)}")
+
+
 async def test_after_a_pause_a_model_that_was_late_is_asked_again() -> None:
     ticks = itertools.count()
     embedding = Embedding(MODEL, 0.5, clock=lambda: next(ticks))

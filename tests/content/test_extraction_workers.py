@@ -149,20 +149,48 @@ async def test_what_goes_wrong_costs_its_page_alone(
     assert str(answers[1]).startswith(f"{of(name)}: {what}")
 
 
-async def test_a_page_that_never_ends_costs_its_source_its_next_pages(
-    processes: Callable[..., ExtractionProcesses], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also those that wait for the worker already. Pages of other sources are read."""
+@pytest.fixture
+def _every_page_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scrapy_neardup.content.processes.SLOW", 0)
     monkeypatch.setattr("scrapy_neardup.content.processes.LEFT_OUT", 2)
-    pool = processes(timeout=1)
-    pages = [f"http://bad.example/{do}" for do in ("endless", "asleep", "2", "3")]
-    urls = ["http://good.example/1", *pages, of("4")]
-    answers = await asyncio.gather(*(pool.extract("text", url) for url in urls), return_exceptions=True)
-    assert [each for each in answers if isinstance(each, Extracted)] == 3 * [Extracted("text")]
-    assert [str(error).partition(": ")[2] for error in answers[1:4]] == [
-        "not extracted within NEARDUP_EXTRACT_TIMEOUT = 1 s",
-        *2 * ["a page of bad.example took too long, so its next 2 pages are left out"],
-    ]
+
+
+LEFT_OUT = "a page of bad.example took too long, so its next 2 pages are left out"
+
+
+async def problems(pool: ExtractionProcesses, *urls: str) -> list[str]:
+    """Extract a page for each of these urls, of which all wait for the worker. Return what went wrong."""
+    slow = f"<p{''.join(f' a{number}=1' for number in range(60_000))}>text"
+    pages = (pool.extract(slow if url.endswith("slow") else "<p>text", url) for url in urls)
+    answers = await asyncio.gather(*pages, return_exceptions=True)
+    pool.close()
+    return [str(answer).partition(": ")[2] if isinstance(answer, ExtractionError) else "" for answer in answers]
+
+
+@pytest.mark.usefixtures("_every_page_is_slow")
+async def test_a_slow_page_costs_its_source_its_next_pages() -> None:
+    """No page of another source, and nothing if it is the first page of its worker, which loads the extractor."""
+    pool = ExtractionProcesses(WorkerOptions("trafilatura", 60))
+    good, bad = "http://good.example/", "http://bad.example/"
+    assert await problems(pool, good, bad, good, bad, bad, bad, of("1")) == ["", "", "", LEFT_OUT, LEFT_OUT, "", ""]
+
+
+async def test_a_page_over_the_limit_costs_its_source_its_next_pages_even_if_it_is_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a site of such pages would give each page a new worker, and never lose one."""
+    monkeypatch.setattr("scrapy_neardup.content.processes.LEFT_OUT", 2)
+    pool = ExtractionProcesses(WorkerOptions("trafilatura", 0.5))
+    first, _, last = await problems(pool, "http://bad.example/slow", "http://good.example/", "http://bad.example/")
+    assert (first, last) == ("not extracted within NEARDUP_EXTRACT_TIMEOUT = 0.5 s", LEFT_OUT)
+
+
+@pytest.mark.usefixtures("_every_page_is_slow")
+async def test_slow_pages_of_an_own_extractor_cost_no_other_page(
+    processes: Callable[..., ExtractionProcesses],
+) -> None:
+    """It may load a model, or ask a service."""
+    assert await problems(processes(), *(f"http://{name}.example/" for name in "ababab")) == [""] * 6
 
 
 async def test_a_worker_is_replaced_after_a_crash_and_after_so_many_pages(

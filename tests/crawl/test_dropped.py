@@ -119,6 +119,35 @@ def test_a_uri_that_no_feed_can_be_stored_under_stops_the_start(project: Project
     assert site.requested == []
 
 
+class Unready(Spider):
+    name = "news"
+
+    @property
+    def unready(self) -> str:
+        raise RuntimeError("only later")
+
+
+def feed_of(**settings: str) -> JsonLinesFeed:
+    crawler = get_crawler(Unready)
+    crawler.spider = Unready()
+    return feeds_of(crawler, NearDupSettings(action="drop", **settings))["NEARDUP_DROPPED_FEED"]
+
+
+def test_a_data_directory_may_have_any_name_and_a_spider_any_property(tmp_path: Path) -> None:
+    folder = tmp_path / "100% %(name)s"
+    assert Path(feed_of(data_dir=str(folder)).path).parent == folder / "neardup-dropped"
+
+
+@pytest.mark.parametrize(
+    ("uri", "problem"),
+    [("%(nam)s", "'Unready' object has no attribute 'nam'"), ("%(unready)s", "only later"), ("100%", "incomplete")],
+)
+def test_a_uri_that_cannot_be_filled_in_says_what_can_be(uri: str, problem: str) -> None:
+    allowed = r"use %\(name\)s, %\(time\)s or another attribute of the spider, and %% for %: "
+    with pytest.raises(SettingsError, match=f"{allowed}.*{problem}"):
+        feed_of(dropped_feed=uri)
+
+
 @pytest.mark.parametrize("off", [None, "", "None", "null"])
 def test_the_feed_is_turned_off_in_python_and_on_the_command_line(off: str | None) -> None:
     assert NearDupSettings().dropped_feed == DEFAULT_DROPPED_FEED
@@ -151,7 +180,7 @@ VALUES: list[tuple[object, object]] = [
     (datetime(2019, 11, 15), json.loads(ScrapyJSONEncoder().encode(datetime(2019, 11, 15)))),  # as this Scrapy has it
     ({1}, [1]),
     (Decimal("1.5"), "1.5"),
-    (b"\xffBytes", "b'\\xffBytes'"),
+    (b"\xffcaf\xc3\xa9", "\N{REPLACEMENT CHARACTER}café"),
     (Path("a/path"), "a/path"),
     ("half a character \ud83d", "half a character \ud83d"),
     ({"inner": Attrs(Frozen(1))}, {"inner": {"value": {"value": 1}}}),

@@ -10,6 +10,9 @@ from json_lines import read_lines
 from news_site import Answer, NewsSite, article, page
 from projects import ITEM_A_PAGE, NOTING, Crawl, Project, extracted
 
+from scrapy_neardup.crawl.item_context import ItemContext, ItemContexts
+from scrapy_neardup.crawl.order import ResponseOrder
+
 pytestmark = pytest.mark.versions
 
 TWENTY = """
@@ -267,6 +270,17 @@ def test_nothing_stays_behind_of_items_that_other_pipelines_drop(project: Projec
     assert crawl.statuses == {"original": 10}
     assert crawl.neardup["checked"] == 10
     assert crawl.stats["waiting_contexts"] == 0
+
+
+async def test_contexts_of_items_that_are_replaced_before_the_capture_are_bounded() -> None:
+    """The oldest goes first, and no item waits for it."""
+    response = ResponseOrder(60).take_place()
+    contexts = ItemContexts()
+    given = [ItemContext({}, place=response.add_item()) for _ in range(10_002)]
+    for context in given:
+        await contexts.put(context)
+    assert len(contexts) == len(response.items) == 10_000
+    assert [contexts.take(each.item) is each for each in given[:3]] == [False, False, True]
 
 
 OPTING_OUT = """

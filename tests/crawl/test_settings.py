@@ -186,6 +186,10 @@ def run(tmp_path: Path) -> Callable[..., Crawl]:
             {"NEARDUP_EXTRACTOR": "news.nowhere.extract"},
             "NEARDUP_EXTRACTOR = 'news.nowhere.extract': module 'news' has",
         ),
+        (
+            {"NEARDUP_EXTRACTOR": "__main__.extract"},
+            "worker processes cannot import the script that is run: put it into a module",
+        ),
     ],
 )
 def test_a_crawl_with_a_wrong_setting_does_not_start(
