@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.document import LEVELS, Member
-from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, UNTAGGED, Row, clean_line, key_of
+from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, Row, clean_line, key_of
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.summary import headline_of, read_change
 from scrapy_neardup.wording import coverage_words
@@ -83,7 +83,7 @@ class FeedStory:
     @property
     def words(self) -> str:
         """Return how many papers print the story, in the words of the alerts."""
-        own = {row.owner for row in self.coverage if row.status in ("original", "related", UNTAGGED)}
+        own = {row.owner for row in self.coverage if row.status != "duplicate"}
         sites = {row.source for row in self.coverage if row.source}
         return coverage_words(len(self.owners), len(sites), self.size, len(set(self.owners) - own))
 

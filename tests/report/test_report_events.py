@@ -75,6 +75,11 @@ def test_an_event_has_one_number_of_items_and_of_sources(tmp_path: Path) -> None
     assert "3 papers" not in page_of(tmp_path)
 
 
+def test_only_papers_with_nothing_but_copies_reprint(tmp_path: Path) -> None:
+    (story,) = events_in([item(), item(1, "duplicate"), item(2, "update"), event(2)], tmp_path)
+    assert story.words == "3 papers; 1 reprints the same text"
+
+
 def test_members_that_the_feeds_lack_are_part_of_their_story_but_not_of_the_items(tmp_path: Path) -> None:
     (story,) = events_in([item(), event(4)], tmp_path)
     assert story.words == "4 papers; 3 reprint the same text"
@@ -258,9 +263,9 @@ def test_a_digest_has_one_line_of_news_for_each_story_in_the_words_of_the_alerts
     assert title or message["Subject"] == "News digest, 2023-11-14 23:13 to 2023-11-15 23:13 CET"
     lines = [line for line in message.get_content().split("\n") if line.startswith("*")]
     assert lines == [
-        "* [watch] Ferry aground, nine dead: 9 dead, was 4. 2 papers; 1 reprints the same text,"
+        "* [watch] Ferry aground, nine dead: 9 dead, was 4. 2 papers,"
         " first paper0.example, 2023-11-14 23:13",
-        "* Ferry runs aground, report 2: 42 people, was 40. 3 papers; 2 reprint the same text,"
+        "* Ferry runs aground, report 2: 42 people, was 40. 3 papers; 1 reprints the same text,"
         " first paper2.example, 2023-11-14 23:33",
     ]
     assert "https://paper0.example/0" in message.get_content()
