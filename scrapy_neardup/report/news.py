@@ -59,6 +59,7 @@ class News(NamedTuple):
     lost: float  # the largest share of its text that a drop loses, 0 if it is small
     by_source: list[SourceLine]  # those that copy most come first
     events: list[FeedStory]
+    new_events: int
     figures: list[tuple[FeedStory, list[ToldFigure]]]
     largest: list[FeedStory]
     newest: list[FeedStory]
@@ -105,6 +106,7 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
         lost=max((row.lost for row in rows if row.is_drop and row.lost > _MUCH), default=0.0),
         by_source=_by_source(rows, links),
         events=events,
+        new_events=sum(story.is_new_event for story in events),
         figures=list(islice(_changed(period, stories, links), _MOST_FIGURES)),
         largest=others[:_MOST_LISTED],
         newest=sorted(newest, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED],

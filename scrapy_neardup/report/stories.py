@@ -92,6 +92,23 @@ class FeedStory:
         """Return the independent sources in the order of their first items."""
         return list(dict.fromkeys(row.owner for row in self.coverage if row.owner))
 
+    @cached_property
+    def whole(self) -> FeedStory:
+        """Return the whole story up to the end of the period."""
+        return FeedStory(self.keys, self.members, self.signals)
+
+    @property
+    def new_levels(self) -> list[str]:
+        """Return the levels that the event reached in the period."""
+        return list(dict.fromkeys(signal.level for signal in self.signals if self.period.has(signal)))
+
+    @property
+    def is_new_event(self) -> bool:
+        """Return whether the event was raised in the period: at first, or again after it had ended."""
+        before = ["ended", *(signal.level for signal in self.signals)]
+        raised = (signal for last, signal in zip(before, self.signals, strict=False) if last == "ended")
+        return any(map(self.period.has, raised))
+
     @property
     def is_begun(self) -> bool:
         """Return whether the story began in its period."""
@@ -197,6 +214,11 @@ Report = Mapping[str, Any]
 
 def is_report(raw: Report) -> bool:
     return raw.get("level") in LEVELS and isinstance(raw.get("members"), list) and "growth" in raw
+
+
+def stories_of(reports: Sequence[Report]) -> set[str]:
+    """Return the ids of the stories that these reports are of."""
+    return {_name(report.get("story")) for report in reports}
 
 
 def items_of(reports: Sequence[Report], known: set[str]) -> Iterator[dict[str, Any]]:
