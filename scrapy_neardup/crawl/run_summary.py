@@ -210,14 +210,14 @@ class RunSummary:
         for name, items, _ in self._hints():
             yield f"hints/{name}", items
 
-    def text(self, feed: str = "", written: Mapping[str, str] | None = None) -> str:
+    def text(self, feed: str = "", written: Mapping[str, str] = {}) -> str:
         """Return the block. If the run had no items, say so and where to look.
 
         ``feed`` is the file of the run that ``scrapy neardup report`` reads, "" if there is none. ``written`` has the
         other files of the run, by the names of their settings.
         """
         if self.judged or self.skipped:
-            return printable("\n".join([*self._lines(), *self._next_commands(feed, written or {})]))
+            return printable("\n".join([*self._lines(), *self._next_commands(feed, written)]))
         if self.late:
             return ""
         if self.opted_out:
@@ -256,7 +256,8 @@ class RunSummary:
                 yield f"  {status:<10}{count:>7,}{'   ' if listed else ''}{listed}"
 
     def _story_lines(self) -> Iterator[str]:
-        if stories := self._largest_stories():
+        several = (story for story in self._stories.values() if story.items > 1)
+        if stories := nlargest(_SHOWN, several, key=lambda story: story.items):
             yield "Largest stories, with their items of this run:"
             for story in stories:
                 yield _row(_counts(story.items, len(story.sources)), story.title)
@@ -288,10 +289,6 @@ class RunSummary:
             yield "Next: crawl with -O items.jsonl, then scrapy neardup report items.jsonl"
         if any(report["level"] != "ended" for report in self._events.values()) and self._settings.store != "memory://":
             yield "      scrapy neardup watch --events"
-
-    def _largest_stories(self) -> list[_RunStory]:
-        stories = (story for story in self._stories.values() if story.items > 1)
-        return nlargest(_SHOWN, stories, key=lambda story: story.items)
 
     def _hints(self) -> Iterator[tuple[str, int, str]]:
         """Yield the hints of a run: name, number of items, text."""

@@ -10,7 +10,7 @@ import hashlib
 import math
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone, tzinfo
 from email.message import EmailMessage
 from email.policy import default as default_policy
@@ -36,7 +36,7 @@ from scrapy_neardup.report.payload import (
     size_of,
 )
 from scrapy_neardup.report.rows import KEY_BYTES, LONGEST_NAME, UNTAGGED, Row, clean_line, web_address
-from scrapy_neardup.report.stories import ALL, FeedStory, Links, Period, add_reports, group_stories, stories_of
+from scrapy_neardup.report.stories import ALL, FeedStory, Links, Period, add_reports, group_stories, story_id
 from scrapy_neardup.wording import counted
 
 if TYPE_CHECKING:
@@ -259,22 +259,11 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
     untagged, without_time = sum(row.status == UNTAGGED for row in rows), sum(row.time is None for row in rows)
     time_field, text_field = gathered.format.time_field, gathered.settings.item_fields["text"]
     recordings = " and ".join(path.name for path in gathered.documents)
-    stories = {row.story for row in rows}
-    strange = {
-        path: events for path, events in gathered.events_by_feed.items() if stories.isdisjoint(stories_of(events))
-    }
     notes = {
         Note(
             f"{counted(gathered.problem_count, 'line')} could not be read.",
             details=(*gathered.problems, *([f"and {unlisted:,} more"] if unlisted else ())),
         ): gathered.problem_count,
-        **{
-            Note(
-                f"None of the {counted(len(events), 'event')} of {path.name} is of a story of these items.",
-                "Give the feed of events of the same crawl.",
-            ): True
-            for path, events in strange.items()
-        },
         Note(
             f"{_of(without_document, wanting)} without a document of its id or url in {recordings}.",
             "Give the recording of the same crawl (NEARDUP_RECORD) with --documents.",
@@ -307,7 +296,18 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
             " then the largest, then the newest. All numbers count every item."
         ): listed < len(gathered.rows),
     }
-    return [note for note, is_true in notes.items() if is_true]
+    return [
+        *_strange_events(gathered, {row.story for row in rows}),
+        *(note for note, is_true in notes.items() if is_true),
+    ]
+
+
+def _strange_events(gathered: Gathered, stories: set[str]) -> Iterator[Note]:
+    """Yield a note for each feed of events without an event of these stories."""
+    for path, events in gathered.events_by_feed.items():
+        if stories.isdisjoint(map(story_id, events)):
+            lost = f"None of the {counted(len(events), 'event')} of {path.name} is of a story of these items."
+            yield Note(lost, "Give the feed of events of the same crawl.")
 
 
 def _of(number: int, among: list[Row]) -> str:

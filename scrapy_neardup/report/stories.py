@@ -216,17 +216,12 @@ def is_report(raw: Report) -> bool:
     return raw.get("level") in LEVELS and isinstance(raw.get("members"), list) and "growth" in raw
 
 
-def stories_of(reports: Sequence[Report]) -> set[str]:
-    """Return the ids of the stories that these reports are of."""
-    return {_name(report.get("story")) for report in reports}
-
-
 def items_of(reports: Sequence[Report], known: set[str]) -> Iterator[dict[str, Any]]:
     """Yield the members of the newest report of each story, in the form of a replay's output.
 
     Leave out members whose url or id is in ``known``: the feeds have them.
     """
-    newest = {_name(report.get("story")): report for report in sorted(reports, key=_time)}
+    newest = {story_id(report): report for report in sorted(reports, key=_time)}
     for key, report in newest.items():
         figures = defaultdict(list)
         for change in _objects(report, "figures"):
@@ -241,7 +236,7 @@ def add_reports(reports: Sequence[Report], stories: Sequence[FeedStory]) -> None
     by_key = {key: story for story in stories for key in story.keys}
     sent: defaultdict[FeedStory | None, list[Report]] = defaultdict(list)
     for report in sorted(reports, key=_time):
-        sent[by_key.get(_name(report.get("story")))].append(report)
+        sent[by_key.get(story_id(report))].append(report)
     for story in stories:
         told = sent.get(story, [])
         signals = filter(None, map(_signal, told)) if told else filter(None, map(_signal_of_item, story.members))
@@ -256,7 +251,7 @@ def _signal(report: Report) -> Signal | None:
         words = message_of(report).title.partition(": ")[2]
     except (AttributeError, KeyError, TypeError, ValueError):
         words = ""
-    lead, key = clean_line(report.get("lead"), LONGEST_TITLE), key_of(_name(report.get("story")), level, time)
+    lead, key = clean_line(report.get("lead"), LONGEST_TITLE), key_of(story_id(report), level, time)
     return Signal(level, time, words, lead, key) if time else None
 
 
@@ -278,6 +273,10 @@ def _time(value: Report) -> float:
 def _objects(report: Report, name: str) -> list[Report]:
     value = report.get(name)
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def story_id(report: Report) -> str:
+    return _name(report.get("story"))
 
 
 def _name(value: object) -> str:
