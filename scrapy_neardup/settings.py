@@ -174,7 +174,7 @@ class NearDupSettings:
     ``{"neardup_status": "dup"}``. The default is all tags under their own names."""
 
     extractor: str = setting("trafilatura", checks.matching(r"[\w.]+", "the name or import path of an extractor"))
-    """What finds the main content of a page: ``'trafilatura'``, ``'resiliparse'`` (six times as fast; run ``pip
+    """What finds the main content of a page: ``'trafilatura'``, ``'resiliparse'`` (eight times as fast; run ``pip
     install resiliparse``), or the import path of a callable ``(html: str, url: str) -> str``. It runs outside the
     event loop, once for each response. Verdicts come in the order of the responses.
 
@@ -231,8 +231,8 @@ class NearDupSettings:
     """Sources of one owner count once for events. Map owners to sources, ``{"Press Ltd": ["a.example", "b.example"]}``.
     A source that is not listed is its own owner. All blogs of a platform have one owner unless you name others.
 
-    If ``NEARDUP_ITEM_FIELDS`` names a time, events use the times that the pages of listed sources give. Pages of all
-    other sources count when they are seen.
+    If ``NEARDUP_ITEM_FIELDS`` names a time, events use the times that the pages of listed sources give. For all other
+    sources, the time at which the page was seen counts.
     """
 
     events_feed: str | None = setting(None, checks.feed, checks.hide_password)

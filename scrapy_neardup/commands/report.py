@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--since",
         metavar="WHEN",
         default="",
-        help="open with what is new since a time (2026-11-26T08:00), or since the last report (give its file)",
+        help="begin the page with what is new since WHEN: a time (2026-11-26T08:00), or the file of the last report",
     )
     parser.add_argument(
         "--digest",
@@ -78,6 +78,9 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     output = options.output or (STDOUT if options.digest else REPORT)
     refuse_overwriting(output, inputs)
     since = _since(options.since, configured.zone) if options.since else None
+    if options.since and since is None:
+        told = "the digest tells of the last 24 hours" if options.digest else "everything is new"
+        print_wrapped(f"--since {options.since}: no such file, so {told}. Is this the first report?", stderr=True)
     if inputs.count(STDIN) > 1:
         raise InputError("-: standard input can be read only once")
     with ExitStack() as stack:

@@ -211,7 +211,7 @@ async def _list_events(detector: NearDupDetector, options: argparse.Namespace) -
             for member in report["members"][-options.members :]
         ]
         # Pages that came again are members and no items, so the two numbers may differ.
-        members = f"{len(shown)} of {counted(len(report['members']), 'member')} of story {report['story']}"
+        members = f"the newest {len(shown)} of {counted(len(report['members']), 'member')} of story {report['story']}"
         title = f"{report['headline'] or report['url']}: {members}"
         print_table(title, ("time (UTC)", "source", "joined by", "title"), shown)
 

@@ -123,6 +123,6 @@ class Announcer(Component):
 
     def log_run(self, report_file: str) -> None:
         """Log what the run did. ``report_file`` is the file of its items, "" if there is none."""
-        record = self.feeds.get("NEARDUP_RECORD")
-        if text := self.summary.text(report_file, record.path if record else ""):
+        written = {setting: feed.written_path for setting, feed in self.feeds.items()}
+        if text := self.summary.text(report_file, written):
             logger.info("%s", text)

@@ -107,6 +107,12 @@ class JsonLinesFeed:
         """Return the path of a local file, "" if it is none."""
         return self._storage.path if isinstance(self._storage, FileFeedStorage) else ""
 
+    @property
+    def written_path(self) -> str:
+        """Return the path if this crawl wrote lines to a local file, "" if not."""
+        path = self.path if self._has_begun else ""
+        return os.path.relpath(path) if path and Path(path).is_relative_to(Path.cwd()) else path
+
     def put(self, row: Mapping[str, Any]) -> bool:
         """Write a line. A value that JSON cannot hold is written as a text. If it fails, log why and return False.
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
+from itertools import chain
 from typing import Any
 
 from itemadapter import ItemAdapter
@@ -33,6 +34,7 @@ _NEARLY_ALL = 0.9
 _FEWEST_REVISITS = 5
 _LONGEST_NAME = 100  # characters
 _MOST_NAMES = 1000
+_REPORT_OPTIONS = {"NEARDUP_EVENTS_FEED": "", "NEARDUP_DROPPED_FEED": "--dropped", "NEARDUP_RECORD": "--documents"}
 
 
 STATS = {
@@ -52,7 +54,7 @@ STATS = {
     " without its wait for a worker",
     "sketch/ms_<figure>": "the same for the sketch of a text",
     "check/ms_<figure>": "the same for a check, from the request to the answer of the store",
-    "embed/ms_<figure>": "the same for each text that ``NEARDUP_EMBEDDER`` embeds",
+    "embed/ms_<figure>": "milliseconds to embed a text",
     "embed/failures": "documents that were judged without a vector because ``NEARDUP_EMBEDDER`` failed",
     "errors": "errors of scrapy-neardup itself, which lose no item: please report the trace in the log",
     "store/errors": "items for which the store gave no answer",
@@ -208,14 +210,14 @@ class RunSummary:
         for name, items, _ in self._hints():
             yield f"hints/{name}", items
 
-    def text(self, feed: str = "", record: str = "") -> str:
+    def text(self, feed: str = "", written: Mapping[str, str] = {}) -> str:
         """Return the block. If the run had no items, say so and where to look.
 
-        ``feed`` is the file of the run that ``scrapy neardup report`` reads, and ``record`` the file of its recorded
-        documents; "" if there is none.
+        ``feed`` is the file of the run that ``scrapy neardup report`` reads, "" if there is none. ``written`` has the
+        other files of the run, by the names of their settings.
         """
         if self.judged or self.skipped:
-            return printable("\n".join([*self._lines(), *self._next_commands(feed, record)]))
+            return printable("\n".join([*self._lines(), *self._next_commands(feed, written)]))
         if self.late:
             return ""
         if self.opted_out:
@@ -254,7 +256,8 @@ class RunSummary:
                 yield f"  {status:<10}{count:>7,}{'   ' if listed else ''}{listed}"
 
     def _story_lines(self) -> Iterator[str]:
-        if stories := self._largest_stories():
+        several = (story for story in self._stories.values() if story.items > 1)
+        if stories := nlargest(_SHOWN, several, key=lambda story: story.items):
             yield "Largest stories, with their items of this run:"
             for story in stories:
                 yield _row(_counts(story.items, len(story.sources)), story.title)
@@ -278,17 +281,14 @@ class RunSummary:
         for change, title, items in sorted(rows, key=lambda row: (kind_of(row[0].label), -row[2]))[:_SHOWN]:
             yield _row(f"{counted(items, 'item'):>11}, {change.words:<27}", title)
 
-    def _next_commands(self, feed: str, record: str) -> Iterator[str]:
+    def _next_commands(self, feed: str, written: Mapping[str, str]) -> Iterator[str]:
         if feed:
-            yield "Next: scrapy neardup report " + shlex.join([feed, *(["--documents", record] if record else [])])
+            files = [(option, written[setting]) for setting, option in _REPORT_OPTIONS.items() if written.get(setting)]
+            yield "Next: scrapy neardup report " + shlex.join(filter(None, [feed, *chain.from_iterable(files)]))
         else:
             yield "Next: crawl with -O items.jsonl, then scrapy neardup report items.jsonl"
         if any(report["level"] != "ended" for report in self._events.values()) and self._settings.store != "memory://":
             yield "      scrapy neardup watch --events"
-
-    def _largest_stories(self) -> list[_RunStory]:
-        stories = (story for story in self._stories.values() if story.items > 1)
-        return nlargest(_SHOWN, stories, key=lambda story: story.items)
 
     def _hints(self) -> Iterator[tuple[str, int, str]]:
         """Yield the hints of a run: name, number of items, text."""

@@ -85,7 +85,8 @@ def tell(period: Period, stories: Iterable[FeedStory]) -> dict[FeedStory, FeedSt
 def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) -> News:
     """Return the news of a period. ``all_stories`` are as the period tells them."""
     stories = sorted((story for story in all_stories if story.size), key=lambda story: -story.size)
-    found = list(_rows_of(period, all_stories))
+    members = (row for story in all_stories for row in story.members)
+    found = [row for row in members if period.has(row) and not row.is_reported]
     rows = [row for row in found if not row.is_revisit]
     several = [story for story in stories if story.size > 1]
     events = [story for story in stories if any(map(period.has, story.signals))][:_MOST_EVENTS]
@@ -109,11 +110,6 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
         largest=others[:_MOST_LISTED],
         newest=sorted(newest, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED],
     )
-
-
-def _rows_of(period: Period, stories: Iterable[FeedStory]) -> Iterator[Row]:
-    members = (row for story in stories for row in story.members)
-    return (row for row in members if period.has(row) and not row.is_reported)
 
 
 def span_of(rows: Iterable[Row]) -> tuple[float, float] | None:

@@ -10,7 +10,7 @@ import hashlib
 import math
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone, tzinfo
 from email.message import EmailMessage
 from email.policy import default as default_policy
@@ -36,7 +36,7 @@ from scrapy_neardup.report.payload import (
     size_of,
 )
 from scrapy_neardup.report.rows import KEY_BYTES, LONGEST_NAME, UNTAGGED, Row, clean_line, web_address
-from scrapy_neardup.report.stories import ALL, FeedStory, Links, Period, add_reports, group_stories
+from scrapy_neardup.report.stories import ALL, FeedStory, Links, Period, add_reports, group_stories, story_id
 from scrapy_neardup.wording import counted
 
 if TYPE_CHECKING:
@@ -296,7 +296,18 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
             " then the largest, then the newest. All numbers count every item."
         ): listed < len(gathered.rows),
     }
-    return [note for note, is_true in notes.items() if is_true]
+    return [
+        *_strange_events(gathered, {row.story for row in rows}),
+        *(note for note, is_true in notes.items() if is_true),
+    ]
+
+
+def _strange_events(gathered: Gathered, stories: set[str]) -> Iterator[Note]:
+    """Yield a note for each feed of events without an event of these stories."""
+    for path, events in gathered.events_by_feed.items():
+        if stories.isdisjoint(map(story_id, events)):
+            lost = f"None of the {counted(len(events), 'event')} of {path.name} is of a story of these items."
+            yield Note(lost, "Give the feed of events of the same crawl.")
 
 
 def _of(number: int, among: list[Row]) -> str:

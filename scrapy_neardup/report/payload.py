@@ -80,20 +80,14 @@ def choose_stories(stories: Sequence[FeedStory], most_bytes: int, most_items: in
 
     Those with changed or dropped items come first, and then the others.
     """
-    ordered = sorted(stories, key=_is_plain)
+    ordered = sorted(stories, key=lambda story: not any(row.status == "update" or row.is_drop for row in story.members))
     items = accumulate(len(story.members) for story in ordered)
-    sizes = accumulate(sum(map(_size_of_item, story.members)) for story in ordered)
+    sizes = accumulate(
+        sum(_ITEM + len(f"{row.url}{row.title}{row.changes}".encode()) for row in story.members) for story in ordered
+    )
     fitting = takewhile(lambda sums: sums[0] <= most_items and sums[1] <= most_bytes, zip(items, sizes, strict=True))
     chosen = set(ordered[: sum(1 for _ in fitting)])
     return [story for story in stories if story in chosen]
-
-
-def _size_of_item(row: Row) -> int:
-    return _ITEM + len(f"{row.url}{row.title}{row.changes}".encode())
-
-
-def _is_plain(story: FeedStory) -> bool:
-    return not any(row.status == "update" or row.is_drop for row in story.members)
 
 
 Telling = Mapping[FeedStory, FeedStory]

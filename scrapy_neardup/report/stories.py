@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.document import LEVELS, Member
-from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, UNTAGGED, Row, clean_line, key_of
+from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, Row, clean_line, key_of
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.summary import headline_of, read_change
 from scrapy_neardup.wording import coverage_words
@@ -83,7 +83,7 @@ class FeedStory:
     @property
     def words(self) -> str:
         """Return how many papers print the story, in the words of the alerts."""
-        own = {row.owner for row in self.coverage if row.status in ("original", "related", UNTAGGED)}
+        own = {row.owner for row in self.coverage if row.status != "duplicate"}
         sites = {row.source for row in self.coverage if row.source}
         return coverage_words(len(self.owners), len(sites), self.size, len(set(self.owners) - own))
 
@@ -91,6 +91,23 @@ class FeedStory:
     def owners(self) -> list[str]:
         """Return the independent sources in the order of their first items."""
         return list(dict.fromkeys(row.owner for row in self.coverage if row.owner))
+
+    @cached_property
+    def whole(self) -> FeedStory:
+        """Return the whole story up to the end of the period."""
+        return FeedStory(self.keys, self.members, self.signals)
+
+    @property
+    def new_levels(self) -> list[str]:
+        """Return the levels that the event reached in the period."""
+        return list(dict.fromkeys(signal.level for signal in self.signals if self.period.has(signal)))
+
+    @property
+    def is_new_event(self) -> bool:
+        """Return whether the event was raised in the period: at first, or again after it had ended."""
+        before = ["ended", *(signal.level for signal in self.signals)]
+        raised = (signal for last, signal in zip(before, self.signals, strict=False) if last == "ended")
+        return any(map(self.period.has, raised))
 
     @property
     def is_begun(self) -> bool:
@@ -204,7 +221,7 @@ def items_of(reports: Sequence[Report], known: set[str]) -> Iterator[dict[str, A
 
     Leave out members whose url or id is in ``known``: the feeds have them.
     """
-    newest = {_name(report.get("story")): report for report in sorted(reports, key=_time)}
+    newest = {story_id(report): report for report in sorted(reports, key=_time)}
     for key, report in newest.items():
         figures = defaultdict(list)
         for change in _objects(report, "figures"):
@@ -219,7 +236,7 @@ def add_reports(reports: Sequence[Report], stories: Sequence[FeedStory]) -> None
     by_key = {key: story for story in stories for key in story.keys}
     sent: defaultdict[FeedStory | None, list[Report]] = defaultdict(list)
     for report in sorted(reports, key=_time):
-        sent[by_key.get(_name(report.get("story")))].append(report)
+        sent[by_key.get(story_id(report))].append(report)
     for story in stories:
         told = sent.get(story, [])
         signals = filter(None, map(_signal, told)) if told else filter(None, map(_signal_of_item, story.members))
@@ -234,7 +251,7 @@ def _signal(report: Report) -> Signal | None:
         words = message_of(report).title.partition(": ")[2]
     except (AttributeError, KeyError, TypeError, ValueError):
         words = ""
-    lead, key = clean_line(report.get("lead"), LONGEST_TITLE), key_of(_name(report.get("story")), level, time)
+    lead, key = clean_line(report.get("lead"), LONGEST_TITLE), key_of(story_id(report), level, time)
     return Signal(level, time, words, lead, key) if time else None
 
 
@@ -256,6 +273,10 @@ def _time(value: Report) -> float:
 def _objects(report: Report, name: str) -> list[Report]:
     value = report.get(name)
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def story_id(report: Report) -> str:
+    return _name(report.get("story"))
 
 
 def _name(value: object) -> str:

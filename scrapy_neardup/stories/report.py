@@ -150,9 +150,9 @@ def _sources(members: Sequence[Member]) -> list[dict[str, Any]]:
 
 
 def _sources_with_copies(members: Sequence[Member]) -> int:
-    """Count the independent sources that have nothing but copies, or updates of copies, of what others print."""
+    """Count the independent sources that have nothing but copies of what others print."""
     counted = [member for member in members if member.is_counted]
-    own = {member.owner for member in counted if member.status in ("original", "related")}
+    own = {member.owner for member in counted if member.status != "duplicate"}
     return len({member.owner for member in counted} - own - {""})
 
 

@@ -72,7 +72,7 @@ def test_the_block_says_what_a_later_pipeline_has_taken(project: Project, site: 
     assert (
         f" {kept} kept, {dropped} dropped\n  2 of those kept were dropped by later pipelines, or failed in them" in said
     )
-    assert said.endswith("Next: scrapy neardup report items.jsonl\n")
+    assert "Next: scrapy neardup report items.jsonl --dropped " in said
 
 
 def test_events_are_listed_and_the_block_is_the_last_thing_and_names_the_next_command(project: Project) -> None:
@@ -87,6 +87,13 @@ def test_events_are_listed_and_the_block_is_the_last_thing_and_names_the_next_co
     # The second feed has the same items: a report of both would count each page twice.
     next_command = "scrapy neardup report items.jsonl --documents recorded.jsonl"
     assert said.endswith(f"Next: {next_command}\n      scrapy neardup watch --events\n")
+
+
+def test_the_next_command_names_the_dropped_items_and_the_events(project: Project) -> None:
+    said = block(project.crawl(FERRY, NEARDUP_ACTION="drop", NEARDUP_EVENTS_FEED="events.jsonl").log)
+    (line,) = re.findall("Next: scrapy neardup (.*)", said)
+    assert re.fullmatch(r"report items.jsonl events.jsonl --dropped .scrapy/neardup-dropped/\S+\.jsonl", line)
+    project.run("neardup", *line.split()).check_returncode()
 
 
 def test_a_feed_that_cannot_be_written_is_a_hint_and_no_next_command(project: Project) -> None:

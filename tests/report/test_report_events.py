@@ -75,6 +75,11 @@ def test_an_event_has_one_number_of_items_and_of_sources(tmp_path: Path) -> None
     assert "3 papers" not in page_of(tmp_path)
 
 
+def test_only_papers_with_nothing_but_copies_reprint(tmp_path: Path) -> None:
+    (story,) = events_in([item(), item(1, "duplicate"), item(2, "update"), event(2)], tmp_path)
+    assert story.words == "3 papers; 1 reprints the same text"
+
+
 def test_members_that_the_feeds_lack_are_part_of_their_story_but_not_of_the_items(tmp_path: Path) -> None:
     (story,) = events_in([item(), event(4)], tmp_path)
     assert story.words == "4 papers; 3 reprint the same text"
@@ -223,6 +228,38 @@ def test_since_a_report_is_what_it_did_not_know_whatever_its_time(tmp_path: Path
     assert "Nothing new since the last report." in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+def test_a_known_event_is_told_as_a_whole_and_only_its_update_is_new(tmp_path: Path) -> None:
+    known = [item(), item(1, "duplicate"), event(2)]
+    write_lines(tmp_path / "feed.jsonl", known)
+    neardup(tmp_path, "report", "feed.jsonl").check_returncode()
+    update = event(3, "update", facts=[FACT])
+    write_lines(tmp_path / "feed.jsonl", [*known, item(2, "update", neardup_changes="dead: 4 -> 9"), update])
+    neardup(tmp_path, "report", "feed.jsonl", "--since", "report.html").check_returncode()
+    page = " ".join((tmp_path / "report.html").read_text(encoding="utf-8").split())
+    card = page[page.index("New since the last report: 0 events, news of 1 earlier event") :][:4000]
+    assert "Not a new event. New: update, 1 item." in card
+    assert re.search("3 papers; 1 reprints the same text · first: [^·]*paper0.example", card)
+    digest = neardup(tmp_path, "report", "feed.jsonl", "--digest", "--since", "2023-11-14T22:30")
+    assert "9 dead, was 4 (not a new event). 3 papers; 1 reprints" in digest.stdout.replace("=\n", "")
+
+
+def test_a_feed_of_events_of_another_run_is_named(tmp_path: Path) -> None:
+    write_lines(tmp_path / "items.jsonl", [item(), item(1, "duplicate")])
+    write_lines(tmp_path / "other.jsonl", [event(2, story="7" * 16), event(2, "update", story="8" * 16)])
+    shown = neardup(tmp_path, "report", "items.jsonl", "other.jsonl").stderr
+    assert "None of the 2 events of other.jsonl is of a story of these items." in shown
+    write_lines(tmp_path / "other.jsonl", [event(2), event(2, "update", story="8" * 16)])
+    assert "None of" not in neardup(tmp_path, "report", "items.jsonl", "other.jsonl").stderr
+
+
+def test_a_last_report_that_does_not_exist_is_said(tmp_path: Path) -> None:
+    write_lines(tmp_path / "feed.jsonl", [item()])
+    for digest, told in (((), "everything is new"), (("--digest",), "the digest tells of the last 24 hours")):
+        shown = neardup(tmp_path, "report", "feed.jsonl", "--since", "typo.html", *digest)
+        assert shown.returncode == 0
+        assert f"--since typo.html: no such file, so {told}. Is this the first report?" in shown.stderr
+
+
 @pytest.mark.parametrize(("since", "problem"), [("noon", "give the last report"), ("other.html", "is no report")])
 def test_a_wrong_since_is_named(tmp_path: Path, since: str, problem: str) -> None:
     write_lines(tmp_path / "first.jsonl", [item()])
@@ -258,9 +295,8 @@ def test_a_digest_has_one_line_of_news_for_each_story_in_the_words_of_the_alerts
     assert title or message["Subject"] == "News digest, 2023-11-14 23:13 to 2023-11-15 23:13 CET"
     lines = [line for line in message.get_content().split("\n") if line.startswith("*")]
     assert lines == [
-        "* [watch] Ferry aground, nine dead: 9 dead, was 4. 2 papers; 1 reprints the same text,"
-        " first paper0.example, 2023-11-14 23:13",
-        "* Ferry runs aground, report 2: 42 people, was 40. 3 papers; 2 reprint the same text,"
+        "* [watch] Ferry aground, nine dead: 9 dead, was 4. 2 papers, first paper0.example, 2023-11-14 23:13",
+        "* Ferry runs aground, report 2: 42 people, was 40. 3 papers; 1 reprints the same text,"
         " first paper2.example, 2023-11-14 23:33",
     ]
     assert "https://paper0.example/0" in message.get_content()
