@@ -69,8 +69,7 @@ class Window(RunSteps):
         await self._expiry.unlink_dead(
             [seconds_of(each.key) for each in checked], self.stories, is_crawl=bool(self.run)
         )
-        late = StoreUnavailable("others change the window all the time")
-        return [each.answer or late for each in checked]
+        return [each.answer or StoreUnavailable("others change the window all the time") for each in checked]
 
     @reads
     async def look(self, client: Client, fingerprint: Fingerprint, document: Document) -> tuple[Decision, Records]:

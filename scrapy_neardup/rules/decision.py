@@ -85,13 +85,11 @@ class Judge:
         page, changed_page = _versions_of_page(best, matches)
         compared = changed_page or best
         changes = _changes(best, compared)
-        is_kept = changed_page is not None and any_applies(changed_page.pair, NOT_DROPPED)
+        is_kept = _adds_to_page(best, changed_page)
         verdict = self._verdict(document, best, compared, changes, is_kept=is_kept)
         record = _linked(best, self.policy, is_dropped=verdict.would_drop)
         if changed_page and (verdict.status == "update" or is_kept):
             record = replace(record, match=changed_page.key)  # also if the document is checked again
-            if verdict.status == "duplicate":
-                findings.append(changed_page.pair.findings[-1])
         if not _joins(best, verdict):
             return Decision(verdict, record, best, findings=findings)
         other, page_id = in_united_story(best, seen), page.id if page else ""
@@ -155,6 +153,14 @@ def _versions_of_page(best: Match, matches: Sequence[Match]) -> tuple[Match | No
     other_texts = (each for each in matches if each.is_seen and not each.pair.same_text)
     changed = best_match(each for each in other_texts if each.pair.same_url and each.pair.same_page)
     return best_match(each for each in matches if each.pair.same_page), changed
+
+
+def _adds_to_page(best: Match, changed_page: Match | None) -> bool:
+    """Return whether a document is kept for what it adds to its changed page. The pair of the best match notes why."""
+    if changed_page is None or not any_applies(changed_page.pair, NOT_DROPPED):
+        return False
+    best.pair.findings.append(changed_page.pair.findings[-1])
+    return True
 
 
 def _alone(document: Document, new: Record, story: str = "") -> Verdict:

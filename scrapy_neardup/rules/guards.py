@@ -76,9 +76,9 @@ def other_form(pair: Pair) -> Finding | None:
         return None
     if not are_of_one_template(pair.new.specifics, pair.old.specifics):
         return None
-    if not pair.same_source and _title_coverage(pair, TITLE_COVERAGE).is_reached:
-        return None
-    return applying("reports of one template: names and figures between the same words differ")
+    if pair.same_source or not _title_coverage(pair, TITLE_COVERAGE).is_reached:
+        return applying("reports of one template: names and figures between the same words differ")
+    return None
 
 
 # No copy
@@ -134,8 +134,7 @@ def variant_came_first(pair: Pair) -> Finding | None:
 
 
 def new_toll(pair: Pair) -> Finding | None:
-    lacks = lacks_toll(pair.old.figures, pair.new.figures)
-    return applying("kept: the older text lacks a toll that it gives") if lacks else None
+    return applying("kept: the older text lacks its toll") if lacks_toll(pair.old.figures, pair.new.figures) else None
 
 
 def form_with_other_names(pair: Pair) -> Finding | None:
@@ -192,9 +191,8 @@ def low_topic_score(pair: Pair) -> Finding:
 
 def no_common_name(pair: Pair) -> Finding | None:
     """Reports of one event name somebody or something alike; vectors tell it too."""
-    if pair.vector_cosine is not None or not (pair.new.names and pair.old.names):
-        return None
-    if shared_terms(pair.new.names, pair.old.names):
+    new, old = pair.new.names, pair.old.names
+    if pair.vector_cosine is not None or not (new and old) or shared_terms(new, old):
         return None
     measured = Measured("score of the topics", pair.topic_score, NAMELESS_SCORE)
     return Finding(not measured.is_reached, ("both have names, but none in common", measured))
