@@ -38,7 +38,7 @@ class NewDocument:
     def __init__(self, fingerprint: Fingerprint, document: Document, run: int) -> None:
         self._document = document
         self.record = new_record(fingerprint, document, run)
-        self.keys = Keys.of(fingerprint)
+        self.lookup_keys = Keys.of(fingerprint)
         self.answer: Checked | StoreError | None = None
 
     @property
@@ -62,7 +62,7 @@ class Attempt:
     generations: list[Generation]  # those in the window, the newest first
     own: Generation  # the one in which the document is posted
     stored: Record | None = None
-    version: bytes = b""  # that its own generation gets
+    generation_version: bytes = b""  # that its own generation gets
     candidates: list[bytes] = field(default_factory=list)
     decision: Decision | None = None
     packed: bytes = b""  # the record that is registered
@@ -86,10 +86,10 @@ class Batch:
         self.packed: dict[bytes, bytes | None] = {}  # stored records, None where there is none
         self.records: dict[bytes, Record | None] = {}  # those of candidates, also those of this batch
         self.stories: StoredStories = {}
-        self._posted = PostedTogether(each.new.keys for each in self.attempts)
+        self._posted = PostedTogether(each.new.lookup_keys for each in self.attempts)
 
     @property
-    def keys(self) -> set[bytes]:
+    def document_keys(self) -> set[bytes]:
         return {each.new.key for each in self.attempts}
 
     @property
@@ -111,15 +111,16 @@ class Batch:
     def find(self, attempt: Attempt, window: int) -> None:
         """Find the candidates of a document, and post it for those that come after it.
 
+        They are at most 32, those with most weight in common (``postings.find_candidates``).
         The only candidate of a document that was checked before is the one that it is linked to.
         """
-        keys, key, stored = attempt.new.keys, attempt.new.key, attempt.stored
+        keys, key, stored = attempt.new.lookup_keys, attempt.new.key, attempt.stored
         if stored is not None:
             attempt.candidates = [stored.match] if stored.has_match(key) else []
             return
         self._posted.add_to(keys, attempt.generations)
         attempt.candidates = find_candidates(keys, attempt.generations, key, window)
-        attempt.version = self._posted.post(keys, attempt.own, key)
+        attempt.generation_version = self._posted.post(keys, attempt.own, key)
 
     def state(self, record: Record) -> CandidateState:
         """Decide whether a document counts as seen."""

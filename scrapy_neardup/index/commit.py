@@ -81,7 +81,7 @@ def _commit(batch: Batch, attempt: Attempt, stories: Stories) -> Commit | None:
         Call("HSET", records, (key, attempt.packed)),
         Call("EXPIRE", records, (HOUR - second % HOUR + window,)),
     ]
-    posted = new_postings(attempt.new.keys, attempt.generations, own, key, attempt.version)
+    posted = new_postings(attempt.new.lookup_keys, attempt.generations, own, key, attempt.generation_version)
     return Commit([Expected(Call("HGET", records, (key,))), *expected], writes, posted)
 
 

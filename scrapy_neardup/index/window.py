@@ -69,8 +69,7 @@ class Window(RunSteps):
         await self._expiry.unlink_dead(
             [seconds_of(each.key) for each in checked], self.stories, is_crawl=bool(self.run)
         )
-        late = StoreUnavailable("others change the window all the time")
-        return [each.answer or late for each in checked]
+        return [each.answer or StoreUnavailable("others change the window all the time") for each in checked]
 
     @reads
     async def look(self, client: Client, fingerprint: Fingerprint, document: Document) -> tuple[Decision, Records]:
@@ -101,19 +100,19 @@ class Window(RunSteps):
 
         In the first attempt a generation of which nothing is known counts as empty: if it is not, the commit fails.
         """
-        asked = [(each.new.keys, one) for each in batch.attempts for one in each.generations]
+        asked = [(each.new.lookup_keys, one) for each in batch.attempts for one in each.generations]
         if again or any(each.own.name not in self._bits for each in batch.attempts):
             await self._bits.read(client, [one for _, one in asked])
         asked = [(keys, one) for keys, one in asked if one.name in self._bits]
         for _, generation in asked:
             generation.bits = self._bits[generation.name]
-        found = await self._read_packed(client, batch, batch.keys, [one.call(keys) for keys, one in asked])
+        found = await self._read_packed(client, batch, batch.document_keys, [one.call(keys) for keys, one in asked])
         for (keys, generation), answer in zip(asked, found, strict=True):
             generation.read(keys, answer)
         for each in batch.attempts:
             if each.own.name not in self._bits:
                 slices = self.layout.slices(seconds_of(each.new.key))
-                await self._bits.choose(client, each.own, slices, len(each.new.keys.weights))
+                await self._bits.choose(client, each.own, slices, len(each.new.lookup_keys.weights))
             each.own.bits = self._bits[each.own.name]
 
     async def _settle_keys(self, client: Client, batch: Batch) -> None:
@@ -122,7 +121,7 @@ class Window(RunSteps):
         while moved := [each for each in moved if not self._has_key(batch, each)]:
             for each in moved:
                 each.new.record = with_next_key(each.new.record)
-            await self._read_packed(client, batch, batch.keys)
+            await self._read_packed(client, batch, batch.document_keys)
 
     def _has_key(self, batch: Batch, attempt: Attempt) -> bool:
         """Return whether a document has its key, as the first or because it was checked before."""
@@ -180,10 +179,11 @@ class Window(RunSteps):
         key, record, stored = attempt.new.key, attempt.new.record, attempt.stored
         candidates = batch.likely_candidates(attempt, self.judge)
         if stored is not None:
-            # ``tells_title`` is not stored, but a document whose match was a wall has kept its own story.
+            # Only whether it was a wall needs ``tells_title``, which is not stored. A wall has kept its own story.
             record = replace(stored, tells_title=stored.story != key, is_boilerplate=record.is_boilerplate)
         document = attempt.new.document
-        if candidates and len(document.text) >= LONG_TEXT:  # reading its figures would hold up the event loop
+        if candidates and len(document.text) >= LONG_TEXT:
+            # To read its figures takes long. With Redis that would hold up the event loop; SQLite has a thread anyway.
             decision = await client.run_aside(self.judge.decide, document, record, candidates)
         else:
             decision = self.judge.decide(document, record, candidates)

@@ -51,7 +51,7 @@ def compare(
     for name, each in (("A", first), ("B", second)):
         if each.record.is_boilerplate:
             notes.append(f"all of {name} is boilerplate: only the same page matches")
-        elif not each.record.signature:
+        elif each.record.is_too_short:
             notes.append(f"{name} is too short to compare: only exact repeats match")
     if first.fingerprint is not None and second.fingerprint is not None:
         weight = Measured("weight of the look-up keys that both have", _shared_weight(first, second), LEAST_WEIGHT)

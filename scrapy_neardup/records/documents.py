@@ -94,6 +94,10 @@ class Record(Evidence):
     is_boilerplate: bool = False  # whether too little text is left without the boilerplate
 
     @property
+    def is_too_short(self) -> bool:
+        return not self.signature  # boilerplate does not count as text
+
+    @property
     def is_dropped(self) -> bool:
         """Whether its crawl dropped the document as a copy. It counts as seen if its match does."""
         return self.run >= IS_DROPPED

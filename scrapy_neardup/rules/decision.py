@@ -13,10 +13,10 @@ from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.rules.joining import join_of
 from scrapy_neardup.rules.match import Match, best_match
-from scrapy_neardup.rules.pair import CandidateState, Finding, Measured, Pair, any_applies, told
+from scrapy_neardup.rules.pair import CandidateState, Finding, Measured, Pair, any_applies
 from scrapy_neardup.rules.policy import Policy
-from scrapy_neardup.rules.systems import System
-from scrapy_neardup.rules.systems.news import NEWS, NOT_DROPPED
+from scrapy_neardup.rules.systems import NOT_DROPPED, System
+from scrapy_neardup.rules.systems.news import NEWS
 from scrapy_neardup.rules.uniting import in_united_story
 
 # A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
@@ -46,12 +46,14 @@ class Decision:
     @property
     def trace(self) -> list[str]:
         """Return what was asked, in its order, for people."""
-        return list(told(self.findings))
+        return [str(fact) for finding in self.findings for fact in finding.facts]
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
     """Decides by the rules of a system and a policy. It is a pure function: the same candidates, the same decision.
+
+    Only the pairs, which ``decide`` makes itself, note what is found of them.
 
     ``owner_of`` returns who runs a source, and ``source_of`` the source of a url.
     """
@@ -69,9 +71,10 @@ class Judge:
         """
         pairs = [Pair(key, new, old, self.policy, self.system, state) for key, old, state in candidates]
         related = [(pair, self.system.relation(pair)) for pair in pairs]
-        found = [Match(pair, relation) for pair, relation in related if relation.name != "none"]
-        seen = [each for each in found if each.is_seen]
-        best = _choose(seen) or _lost_copy(found)
+        matches = [Match(pair, relation) for pair, relation in related if relation.name != "none"]
+        seen = [each for each in matches if each.is_seen]
+        # Without one that is seen, a copy takes the place of the best lost one in its story.
+        best = _choose(seen) or best_match(each for each in matches if not each.related)
         if best is None:
             return Decision(_alone(document, new), new, findings=[each for pair in pairs for each in pair.findings])
         findings = best.pair.findings
@@ -79,12 +82,13 @@ class Judge:
             findings.append(Finding(True, ("one source has the text under titles without a common word",)))
             verdict = Verdict("unchecked", reason="boilerplate", id=document.id)
             return Decision(verdict, replace(new, match=best.key), best, findings=findings)
-        page, changed_page = _versions_of_page(best, found)
-        version = changed_page or best
-        changes = _changes(best, version.pair)
-        verdict = self._verdict(document, best, version, changes)
+        page, changed_page = _versions_of_page(best, matches)
+        compared = changed_page or best
+        changes = _changes(best, compared)
+        is_kept = _adds_to_page(best, changed_page)
+        verdict = self._verdict(document, best, compared, changes, is_kept=is_kept)
         record = _linked(best, self.policy, is_dropped=verdict.would_drop)
-        if changed_page and (verdict.status == "update" or changed_page.pair.must_stay):
+        if changed_page and (verdict.status == "update" or is_kept):
             record = replace(record, match=changed_page.key)  # also if the document is checked again
         if not _joins(best, verdict):
             return Decision(verdict, record, best, findings=findings)
@@ -96,16 +100,20 @@ class Judge:
         """Return False if ``decide`` surely finds that an older document is no match. This is much faster."""
         return self.system.may_match(Pair(b"", new, old, self.policy, self.system))
 
-    def _verdict(self, document: Document, match: Match, version: Match, changes: Sequence[Change]) -> Verdict:
-        """Return the verdict on a document that is compared with this version of its page, or with its match."""
+    def _verdict(
+        self, document: Document, match: Match, compared: Match, changes: Sequence[Change], *, is_kept: bool
+    ) -> Verdict:
+        """Return the verdict on a document that is compared with a version of its page, or with its match.
+
+        It is kept for what it adds to this version, or to its match.
+        """
         new = match.pair.new
         if not match.is_seen or (new.is_boilerplate and not match.pair.same_text):
-            return _alone(document, new, match.story)
-        status, kind = _status(match, version.pair, changes)
+            return _alone(document, new, match.story)  # it takes the place of a lost match in its story
+        status, kind = _status(match, compared, changes)
         may_drop = (
             status == "duplicate"
-            and not match.pair.must_stay
-            and not version.pair.must_stay
+            and not is_kept
             and self.policy.may_drop(document.source, match.kept_share)
             and not any_applies(match.pair, NOT_DROPPED)
         )
@@ -135,49 +143,55 @@ def _choose(seen: Sequence[Match]) -> Match | None:
     return best_match(each for each in copies if each.pair.title_overlap >= SAME_TITLES) or best
 
 
-def _lost_copy(found: Sequence[Match]) -> Match | None:
-    """Return the best copy if nothing that was found counts as seen: the document takes its place."""
-    return best_match(each for each in found if not each.related)
-
-
-def _versions_of_page(best: Match, found: Sequence[Match]) -> tuple[Match | None, Match | None]:
+def _versions_of_page(best: Match, matches: Sequence[Match]) -> tuple[Match | None, Match | None]:
     """Return an earlier version of the document's page, and the version at its url whose text differs.
 
     The first is None if the best match is that version itself, the second if no other page printed the new text before.
     """
     if best.pair.same_page:
         return (None if best.is_seen else best), None
-    other_texts = (each for each in found if each.is_seen and not each.pair.same_text)
+    other_texts = (each for each in matches if each.is_seen and not each.pair.same_text)
     changed = best_match(each for each in other_texts if each.pair.same_url and each.pair.same_page)
-    return best_match(each for each in found if each.pair.same_page), changed
+    return best_match(each for each in matches if each.pair.same_page), changed
+
+
+def _adds_to_page(best: Match, changed_page: Match | None) -> bool:
+    """Return whether a document is kept for what it adds to its changed page. The pair of the best match notes why."""
+    if changed_page is None or not any_applies(changed_page.pair, NOT_DROPPED):
+        return False
+    best.pair.findings.append(changed_page.pair.findings[-1])
+    return True
 
 
 def _alone(document: Document, new: Record, story: str = "") -> Verdict:
     """Return the verdict on a document without a match, or with one that does not count."""
-    if new.is_boilerplate or not new.signature:
+    if new.is_boilerplate or new.is_too_short:
         reason: Reason = "boilerplate" if new.is_boilerplate else "too-short"
         return Verdict("unchecked", reason=reason, id=document.id)
     return Verdict("original", story=story or document.id, id=document.id)
 
 
-def _changes(match: Match, version: Pair) -> tuple[Change, ...]:
+def _changes(match: Match, compared: Match) -> tuple[Change, ...]:
     """Return the figures that changed since the version that the document is compared with."""
-    old, new = version.old.figures, version.new.figures
+    old, new = compared.record.figures, compared.pair.new.figures
     # Compare figures even if the bodies are equal: the figure may be in a headline that is left out of the body.
     if old == new or not (old and new and match.is_seen):
         return ()
-    likeness = 0.0 if match.related else version.likeness.similarity
+    likeness = 0.0 if match.related else compared.similarity
     return changed_figures(unpack_figures(old), unpack_figures(new), likeness)
 
 
-def _status(match: Match, version: Pair, changes: Sequence[Change]) -> tuple[Status, Kind | None]:
-    """Return the status of a document with this match, and the kind if it is a duplicate or a translation."""
+def _status(match: Match, compared: Match, changes: Sequence[Change]) -> tuple[Status, Kind | None]:
+    """Return the status of a document with this match, and the kind if it is a duplicate or a translation.
+
+    The pair of the match notes by what both are found.
+    """
     if match.related:
         return "related", "translation" if match.relation.name == "translation" else None
     if changes:
         lines = "; ".join(change.line for change in changes if change.line) or "no word says what they count"
         match.pair.findings.append(Finding(True, (f"figures changed: {lines}",)))
-    if changes or version.is_page_changed:
+    if changes or compared.pair.is_page_changed:
         return "update", None
     return "duplicate", _kind(match)
 
@@ -210,31 +224,34 @@ def _linked(match: Match, policy: Policy, *, is_dropped: bool) -> Record:
     if match.related or not match.is_seen:
         return record
     original_url, original_title = old.of_original(match.key)
-    run, key, parts = record.run, match.key, WHOLE_TEXT
-    if is_dropped:
-        # At least that share: a document that is dropped now is dropped again when its page is crawled again.
-        parts = max(int(WHOLE_TEXT * match.kept_share), math.ceil(WHOLE_TEXT * policy.drop_share))
-        if policy.drops and run and not old.run:
-            run = 0  # its match is delivered, so nobody has to ask for it
-        elif policy.drops and run:
-            run |= IS_DROPPED
-            # A page that is crawled again and again links to the one that is kept: chains do not grow.
-            if match.pair.same_page and match.pair.same_text and old.is_dropped:
-                key = old.match
-    return replace(
+    copy = replace(
         record,
-        kept_share_parts=parts,
-        run=run,
+        kept_share_parts=WHOLE_TEXT,
         original=old.original,
-        match=key,
         vector=record.vector or old.vector,
         original_url=original_url,
         original_title=original_title,
     )
+    return _dropped_copy(match, copy, policy) if is_dropped else copy
+
+
+def _dropped_copy(match: Match, copy: Record, policy: Policy) -> Record:
+    """Return the record of a copy that is dropped, or would be if the crawl dropped copies.
+
+    Its ``kept_share_parts`` are the share of its text that documents hold which are kept. They are at least the least
+    share of a drop: what is dropped now is dropped again when its page is crawled again.
+    """
+    parts = max(int(WHOLE_TEXT * match.kept_share), math.ceil(WHOLE_TEXT * policy.drop_share))
+    if policy.drops and not match.record.run:  # its match is delivered, so nobody has to ask for it
+        copy = replace(copy, run=0)
+    elif policy.drops and copy.run:
+        # A page that is crawled again and again links to the one that is kept: chains do not grow.
+        is_again = match.pair.same_page and match.pair.same_text and match.record.is_dropped
+        copy = replace(copy, run=copy.run | IS_DROPPED, match=match.record.match if is_again else match.key)
+    return replace(copy, kept_share_parts=parts)
 
 
 def _joins(match: Match, verdict: Verdict) -> bool:
     """Decide whether a document joins the story of its match. Copies of a notice or a caption do not."""
-    if not match.pair.new.signature:
-        return False
-    return not (match.is_seen and match.pair.same_page and verdict.status != "update")
+    is_again = match.is_seen and match.pair.same_page and verdict.status != "update"
+    return not (match.pair.new.is_too_short or is_again)

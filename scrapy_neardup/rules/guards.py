@@ -6,19 +6,19 @@ documents are copies. If another guard applies, they are not what the list of th
 
 from __future__ import annotations
 
-from scrapy_neardup.evidence.changes import changed_figures, have_other_figures
+from scrapy_neardup.evidence.changes import changed_figures, have_other_figures, lacks_toll
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE
 from scrapy_neardup.evidence.templates import are_of_one_template, has_other_name
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
-from scrapy_neardup.rules.pair import Finding, Measured, Pair, found, too_low
+from scrapy_neardup.rules.pair import Finding, Measured, Pair, applying, too_low
 
 LEAST_COMMON, LEAST_COMMON_OF_ONE_SOURCE = 0.49, 0.67  # mean share that two copies have in common
 WEIGHTS_OF_COMMON = 4, 4, 2, 1  # of resemblance, containment, titles and openings in this mean
 HELD_BEGINNING = 0.5  # a text is dropped only if its match has so much of its beginning
 LIKE_FORMS = 0.7  # two forms have this share of their titles in common, and each text tells less of the other title
-LESS_TOLD = 0.05
-TOLD_TITLES = 0.4  # mean share of two titles that the other text tells, if both are about the same
+LESS_COVERED = 0.05
+TITLE_COVERAGE = 0.4  # mean share of two titles that the other text tells, if both are about the same
 
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
@@ -35,16 +35,19 @@ def one_page(pair: Pair) -> Finding | None:
     if not pair.same_page:
         return None
     if pair.same_url:
-        return found(f"the same url, with {'the same' if pair.same_text else 'another'} text")
-    return found("the same article number in both urls, and texts or titles are alike")
+        return applying(f"the same url, with {'the same' if pair.same_text else 'another'} text")
+    return applying("the same article number in both urls, and texts or titles are alike")
 
 
 def one_text(pair: Pair) -> Finding | None:
-    return found("the same text, except for case and punctuation") if pair.same_text else None
+    return applying("the same text, except for case and punctuation") if pair.same_text else None
+
+
+# Translation
 
 
 def translation(pair: Pair) -> Finding | None:
-    return found("the same article number in both urls, and two languages") if pair.is_translation else None
+    return applying("the same article number in both urls, and two languages") if pair.is_translation else None
 
 
 # No match
@@ -55,7 +58,7 @@ def other_scope(pair: Pair) -> Finding | None:
     if pair.policy.allows(same_source=pair.same_source) or pair.same_page:
         return None
     sources = "one source" if pair.same_source else "two sources"
-    return found(f"NEARDUP_SCOPE = {pair.policy.scope} allows no match of {sources}")
+    return applying(f"NEARDUP_SCOPE = {pair.policy.scope} allows no match of {sources}")
 
 
 def other_table(pair: Pair) -> Finding | None:
@@ -63,7 +66,7 @@ def other_table(pair: Pair) -> Finding | None:
     if not pair.same_source or not pair.are_alike or pair.same_page or pair.same_text:
         return None
     if have_other_figures(pair.new.figures, pair.old.figures):
-        return found("one source has them, and most of their figures differ")
+        return applying("one source has them, and most of their figures differ")
     return None
 
 
@@ -73,9 +76,9 @@ def other_form(pair: Pair) -> Finding | None:
         return None
     if not are_of_one_template(pair.new.specifics, pair.old.specifics):
         return None
-    if not pair.same_source and _told(pair, TOLD_TITLES).is_reached:
-        return None
-    return found("reports of one template: names and figures between the same words differ")
+    if pair.same_source or not _title_coverage(pair, TITLE_COVERAGE).is_reached:
+        return applying("reports of one template: names and figures between the same words differ")
+    return None
 
 
 # No copy
@@ -91,7 +94,7 @@ def other_subject(pair: Pair) -> Finding | None:
         return None
     if changed_figures(unpack_figures(pair.old.figures), unpack_figures(pair.new.figures)):
         return None
-    return too_low(_told(pair, pair.title_overlap - LESS_TOLD))
+    return too_low(_title_coverage(pair, pair.title_overlap - LESS_COVERED))
 
 
 def shared_part(pair: Pair) -> Finding:
@@ -112,11 +115,26 @@ def shared_part(pair: Pair) -> Finding:
     return Finding(not common.is_reached, (", ".join(f"{name} {share:.2f}" for name, share in shares.items()), common))
 
 
-def _told(pair: Pair, bound: float) -> Measured:
-    return Measured("share of both titles that the other text tells", pair.told_titles, bound)
+def _title_coverage(pair: Pair, bound: float) -> Measured:
+    return Measured("share of both titles that the other text tells", pair.title_coverage, bound)
 
 
 # Not dropped
+
+
+def page_with_new_text(pair: Pair) -> Finding | None:
+    is_kept = pair.same_page and not pair.same_text and pair.policy.keep_updates
+    return applying("kept: its page had another text before") if is_kept else None
+
+
+def variant_came_first(pair: Pair) -> Finding | None:
+    """The run has this page already, but only as a variant of it, such as a print page."""
+    is_variant = pair.is_one_run and pair.old.is_variant > pair.new.is_variant
+    return applying("kept: this run only has a variant of its page") if pair.same_page and is_variant else None
+
+
+def new_toll(pair: Pair) -> Finding | None:
+    return applying("kept: the older text lacks its toll") if lacks_toll(pair.old.figures, pair.new.figures) else None
 
 
 def form_with_other_names(pair: Pair) -> Finding | None:
@@ -126,15 +144,19 @@ def form_with_other_names(pair: Pair) -> Finding | None:
     new, old = pair.new, pair.old
     has_other_title = bool(new.titles and old.titles) and new.titles != old.titles
     if has_other_title or has_other_name(new.specifics, old.specifics) or pair.each_adds_facts:
-        return found("kept: one source has them, and the titles differ, or a name, or each text has facts of its own")
+        return applying(
+            "kept: one source has them, and the titles differ, or a name, or each text has facts of its own"
+        )
     return None
 
 
 def new_beginning(pair: Pair) -> Finding | None:
-    """The new text begins with something that the old one does not say. For pages that changed see ``must_stay``."""
+    """The new text begins with something that the old one does not say."""
     if pair.same_text or pair.same_page:
         return None
-    return too_low(Measured("share of the beginning that the other text has", pair.held_openings[0], HELD_BEGINNING))
+    return too_low(
+        Measured("share of the beginning that the other text has", pair.held_openings.of_new, HELD_BEGINNING)
+    )
 
 
 # Not related by its text
@@ -161,17 +183,16 @@ def low_topic_score(pair: Pair) -> Finding:
     least = pair.policy.topic_threshold + pair.extra + SAME_SOURCE_EXTRA * pair.same_source
     option = "" if pair.same_source else "topic_threshold"
     measured = Measured("score of the topics", pair.topic_score, least, option)
-    if pair.vectors is None:
+    if pair.vector_cosine is None:
         return too_low(measured)
     parts = f"score of the terms {pair.term_score:.3f}, and {pair.vector_part:+.3f} for vectors"
-    return Finding(not measured.is_reached, (f"{parts} with a cosine of {pair.vectors:.2f}", measured))
+    return Finding(not measured.is_reached, (f"{parts} with a cosine of {pair.vector_cosine:.2f}", measured))
 
 
 def no_common_name(pair: Pair) -> Finding | None:
     """Reports of one event name somebody or something alike; vectors tell it too."""
-    if pair.vectors is not None or not (pair.new.names and pair.old.names):
-        return None
-    if shared_terms(pair.new.names, pair.old.names):
+    new, old = pair.new.names, pair.old.names
+    if pair.vector_cosine is not None or not (new and old) or shared_terms(new, old):
         return None
     measured = Measured("score of the topics", pair.topic_score, NAMELESS_SCORE)
     return Finding(not measured.is_reached, ("both have names, but none in common", measured))
@@ -184,7 +205,7 @@ def far_from_first(pair: Pair) -> Finding | None:
     """
     if not pair.old.first_topic:
         return None
-    is_strong = pair.vectors is not None or pair.topic_score >= STRONG_SCORE
+    is_strong = pair.vector_cosine is not None or pair.topic_score >= STRONG_SCORE
     least = FIRST_COSINE_IF_STRONG if is_strong else FIRST_COSINE
     cosine = topic_cosine(pair.new.topic, pair.old.first_topic)
     return too_low(Measured("cosine with the first document of the story", cosine, least))
@@ -205,19 +226,19 @@ def few_common_names(pair: Pair) -> Finding:
 
 def other_meaning(pair: Pair) -> Finding:
     """The more names two languages share, the less alike their vectors must be."""
-    assert pair.vectors is not None
+    assert pair.vector_cosine is not None
     common = len(shared_terms(pair.new.names, pair.old.names))
     names = Measured("names that both languages share, with vectors", common, 1)
     if not names.is_reached:
         return too_low(names)
     bar = pair.policy.vector_bar + SAME_SOURCE_EXTRA * pair.same_source
     measured = Measured("their sum", foreign_score(pair), bar)
-    parts = f"cosine of the vectors {pair.vectors:.2f}, and {NAME_SHARE} for each of {common} common names"
+    parts = f"cosine of the vectors {pair.vector_cosine:.2f}, and {NAME_SHARE} for each of {common} common names"
     return Finding(not measured.is_reached, (names, parts, measured))
 
 
 def foreign_score(pair: Pair) -> float:
     """Return the score of two documents in two languages: that of their names, or with vectors that of both."""
-    if pair.vectors is None:
+    if pair.vector_cosine is None:
         return pair.names_score
-    return min(1.0, pair.vectors + NAME_SHARE * len(shared_terms(pair.new.names, pair.old.names)))
+    return min(1.0, pair.vector_cosine + NAME_SHARE * len(shared_terms(pair.new.names, pair.old.names)))

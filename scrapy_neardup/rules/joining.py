@@ -55,8 +55,8 @@ def join_of(
     # When a story begins, the candidate is its first document, whose language is known. A copy of the first
     # document has the same language.
     language = match.language if match.id == match.story or not match.related else ""
-    told = [change for change in changes if change.line]
-    topic = match.relation.topic
+    with_line = [change for change in changes if change.line]
+    topic = match.relation.topic_score
     return Join(
         first(match, url, title, language),
         Member(
@@ -76,8 +76,8 @@ def join_of(
         is_coverage=_is_coverage(match),
         earlier_of_page=earlier_of_page,
         counted_at=document.counted_second,
-        figures_before=b"".join(change.before for change in told),
-        figures_after=b"".join(change.after for change in told),
+        figures_before=b"".join(change.before for change in with_line),
+        figures_after=b"".join(change.after for change in with_line),
         figures=value_hashes(unpack_figures(match.pair.new.figures)),
         document=document,
         also=first(also, also.original_url, also.original_title, also.language) if also else None,
@@ -98,7 +98,7 @@ def _is_coverage(match: Match) -> bool:
     """Decide whether a document counts as coverage of its story: another page, that is about the same event."""
     if match.is_seen and match.pair.same_page:
         return False
-    if not match.related or match.relation.topic > 0 or match.original == match.story:
+    if not match.related or match.relation.topic_score > 0 or match.original == match.story:
         return True
     # Each step from one similar text to the next loses likeness.
     return topic_cosine(match.pair.new.topic, first_topic(match.record)) >= FIRST_COSINE_IF_STRONG

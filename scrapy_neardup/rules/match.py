@@ -1,4 +1,4 @@
-"""The match of a document: a candidate that passed verification."""
+"""A candidate that is a copy or related. The best of them is the match of the document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from scrapy_neardup.rules.systems import Relation
 
 @dataclass(slots=True)  # not frozen: a check may make dozens, and that takes three times as long
 class Match:
-    """A pair of the new document and a candidate, with what the candidate is to it."""
+    """A pair of the new document and a candidate, with what the candidate is to it.
+
+    ``Judge.decide`` makes one for each candidate that is a copy or related, before it chooses the best.
+    """
 
     pair: Pair
     relation: Relation
@@ -92,20 +95,19 @@ class Match:
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, bool, float, bytes]:
-        """Return the key by which candidates are sorted, the best first.
-
-        The order is: the page itself unchanged, a wall, the same text, the page itself changed, copies, related texts,
-        texts on the same topic. Among candidates of one kind the most similar comes first, and among equals the oldest.
-        But if the page itself is unchanged, its newest version comes first: lines that are too short to compare may
-        have changed since the oldest.
-        """
-        pair, topic = self.pair, self.relation.topic
-        is_page = pair.same_text and pair.same_page
-        age_key = bytes(0xFF - byte for byte in self.key) if is_page else self.key
-        # Figures and kind are best compared with the most similar version, so the similarity counts beside the share.
-        score = topic or (self.similarity + pair.share) / 2
-        other_text, other_page = not pair.same_text, not pair.same_page
-        return other_text, other_page, not pair.is_wall, self.related, topic > 0, -score, age_key
+        """Return the key by which candidates are sorted, the best first."""
+        pair, topic = self.pair, self.relation.topic_score
+        return (
+            not pair.same_text,  # the same text first
+            not pair.same_page,  # then the page itself, unchanged or changed
+            not pair.is_wall,  # then a wall: it decides before an article with this text
+            self.related,  # copies before related texts
+            topic > 0,  # those before texts that only share the topic
+            # The most similar first, also by resemblance: with such a version figures and kind are best compared.
+            -(topic or (self.similarity + pair.share) / 2),
+            # The oldest first. But of the unchanged page the newest: lines too short to compare may have changed.
+            bytes(0xFF - byte for byte in self.key) if pair.same_text and pair.same_page else self.key,
+        )
 
     @property
     def kept_share(self) -> float:
@@ -114,8 +116,8 @@ class Match:
         It is the share in the candidate, without that of the facts that the candidate lacks, times the share of the
         candidate's text that was kept.
         """
-        lost_facts = 0.0 if self.related or self.pair.same_text else self.pair.lost_facts
-        return max(0.0, self.share - lost_facts) * self.record.kept_share_parts / WHOLE_TEXT
+        added_facts = 0.0 if self.related or self.pair.same_text else self.pair.share_of_added_facts
+        return max(0.0, self.share - added_facts) * self.record.kept_share_parts / WHOLE_TEXT
 
 
 def best_match(matches: Iterable[Match]) -> Match | None:

@@ -5,11 +5,11 @@ The findings of a decision, in the order of its guards, are its trace.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from scrapy_neardup.evidence.changes import lacks_toll, share_of_new_figures
+from scrapy_neardup.evidence.changes import share_of_new_figures
 from scrapy_neardup.evidence.minima import Likeness, held_opening, share_of
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, names_score
 from scrapy_neardup.evidence.templates import share_of_new_specifics
@@ -62,11 +62,17 @@ class Finding(NamedTuple):
     facts: tuple[Measured | str, ...]
 
 
+class Openings(NamedTuple):
+    """The share of each text's opening that the other text holds, at any place."""
+
+    of_new: float
+    of_old: float
+
+
 class Pair:
     """A new document and a candidate. Each kind of evidence is computed when it is first asked for, once.
 
-    ``key`` and ``state`` are those of the candidate. ``findings`` are the answers of the guards that were asked. A
-    topic must score ``extra`` more than the policy says.
+    ``key`` and ``state`` are those of the candidate. ``findings`` are the answers of the guards that were asked.
     """
 
     def __init__(
@@ -77,7 +83,7 @@ class Pair:
         policy: Policy,
         system: System,
         state: CandidateState = "seen",
-        extra: float = 0.0,
+        extra: float = 0.0,  # used only by uniting.py, to ask more of a topic
     ) -> None:
         self.key, self.new, self.old = key, new, old
         self.policy, self.state, self.extra = policy, state, extra
@@ -109,7 +115,7 @@ class Pair:
         if self.same_url and (self.same_text or not self._came_together):
             return True
         have_titles = bool(self.new.titles and self.old.titles)
-        return (self.are_alike and bool(self.new.signature)) or (have_titles and self.title_overlap >= LIKE_TITLES)
+        return (self.are_alike and not self.new.is_too_short) or (have_titles and self.title_overlap >= LIKE_TITLES)
 
     @property
     def is_one_run(self) -> bool:
@@ -119,11 +125,6 @@ class Pair:
     def _came_together(self) -> bool:
         """Return whether both came in one run. Outside of a crawl, their times tell."""
         return self.is_one_run if self.new.run else abs(self.new.counted_at - self.old.counted_at) < TOGETHER
-
-    @property
-    def is_variant_of_run(self) -> bool:
-        """Return whether the old document is a variant, such as a print page, of the page that the new one is."""
-        return self.is_one_run and self.old.is_variant > self.new.is_variant
 
     # Texts
 
@@ -144,10 +145,9 @@ class Pair:
         return share_of(self.likeness.similarity, self.new.size, self.old.size)
 
     @cached_property
-    def held_openings(self) -> tuple[float, float]:
-        """Return the share of the new text's opening that the old text holds, at any place, and the other way round."""
+    def held_openings(self) -> Openings:
         similarity = self.likeness.similarity
-        return held_opening(self.new, self.old, similarity), held_opening(self.old, self.new, similarity)
+        return Openings(held_opening(self.new, self.old, similarity), held_opening(self.old, self.new, similarity))
 
     # Titles, names and figures
 
@@ -156,14 +156,14 @@ class Pair:
         return title_overlap(self.new.titles, self.old.titles)
 
     @cached_property
-    def lost_facts(self) -> float:
+    def share_of_added_facts(self) -> float:
         """Return the share of the new document's names and figures, or of the figures alone, that the old one lacks."""
-        return _share_of_added_facts(self.new, self.old)
+        return _share_added(self.new, self.old)
 
     @property
     def each_adds_facts(self) -> bool:
         """Return whether each document has names or figures that the other one lacks."""
-        return self.lost_facts > 0 and _share_of_added_facts(self.old, self.new) > 0
+        return self.share_of_added_facts > 0 and _share_added(self.old, self.new) > 0
 
     # Pages that changed
 
@@ -179,17 +179,6 @@ class Pair:
         """Return whether the document is an update, because its page was rewritten."""
         return self.is_rewritten and (self.policy.keep_updates or self.likeness.score < self.policy.threshold)
 
-    @cached_property
-    def must_stay(self) -> bool:
-        """Return whether the new document is kept although the old one holds its text.
-
-        Its page has other words than before, or it is the page's own url, and the old one a variant of it in this run.
-        Or it gives a toll that the old one lacks.
-        """
-        if self.same_page and ((self.policy.keep_updates and not self.same_text) or self.is_variant_of_run):
-            return True
-        return lacks_toll(self.old.figures, self.new.figures)
-
     @property
     def is_wall(self) -> bool:
         """Return whether the text stands under unlike titles of the source: then it is no article."""
@@ -199,7 +188,7 @@ class Pair:
     # Topics
 
     @cached_property
-    def vectors(self) -> float | None:
+    def vector_cosine(self) -> float | None:
         """Return the cosine of the vectors, None if a document has none."""
         return cosine_of(self.new.vector, self.old.vector)
 
@@ -222,16 +211,16 @@ class Pair:
     @cached_property
     def vector_part(self) -> float:
         """Return what vectors add to the score of two topics, or take off it. Topics without common terms get none."""
-        if self.vectors is None or not self.term_score:
+        if self.vector_cosine is None or not self.term_score:
             return 0.0
-        return VECTOR_WEIGHT * (self.vectors - self.policy.vector_middle)
+        return VECTOR_WEIGHT * (self.vector_cosine - self.policy.vector_middle)
 
     @property
     def topic_score(self) -> float:
         return min(1.0, self.term_score + self.vector_part)
 
     @property
-    def told_titles(self) -> float:
+    def title_coverage(self) -> float:
         """Return the mean share of each title that the beginning of the other text tells."""
         return topic_parts(self.new.topic, self.old.topic).titles / COVERAGE_SHARE
 
@@ -241,7 +230,7 @@ class Pair:
         return names_score(self.new.names, self.old.names)
 
 
-def _share_of_added_facts(record: Record, other: Record) -> float:
+def _share_added(record: Record, other: Record) -> float:
     return max(
         share_of_new_specifics(record.specifics, other.specifics), share_of_new_figures(record.figures, other.figures)
     )
@@ -251,12 +240,12 @@ Guard = Callable[["Pair"], Finding | None]
 """A rule: a function of one pair. It returns None if it has nothing to say of such a pair."""
 
 
-def too_low(*measured: Measured) -> Finding:
-    """Return a finding that applies if none of the values reaches its bound."""
-    return Finding(not any(each.is_reached for each in measured), measured)
+def too_low(measured: Measured) -> Finding:
+    """Return a finding that applies if the value does not reach its bound."""
+    return Finding(not measured.is_reached, (measured,))
 
 
-def found(fact: str) -> Finding:
+def applying(fact: str) -> Finding:
     """Return a finding that applies."""
     return Finding(True, (fact,))
 
@@ -270,8 +259,3 @@ def any_applies(pair: Pair, guards: Iterable[Guard]) -> bool:
             if finding.applies:
                 return True
     return False
-
-
-def told(findings: Iterable[Finding]) -> Iterator[str]:
-    """Return the facts of findings as lines for people."""
-    return (str(fact) for finding in findings for fact in finding.facts)

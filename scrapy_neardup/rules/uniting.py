@@ -22,8 +22,7 @@ UNITING_VECTORS = 0.5  # mean cosine of the vectors of the members of two storie
 
 def in_united_story(match: Match, alive: Sequence[Match]) -> Match | None:
     """Return the best match that is in another story, if that is one with the story of the match."""
-    others = (each for each in alive if each.record.story != match.record.story)
-    other = best_match(others)
+    other = best_match(each for each in alive if each.record.story != match.record.story)
     return other if other is not None and _unites(match.pair, other.pair, alive) else None
 
 

@@ -79,7 +79,7 @@ class Sketcher(TextSketcher):
             for document, draft in zip(documents, drafts, strict=True):
                 origin = Origin.of(document)
                 draft.left_out = self._leave_out(draft, origin)
-                origins.append(self._telling(document, origin))  # before the next document teaches more
+                origins.append(self._without_usual_terms(document, origin))  # before the next document teaches more
         made_ahead = [draft.sketch.milliseconds for draft in drafts if draft.sketch]
         for milliseconds in made_ahead:
             self.timings.add(milliseconds)
@@ -136,7 +136,7 @@ class Sketcher(TextSketcher):
         of_title = pack_names(find_names([fold(document.title)], is_title=True))
         return rarest_names(of_title + sketch.names, self.topics)
 
-    def _telling(self, document: Document, origin: Origin) -> Origin:
+    def _without_usual_terms(self, document: Document, origin: Origin) -> Origin:
         """Return an origin without what does not tell the articles of its source apart."""
         if origin.source_hash == NOTHING or not self.preset.guarded:
             return origin

@@ -23,7 +23,7 @@ from scrapy_neardup.evidence.topic import (
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.guards import NAMELESS_SCORE, SAME_SOURCE_EXTRA, STRONG_SCORE
-from scrapy_neardup.rules.pair import Measured, Pair, told
+from scrapy_neardup.rules.pair import Measured, Pair
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.systems.news import NEWS, topic_link
 
@@ -159,7 +159,8 @@ def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
     policy = Policy(topic_threshold=0.0, vector_middle=0.5)
     pair = Pair(b"", one, other, policy, NEWS)
     assert topic_link(pair) == pytest.approx(plain + 0.25)
-    assert f"score of the terms {plain:.3f}, and +0.250 for vectors with a cosine of 1.00" in told(pair.findings)
+    facts = [fact for finding in pair.findings for fact in finding.facts]
+    assert f"score of the terms {plain:.3f}, and +0.250 for vectors with a cosine of 1.00" in facts
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,10 @@ async def test_a_page_whose_figure_is_told_in_other_words_is_kept(newsroom: News
     await newsroom.publish("storm", "paper", 0, url=PAGE, text=before)
     await newsroom.publish("storm", "wire", 60, url=ELSEWHERE, text=after)
 
-    verdict = await newsroom.publish("storm", "paper", 120, url=PAGE, text=after)
+    decision, _ = await newsroom.detector.look(newsroom.article("storm", "paper", 120, url=PAGE, text=after))
 
-    assert (verdict.match_url, verdict.would_drop) == (ELSEWHERE, False)
+    assert (decision.verdict.match_url, decision.verdict.would_drop) == (ELSEWHERE, False)
+    assert "kept: its page had another text before" in decision.trace
 
 
 async def test_a_rate_decision_is_an_update_though_its_headline_has_the_new_rate(newsroom: Newsroom) -> None:

@@ -7,21 +7,30 @@ from typing import Literal, NamedTuple, Protocol
 
 from scrapy_neardup.evidence.minima import Likeness, Measure
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.guards import one_page, one_text, other_scope
+from scrapy_neardup.rules import guards
 from scrapy_neardup.rules.pair import Guard, Pair
 
-PROOFS: Sequence[Guard] = (one_page, one_text)
+PROOFS: Sequence[Guard] = (guards.one_page, guards.one_text)
 """They prove a copy, for every system."""
 
-STRANGERS: Sequence[Guard] = (other_scope,)
+STRANGERS: Sequence[Guard] = (guards.other_scope,)
 """They leave a pair out, for every system."""
+
+NOT_DROPPED: Sequence[Guard] = (
+    guards.page_with_new_text,
+    guards.variant_came_first,
+    guards.new_toll,
+    guards.form_with_other_names,
+    guards.new_beginning,
+)
+"""Asked of a copy that would be dropped: if one applies, it is kept, with every system."""
 
 
 class Relation(NamedTuple):
-    """What a new document is to an old one. ``topic`` is the score of their topics if nothing else relates them."""
+    """What a new document is to an old one. ``topic_score`` is 0 unless only their topics relate them."""
 
     name: Literal["none", "copy", "related", "translation"]
-    topic: float = 0.0
+    topic_score: float = 0.0
 
 
 NONE, COPY, RELATED, TRANSLATION = Relation("none"), Relation("copy"), Relation("related"), Relation("translation")

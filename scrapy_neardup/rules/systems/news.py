@@ -22,9 +22,6 @@ NOT_BY_TOPIC: Sequence[Guard] = (guards.low_topic_score, guards.no_common_name, 
 NO_MATCH: Sequence[Guard] = (guards.other_table, guards.other_form)
 """Asked last, unless a proof decided: if one applies, the pair is no match at all."""
 
-NOT_DROPPED: Sequence[Guard] = (guards.form_with_other_names, guards.new_beginning)
-"""Asked of a copy that would be dropped: if one applies, it is kept."""
-
 
 @dataclass(frozen=True, slots=True)
 class News:
@@ -49,8 +46,8 @@ class News:
             return TRANSLATION
         if any_applies(pair, PROOFS):
             return COPY
-        found = COPY if not any_applies(pair, NO_COPY) else _related(pair)
-        return NONE if found is NONE or any_applies(pair, NO_MATCH) else found
+        relation = COPY if not any_applies(pair, NO_COPY) else _related(pair)
+        return NONE if relation is NONE or any_applies(pair, NO_MATCH) else relation
 
 
 NEWS = News()
@@ -62,7 +59,7 @@ def _related(pair: Pair) -> Relation:
         return NONE if any_applies(pair, NOT_BY_TEXT) else RELATED
     topic = topic_link(pair)
     if not topic and pair.two_languages:
-        by_names = guards.few_common_names if pair.vectors is None else guards.other_meaning
+        by_names = guards.few_common_names if pair.vector_cosine is None else guards.other_meaning
         topic = 0.0 if any_applies(pair, (by_names,)) else guards.foreign_score(pair)
     return Relation("related", topic) if topic else NONE
 

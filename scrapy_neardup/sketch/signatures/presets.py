@@ -157,7 +157,7 @@ PRESETS: dict[str, Preset] = {
             related_threshold=0.7,
         ),
         # Hu and You 2017: docs/decisions/systems/simhash.md.
-        # Up to 3 of 64 bits differ in a copy, 4 to 7 in a related text.
+        # Up to 3 of 64 bits differ in a copy, 4 to 7 in a related text. The bands surely find only pairs up to 3 apart.
         Preset(
             name="simhash",
             signature="simhash",
