@@ -100,7 +100,7 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
         stories=len(several),
         begun=sum(story.is_begun for story in several),
         verdicts={status: counts[status] for status in VERDICTS if counts[status]},
-        kinds=dict(Counter(row.kind for row in rows if row.kind and row.status == "duplicate").most_common()),
+        kinds=_kinds_of(rows),
         dropped=sum(row.is_dropped for row in rows),
         would_drop=sum(row.would_drop and not row.is_dropped for row in rows),
         lost=max((row.lost for row in rows if row.is_drop and row.lost > _MUCH), default=0.0),
@@ -110,6 +110,11 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
         largest=others[:_MOST_LISTED],
         newest=sorted(newest, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED],
     )
+
+
+def _kinds_of(rows: Iterable[Row]) -> dict[str, int]:
+    """Count the kinds of duplicates, the most frequent first."""
+    return dict(Counter(row.kind for row in rows if row.kind and row.status == "duplicate").most_common())
 
 
 def span_of(rows: Iterable[Row]) -> tuple[float, float] | None:
