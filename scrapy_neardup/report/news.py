@@ -91,7 +91,6 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
     several = [story for story in stories if story.size > 1]
     events = [story for story in stories if any(map(period.has, story.signals))][:_MOST_EVENTS]
     others = [story for story in several if story not in events]
-    newest = [story for story in others[_MOST_LISTED:] if story.is_begun]
     counts = Counter(row.status for row in rows)
     return News(
         period,
@@ -103,13 +102,24 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
         kinds=_kinds_of(rows),
         dropped=sum(row.is_dropped for row in rows),
         would_drop=sum(row.would_drop and not row.is_dropped for row in rows),
-        lost=max((row.lost for row in rows if row.is_drop and row.lost > _MUCH), default=0.0),
+        lost=_most_lost(rows),
         by_source=_by_source(rows, links),
         events=events,
         figures=list(islice(_changed(period, stories, links), _MOST_FIGURES)),
         largest=others[:_MOST_LISTED],
-        newest=sorted(newest, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED],
+        newest=_newest(others[_MOST_LISTED:]),
     )
+
+
+def _newest(stories: Iterable[FeedStory]) -> list[FeedStory]:
+    """Return those of the stories that began last in the period."""
+    begun = [story for story in stories if story.is_begun]
+    return sorted(begun, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED]
+
+
+def _most_lost(rows: Iterable[Row]) -> float:
+    """Return the largest share of a text that a drop loses, 0 if none loses much."""
+    return max((row.lost for row in rows if row.is_drop and row.lost > _MUCH), default=0.0)
 
 
 def _kinds_of(rows: Iterable[Row]) -> dict[str, int]:

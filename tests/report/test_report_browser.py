@@ -232,9 +232,9 @@ def test_the_first_view_explains_the_dots_and_says_who_copies_most(browser: Brow
         assert "Each dot is an item" in legend.inner_text()
         assert "original, the first version we saw" in legend.inner_text()
         watched.page.set_viewport_size({"width": 1280, "height": 400})
+        watched.page.emulate_media(reduced_motion="reduce")  # the page scrolls at once
         watched.page.get_by_role("link", name="2 stories").click()
-        # The page scrolls smoothly.
-        watched.page.wait_for_function("document.getElementById('figures-0').getBoundingClientRect().top < innerHeight")
+        assert watched.page.locator("#figures-0").evaluate("node => node.getBoundingClientRect().top < innerHeight")
         watched.page.get_by_role("link", name="who copies whom").click()
         copied = watched.page.locator("#numbers .sortable").last.locator("tbody td:nth-child(3)")
         numbers = [int(each) for each in texts(copied)]
