@@ -80,6 +80,7 @@ async def verdicts_of(pages: Iterable[Page]) -> list[Verdict]:
         )
         for page in ordered
     ]
+    made = [replace(document, language="en") for document in made]  # invented words would seem to be of many languages
     by_page = dict(zip(map(id, ordered), await detector.check_in_order(made), strict=True))
     await detector.close()
     return [by_page[id(page)] for page in pages]
