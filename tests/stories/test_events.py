@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from documents import DAY, end_event
 from newsdesk import BOTH, BUDGET, HOUR, MINUTE, START, Newsroom, opened, text, toll
@@ -155,7 +157,7 @@ async def test_a_story_is_unmuted(newsroom: Newsroom) -> None:
 def test_the_command_mutes_the_story_that_it_lists(project: Project) -> None:
     project.crawl(FERRY)
     listed = neardup(project.folder, "watch", "--events", columns=200).stdout
-    story = listed.partition("of story ")[2][:16]
+    (story,) = re.findall(r"of\s+story\s+([0-9a-f]{16})", listed)
     assert "muted" not in listed
     assert f"Story {story} is muted." in neardup(project.folder, "watch", "--mute", story).stdout
     assert "muted" in neardup(project.folder, "watch", "--events", columns=200).stdout
