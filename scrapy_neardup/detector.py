@@ -291,8 +291,9 @@ class NearDupDetector:
     def _final(self, judged: Waiting) -> Verdict:
         """Return a verdict with its final story: documents that were checked meanwhile may have made one of two."""
         verdict = judged.answer
-        if not isinstance(verdict, Verdict):
-            raise verdict or AssertionError
+        if isinstance(verdict, Exception):
+            raise verdict
+        assert verdict is not None, "whoever has the turn goes on until all documents have an answer"
         if not verdict.story or (story := self.stories.final_story(verdict.story)) == verdict.story:
             return verdict
         return replace(verdict, story=story)

@@ -12,7 +12,7 @@ from scrapy_neardup.index.layout import Layout
 from scrapy_neardup.index.postings import Generation, Keys, PostedTogether, find_candidates
 from scrapy_neardup.index.runs import Heartbeats
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
-from scrapy_neardup.records.stories import StoredStories
+from scrapy_neardup.records.stored_stories import StoredStories
 from scrapy_neardup.rules.decision import Candidate, Decision, Judge
 from scrapy_neardup.rules.pair import CandidateState
 

@@ -35,24 +35,26 @@ from scrapy_neardup.index.store import (
     swap,
 )
 from scrapy_neardup.records.documents import WITHDRAWN
-from scrapy_neardup.records.stories import (
+from scrapy_neardup.records.stored_stories import (
     FIELDS,
-    MUTED,
     StoredStories,
     StoredStory,
-    StoryChange,
-    StoryCounters,
     asked_story,
     followed,
     members_of,
     missing_stories,
+    whole_story,
+)
+from scrapy_neardup.records.stories import (
+    MUTED,
+    StoryChange,
+    StoryCounters,
     pack_claim,
     read_claim,
     read_counters,
     read_extent,
     read_members,
     read_sources,
-    whole_story,
 )
 from scrapy_neardup.rules.membership import MOST_FOLLOWED, begin_story, count_join, grant, may_unite, unite
 from scrapy_neardup.rules.policy import HOUR

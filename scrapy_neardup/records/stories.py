@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, cast
 
 import xxhash
 
-from scrapy_neardup.document import KINDS, LEVELS, STATUSES, Claim, EventSources, Extent, Join, Level, Member, Story
+from scrapy_neardup.document import KINDS, LEVELS, STATUSES, Claim, EventSources, Extent, Level, Member, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES, MAX_URL_BYTES, seconds_of
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes, split
@@ -339,74 +339,3 @@ def read_change(packed: bytes) -> StoryChange | None:
         return StoryChange(_KINDS[cast("int", kind)], *rest)  # type: ignore[arg-type]  # in the order of the fields
     except (StoreError, IndexError):
         return None
-
-
-FIELDS = "counts", "version"
-"""The fields of a story in the store, besides its members."""
-
-
-@dataclass(slots=True)
-class StoredStory:
-    """A story as it was read, and changed since."""
-
-    key: bytes
-    version: bytes  # empty if there is no such story
-    counters: StoryCounters
-    was_open: bool
-    members: dict[bytes, bytes]  # packed, by document key: those that were asked for
-    asked: set[bytes] = field(default_factory=set)
-
-
-def _stored(key: bytes, values: Sequence[bytes | None], members: dict[bytes, bytes]) -> StoredStory:
-    """Return a story from the values of its fields. Raise StoreError if they are damaged."""
-    counters = read_counters(key, values[0])
-    return StoredStory(key, values[1] or b"", counters, counters.is_open, members)
-
-
-def asked_story(key: bytes, members: Collection[bytes], answer: object) -> StoredStory | Exception:
-    """Return a story with those of these members that it has. Return the error if it cannot be used."""
-    if isinstance(answer, Exception):
-        return answer
-    values = cast("list[bytes | None]", answer)
-    pairs = zip(members, values[len(FIELDS) :], strict=True)
-    try:
-        story = _stored(key, values[: len(FIELDS)], {each: packed for each, packed in pairs if packed})
-    except StoreError as error:
-        return error
-    story.asked.update(members)
-    return story
-
-
-def whole_story(key: bytes, answer: object) -> StoredStory:
-    """Return a story with all its members, from all its fields. Raise StoreError if they are damaged."""
-    fields = cast("dict[bytes, bytes]", answer)
-    return _stored(key, [fields.get(name.encode()) for name in FIELDS], members_of(fields))
-
-
-StoredStories = dict[bytes, "StoredStory | Exception"]
-"""Stories as they were read and changed since, by key; in place of one that cannot be used its error."""
-
-
-def followed(stories: StoredStories, join: Join) -> list[bytes]:
-    """Return the key of the story that a document joins, and of those that it became a part of, as far as known."""
-    keys = [bytes.fromhex(join.story)]
-    while isinstance(story := stories.get(keys[-1]), StoredStory) and story.counters.moved:
-        keys.append(story.counters.moved)
-    return keys
-
-
-def missing_stories(stories: StoredStories, joins: Sequence[Join]) -> dict[bytes, set[bytes]]:
-    """Return the stories that are not read yet, or not with all members that joins ask for, with these members."""
-    missing: dict[bytes, set[bytes]] = {}
-    for join in joins:
-        key = followed(stories, join)[-1]
-        members = {bytes.fromhex(each) for each in (join.member.id, join.earlier_of_page) if each}
-        story = stories.get(key)
-        if story is None or (isinstance(story, StoredStory) and not members <= story.asked):
-            missing.setdefault(key, set()).update(members)
-    return missing
-
-
-def members_of(fields: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-    """Return the members among the fields of a story, by document key: only they have names of that length."""
-    return {name: value for name, value in fields.items() if len(name) == KEY_BYTES}
