@@ -24,7 +24,8 @@ PAUSES = 1.0, 60.0
 """Seconds from a failure to the next try: the first pause, which doubles each time, and the longest."""
 
 _AWAY = 3  # if this many events fail in a row at the end, the receiver is away
-_CLOSING = 5.0  # seconds
+_CLOSING = 5.0  # seconds in which one of the events that wait at the end has to be taken
+_LONGEST_CLOSING = 60.0  # seconds for all of them, and to load what sends them
 
 Report = dict[str, Any]
 
@@ -99,6 +100,9 @@ class Receiver(Protocol):
     name: str  # for messages
     key: bytes  # by which the store knows it
 
+    async def prepare(self) -> None:
+        """Load what sends events. How long this takes depends on the machine, not on the receiver."""
+
     async def deliver(self, report: Report) -> None:
         """Raise Refused if the receiver will never take the event, and another error if it may later."""
 
@@ -141,11 +145,11 @@ class Sender:
         self._waiting.pop(token, None)
 
     async def close(self) -> None:
-        """Try each event that waits once more, for some seconds in all."""
+        """Try each event that waits once more, until the receiver takes none for some seconds."""
         if self._task is not None:
             self._is_closing = True
             self._wake.set()
-            await asyncio.wait({self._task}, timeout=_CLOSING)
+            await self._wait_for_the_last(self._task)
             self._task.cancel()
             (error,) = await asyncio.gather(self._task, return_exceptions=True)
             if isinstance(error, Exception):  # a bug of ours: the events stay in the store
@@ -153,6 +157,18 @@ class Sender:
         if self._waiting:
             logger.warning("Events that wait for the %s: %d", self._receiver.name, len(self._waiting))
         await self._receiver.close()
+
+    async def _wait_for_the_last(self, task: asyncio.Task[None]) -> None:
+        time = asyncio.get_running_loop().time
+        end = time() + _LONGEST_CLOSING
+        if self._waiting:
+            with suppress(Exception):  # the next try meets the same error
+                await asyncio.wait_for(self._receiver.prepare(), _LONGEST_CLOSING)
+        while not task.done() and (left := end - time()) > 0:
+            waiting = len(self._waiting)
+            await asyncio.wait({task}, timeout=min(_CLOSING, left))
+            if len(self._waiting) == waiting:
+                break
 
     async def _run(self) -> None:
         """Send events until closing: again when there is a new one, and after each pause."""
@@ -303,6 +319,6 @@ class Outbox:
         self._in_hand.pop(token, None)
 
     async def close(self) -> None:
-        """Try each event that waits once more, for some seconds in all. The rest is left to others."""
+        """Try each event that waits once more, for a minute at most. The rest is left to others."""
         await asyncio.gather(*(sender.close() for sender in self._senders.values()))
         self._senders.clear()

@@ -7,9 +7,8 @@ import hashlib
 import hmac
 import json
 import os
-import re
 import sys
-from asyncio.subprocess import DEVNULL, PIPE
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -32,6 +31,9 @@ MOST_ANSWER_BYTES = 65_536
 # Time limit to read the body of an answer. Some servers complain if a client hangs up before it has read its beginning.
 _BODY_SECONDS = 1.0
 _CONNECT_SECONDS = 3.0
+# Loading Apprise takes 1.3 s of CPU. A machine that is busy may take this long.
+_LOADING_SECONDS = 50.0
+_IDLE_SECONDS = 30.0  # for which the process of a service waits for another message: it takes 58 MB
 
 # The receiver may take the event later, or once the url or the password is mended.
 _WORTH_RETRYING = (401, 403, 404, 407, 408, 425, 429)
@@ -90,9 +92,15 @@ class Webhook:
             )
         _judge(host, status, "NEARDUP_EVENTS_WEBHOOK")
 
+    async def prepare(self) -> None:
+        """Load the HTTP client, in a thread: the import would hold up the event loop."""
+        await asyncio.to_thread(import_module, "aiohttp")
+
     async def _post(self, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
         """Return the status and the Location of the answer."""
-        aiohttp = await asyncio.to_thread(import_module, "aiohttp")  # the import would hold up the event loop
+        await self.prepare()
+        import aiohttp
+
         if self._client is None:
             limits = aiohttp.ClientTimeout(total=self._deadline, sock_connect=_CONNECT_SECONDS)
             self._client = aiohttp.ClientSession(timeout=limits, auto_decompress=False)
@@ -110,9 +118,10 @@ class Webhook:
 
 
 class Service:
-    """A chat, mailbox or other service that Apprise knows. A process of its own sends each message.
+    """A chat, mailbox or other service that Apprise knows. A process of its own sends the messages.
 
-    So a service that never answers can be stopped, and nothing of Apprise's own log, which shows secrets, is seen.
+    So a service that never answers can be stopped, and nothing of Apprise's own log, which shows secrets, is seen. The
+    process loads Apprise once. It ends when no message has come for a while.
     """
 
     def __init__(self, url: str, deadline: float = DEADLINE) -> None:
@@ -120,30 +129,66 @@ class Service:
         self.key = _key_of(url)
         self._url = url
         self._deadline = deadline
+        self._not_taken = DeliveryFailed(
+            f"{self.name} did not take the message; check its url in NEARDUP_EVENTS_NOTIFY"
+        )
+        self._starting = asyncio.Lock()
+        self._process: Process | None = None
+        self._end: asyncio.TimerHandle | None = None
+
+    async def prepare(self) -> None:
+        """Start the process, and wait until it has loaded Apprise. This depends on the machine, not on the service."""
+        async with self._starting:
+            if self._process is not None and self._process.returncode is None:
+                return
+            program = sys.executable, "-m", "scrapy_neardup.stories.send_message"
+            environment = {**os.environ, "NETRC": os.devnull}  # its default entry would go to every service
+            self._process = await asyncio.create_subprocess_exec(
+                *program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment
+            )
+            await self._ask(self._process, self._url, "Apprise was not loaded", _LOADING_SECONDS)
 
     async def deliver(self, report: dict[str, Any]) -> None:
-        program = sys.executable, "-m", "scrapy_neardup.stories.send_message"
-        environment = {**os.environ, "NETRC": os.devnull}  # its default entry would go to every service
-        process = await asyncio.create_subprocess_exec(
-            *program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment
-        )
+        await self.prepare()
+        assert self._process is not None
+        silence = f"{self.name} did not answer"
+        status = await self._ask(self._process, message_of(report), silence, self._deadline)
+        self._end = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._kill)
+        if status:
+            _judge(self.name, status, "NEARDUP_EVENTS_NOTIFY")
+            raise self._not_taken
+
+    async def _ask(self, process: Process, request: object, silence: str, seconds: float) -> int:
+        """Return the answer of the process. If it gives none, end it, so that it answers nothing later."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if self._end is not None:
+            self._end.cancel()
+        answer = b""
         try:
-            request = json.dumps([self._url, *message_of(report)]).encode()
-            answer, _ = await asyncio.wait_for(process.communicate(request), self._deadline)
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            answer = await asyncio.wait_for(process.stdout.readline(), seconds)
         except asyncio.TimeoutError:
-            raise DeliveryFailed(f"{self.name} did not answer within {self._deadline:g} s") from None
+            raise DeliveryFailed(f"{silence} within {seconds:g} s") from None
         finally:
+            if not answer:
+                await self.close()
+        if not answer:
+            raise self._not_taken
+        return int(answer)
+
+    def _kill(self) -> None:
+        if self._process is not None:
             with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-        if process.returncode == 0:
-            return
-        if status := re.search(rb"\berror=(\d{3})\b", answer):
-            _judge(self.name, int(status[1]), "NEARDUP_EVENTS_NOTIFY")
-        raise DeliveryFailed(f"{self.name} did not take the message; check its url in NEARDUP_EVENTS_NOTIFY")
+                self._process.kill()
 
     async def close(self) -> None:
-        """Do nothing: no connection is kept."""
+        """End the process."""
+        if self._end is not None:
+            self._end.cancel()
+        self._kill()
+        if self._process is not None:
+            await self._process.wait()
 
 
 def _key_of(address: str) -> bytes:
