@@ -159,12 +159,12 @@ class Sender:
         await self._receiver.close()
 
     async def _wait_for_the_last(self, task: asyncio.Task[None]) -> None:
-        time = asyncio.get_running_loop().time
-        end = time() + _LONGEST_CLOSING
+        loop = asyncio.get_running_loop()
+        end = loop.time() + _LONGEST_CLOSING
         if self._waiting:
             with suppress(Exception):  # the next try meets the same error
                 await asyncio.wait_for(self._receiver.prepare(), _LONGEST_CLOSING)
-        while not task.done() and (left := end - time()) > 0:
+        while not task.done() and (left := end - loop.time()) > 0:
             waiting = len(self._waiting)
             await asyncio.wait({task}, timeout=min(_CLOSING, left))
             if len(self._waiting) == waiting:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import os
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from newsdesk import MINUTE, opened, text, toll
-from receivers import BadReceiver, Receiver, drip_headers
+from receivers import PATIENCE, BadReceiver, Receiver, drip_headers, skip
 
 from scrapy_neardup.document import Member, Story
 from scrapy_neardup.exceptions import SettingsError
@@ -110,8 +112,8 @@ def test_the_rule_count_counts_items() -> None:
 # Services
 
 
-def service(receiver: Receiver | BadReceiver, form: str = "json", **options: Any) -> Service:
-    return Service(receiver.url.replace("http://", f"{form}://anna:sEcReT@"), **options)
+def service(receiver: Receiver | BadReceiver, deadline: float = PATIENCE) -> Service:
+    return Service(receiver.url.replace("http://", "json://anna:sEcReT@"), deadline)
 
 
 @pytest.mark.slow
@@ -131,6 +133,53 @@ async def test_a_service_gets_no_password_of_a_netrc(
     await Service(receiver.url.replace("http", "json")).deliver(report_of("Fog", "https://a.example/1"))
     ((headers, _),) = receiver.requests
     assert "Authorization" not in headers
+
+
+class Gate:
+    """Lets no process of Python begin before it is opened. Each that begins is counted."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._pipe = folder / "gate"
+        os.mkfifo(self._pipe)
+        (folder / "sitecustomize.py").write_text(f"open({str(self._pipe)!r}).read()", encoding="utf-8")
+        monkeypatch.setenv("PYTHONPATH", str(folder))
+
+    async def held(self) -> Callable[[], None]:
+        """Wait until a process begins. Return what lets it go on."""
+        writer = await asyncio.wait_for(asyncio.to_thread(self._pipe.open, "w"), PATIENCE)
+        return writer.close
+
+
+async def test_a_busy_machine_takes_no_time_from_a_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, receiver: Receiver
+) -> None:
+    gate, chat = Gate(tmp_path, monkeypatch), service(receiver, deadline=30)
+    sending = asyncio.create_task(chat.deliver(report_of("Fog", "https://a.example/1")))
+    release = await gate.held()
+    skip(monkeypatch, 40)
+    await asyncio.sleep(0)
+    release()
+    await sending
+    await chat.deliver(report_of("Mist", "https://a.example/2"))  # by the same process: no other passes the gate
+    await chat.close()
+    assert len(receiver.requests) == 2
+
+
+@pytest.mark.parametrize("is_released", [True, False])
+async def test_a_crawl_that_ends_on_a_busy_machine_sends_its_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, receiver: Receiver, is_released: bool
+) -> None:
+    gate, chat = Gate(tmp_path, monkeypatch), service(receiver)
+    sender = Sender(chat, lambda _: report_of("Fog", "https://a.example/1"), lambda *_: None)
+    sender.put("1", StoryEvent("breaking", 1, "sources", Story("00" * 8, 1, 0, 0, (), ()), ()))
+    closing = asyncio.create_task(sender.close())
+    release = await gate.held()
+    skip(monkeypatch, 40 if is_released else 60)
+    if is_released:
+        await asyncio.sleep(0)
+        release()
+    await asyncio.wait_for(closing, 1000 * PATIENCE)
+    assert len(receiver.requests) == is_released, "a crawl ends within a minute"
 
 
 @pytest.mark.slow

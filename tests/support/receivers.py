@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -10,7 +11,18 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
+
 from scrapy_neardup.stories.receivers import Webhook
+
+PATIENCE = 60  # seconds that a slow machine may take
+
+
+def skip(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Let the clock of the event loop jump."""
+    loop = asyncio.get_running_loop()
+    time = loop.time
+    monkeypatch.setattr(loop, "time", lambda: time() + seconds)
 
 
 def report(number: int) -> dict[str, Any]:
