@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import re
 import secrets
 import time
@@ -50,6 +51,10 @@ _MOST_COPIES = 1000  # whose match is remembered as one of another run, until so
 _END_SECONDS = 4.0  # how long a failing store is tried again at the end
 _PAUSE = 0.25
 _SUFFIX = ".run"
+_GONE = (
+    "it was emptied, removed or replaced while this crawl runs. The crawl goes on with an empty window. So copies of"
+    " earlier articles count as originals, events may be raised again, and events that waited are lost"
+)
 _BEATS = re.compile(rb"(\d{1,15}) (\d{1,15})")
 
 
@@ -125,10 +130,10 @@ class RunSteps(Steps):
         return any(beat < started and abs(found.now - beat) < PATIENCE_SECONDS for _, beat in found.of_run.values())
 
     @swaps
-    async def beat(self, client: Client, *, is_over: bool = False) -> None:
+    async def beat(self, client: Client, *, is_over: bool = False) -> tuple[int, bool]:
         """Tell the store that ``run`` is alive, or over: documents that it has not delivered then no longer count.
 
-        Forget runs that were silent for long.
+        Forget runs that were silent for long. Return the time of the heartbeat, and whether the store has one before it.
         """
         name = self.layout.runs
         (answer,) = await answers(client, [Call("RUNS", name)])
@@ -140,6 +145,7 @@ class RunSteps(Steps):
         own = Call("HDEL", name, (run,)) if is_over else Call("HSET", name, (run, f"{first} {now}"))
         forget = [Call("HDEL", name, [*gone])] if gone else []
         await answers(client, [*forget, own, Call("EXPIRE", name, (2 * self.policy.window,))])
+        return now, run in beats
 
     @swaps
     async def deliver(self, client: Client, documents: Sequence[str]) -> None:
@@ -211,12 +217,13 @@ class Run:
         self._reporting = asyncio.Lock()
         self._report: asyncio.Task[None] | None = None
         self._beating: asyncio.Task[None] | None = None
+        self._beaten_at = math.inf  # by the clock of the store, in milliseconds
         self._is_over = False
 
     async def begin(self) -> None:
         """Register documents as those of this run from now on, and find out which other runs live."""
         self._index.run = self._index.stories.run = secrets.randbelow(LARGEST_RUN) + 1
-        await self._tell(self._index.beat())
+        await self._tell_of_run()
         self._beating = asyncio.create_task(self._beat())
         for _ in range(round(PATIENCE_SECONDS / _PAUSE)):
             if not await self._breaker.ask(self._index.waits_for_others()):
@@ -230,10 +237,21 @@ class Run:
             beat_at = max(beat_at + BEAT_SECONDS, time.monotonic())
             await asyncio.sleep(beat_at - time.monotonic())
             try:
-                if await self._tell(self._index.beat()) and not self._is_over:
+                if await self._tell_of_run() and not self._is_over:
                     self._start(self._exchange)
             except Exception:
                 logger.exception("A heartbeat of this crawl failed; the next one follows")
+
+    async def _tell_of_run(self, *, is_over: bool = False) -> bool:
+        """Send a heartbeat. Warn if the store has lost the last one. Return whether the store answers."""
+        sent = await self._breaker.ask(self._index.beat(is_over=is_over), "A heartbeat of this crawl")
+        if sent is None:
+            return False
+        now, is_known = sent
+        if not is_known and 0 <= now - self._beaten_at < 1000 * FORGOTTEN_SECONDS:
+            self._breaker.warn_once(f"The window in {self._index.store.location} is gone: {_GONE}")
+        self._beaten_at = now
+        return True
 
     async def _exchange(self) -> None:
         await self._breaker.ask(self._index.answer_others(self.is_kept))
@@ -308,4 +326,4 @@ class Run:
         if self._beating is not None:
             self._beating.cancel()
             await asyncio.wait([self._beating])
-        await self._tell(self._index.beat(is_over=True))
+        await self._tell_of_run(is_over=True)

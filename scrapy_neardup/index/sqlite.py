@@ -49,10 +49,11 @@ class SQLiteFile:
     """One connection to a file. All methods are called in one thread."""
 
     def __init__(self, path: str, timeout: float) -> None:
-        self.path = path
+        self.path = os.path.abspath(path)
         self.timeout = timeout
         self._connection: sqlite3.Connection | None = None
         self._version = 0  # changes with every commit of another connection
+        self._identity: tuple[int, int] | None = None  # of the file that is open
 
     def connect(self) -> None:
         """Open the file, and make its tables if it is new. Raise StoreError if it is not one of ours."""
@@ -86,6 +87,14 @@ class SQLiteFile:
                     sql.execute(statement)
                 sql.execute(f"PRAGMA application_id = {APPLICATION}")
                 sql.execute(f"PRAGMA user_version = {VERSION}")
+
+        self._identity = _identity(self.path)
+
+    def follow(self) -> None:
+        """Open the file again if it was removed or replaced: nobody else would see what is written to the old one."""
+        if self._connection is None or _identity(self.path) != self._identity:
+            self.disconnect()
+            self.connect()
 
     def _check_version(self) -> None:
         # Read in one transaction, because another process may be making the tables now.
@@ -141,6 +150,14 @@ class SQLiteFile:
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(_POLL)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return what tells a file from others. If there is no file, return None."""
+    with suppress(OSError):
+        found = os.stat(path)
+        return found.st_dev, found.st_ino
+    return None
 
 
 def has_tables(sql: sqlite3.Connection, path: str) -> bool:
@@ -208,6 +225,7 @@ class SQLiteStore(Store):
             raise self._file.explained(error) from error
 
     def _take(self, steps: Callable[[Client], Awaitable[R]], reads: bool) -> R:
+        self._file.follow()
         with self._file.transaction(writes=not reads) as sql:
             client = SQLiteClient(sql)
             if not reads:

@@ -9,6 +9,7 @@ import pytest
 from conftest import OpenIndex
 from documents import Article, check, checked, decision_on, silence, stored
 from news_site import article as text
+from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import StoreUnavailable
@@ -303,3 +304,48 @@ async def test_a_crawl_that_begins_finds_out_which_others_live(tmp_path: Path, l
     assert verdict.status == ("duplicate" if lives else "original")
     await first.close()
     await second.close()
+
+
+# The window goes while a run lives.
+
+
+async def test_a_run_says_once_that_its_window_is_gone(
+    tmp_path: Path, redis_server: RedisServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rules, "BEAT_SECONDS", 0.01)
+    file = tmp_path / "window.sqlite"
+
+    def empty_server() -> None:
+        with redis_server.client() as client:
+            client.flushall()
+
+    for store, remove in ((f"sqlite:///{file}", file.unlink), (redis_server.url, empty_server)):
+        caplog.clear()
+        detector = await opened(store)
+        await detector.check(detector.document(text("fire"), url="https://wire.example/a"))
+        assert "is gone" not in caplog.text
+        remove()
+        copy = detector.document(text("fire"), url="https://other.example/b")
+        await asyncio.wait_for(told(caplog, "is gone"), 60)
+        assert (await detector.check(copy)).status == "original"
+        detector.delivery.deliver([copy.id])
+        await detector.close()
+        (warning,) = [each.getMessage() for each in caplog.records if "is gone" in each.message]
+        assert warning.startswith(f"The window in {detector.index.store.location} is gone: ")
+        assert "copies of earlier articles count as originals" in warning
+
+        other = await opened(store)
+        again = other.document(text("fire"), url="https://third.example/c")
+        assert (await other.check(again)).match_url == copy.url, "the run goes on in the new window"
+        await other.close()
+
+
+async def told(caplog: pytest.LogCaptureFixture, words: str) -> None:
+    while words not in caplog.text:  # noqa: ASYNC110  of a log
+        await asyncio.sleep(0.01)
+
+
+async def opened(store: str) -> NearDupDetector:
+    detector = NearDupDetector(NearDupSettings(store=store), delivers_later=True)
+    await detector.open()
+    return detector
