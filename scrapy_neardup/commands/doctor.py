@@ -19,7 +19,7 @@ from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
 from scrapy_neardup.crawl.file_locations import can_be_written
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError
-from scrapy_neardup.index import Index, is_redis
+from scrapy_neardup.index import Index
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Facts
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import Receiver
@@ -165,14 +165,15 @@ async def _check_store(settings: NearDupSettings) -> list[Finding]:
     if settings.store == "memory://":
         mend = "use a file or a Redis, so that the next crawl knows what this one has seen"
         return [Finding("store", "memory://: the window ends with its process", mend, is_warning=True)]
-    path = None if is_redis(settings.store) else Path(settings.store.partition(":///")[2])
+    scheme, _, rest = settings.store.partition(":///")
+    path = Path(rest) if scheme == "sqlite" else None
     if path is not None and not path.exists():
         mend = "" if can_be_written(path.parent) else "set NEARDUP_DATA_DIR to a directory that this user may write to"
         return [Finding("store", f"{path} (the first crawl makes it)", mend)]
     index = NearDupDetector(settings).index
     try:
         await index.open()
-        return [Finding("store", str(path))] if path else await _check_redis(index, without_password(settings.store))
+        return [Finding("store", str(path))] if path else await _check_server(index, without_password(settings.store))
     except NearDupError as error:
         file = "give this user the right to write the file, or move it away, or name another one in NEARDUP_STORE"
         return [Finding("store", str(error), file if path else "check NEARDUP_STORE; is the server running?")]
@@ -180,7 +181,7 @@ async def _check_store(settings: NearDupSettings) -> list[Finding]:
         await index.close()
 
 
-async def _check_redis(index: Index, store: str) -> list[Finding]:
+async def _check_server(index: Index, store: str) -> list[Finding]:
     key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
     refused = await index.store.ask(lambda client: _try_commands(client, key))
     facts, rights = Facts({}), Finding("rights", "this user may call every command that is needed")

@@ -39,7 +39,10 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
             print("Nothing was removed.")
             return 1
         print(f"Removed {counted(await detector.index.purge(selection), 'document')}.")
-    if chosen:
+    if chosen and not count:
+        unknown = "Check the spelling. Documents that have left the window are in feeds only: see docs/howto/purge.md."
+        print_error(f"The window has no document of {chosen}. {unknown}")
+    elif chosen:
         print_error(f"Feeds may hold documents of {chosen} too: docs/howto/purge.md says which, and how to clean them.")
     return 0
 

@@ -71,7 +71,7 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     for output in filter(None, outputs):
         refuse_overwriting(output, [options.input])
     # A replay sends no events to anybody.
-    for name in ("EVENTS_FEED", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET"):
+    for name in ("EVENTS_FEED", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET", "EVENTS_NOTIFY"):
         settings.pop(f"NEARDUP_{name}", None)
     settings["NEARDUP_STORE"] = options.store
     return await _replay(options, NearDupSettings.from_mapping(settings))

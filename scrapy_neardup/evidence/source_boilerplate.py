@@ -15,7 +15,7 @@ If titles are missing or all alike, urls replace them, and more of them are need
 its own, ``PAGES_OF_ONE_TEXT`` if all texts are the same. The latter are pages that a script fills, but also true
 copies.
 
-All workers share what they learn through the store, and it outlives the run: see ``contracts.KnownBoilerplate``.
+All workers share what they learn through the store, and it outlives the run: see ``records.learned.KnownBoilerplate``.
 """
 
 from __future__ import annotations

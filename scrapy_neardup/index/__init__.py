@@ -36,7 +36,7 @@ def is_redis(url: str) -> bool:
 def check_url(url: str) -> None:
     """Raise ValueError if the url names no store. The message says what is allowed, and has no password."""
     scheme, separator, rest = url.partition("://")
-    if not separator or not (scheme in ("memory", "sqlite") or is_redis(url)):
+    if not separator or not (url == "memory://" or scheme == "sqlite" or is_redis(url)):
         raise ValueError(ALLOWED_STORES)
     if scheme == "sqlite" and not re.fullmatch(r"/.*[^/]", rest):
         raise ValueError(ALLOWED_FILES)

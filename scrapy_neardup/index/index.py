@@ -57,8 +57,9 @@ class Index(Window):
        text and url are the same. If another document has its id, the document gets the next id that is free.
     5. A match names the original, never another duplicate, even if the original's own hour is over.
     6. Data that is read back is length-checked and never evaluated.
-    7. Documents in the same order get the same answers, whatever the store. In a crowd, a check does not look at every
-       document. It chooses in two steps:
+    7. Documents in the same order get the same answers, whatever the store, if the same ones wait together: a group is
+       checked at once, and may be cut in another way. In a crowd, a check does not look at every document. It chooses
+       in two steps:
 
        - Of each key it reads at most ``MOST_POSTINGS`` documents: the newest ones of the window, by their own time.
        - Of all these it compares at most ``MAX_CANDIDATES``: those that share most keys with the new document, and

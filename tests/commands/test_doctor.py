@@ -178,7 +178,13 @@ def test_a_server_that_hangs(redis_server: RedisServer, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "setting",
-    ["NEARDUP_WINDOW=5", "NEARDUP_EXTRACTOR=no.such.extractor", "NEARDUP_WINDWO=5", "NEARDUP_EVENTS_FEED=foo://x"],
+    [
+        "NEARDUP_WINDOW=5",
+        "NEARDUP_EXTRACTOR=no.such.extractor",
+        "NEARDUP_WINDWO=5",
+        "NEARDUP_EVENTS_FEED=foo://x",
+        "NEARDUP_STORE=memory:///window",
+    ],
 )
 def test_a_wrong_setting(tmp_path: Path, setting: str) -> None:
     status, found = findings(tmp_path, "-s", setting)

@@ -190,6 +190,15 @@ def test_purge_removes_what_it_is_told(project: Path, arguments: list[str], answ
     assert documents_in(project) == left
 
 
+@pytest.mark.parametrize(("option", "value"), [("--source", "example.org"), ("--url", "https://www.wire.example/typo")])
+def test_purge_of_what_is_not_there_says_so(project: Project, option: str, value: str) -> None:
+    done = neardup(project, "purge", option, value, "--yes")
+
+    assert (done.returncode, done.stdout) == (0, "Removed 0 documents.\n")
+    assert done.stderr.startswith(f"The window has no document of {value}. Check the spelling.")
+    assert "Feeds may hold" not in done.stderr
+
+
 @pytest.mark.parametrize(("option", "value"), [("--source", ""), ("--url", ""), ("--source", " ")])
 def test_an_empty_selection_is_not_the_whole_namespace(project: Path, option: str, value: str) -> None:
     """A variable of a shell may be unset."""

@@ -137,7 +137,7 @@ class RedisClient(Client):
 
 
 def _read(call: Call | Commit, answer: object) -> object:
-    """Return an answer as ``Client.run`` says."""
+    """Return an answer as ``Client.send`` says."""
     if isinstance(answer, ResponseError) and "WRONGTYPE" in str(answer):
         found = _OWN_KEY.search(str(answer))
         key = call.key if isinstance(call, Call) else found[0] if found else "a key of the namespace"
