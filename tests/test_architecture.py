@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -47,3 +48,19 @@ def test_the_reading_path_is_short_and_named_with_its_lines() -> None:
     assert len(found) >= 12
     assert sum(found.values()) <= 3200
     assert {name: lines for name, lines in found.items() if abs(lines - given[name]) > 0.1 * lines} == {}
+
+
+def test_dotted_names_in_docstrings_exist() -> None:
+    """``Class.member`` of this package, and ``module.Class``."""
+    members: dict[str, set[str]] = {}  # of each class, module and folder
+    files = sorted((ROOT / "scrapy_neardup").rglob("*.py"))
+    for path in files:
+        members.setdefault(path.parent.name, set()).add(path.stem)
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in [tree, *(each for each in ast.walk(tree) if isinstance(each, ast.ClassDef))]:
+            names = [getattr(each, name, None) for each in ast.walk(node) for name in ("name", "id", "attr")]
+            members.setdefault(getattr(node, "name", path.stem), set()).update(filter(None, names))
+    for path in files:
+        for owner, name in re.findall(r"``(?:\w+\.)*(\w+)\.(\w+)(?:\(\))?``", path.read_text(encoding="utf-8")):
+            if name not in {"json", "lua", "py"} and (owner in members or owner[0].isupper() or name[0].isupper()):
+                assert name in members.get(owner, ()), f"{path}: ``{owner}.{name}``"

@@ -133,7 +133,7 @@ class RunSteps(Steps):
     async def beat(self, client: Client, *, is_over: bool = False) -> tuple[int, bool]:
         """Tell the store that ``run`` is alive, or over: documents that it has not delivered then no longer count.
 
-        Forget runs that were silent for long. Return the time of the heartbeat, and whether the store has one before it.
+        Forget runs that were silent for long. Return the time of the heartbeat, and whether the store had an earlier one.
         """
         name = self.layout.runs
         (answer,) = await answers(client, [Call("RUNS", name)])
