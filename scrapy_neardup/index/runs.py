@@ -130,10 +130,10 @@ class RunSteps(Steps):
         return any(beat < started and abs(found.now - beat) < PATIENCE_SECONDS for _, beat in found.of_run.values())
 
     @swaps
-    async def beat(self, client: Client, *, is_over: bool = False) -> tuple[int, bool]:
+    async def beat(self, client: Client, *, is_over: bool = False) -> tuple[int, int]:
         """Tell the store that ``run`` is alive, or over: documents that it has not delivered then no longer count.
 
-        Forget runs that were silent for long. Return the time of the heartbeat, and whether the store had an earlier one.
+        Forget runs that were silent for long. Return the time of the heartbeat, and of the first one in the store.
         """
         name = self.layout.runs
         (answer,) = await answers(client, [Call("RUNS", name)])
@@ -145,7 +145,7 @@ class RunSteps(Steps):
         own = Call("HDEL", name, (run,)) if is_over else Call("HSET", name, (run, f"{first} {now}"))
         forget = [Call("HDEL", name, [*gone])] if gone else []
         await answers(client, [*forget, own, Call("EXPIRE", name, (2 * self.policy.window,))])
-        return now, run in beats
+        return now, min((first for first, _ in beats.values()), default=now)
 
     @swaps
     async def deliver(self, client: Client, documents: Sequence[str]) -> None:
@@ -247,8 +247,8 @@ class Run:
         sent = await self._breaker.ask(self._index.beat(is_over=is_over), "A heartbeat of this crawl")
         if sent is None:
             return False
-        now, is_known = sent
-        if not is_known and 0 <= now - self._beaten_at < 1000 * FORGOTTEN_SECONDS:
+        now, first = sent
+        if self._beaten_at < first and now - self._beaten_at < 1000 * FORGOTTEN_SECONDS:
             self._breaker.warn_once(f"The window in {self._index.store.location} is gone: {_GONE}")
         self._beaten_at = now
         return True

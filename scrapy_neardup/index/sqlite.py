@@ -53,7 +53,7 @@ class SQLiteFile:
         self.timeout = timeout
         self._connection: sqlite3.Connection | None = None
         self._version = 0  # changes with every commit of another connection
-        self._identity: tuple[int, int] | None = None  # of the file that is open
+        self._opened: os.stat_result | None = None  # tells the file that is open from others
 
     def connect(self) -> None:
         """Open the file, and make its tables if it is new. Raise StoreError if it is not one of ours."""
@@ -71,6 +71,7 @@ class SQLiteFile:
         # If this fails, SQLite explains it better; the files -wal and -shm get the mode of this file.
         with suppress(OSError):
             make_private_file(Path(self.path))
+            self._opened = os.stat(self.path)
         # Do not let SQLite wait for locks: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
         self._connection = sql = sqlite3.connect(self.path, timeout=0, isolation_level=None)
         sql.text_factory = partial(bytes.decode, errors="replace")  # damaged bytes may count as text
@@ -88,13 +89,13 @@ class SQLiteFile:
                 sql.execute(f"PRAGMA application_id = {APPLICATION}")
                 sql.execute(f"PRAGMA user_version = {VERSION}")
 
-        self._identity = _identity(self.path)
-
     def follow(self) -> None:
         """Open the file again if it was removed or replaced: nobody else would see what is written to the old one."""
-        if self._connection is None or _identity(self.path) != self._identity:
-            self.disconnect()
-            self.connect()
+        with suppress(OSError):
+            if self._connection and self._opened and os.path.samestat(os.stat(self.path), self._opened):
+                return
+        self.disconnect()
+        self.connect()
 
     def _check_version(self) -> None:
         # Read in one transaction, because another process may be making the tables now.
@@ -150,14 +151,6 @@ class SQLiteFile:
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(_POLL)
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    """Return what tells a file from others. If there is no file, return None."""
-    with suppress(OSError):
-        found = os.stat(path)
-        return found.st_dev, found.st_ino
-    return None
 
 
 def has_tables(sql: sqlite3.Connection, path: str) -> bool:

@@ -149,7 +149,8 @@ class Sender:
         if self._task is not None:
             self._is_closing = True
             self._wake.set()
-            await self._wait_for_the_last(self._task)
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._finish(self._task), _LONGEST_CLOSING)
             self._task.cancel()
             (error,) = await asyncio.gather(self._task, return_exceptions=True)
             if isinstance(error, Exception):  # a bug of ours: the events stay in the store
@@ -158,17 +159,14 @@ class Sender:
             logger.warning("Events that wait for the %s: %d", self._receiver.name, len(self._waiting))
         await self._receiver.close()
 
-    async def _wait_for_the_last(self, task: asyncio.Task[None]) -> None:
-        loop = asyncio.get_running_loop()
-        end = loop.time() + _LONGEST_CLOSING
+    async def _finish(self, task: asyncio.Task[None]) -> None:
         if self._waiting:
             with suppress(Exception):  # the next try meets the same error
-                await asyncio.wait_for(self._receiver.prepare(), _LONGEST_CLOSING)
-        while not task.done() and (left := end - loop.time()) > 0:
+                await self._receiver.prepare()
+        waiting = None
+        while not task.done() and waiting != len(self._waiting):
             waiting = len(self._waiting)
-            await asyncio.wait({task}, timeout=min(_CLOSING, left))
-            if len(self._waiting) == waiting:
-                break
+            await asyncio.wait({task}, timeout=_CLOSING)
 
     async def _run(self) -> None:
         """Send events until closing: again when there is a new one, and after each pause."""

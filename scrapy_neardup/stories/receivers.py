@@ -31,9 +31,7 @@ MOST_ANSWER_BYTES = 65_536
 # Time limit to read the body of an answer. Some servers complain if a client hangs up before it has read its beginning.
 _BODY_SECONDS = 1.0
 _CONNECT_SECONDS = 3.0
-# Loading Apprise takes 1.3 s of CPU. A machine that is busy may take this long.
-_LOADING_SECONDS = 50.0
-_IDLE_SECONDS = 30.0  # for which the process of a service waits for another message: it takes 58 MB
+_LOADING_SECONDS = 50.0  # that a busy machine may take to load Apprise, which takes 1.3 s of CPU
 
 # The receiver may take the event later, or once the url or the password is mended.
 _WORTH_RETRYING = (401, 403, 404, 407, 408, 425, 429)
@@ -121,7 +119,7 @@ class Service:
     """A chat, mailbox or other service that Apprise knows. A process of its own sends the messages.
 
     So a service that never answers can be stopped, and nothing of Apprise's own log, which shows secrets, is seen. The
-    process loads Apprise once. It ends when no message has come for a while.
+    process loads Apprise once, and ends when no message has come for a while.
     """
 
     def __init__(self, url: str, deadline: float = DEADLINE) -> None:
@@ -129,65 +127,47 @@ class Service:
         self.key = _key_of(url)
         self._url = url
         self._deadline = deadline
-        self._not_taken = DeliveryFailed(
-            f"{self.name} did not take the message; check its url in NEARDUP_EVENTS_NOTIFY"
-        )
         self._starting = asyncio.Lock()
         self._process: Process | None = None
-        self._end: asyncio.TimerHandle | None = None
 
     async def prepare(self) -> None:
         """Start the process, and wait until it has loaded Apprise. This depends on the machine, not on the service."""
         async with self._starting:
-            if self._process is not None and self._process.returncode is None:
-                return
-            program = sys.executable, "-m", "scrapy_neardup.stories.send_message"
-            environment = {**os.environ, "NETRC": os.devnull}  # its default entry would go to every service
-            self._process = await asyncio.create_subprocess_exec(
-                *program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment
-            )
-            await self._ask(self._process, self._url, "Apprise was not loaded", _LOADING_SECONDS)
+            if self._process is None or self._process.returncode is not None:
+                program = sys.executable, "-m", "scrapy_neardup.stories.send_message"
+                environment = {**os.environ, "NETRC": os.devnull}  # its default entry would go to every service
+                self._process = await asyncio.create_subprocess_exec(
+                    *program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment
+                )
+                await self._ask(self._url, _LOADING_SECONDS)
 
     async def deliver(self, report: dict[str, Any]) -> None:
         await self.prepare()
-        assert self._process is not None
-        silence = f"{self.name} did not answer"
-        status = await self._ask(self._process, message_of(report), silence, self._deadline)
-        self._end = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._kill)
-        if status:
-            _judge(self.name, status, "NEARDUP_EVENTS_NOTIFY")
-            raise self._not_taken
+        await self._ask(message_of(report), self._deadline)
 
-    async def _ask(self, process: Process, request: object, silence: str, seconds: float) -> int:
-        """Return the answer of the process. If it gives none, end it, so that it answers nothing later."""
-        assert process.stdin is not None
-        assert process.stdout is not None
-        if self._end is not None:
-            self._end.cancel()
+    async def _ask(self, request: object, seconds: float) -> None:
+        """Let the process do what is asked. If it does not answer, end it: it would answer the next request wrongly."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         answer = b""
         try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
-            answer = await asyncio.wait_for(process.stdout.readline(), seconds)
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            answer = await asyncio.wait_for(self._process.stdout.readline(), seconds)
         except asyncio.TimeoutError:
-            raise DeliveryFailed(f"{silence} within {seconds:g} s") from None
+            raise DeliveryFailed(f"{self.name} did not answer within {seconds:g} s") from None
         finally:
             if not answer:
                 await self.close()
-        if not answer:
-            raise self._not_taken
-        return int(answer)
-
-    def _kill(self) -> None:
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                self._process.kill()
+        if answer != b"0\n":
+            _judge(self.name, int(answer or 200), "NEARDUP_EVENTS_NOTIFY")
+            raise DeliveryFailed(f"{self.name} did not take the message; check its url in NEARDUP_EVENTS_NOTIFY")
 
     async def close(self) -> None:
         """End the process."""
-        if self._end is not None:
-            self._end.cancel()
-        self._kill()
         if self._process is not None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
             await self._process.wait()
 
 

@@ -44,7 +44,11 @@ async def test_a_service_gets_plain_text_and_links(
             report = {"level": "update", "headline": HEADLINE, "lead": lead, "first": {"url": LINK}, "timezone": "UTC"}
             await receiver.deliver({**report, "facts": [{"words": "12 *dead*, was 4", "is_new": True}]})
         await receiver.close()
-    texts = [html.unescape(re.sub("<br ?/?>|</?b>", "\n", text)) for text in services.texts if "spoiler" in text]
+    texts = [
+        html.unescape(re.sub("<br ?/?>|</?b>", "\n", text)).replace("\xa0", " ")
+        for text in services.texts
+        if "spoiler" in text
+    ]
     assert len(texts) >= len(LEADS)
     for text in texts:
         lines = [line for line in text.splitlines() if LINK not in line]
