@@ -22,6 +22,8 @@ from receivers import PATIENCE, BadReceiver, Receiver, drip_headers, skip
 from scrapy_neardup.document import Member, Story
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories import event as event_module
+from scrapy_neardup.stories import receivers as receivers_module
 from scrapy_neardup.stories.event import Refused, Sender, StoryEvent
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.receivers import DeliveryFailed, Service, receivers_of
@@ -153,10 +155,11 @@ class Gate:
 async def test_a_busy_machine_takes_no_time_from_a_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, receiver: Receiver
 ) -> None:
-    gate, chat = Gate(tmp_path, monkeypatch), service(receiver, deadline=30)
+    monkeypatch.setattr(receivers_module, "_LOADING_SECONDS", 1000)
+    gate, chat = Gate(tmp_path, monkeypatch), service(receiver)
     sending = asyncio.create_task(chat.deliver(report_of("Fog", "https://a.example/1")))
     release = await gate.held()
-    skip(monkeypatch, 40)
+    skip(monkeypatch, 2 * PATIENCE)
     await asyncio.sleep(0)
     release()
     await sending
@@ -169,12 +172,16 @@ async def test_a_busy_machine_takes_no_time_from_a_service(
 async def test_a_crawl_that_ends_on_a_busy_machine_sends_its_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, receiver: Receiver, is_released: bool
 ) -> None:
+    monkeypatch.setattr(event_module, "_CLOSING", PATIENCE)
+    if is_released:
+        monkeypatch.setattr(receivers_module, "_LOADING_SECONDS", 1000)
+        monkeypatch.setattr(event_module, "_LONGEST_CLOSING", 1000)
     gate, chat = Gate(tmp_path, monkeypatch), service(receiver)
     sender = Sender(chat, lambda _: report_of("Fog", "https://a.example/1"), lambda *_: None)
     sender.put("1", StoryEvent("breaking", 1, "sources", Story("00" * 8, 1, 0, 0, (), ()), ()))
     closing = asyncio.create_task(sender.close())
     release = await gate.held()
-    skip(monkeypatch, 40 if is_released else 60)
+    skip(monkeypatch, 2 * PATIENCE if is_released else 60)
     if is_released:
         await asyncio.sleep(0)
         release()
