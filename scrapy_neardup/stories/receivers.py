@@ -165,10 +165,12 @@ class Service:
 
     async def close(self) -> None:
         """End the process."""
-        if self._process is not None:
+        process = self._process
+        self._process = None
+        if process is not None:
             with suppress(ProcessLookupError):
-                self._process.kill()
-            await self._process.wait()
+                process.kill()
+            await process.communicate(b"")  # closes its pipes
 
 
 def _key_of(address: str) -> bytes:

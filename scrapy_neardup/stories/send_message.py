@@ -20,7 +20,8 @@ IDLE_SECONDS = 30
 
 def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # after Ctrl-C a crawl sends the events that wait
-    answers, sys.stdout = sys.stdout, sys.stderr
+    answers = sys.stdout
+    sys.stdout = sys.stderr  # for what a plugin prints
     from apprise import Apprise  # the extra "alerts"
 
     log = io.StringIO()

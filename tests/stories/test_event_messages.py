@@ -8,6 +8,7 @@ import logging
 import os
 import re
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -114,13 +115,19 @@ def test_the_rule_count_counts_items() -> None:
 # Services
 
 
-def service(receiver: Receiver | BadReceiver, deadline: float = PATIENCE) -> Service:
-    return Service(receiver.url.replace("http://", "json://anna:sEcReT@"), deadline)
+@asynccontextmanager
+async def service(receiver: Receiver | BadReceiver, deadline: float = PATIENCE) -> AsyncIterator[Service]:
+    chat = Service(receiver.url.replace("http://", "json://anna:sEcReT@"), deadline)
+    try:
+        yield chat
+    finally:
+        await chat.close()
 
 
 @pytest.mark.slow
 async def test_a_service_gets_the_message(reports: list[dict[str, Any]], receiver: Receiver) -> None:
-    await service(receiver).deliver(reports[1])
+    async with service(receiver) as chat:
+        await chat.deliver(reports[1])
     ((headers, body),) = receiver.requests
     title, text = message_of(reports[1])
     assert (json.loads(body)["title"], json.loads(body)["message"]) == (title, text)
@@ -132,7 +139,9 @@ async def test_a_service_gets_no_password_of_a_netrc(
 ) -> None:
     (tmp_path / "netrc").write_text("default login bert password other")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    await Service(receiver.url.replace("http", "json")).deliver(report_of("Fog", "https://a.example/1"))
+    chat = Service(receiver.url.replace("http", "json"))
+    await chat.deliver(report_of("Fog", "https://a.example/1"))
+    await chat.close()
     ((headers, _),) = receiver.requests
     assert "Authorization" not in headers
 
@@ -156,15 +165,15 @@ async def test_a_busy_machine_takes_no_time_from_a_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, receiver: Receiver
 ) -> None:
     monkeypatch.setattr(receivers_module, "_LOADING_SECONDS", 1000)
-    gate, chat = Gate(tmp_path, monkeypatch), service(receiver)
-    sending = asyncio.create_task(chat.deliver(report_of("Fog", "https://a.example/1")))
-    release = await gate.held()
-    skip(monkeypatch, 2 * PATIENCE)
-    await asyncio.sleep(0)
-    release()
-    await sending
-    await chat.deliver(report_of("Mist", "https://a.example/2"))  # by the same process: no other passes the gate
-    await chat.close()
+    gate = Gate(tmp_path, monkeypatch)
+    async with service(receiver) as chat:
+        sending = asyncio.create_task(chat.deliver(report_of("Fog", "https://a.example/1")))
+        release = await gate.held()
+        skip(monkeypatch, 2 * PATIENCE)
+        await asyncio.sleep(0)
+        release()
+        await sending
+        await chat.deliver(report_of("Mist", "https://a.example/2"))  # by the same process: no other passes the gate
     assert len(receiver.requests) == 2
 
 
@@ -176,7 +185,8 @@ async def test_a_crawl_that_ends_on_a_busy_machine_sends_its_message(
     if is_released:
         monkeypatch.setattr(receivers_module, "_LOADING_SECONDS", 1000)
         monkeypatch.setattr(event_module, "_LONGEST_CLOSING", 1000)
-    gate, chat = Gate(tmp_path, monkeypatch), service(receiver)
+    gate = Gate(tmp_path, monkeypatch)
+    chat = Service(receiver.url.replace("http", "json"))
     sender = Sender(chat, lambda _: report_of("Fog", "https://a.example/1"), lambda *_: None)
     sender.put("1", StoryEvent("breaking", 1, "sources", Story("00" * 8, 1, 0, 0, (), ()), ()))
     closing = asyncio.create_task(sender.close())
@@ -200,14 +210,17 @@ async def test_a_crawl_that_ends_on_a_busy_machine_sends_its_message(
 )
 async def test_a_service_that_does_not_take_it(status: int, error: type[Exception], reason: str) -> None:
     with Receiver(status) as receiver:
-        with pytest.raises(error, match=reason):
-            await service(receiver).deliver(report_of("Fog", "https://a.example/1"))
+        async with service(receiver) as chat:
+            with pytest.raises(error, match=reason):
+                await chat.deliver(report_of("Fog", "https://a.example/1"))
         assert len(receiver.requests) == 1
 
 
 async def test_a_service_that_never_answers_is_stopped() -> None:
-    with BadReceiver(drip_headers) as receiver, pytest.raises(DeliveryFailed, match=r"did not answer within 0.5 s"):
-        await service(receiver, deadline=0.5).deliver(report_of("Fog", "https://a.example/1"))
+    with BadReceiver(drip_headers) as receiver:
+        async with service(receiver, deadline=0.5) as chat:
+            with pytest.raises(DeliveryFailed, match=r"did not answer within 0.5 s"):
+                await chat.deliver(report_of("Fog", "https://a.example/1"))
 
 
 @pytest.mark.slow
