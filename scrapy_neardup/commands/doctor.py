@@ -173,7 +173,7 @@ async def _check_store(settings: NearDupSettings) -> list[Finding]:
     index = NearDupDetector(settings).index
     try:
         await index.open()
-        return [Finding("store", str(path))] if path else await _check_server(index, without_password(settings.store))
+        return [Finding("store", str(path))] if path else await _check_redis(index, without_password(settings.store))
     except NearDupError as error:
         file = "give this user the right to write the file, or move it away, or name another one in NEARDUP_STORE"
         return [Finding("store", str(error), file if path else "check NEARDUP_STORE; is the server running?")]
@@ -181,7 +181,7 @@ async def _check_store(settings: NearDupSettings) -> list[Finding]:
         await index.close()
 
 
-async def _check_server(index: Index, store: str) -> list[Finding]:
+async def _check_redis(index: Index, store: str) -> list[Finding]:
     key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
     refused = await index.store.ask(lambda client: _try_commands(client, key))
     facts, rights = Facts({}), Finding("rights", "this user may call every command that is needed")
