@@ -112,15 +112,16 @@ class _Source:
     lines: _Newest[int, None] = field(default_factory=lambda: _Newest(MOST_LINES))  # that are boilerplate
     # Terms of most titles, such as the source's name: they do not tell articles apart.
     usual: frozenset[int] = frozenset()
-    # For each article number, some titles printed under it that have no term in common.
-    numbers: _Newest[int, list[frozenset[int]]] = field(default_factory=lambda: _Newest(_MOST_NUMBERS))
+    # For each article number, some titles printed under it that have no term in common. A set takes ten times as much.
+    numbers: _Newest[int, tuple[array[int], ...]] = field(default_factory=lambda: _Newest(_MOST_NUMBERS))
 
     def add(self, document: SourceDocument) -> None:
         self.documents[document.page] = document
         if document.article:
-            titles = self.numbers[document.article] = self.numbers.get(document.article, [])
+            titles = self.numbers.get(document.article, ())
             if document.terms and len(titles) < TITLES and all(map(document.terms.isdisjoint, titles)):
-                titles.append(document.terms)
+                titles += (array("H", document.terms),)
+            self.numbers[document.article] = titles
         if len(self.documents) >= _FEWEST_TITLES:
             counts = Counter(chain.from_iterable([each.terms for each in self.documents.values()]))
             most = _USUAL * len(self.documents)

@@ -74,7 +74,7 @@ def _commit(batch: Batch, attempt: Attempt, stories: Stories) -> Commit | None:
         expected = [Expected(is_there, b"1"), *expected]
     if kept is not None and attempt.asks_other_run:
         asked = layout.asked(kept.run)
-        writes += [Call("HSET", asked, (key, kept_key)), Call("EXPIRE", asked, (window,))]
+        writes += [Call("HSET", asked, (key, kept_key, b"", b"")), Call("EXPIRE", asked, (window,))]
     writes = [
         Call("EXPIRE", own.name, (own.start + own.seconds - second + window,)),
         *writes,

@@ -6,7 +6,8 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 ``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window
 ``…:runs``               HASH number of a run -> its first and last heartbeat, until two windows after the last one
 ``…:asked:<run>``        HASH dropped copy of another run -> its match, until this run has kept the item of the match,
-                         or a window after the last addition
+                         or a window after the last addition. An empty field stays: a server that evicts keys may
+                         have removed a hash without it
 ``…:frequencies:<kind>`` HASH "total": document frequencies of features or terms, until a window after the last addition
 ``…:verdicts:<span>``    HASH minute and name -> count, of ten minutes, for two hours
 ``…:learned:<source hash>`` HASH "lines" that are boilerplate, and "printed", documents that others are compared with;

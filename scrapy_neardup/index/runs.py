@@ -85,11 +85,12 @@ class Heartbeats:
         """Decide whether another run lives.
 
         A heartbeat before the first one of the run that asks may be the last one of a crawl that was killed and then
-        started again: runs that live have sent the next one while the run that asks began.
+        started again: runs that live have sent the next one while the run that asks began. So have runs whose heartbeat
+        is ahead of the clock, because the clock was set back.
         """
         started, _ = self.of_run.get(self.own, (0.0, 0.0))
         _, beat = self.of_run.get(run, (0.0, 0.0))
-        return beat >= started and abs(self.now - beat) <= DEAD_SECONDS
+        return started <= beat <= self.now <= beat + DEAD_SECONDS
 
 
 def kept_by(key: bytes, record: Record, record_of: Callable[[bytes], Record | None]) -> tuple[bytes, Record | None]:
@@ -133,16 +134,17 @@ class RunSteps(Steps):
     async def beat(self, client: Client, *, is_over: bool = False) -> tuple[int, int]:
         """Tell the store that ``run`` is alive, or over: documents that it has not delivered then no longer count.
 
-        Forget runs that were silent for long. Return the time of the heartbeat, and of the first one in the store.
+        Forget runs that were silent for long, and heartbeats ahead of the clock: it was set back, and runs that live
+        send the next one. Return the time of the heartbeat, and of the first one in the store.
         """
         name = self.layout.runs
         (answer,) = await answers(client, [Call("RUNS", name)])
         now, kept = cast("tuple[int, dict[bytes, bytes]]", answer)
         beats, run = heartbeats(kept), str(self.run).encode()
-        silent = [number for number, (_, last) in beats.items() if now - last > 1000 * FORGOTTEN_SECONDS]
+        silent = [number for number, (_, last) in beats.items() if not 0 <= now - last <= 1000 * FORGOTTEN_SECONDS]
         gone = {*silent, *(kept.keys() - beats.keys())} - {run}
         first, _ = beats.get(run, (now, now))
-        own = Call("HDEL", name, (run,)) if is_over else Call("HSET", name, (run, f"{first} {now}"))
+        own = Call("HDEL", name, (run,)) if is_over else Call("HSET", name, (run, f"{min(first, now)} {now}"))
         forget = [Call("HDEL", name, [*gone])] if gone else []
         await answers(client, [*forget, own, Call("EXPIRE", name, (2 * self.policy.window,))])
         return now, min((first for first, _ in beats.values()), default=now)
@@ -172,7 +174,7 @@ class RunSteps(Steps):
         """Tell other runs which of the documents of ``run``, whose copies they are about to drop, are kept."""
         name = self.layout.asked(self.run)
         (asked,) = await answers(client, [Call("HGETALL", name)])
-        kept = [copy for copy, match in cast("dict[bytes, bytes]", asked).items() if is_kept(match.hex())]
+        kept = [copy for copy, match in cast("dict[bytes, bytes]", asked).items() if copy and is_kept(match.hex())]
         if kept:
             await answers(client, [Call("HDEL", name, kept)])
 
@@ -189,8 +191,10 @@ class RunSteps(Steps):
             return "lost"
         if not record.run:
             return "kept"
-        (waiting,) = await answers(client, [Call("HGET", self.layout.asked(record.run), (bytes.fromhex(copy),))])
-        return "kept" if waiting is None else "unknown"
+        (asked,) = await answers(client, [Call("HMGET", self.layout.asked(record.run), (bytes.fromhex(copy), b""))])
+        waiting, made = cast("list[bytes | None]", asked)
+        # Without the field that nobody removes, the store has lost the whole hash, and nobody has answered.
+        return "kept" if waiting is None and made is not None else "unknown"
 
     def _reads_of(self, keys: Iterable[bytes]) -> list[Call]:
         return [Call("HGET", self.layout.records(key), (key,)) for key in keys]

@@ -7,6 +7,7 @@ separate thread.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sqlite3
 import time
@@ -21,6 +22,8 @@ from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.store import Argument, Client, Facts, LocalClient, Store, as_bytes, finished
 from scrapy_neardup.wording import printable
 
+logger = logging.getLogger(__name__)
+
 APPLICATION = 0x4E44_5550
 """``PRAGMA application_id`` of our files: the letters NDUP."""
 
@@ -28,12 +31,18 @@ VERSION = 2
 """``PRAGMA user_version``."""
 
 _MEND = "move it away, or set NEARDUP_STORE to another file"
+_USABLE = (
+    "this user must be able to read and write the file and its folder, with room on the disk; or set NEARDUP_STORE to"
+    " another file"
+)
 _UNUSABLE = ("disk", "unable to open", "readonly", "permission", "locking protocol")
 """Words in errors about a file that may be in order: it cannot be used now."""
 
 _POLL = 0.001  # seconds
 _CACHE_KB = 16_000
 _CHECKPOINT_PAGES = 8000  # 32 MB of the log: pages that change often are written to the file once
+_LOG_BYTES = 32_000_000  # the log shrinks to this size
+_LONG_LOG_BYTES = 256_000_000  # it grows so long only if somebody keeps it from being written to the file
 R = TypeVar("R")
 
 TABLES = (
@@ -54,6 +63,7 @@ class SQLiteFile:
         self._connection: sqlite3.Connection | None = None
         self._version = 0  # changes with every commit of another connection
         self._opened: os.stat_result | None = None  # tells the file that is open from others
+        self._has_long_log = False
 
     def connect(self) -> None:
         """Open the file, and make its tables if it is new. Raise StoreError if it is not one of ours."""
@@ -67,7 +77,7 @@ class SQLiteFile:
         try:
             make_private_directory(Path(self.path).absolute().parent)
         except OSError as error:
-            raise StoreError(f"{self.path}: the folder cannot be made ({error})") from error
+            raise StoreError(f"{self.path}: the folder cannot be made ({error}); {_USABLE}") from error
         # If this fails, SQLite explains it better; the files -wal and -shm get the mode of this file.
         with suppress(OSError):
             make_private_file(Path(self.path))
@@ -82,6 +92,7 @@ class SQLiteFile:
         sql.execute("PRAGMA synchronous = NORMAL")
         sql.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
         sql.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        sql.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
         with self.transaction(writes=True):
             if not has_tables(sql, self.path):
                 for statement in TABLES:
@@ -123,10 +134,24 @@ class SQLiteFile:
         self._when_free(lambda: sql.execute("BEGIN IMMEDIATE" if writes else "BEGIN"))
         with sql:  # commits, or rolls back after an exception
             yield sql
-        version = sql.execute("PRAGMA data_version").fetchone()[0] if writes else self._version
+        if not writes:
+            return
+        self._watch_log()
+        version = sql.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:  # if other processes write too, let a waiting one have its turn
             self._version = version
             time.sleep(2 * _POLL)
+
+    def _watch_log(self) -> None:
+        """Warn if the log grows, because somebody reads an old state of the file."""
+        log, had_long_log = Path(f"{self.path}-wal"), self._has_long_log
+        self._has_long_log = log.exists() and log.stat().st_size > _LONG_LOG_BYTES
+        if self._has_long_log and not had_long_log:
+            logger.warning(
+                "%s grows, because a process has been reading the window for long: end it, such as a command that was"
+                " stopped, or a shell of SQLite. Then the file shrinks",
+                log,
+            )
 
     def explained(self, error: Exception) -> StoreError:
         """Return an error of SQLite as a StoreError that names the file and the remedy."""
@@ -135,8 +160,7 @@ class SQLiteFile:
         if "locked" in reason or "busy" in reason:
             return StoreUnavailable(f"{self.path}: another process held the file for over {self.timeout:g} s ({text})")
         if any(words in reason for words in _UNUSABLE):
-            mend = "the file and its folder must be readable and writable, with room on the disk"
-            return StoreUnavailable(f"{self.path}: {text}; {mend}")
+            return StoreUnavailable(f"{self.path}: {text}; {_USABLE}")
         return StoreError(
             f"{self.path}: {text}; it is damaged or not a SQLite file: move it away and a new one is made"
         )

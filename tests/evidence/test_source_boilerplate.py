@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
+import tracemalloc
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -242,6 +244,29 @@ async def test_knowledge_is_shared_while_a_thread_learns(namespace: str) -> None
         sys.setswitchinterval(interval)
 
     assert [len(known.documents) for known in told.values()] == [1] * len(made)
+
+
+def test_an_article_number_takes_little_memory() -> None:
+    """A crawl remembers 128 of each of 1,024 sources."""
+    guard, documents = SourceBoilerplate(), range(25, 125)
+
+    def learn_from(document: int) -> None:
+        terms = frozenset(range(300 * document, 300 * document + 8))
+        guard.learn(b"site", document, 10_000 + document, terms, frozenset({document}), lambda _: frozenset())
+
+    for document in range(documents.start):  # the lines and terms of so many are kept
+        learn_from(document)
+    tracemalloc.start()
+    try:
+        for document in documents:
+            learn_from(document)
+        gc.collect()
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    documents_kept = 24 * 1100  # all were replaced meanwhile
+    assert (taken - documents_kept) / len(documents) < 400
 
 
 # Line by line

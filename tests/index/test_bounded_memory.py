@@ -13,12 +13,15 @@ from pathlib import Path
 import pytest
 from conftest import OpenIndex
 from documents import DAY, FIRST, HOUR, MINUTE, START, Article, check, join, joined, overwrite, stored
+from newsdesk import text
 from redis import Redis
 
+from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index.index import COUNTED_MINUTES
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.packing import join_entries
+from scrapy_neardup.settings import NearDupSettings
 
 
 @pytest.mark.every_store
@@ -129,6 +132,36 @@ async def test_an_idle_sqlite_namespace_vanishes(
             assert sql.execute("SELECT count(*) FROM entries WHERE key NOT IN (SELECT id FROM keys)").fetchone()[0] == 0
 
     assert kept == [True, False]
+
+
+@pytest.mark.slow
+async def test_a_crawl_a_day_knows_what_it_has_seen_in_31_days(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = 31 * DAY
+    now, found = time.time, dict[str, set[str]](old=set(), older=set())
+    for day in range(36):
+        with monkeypatch.context() as patch:
+            patch.setattr("time.time", lambda day=day: now() + day * DAY)
+            detector = NearDupDetector(
+                NearDupSettings(store=sqlite_url, window=window), clock=lambda: time.time(), delivers_later=True
+            )
+            await detector.open()
+            assert detector.delivery is not None
+            pages = {"new": ("a", day), "also new": ("b", day), "old": ("a", day - 30), "older": ("b", day - 32)}
+            for age, (name, printed) in pages.items():
+                if printed < 0:
+                    continue
+                url = f"https://{age.replace(' ', '-')}.example/{name}{printed}"
+                document = detector.document(text((name, printed), 40), url=url)
+                verdict = await detector.check(document)
+                detector.delivery.deliver([document.id])
+                found.setdefault(age, set()).add(verdict.status)
+            hours = (await detector.summary()).documents_per_hour
+            assert min(hours) * HOUR >= time.time() - window - 2 * HOUR
+            await detector.close()
+
+    assert found == {"new": {"original"}, "also new": {"original"}, "old": {"duplicate"}, "older": {"original"}}
 
 
 async def test_a_crawl_with_a_shorter_window_ends_no_key_sooner(

@@ -93,6 +93,49 @@ async def test_a_crawl_that_begins_again_counts_what_others_left_once_they_beat(
     assert (match.is_seen, match.kept_share) == (True, 1.0)
 
 
+async def test_a_clock_that_is_set_back_ends_no_crawl_that_lives(open_index: OpenIndex, store_url: str) -> None:
+    """Or a cluster fails over to a node whose clock is behind."""
+    index = await open_index(store_url, DROPPING)
+    await begin(index, FIRST, SECOND)
+    await check_as(index, FIRST, PAGE)
+    for run in (FIRST, SECOND):
+        await silence(index, run, -3600)
+    await begin(index, FIRST, SECOND)
+
+    assert is_seen(await check_as(index, SECOND, COPY.copy()))
+
+
+async def test_a_crawl_that_was_killed_lives_no_longer_if_the_clock_is_set_back(
+    open_index: OpenIndex, store_url: str
+) -> None:
+    index = await open_index(store_url, DROPPING)
+    await begin(index, FIRST)
+    await check_as(index, FIRST, PAGE)
+    await silence(index, FIRST, -300)
+    await begin(index, SECOND)
+
+    assert not is_seen(await check_as(index, SECOND, COPY.copy()))
+
+
+async def test_a_copy_is_not_dropped_for_a_question_that_the_store_has_lost(
+    open_index: OpenIndex, store_url: str
+) -> None:
+    """A server that evicts keys removes a whole hash, with all that one crawl asks another."""
+    index = await open_index(store_url, DROPPING)
+    await begin(index, FIRST, SECOND)
+    await check_as(index, FIRST, PAGE)
+    copies = [COPY.copy(url=f"https://other.example/{name}") for name in "ab"]
+    for copy in copies:
+        await check_as(index, SECOND, copy)
+    index.run = FIRST
+    await index.answer_others(lambda document: True)
+    assert [await index.fate_of_match(each.id) for each in copies] == ["kept", "kept"]
+
+    await index.store.ask(lambda client: client.send([Call("UNLINK", index.layout.asked(FIRST))]))
+
+    assert [await index.fate_of_match(each.id) for each in copies] == ["unknown", "unknown"]
+
+
 async def test_nothing_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
     detector = NearDupDetector(NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite"), delivers_later=True)
     await detector.open()

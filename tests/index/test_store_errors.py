@@ -40,7 +40,7 @@ async def test_a_file_that_is_no_sqlite_file_is_named(open_index: OpenIndex, tmp
 
 
 async def test_a_file_that_cannot_be_opened_is_unavailable(open_index: OpenIndex, tmp_path: Path) -> None:
-    with pytest.raises(StoreUnavailable, match=r"unable to open.*must be readable and writable"):
+    with pytest.raises(StoreUnavailable, match=r"unable to open.*must be able to read and write"):
         await open_index(f"sqlite:///{tmp_path}")  # a folder
 
 

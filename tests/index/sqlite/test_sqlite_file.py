@@ -150,6 +150,43 @@ async def test_who_looks_waits_for_no_writer(open_index: OpenIndex, file: Path, 
     assert (len(found), summary.documents, stories, len(members), would_go) == (2, 2, [], 2, 2)
 
 
+async def test_a_log_that_grows_behind_a_long_reader_is_told_and_shrinks_when_he_is_gone(
+    open_index: OpenIndex,
+    file: Path,
+    sql: sqlite3.Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for name, value in (("_CHECKPOINT_PAGES", 5), ("_LOG_BYTES", 50_000), ("_LONG_LOG_BYTES", 300_000)):
+        monkeypatch.setattr(f"scrapy_neardup.index.sqlite.{name}", value)
+    index, log = await open_index(f"sqlite:///{file}"), file.with_name(f"{file.name}-wal")
+    await check(index, Article("first"))
+    sql.execute("BEGIN")
+    assert sql.execute("SELECT count(*) FROM entries").fetchone() > (0,)
+
+    numbers = iter(range(1000))
+    while log.stat().st_size < 600_000:
+        await check(index, Article(f"story {next(numbers)}"))
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert warning.startswith(f"{log} grows, because a process has been reading the window for long: end it")
+
+    sql.execute("ROLLBACK")
+    for number in range(3):
+        await check(index, Article(f"last {number}"))
+    assert log.stat().st_size <= 150_000
+
+
+# Files and folders that may not be written
+
+
+@pytest.mark.parametrize("folder", ["/proc", "/proc/neardup"])
+async def test_a_window_that_cannot_be_made_is_named_with_the_remedy(open_index: OpenIndex, folder: str) -> None:
+    """In these folders nobody makes a file, not even the administrator."""
+    remedy = r"read and write the file and its folder.* or set NEARDUP_STORE to another file"
+    with pytest.raises(StoreError, match=rf"^{folder}/window\.sqlite: .*{remedy}"):
+        await open_index(f"sqlite://{folder}/window.sqlite".replace("sqlite:///", "sqlite:////"))
+
+
 # Damage on the disk: every error names the file and the remedy, and stops no more than it must
 
 
