@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 
 import pytest
 from conftest import OpenIndex
@@ -12,6 +13,7 @@ from redis import Redis
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.index.batch import Checked
 from scrapy_neardup.index.store import Call, answers
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.documents import NO_TEXT
@@ -133,6 +135,36 @@ async def test_a_document_that_came_in_the_same_batch_lends_its_text(index: Inde
     assert not isinstance(answer, StoreError)
     assert answer.decision.match is not None
     assert answer.decision.match.pair.old_text == KEPT
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_the_judge_has_the_same_texts_whatever_came_together(open_index: OpenIndex, seed: int) -> None:
+    draw = random.Random(seed)
+    articles = [
+        Article(
+            f"story {family}, {equal}",
+            like=f"story {family}",
+            equal=equal,
+            at=at,
+            source=f"paper{draw.randrange(4)}.example",
+            url=f"https://paper.example/{draw.randrange(9)}",
+            topic="ABCDefgh"[draw.randrange(3) :],
+        )
+        for at, (family, equal) in enumerate((draw.randrange(3), draw.randrange(50, 129)) for _ in range(60))
+    ]
+    found = []
+    for size in (1, 7, 60):
+        index = await open_index("memory://", Policy(drops=True))
+        decisions = []
+        for first in range(0, len(articles), size):
+            batch = [(each.fingerprint, each.document) for each in articles[first : first + size]]
+            decisions += [each.decision for each in await index.check(batch) if isinstance(each, Checked)]
+        pairs = [each.match.pair if each.match else None for each in decisions]
+        found.append([pair and (pair.key, pair.new_text, pair.old_text, pair.kept_text) for pair in pairs])
+
+    assert len(found[0]) == len(articles)
+    assert found[0] == found[1] == found[2]
+    assert sum(bool(each and each[2]) for each in found[0]) > 20
 
 
 async def test_a_look_reads_texts_too(index: Index) -> None:
