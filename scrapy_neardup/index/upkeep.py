@@ -125,11 +125,15 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
     sources = {selection.source_hash, *selected.values()}
     removed = [(name, key) for name, key, record in rows if key in selected or record.original in selected]
     gone, learned = {key for _, key in removed}, {source.hex() for source in sources if selection.source}
-    hashes = ((of_kind, key) for name, key in removed for of_kind in (name, name.replace("}:records:", "}:texts:")))
-    calls: list[Call | Commit] = [Call("HDEL", name, (key,)) for name, key in hashes]
+    calls: list[Call | Commit] = [call for name, key in removed for call in _remove(name, key)]
     for name in names:
         calls += await _forget(client, name, selection, gone, learned)
     return len(removed), calls
+
+
+def _remove(records: str, key: bytes) -> list[Call]:
+    """Return the calls that remove a document and its text. ``records`` is the hash that has its record."""
+    return [Call("HDEL", name, (key,)) for name in (records, records.replace("}:records:", "}:texts:"))]
 
 
 async def _rows(client: Client, slices: Sequence[str]) -> list[tuple[str, bytes, Record]]:
