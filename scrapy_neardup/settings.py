@@ -122,6 +122,11 @@ class NearDupSettings:
     - ``memory://`` is forgotten when the process ends.
     """
 
+    keep_texts: bool = setting(True, checks.boolean)
+    """With True the window keeps the first 20,000 characters of each text, packed, as long as it keeps the document.
+    The plugin reads a text when a later document may be a copy of it or of its story. With False it writes no texts.
+    This takes a third less memory. See docs/howto/purge.md#without-texts."""
+
     namespace: str = setting("default", checks.matching(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
     """Crawls with the same namespace and store share a window, unless their settings make different fingerprints. See
     docs/versions.md."""
@@ -360,6 +365,7 @@ class NearDupSettings:
             scope=self.scope,
             drop_share=self.drop_share,
             drops=self.action == "drop",
+            keep_texts=self.keep_texts,
             keep_sources=self.keep_sources,
             keep_updates=self.keep_updates,
             vector_middle=preset.vector_middle,
