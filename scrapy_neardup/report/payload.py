@@ -15,8 +15,9 @@ from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
 from scrapy_neardup.evidence.number_words import number_words
+from scrapy_neardup.report.news import News
 from scrapy_neardup.report.rows import Row
-from scrapy_neardup.report.stories import FeedStory, Links, Period
+from scrapy_neardup.report.stories import FeedStory, Links, Period, on_one_site
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.text.folding import fold
@@ -94,13 +95,28 @@ Telling = Mapping[FeedStory, FeedStory]
 """The stories that a period tells of, each as the period tells it."""
 
 
-def payload_of(stories: Sequence[FeedStory], links: Links, tellings: Mapping[Period, Telling]) -> Payload:
-    """Return the items of these stories, story after story."""
+def payload_of(
+    stories: Sequence[FeedStory],
+    all_rows: Sequence[Row],
+    links: Links,
+    tellings: Mapping[Period, Telling],
+    all_news: Sequence[News],
+) -> Payload:
+    """Return the items of these stories, story after story. ``all_news`` are those of the periods of ``tellings``."""
     rows = [row for story in stories for row in story.members]
     places = {row.number: place for place, row in enumerate(rows)}
     since = next(iter(tellings))  # if there is such a period, it is the first one
     items = [_item(row, places, links, since) for row in rows]
+    for number in on_one_site(all_rows, links) & places.keys():
+        items[places[number]]["isOnOneSite"] = True
     told = [_story(story, places[story.members[0].number], tellings.values()) for story in stories]
+    row_of = dict(zip(stories, told, strict=True))
+    for place, (telling, news) in enumerate(zip(tellings.values(), all_news, strict=True)):
+        listed = {"events": set(news.events), "figures": {story for story, _ in news.figures}}
+        for story, row in row_of.items():
+            for name, found in listed.items():
+                if telling.get(story) in found:
+                    row.setdefault(name, []).append(place)
     return Payload(items, told, places)
 
 

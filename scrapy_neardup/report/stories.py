@@ -29,6 +29,7 @@ class Signal(NamedTuple):
     words: str  # "9 dead, was 4", as the alert has them
     lead: str
     key: bytes
+    pages: tuple[str, ...] = ()  # the urls of those that first print the figures of ``words``
 
 
 class Period(NamedTuple):
@@ -129,6 +130,12 @@ class FeedStory:
         """Return the newest signal that said something new."""
         return next((signal for signal in reversed(self.signals) if signal.level != "ended"), None)
 
+    def printing(self, signal: Signal) -> list[Row]:
+        """Return the items that first print the figures of a signal, as far as the feeds have them."""
+        changed_first = sorted(self.told, key=lambda row: not row.changes)
+        by_url = {row.url: row for row in reversed(changed_first)}  # of several visits, the first that changed a figure
+        return [by_url[url] for url in signal.pages if url in by_url]
+
     def within(self, period: Period) -> FeedStory | None:
         """Return the story as a period tells it, None if it tells nothing of it."""
         found = sum(map(period.has, self.members))
@@ -209,6 +216,31 @@ class Links:
         return same_story[-1] if same_story else None
 
 
+def on_one_site(rows: Sequence[Row], links: Links) -> set[int]:
+    """Return the numbers of the rows whose article no other source has: neither a copy nor an update of it.
+
+    Rows are left out if nobody knows: they were not judged, or it is not known of what they or others of their story
+    are copies.
+    """
+    nearest = list(range(len(rows)))  # by the number of a row: its match, which has the same article, or itself
+
+    def article_of(number: int) -> int:
+        while nearest[number] != number:
+            nearest[number] = number = nearest[nearest[number]]
+        return number
+
+    for row in rows:
+        if row.status in ("duplicate", "update") and (match := links.match(row)) is not None:
+            nearest[article_of(row.number)] = article_of(match.number)
+    sources: defaultdict[int, set[str]] = defaultdict(set)
+    unsure = {row.story for row in rows if row.is_reported and row.status == "duplicate"}
+    for row in rows:
+        is_root = nearest[row.number] == row.number
+        is_known = row.story not in unsure and (row.status in ("original", "related") or not is_root)
+        sources[article_of(row.number)].add(row.source if is_known else "")
+    return {row.number for row in rows if row.source and sources[article_of(row.number)] == {row.source}}
+
+
 Report = Mapping[str, Any]
 
 
@@ -252,15 +284,16 @@ def _signal(report: Report) -> Signal | None:
     except (AttributeError, KeyError, TypeError, ValueError):
         words = ""
     lead, key = clean_line(report.get("lead"), LONGEST_TITLE), key_of(story_id(report), level, time)
-    return Signal(level, time, words, lead, key) if time else None
+    pages = dict.fromkeys(_url(fact) for fact in _objects(report, "facts") if fact.get("is_new"))
+    return Signal(level, time, words, lead, key, tuple(pages)) if time else None
 
 
 def _signal_of_item(row: Row) -> Signal | None:
     """Return the signal that an item's tags tell of."""
     if row.event not in LEVELS or row.time is None:
         return None
-    words = "; ".join(read_change(line).words for line in row.changes.split("; ") if line) or row.title
-    return Signal(row.event, row.time, words, "", row.key)
+    words = "; ".join(read_change(line).words for line in row.changes.split("; ") if line)
+    return Signal(row.event, row.time, words or row.title, "", row.key, (row.url,) if words else ())
 
 
 def _time(value: Report) -> float:
