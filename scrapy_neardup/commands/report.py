@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=number(int, 1),
         default=MOST_LISTED,
-        help=f"events, and stories with changed figures, that the news list (default: {MOST_LISTED}); the others are counted",
+        help=f"how many events, and stories with changed figures, the news list (default: {MOST_LISTED})",
     )
     parser.add_argument("--title", metavar="TEXT", default="", help="heading of the page, or subject of the e-mail")
 
