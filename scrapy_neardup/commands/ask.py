@@ -52,28 +52,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
-    question: str = options.question
-    known = dict.fromkeys(name for names in _OPTIONS.values() for name in names)
-    given = {name: value for name in known if (value := getattr(options, name))}
-    takes = ", ".join("NAME" if name == "name" else f"--{name}" for name in _OPTIONS[question])
-    if not given.keys() <= {*_OPTIONS[question]} or (takes == "NAME" and not given):
-        raise InputError(f"{question}: takes {takes} and nothing else")
+    given = _given(options)
+    question = options.question.replace("-", "_")
     async with live_detector(options, values) as detector:
         ask = Ask(detector)
         if options.csv:
             await _print_table(ask, options.since, options.most)
             return 0
-        name = question.replace("-", "_")
         if question == "coverage":
             answer = await coverage_of(detector, options.name)
         elif options.name:
-            answer = await getattr(ask, name)(options.name)
+            answer = await getattr(ask, question)(options.name)
         else:
-            answer = await getattr(ask, name)(**given, most=options.most)
-            for row in answer.pop(name):
+            answer = await getattr(ask, question)(**given, most=options.most)
+            for row in answer.pop(question):
                 print_json(row)
     print_json(answer)
     return 0
+
+
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the given options of the question. Raise InputError if one does not belong to it or NAME is missing."""
+    names = _OPTIONS[options.question]
+    known = sorted(set().union(*_OPTIONS.values()))
+    given = {name: value for name in known if (value := getattr(options, name))}
+    if not given.keys() <= set(names) or (names == ("name",) and not given):
+        takes = ", ".join("NAME" if name == "name" else f"--{name}" for name in names)
+        raise InputError(f"{options.question}: takes {takes} and nothing else")
+    return given
 
 
 async def _print_table(ask: Ask, since: str | None, most: int) -> None:

@@ -17,9 +17,10 @@ from scrapy_neardup.stories.summary import read_change
 DAY = 86_400
 Subject = tuple[str, str]  # identifies a figure, see ``FigureChange.subject``
 
-_MOST_DAYS = 14  # that can be chosen, the fullest ones
+MOST_DAYS = 14  # that can be chosen, the fullest ones
 _MOST_LISTED = 5
 _MUCH = 0.05  # of a text
+_NO_FIGURE = rank_of("$")  # an event without figures is no less than one about money
 VERDICTS = (*STATUSES, UNTAGGED)
 
 
@@ -67,12 +68,17 @@ class News(NamedTuple):
 
 
 def periods_of(stories: Sequence[FeedStory], zone: tzinfo, since: Period | None = None) -> list[Period]:
-    """Return what is new, the whole time, and the days if they are several, the newest first."""
-    times = [row.time for story in stories for row in story.coverage if row.time is not None]
-    counts = Counter(datetime.fromtimestamp(second, zone).date() for second in times)
-    days = sorted((day for day, _ in counts.most_common(_MOST_DAYS)), reverse=True) if len(counts) > 1 else []
+    """Return what is new, the whole time, and the fullest days if there are several, the newest first."""
+    counts = days_of(stories, zone)
+    days = sorted((day for day, _ in counts.most_common(MOST_DAYS)), reverse=True) if len(counts) > 1 else []
     each_day = (Period(str(day), _midnight(day, zone), _midnight(day + timedelta(1), zone)) for day in days)
     return [*([since] if since else []), ALL, *each_day]
+
+
+def days_of(stories: Iterable[FeedStory], zone: tzinfo) -> Counter[date]:
+    """Return the days of the stories, each with its number of items."""
+    times = [row.time for story in stories for row in story.coverage if row.time is not None]
+    return Counter(datetime.fromtimestamp(second, zone).date() for second in times)
 
 
 def _midnight(day: date, zone: tzinfo) -> float:
@@ -144,21 +150,20 @@ def _events(period: Period, stories: Iterable[FeedStory], links: Links) -> list[
         if times := [signal.time for signal in story.signals if period.has(signal)]:
             labels = {each.label for each in figures_of(story, links)}
             labels |= {each.label for each in find_figures(story.headline)}
-            found[story] = min(map(rank_of, labels), default=rank_of("")), -max(times)
+            found[story] = min(map(rank_of, labels), default=_NO_FIGURE), -max(times)
     return sorted(found, key=found.__getitem__)
 
 
 def _changed(period: Period, stories: Iterable[FeedStory], links: Links) -> list[tuple[FeedStory, list[ToldFigure]]]:
     """Return the stories with figures that changed in this period."""
-    told = ((story, [each for each in figures_of(story, links) if period.has(each.first)]) for story in stories)
+    changed = (story for story in stories if any(row.changes for row in story.told))
+    told = ((story, [each for each in figures_of(story, links) if period.has(each.first)]) for story in changed)
     rows = [(story, figures) for story, figures in told if figures]
     return sorted(rows, key=lambda row: (rank_of(row[1][0].label), -(row[1][0].first.time or 0)))
 
 
 def figures_of(story: FeedStory, links: Links) -> list[ToldFigure]:
     """Return the figures whose values changed: what means most to people first, then in the order of their changes."""
-    if not any(row.changes for row in story.told):
-        return []
     values: dict[Subject, list[str]] = {}
     firsts: dict[tuple[Subject, str], Row] = {}
     owners: defaultdict[tuple[Subject, str], set[str]] = defaultdict(set)

@@ -22,7 +22,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_neardup.evidence.lead import find_lead, lead_under
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.report.gathering import Gathered
-from scrapy_neardup.report.news import DAY, VERDICTS, News, figures_of, news_of, periods_of, span_of, tell
+from scrapy_neardup.report.news import (
+    DAY,
+    MOST_DAYS,
+    VERDICTS,
+    News,
+    days_of,
+    figures_of,
+    news_of,
+    periods_of,
+    span_of,
+    tell,
+)
 from scrapy_neardup.report.payload import (
     Pair,
     add_texts,
@@ -136,6 +147,8 @@ def build_report(
         span=span,
         figures_of=lambda story: figures_of(story, links),
         most_tolls=_MOST_TOLLS,
+        most_days=MOST_DAYS,
+        day_count=len(days_of(stories, settings.zone)),
         most_listed=most_listed,
         lead_of=lambda story: story.lead or _lead_in(story, texts),
         notes=notes,

@@ -106,21 +106,17 @@ def payload_of(
     rows = [row for story in stories for row in story.members]
     places = {row.number: place for place, row in enumerate(rows)}
     since = next(iter(tellings))  # if there is such a period, it is the first one
-    items = [_item(row, places, links, since) for row in rows]
-    for number in on_one_site(all_rows, links) & places.keys():
-        items[places[number]]["isOnOneSite"] = True
-    told = [_story(story, places[story.members[0].number], tellings.values()) for story in stories]
-    row_of = dict(zip(stories, told, strict=True))
-    for place, (telling, news) in enumerate(zip(tellings.values(), all_news, strict=True)):
-        listed = {"events": set(news.events), "figures": {story for story, _ in news.figures}}
-        for story, row in row_of.items():
-            for name, found in listed.items():
-                if telling.get(story) in found:
-                    row.setdefault(name, []).append(place)
+    alone = on_one_site(all_rows, links)
+    items = [_item(row, places, links, since, is_alone=row.number in alone) for row in rows]
+    lists = {
+        "events": [set(news.events) for news in all_news],
+        "figures": [{story for story, _ in news.figures} for news in all_news],
+    }
+    told = [_story(story, places[story.members[0].number], tellings.values(), lists) for story in stories]
     return Payload(items, told, places)
 
 
-def _item(row: Row, places: Mapping[int, int], links: Links, since: Period) -> dict[str, Any]:
+def _item(row: Row, places: Mapping[int, int], links: Links, since: Period, *, is_alone: bool) -> dict[str, Any]:
     match = links.match(row)
     place = None if match is None else places.get(match.number)
     names = "title", "source", "language", "time", "kind", "similarity", "containment", "share", "reason", "event"
@@ -134,18 +130,24 @@ def _item(row: Row, places: Mapping[int, int], links: Links, since: Period) -> d
         "drops": row.would_drop,
         "dropped": row.is_dropped,
         "again": row.is_revisit,
+        "isOnOneSite": is_alone,
         "isNew": since.known is not None and since.has(row),
     }
     return {name: value for name, value in found.items() if value not in (None, "") and value is not False}
 
 
-def _story(story: FeedStory, start: int, tellings: Iterable[Telling]) -> dict[str, Any]:
-    told = ((place, telling.get(story, story)) for place, telling in enumerate(tellings))
+def _story(
+    story: FeedStory, start: int, tellings: Iterable[Telling], lists: Mapping[str, Sequence[set[FeedStory]]]
+) -> dict[str, Any]:
+    """Return a story, with the periods whose ``lists`` have it, and what the periods tell of it."""
+    told = [(place, telling.get(story, story)) for place, telling in enumerate(tellings)]
+    found = {name: [place for place, each in told if each in sets[place]] for name, sets in lists.items()}
     return {
         "start": start,
         "end": start + len(story.members),
         "levels": [(signal.level, signal.time) for signal in story.signals],
         **_size_of_story(story),
+        **{name: periods for name, periods in found.items() if periods},
         "told": {place: _size_of_story(each) for place, each in told if each is not story},
     }
 

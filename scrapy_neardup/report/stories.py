@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from scrapy_neardup.content.document_maker import parse_time
-from scrapy_neardup.document import LEVELS, Member
-from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, Row, clean_line, key_of
+from scrapy_neardup.document import LEVELS, STATUSES, Member
+from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, UNTAGGED, Row, clean_line, key_of
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.summary import headline_of, read_change
 from scrapy_neardup.wording import coverage_words
 
+_COPIES, _FIRST = ("duplicate", "update"), ("original", "related")
 _MOST_TITLES = 20  # the first and the last ones, which may be the headline
 
 
@@ -165,13 +166,20 @@ def group_stories(rows: Sequence[Row], links: Links) -> list[FeedStory]:
     Two stories that a crawl united have two ids in the feed: an item that joined after that has the id of one of them,
     while its match may have the other.
     """
+    stories = _grouped(rows, links, [row.story or f" {row.number}" for row in rows])  # no id begins with a space
+    return sorted(stories, key=_rank)
+
+
+def _grouped(
+    rows: Sequence[Row], links: Links, keys: Sequence[str], statuses: Collection[str] = (*STATUSES, UNTAGGED)
+) -> list[FeedStory]:
+    """Group rows by their keys, and unite the groups of a row with one of these statuses and of its match."""
     by_key: defaultdict[str, FeedStory] = defaultdict(FeedStory)
-    keys = {row.number: row.story or f" {row.number}" for row in rows}  # no id begins with a space
+    for row, key in zip(rows, keys, strict=True):
+        by_key[key].members.append(row)
+        by_key[key].keys[key] = None
     for row in rows:
-        by_key[keys[row.number]].members.append(row)
-        by_key[keys[row.number]].keys[keys[row.number]] = None
-    for row in rows:
-        if (match := links.match(row)) is not None:
+        if row.status in statuses and (match := links.match(row)) is not None:
             both = by_key[keys[row.number]], by_key[keys[match.number]]
             smaller, larger = sorted(both, key=lambda story: len(story.members))
             if smaller is not larger:
@@ -181,7 +189,7 @@ def group_stories(rows: Sequence[Row], links: Links) -> list[FeedStory]:
     stories = list(dict.fromkeys(by_key.values()))
     for story in stories:
         story.members.sort(key=order_of)
-    return sorted(stories, key=_rank)
+    return stories
 
 
 def _rank(story: FeedStory) -> tuple[int, int, float]:
@@ -222,23 +230,15 @@ def on_one_site(rows: Sequence[Row], links: Links) -> set[int]:
     Rows are left out if nobody knows: they were not judged, or it is not known of what they or others of their story
     are copies.
     """
-    nearest = list(range(len(rows)))  # by the number of a row: its match, which has the same article, or itself
-
-    def article_of(number: int) -> int:
-        while nearest[number] != number:
-            nearest[number] = number = nearest[nearest[number]]
-        return number
-
-    for row in rows:
-        if row.status in ("duplicate", "update") and (match := links.match(row)) is not None:
-            nearest[article_of(row.number)] = article_of(match.number)
-    sources: defaultdict[int, set[str]] = defaultdict(set)
     unsure = {row.story for row in rows if row.is_reported and row.status == "duplicate"}
-    for row in rows:
-        is_root = nearest[row.number] == row.number
-        is_known = row.story not in unsure and (row.status in ("original", "related") or not is_root)
-        sources[article_of(row.number)].add(row.source if is_known else "")
-    return {row.number for row in rows if row.source and sources[article_of(row.number)] == {row.source}}
+    articles = _grouped(rows, links, [f" {row.number}" for row in rows], _COPIES)
+    return {row.number for each in articles if _has_one_source(each.members, links, unsure) for row in each.members}
+
+
+def _has_one_source(article: Sequence[Row], links: Links, unsure: set[str]) -> bool:
+    is_known = all(row.status in _FIRST or (row.status in _COPIES and links.match(row)) for row in article)
+    sources = {"" if row.story in unsure else row.source for row in article}
+    return is_known and len(sources) == 1 and "" not in sources
 
 
 Report = Mapping[str, Any]

@@ -178,7 +178,7 @@ def test_what_happened_to_people_comes_before_large_stories_and_what_is_left_out
     assert firsts == sorted(firsts, reverse=True)
     page = page_of(tmp_path)
     assert 'changed figures in <a href="#figures-0">37 stories</a>' in page
-    assert '7 stories more: <a href="#stories/figures">see all</a>' in page
+    assert '7 more stories: <a href="#stories/figures">see all</a>' in page
     assert page.index("9 dead, was 4") < page.index("score: 2-0")
 
 
@@ -194,14 +194,22 @@ def test_the_number_of_events_is_the_true_one_and_tolls_come_first(tmp_path: Pat
     assert news.events[0].headline == "Plague kills nine"
     page = " ".join(build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings()), since=since).html.split())
     assert page.count("51 events, ") >= 1
-    assert '21 events more: <a href="#stories/events">see all</a>' in page
+    assert '21 more events: <a href="#stories/events">see all</a>' in page
 
 
 def test_stories_that_are_in_no_list_are_counted(tmp_path: Path) -> None:
     rows = [item(10 * n + m, neardup_story=f"{n:016x}") for n in range(20) for m in range(2)]
     news, *_ = news_in(rows, tmp_path)
     assert news.unlisted == 10
-    assert '10 stories of several items more: <a href="#stories/all">see all</a>' in page_of(tmp_path)
+    assert '10 more stories of several items: <a href="#stories/all">see all</a>' in page_of(tmp_path)
+
+
+def test_days_that_cannot_be_chosen_are_counted(tmp_path: Path) -> None:
+    rows = [item(n, neardup_story=f"{n:016x}", published=START + n * DAY) for n in range(20)]
+    news_in(rows, tmp_path)
+    assert "the 14 days with most items, of 20" in page_of(tmp_path)
+    news_in(rows[:14], tmp_path)
+    assert "days with most items" not in page_of(tmp_path)
 
 
 # What an event tells
@@ -374,6 +382,7 @@ def test_a_digest_links_the_first_page_that_prints_the_new_value(tmp_path: Path)
     news_in(rows, tmp_path)
     message = digest_of(tmp_path)
     assert links_of(message) == [["https://paper2.example/2", "https://paper3.example/3"]]
+    assert "same text\n  https://paper2.example/2\n  https://paper3.example/3\n" in message.get_content()
     told = "9 dead, was 4 (first paper2.example, 2023-11-14 22:33); 2 injured, was 1 (first paper3.example,"
     assert told in message.get_content()
 
@@ -391,9 +400,9 @@ def test_a_digest_counts_what_it_does_not_list_and_names_the_option(tmp_path: Pa
         neardup(tmp_path, "report", "feed.jsonl", "--digest", "--since", "2023-11-01").stdout.encode(), policy=policy
     ).get_content()
     assert shown.index("9 dead, was 4") < shown.index("score: 2-0")
-    assert "7 stories with changed figures more: --most 37 lists all." in shown
+    assert "7 more stories with changed figures: --most 37 lists all." in shown
     unlisted = 57 - 37 - shown.partition("OTHER STORIES")[2].count("* ")
-    assert f"{unlisted} stories of several items more" in shown
+    assert f"{unlisted} more stories of several items" in shown
     every = neardup(tmp_path, "report", "feed.jsonl", "--digest", "--since", "2023-11-01", "--most", "37").stdout
     assert "--most" not in every
 
