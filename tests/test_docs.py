@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 import re
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from scrapy_neardup.crawl.run_summary import STATS
 from scrapy_neardup.document import KINDS, LEVELS, STATUSES, TAGS, Reason
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, FEWEST_DOCUMENTS, TOPIC_WORDS, UNKNOWN_COVERAGE
 from scrapy_neardup.rules.guards import SAME_SOURCE_EXTRA, SUPPORTING_SHARE
+from scrapy_neardup.rules.systems import NOT_DROPPED
 from scrapy_neardup.rules.uniting import UNITING_COSINE, UNITING_EXTRA
 from scrapy_neardup.sketch import PRESETS
 
@@ -44,6 +46,13 @@ def test_the_entry_of_the_topic_threshold_has_the_formula_of_the_code() -> None:
 @pytest.mark.parametrize("word", [*TAGS, *STATUSES, *KINDS, *get_args(Reason)])
 def test_every_tag_and_value_is_explained(word: str) -> None:
     assert f"`{word}`" in SETTINGS
+
+
+def test_every_reason_to_keep_a_duplicate_is_listed() -> None:
+    section = TROUBLES.partition("### Duplicates are not dropped")[2].partition("\n### ")[0]
+    for guard in NOT_DROPPED:
+        told = re.findall('"([a-z][^"]{20,40})', inspect.getsource(guard))
+        assert any(text in section for text in told), guard.__name__
 
 
 # Every stat of a crawl is explained; the navigation has every page
@@ -86,7 +95,8 @@ def test_the_menu_has_25_pages_and_leaves_out_only_pages_that_another_page_links
 
 
 PACKAGE = ROOT / "scrapy_neardup"
-PAGE = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8").partition("## By message")[2]
+TROUBLES = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
+PAGE = TROUBLES.partition("## By message")[2]
 LISTED = re.findall(r"^\| `(.+?)` \|", PAGE, re.MULTILINE)
 
 

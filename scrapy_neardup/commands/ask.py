@@ -5,17 +5,27 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from scrapy_neardup.ask import MOST_CHANGES_READ, Ask
+from scrapy_neardup.ask import MOST_CHANGES_READ, Answer, Ask
 from scrapy_neardup.commands.inputs import add_store, coverage_of, live_detector, number
-from scrapy_neardup.commands.terminal import print_json
+from scrapy_neardup.commands.terminal import print_csv, print_json
 from scrapy_neardup.exceptions import InputError
 
-_NEWS = "stories", "changes", "events"
-_FILTERS = "sources", "language", "source"
+_OPTIONS = {
+    "stories": ("since", "sources", "language", "source"),
+    "changes": ("since", "csv"),
+    "events": ("since",),
+    "one-site": ("language", "source"),
+    "story": ("name",),
+    "coverage": ("name",),
+    "has-seen": ("name",),
+}
+"""The options of each question, besides --most."""
+
+_COLUMNS = "time", "story", "figure", "old", "new", "source", "url", "title"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("question", choices=(*_NEWS, "story", "coverage", "has-seen"), help="what to ask")
+    parser.add_argument("question", choices=_OPTIONS, help="what to ask")
     parser.add_argument(
         "name",
         metavar="NAME",
@@ -28,36 +38,58 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sources", metavar="N", type=number(int, 1), help="only stories of at least N independent sources"
     )
-    parser.add_argument("--language", metavar="CODE", help="only stories with reports in this language")
-    parser.add_argument("--source", metavar="DOMAIN", help="only stories with reports of this source or owner")
+    parser.add_argument("--language", metavar="CODE", help="only stories or articles in this language")
+    parser.add_argument("--source", metavar="DOMAIN", help="only those of this source or owner")
     parser.add_argument(
         "--most",
         metavar="N",
         type=number(int, 1, MOST_CHANGES_READ),
         default=MOST_CHANGES_READ,
-        help=f"the most changes that one answer reads (default: {MOST_CHANGES_READ})",
+        help=f"the most changes that one answer reads, or articles that it has (default: {MOST_CHANGES_READ})",
     )
+    parser.add_argument("--csv", action="store_true", help="print changes as one table for spreadsheets")
     add_store(parser)
 
 
 async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
-    question: str = options.question
-    filters = {name: value for name in _FILTERS if (value := getattr(options, name))}
-    is_news = question in _NEWS
-    if bool(options.name) == is_news or (options.since and not is_news) or (filters and question != "stories"):
-        raise InputError(
-            f"{question}: give a NAME to story, coverage and has-seen only, --since to {', '.join(_NEWS)} only,"
-            " and --sources, --language and --source to stories only"
-        )
+    given = _given(options)
+    question = options.question.replace("-", "_")
     async with live_detector(options, values) as detector:
         ask = Ask(detector)
-        if is_news:
-            answer = await getattr(ask, question)(options.since, most=options.most, **filters)
+        if options.csv:
+            await _print_table(ask, options.since, options.most)
+            return 0
+        if question == "coverage":
+            answer = await coverage_of(detector, options.name)
+        elif options.name:
+            answer = await getattr(ask, question)(options.name)
+        else:
+            answer = await getattr(ask, question)(**given, most=options.most)
             for row in answer.pop(question):
                 print_json(row)
-        elif question == "coverage":
-            answer = await coverage_of(detector, options.name)
-        else:
-            answer = await getattr(ask, question.replace("-", "_"))(options.name)
     print_json(answer)
     return 0
+
+
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the given options of the question. Raise InputError if one does not belong to it or NAME is missing."""
+    names = _OPTIONS[options.question]
+    known = sorted(set().union(*_OPTIONS.values()))
+    given = {name: value for name in known if (value := getattr(options, name))}
+    if not given.keys() <= set(names) or (names == ("name",) and not given):
+        takes = ", ".join("NAME" if name == "name" else f"--{name}" for name in names)
+        raise InputError(f"{options.question}: takes {takes} and nothing else")
+    return given
+
+
+async def _print_table(ask: Ask, since: str | None, most: int) -> None:
+    """Print all changes since a cursor as CSV. The end of the answer goes to standard error."""
+    rows: list[Answer] = []
+    more, is_gap, gone = True, False, 0
+    while more:
+        answer = await ask.changes(since, most=most)
+        rows += answer["changes"]
+        more, since = answer["more"], answer["next"]
+        is_gap, gone = is_gap or answer["gap"], gone + answer["gone"]
+    print_csv(_COLUMNS, [[row[name] for name in _COLUMNS] for row in rows])
+    print_json({"next": since, "gap": is_gap, "gone": gone}, stderr=True)

@@ -38,6 +38,7 @@ _TITLES = {
     "stories": "Stories that have changed",
     "changes": "Figures that have changed",
     "events": "Breaking events",
+    "one_site": "Articles on one site only",
     "story": "One story",
     "coverage": "Who reports it, and who only reprints it",
     "has_seen": "Whether a page was seen",

@@ -11,12 +11,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from scrapy_neardup.commands.inputs import STDOUT, refuse_overwriting
+from scrapy_neardup.commands.inputs import STDOUT, number, refuse_overwriting
 from scrapy_neardup.commands.terminal import print_wrapped, track
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.feed import STDIN
 from scrapy_neardup.report import Built, build_digest, build_report, gather
-from scrapy_neardup.report.page import load_templates, read_known
+from scrapy_neardup.report.page import MOST_LISTED, load_templates, read_known
 from scrapy_neardup.report.stories import Period
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.wording import counted
@@ -68,6 +68,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="the file (default: report.html, with --digest standard output)",
     )
+    parser.add_argument(
+        "--most",
+        metavar="N",
+        type=number(int, 1),
+        default=MOST_LISTED,
+        help=f"how many events, and stories with changed figures, the news list (default: {MOST_LISTED})",
+    )
     parser.add_argument("--title", metavar="TEXT", default="", help="heading of the page, or subject of the e-mail")
 
 
@@ -89,9 +96,9 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         )
         gathered = gather(feeds, configured, documents, dropped, track=lambda rows: track(rows, "items"))
         if options.digest:
-            _write(output, build_digest(gathered, options.title, since))
+            _write(output, build_digest(gathered, options.title, since, most_listed=options.most))
         else:
-            built = build_report(gathered, options.title, since)
+            built = build_report(gathered, options.title, since, most_listed=options.most)
             page = built.html.encode("utf-8")
             _write(output, page)
             if output != STDOUT:

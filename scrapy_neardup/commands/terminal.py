@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -22,6 +23,8 @@ from scrapy_neardup.wording import UNSAFE, printable
 
 T = TypeVar("T")
 
+# A spreadsheet takes a cell for a formula if it begins with one of these signs, unless it is a number.
+_FORMULA = re.compile(r"(?![-+][0-9.,]+$)[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[-\d.,%]*")
 _SMALL_INDENT = 4
 _WIDTH = 100  # characters, if there is no terminal
@@ -35,6 +38,14 @@ def as_json(value: object) -> str:
 
 def print_json(value: object, *, stderr: bool = False) -> None:
     print(as_json(value), file=sys.stderr if stderr else sys.stdout)
+
+
+def print_csv(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table for spreadsheets. Each cell is one line of text, and none is a formula."""
+    lines = ([" ".join(printable(str(cell)).split()) for cell in row] for row in rows)
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(headings)
+    writer.writerows([f"'{cell}" if _FORMULA.match(cell) else cell for cell in line] for line in lines)
 
 
 def print_error(message: str) -> None:

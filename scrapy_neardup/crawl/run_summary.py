@@ -273,12 +273,12 @@ class RunSummary:
         """Yield a few changes of figures: of the dead first, then those that most items print."""
         if not self._changes:
             return
-        from scrapy_neardup.evidence.counted import kind_of  # most crawls have no changed figures
+        from scrapy_neardup.evidence.counted import rank_of  # most crawls have no changed figures
         from scrapy_neardup.stories.summary import read_change
 
         yield "Changed figures, with the items that print them:"
         rows = [(read_change(line), title, items) for (_, line), (title, items) in self._changes.items()]
-        for change, title, items in sorted(rows, key=lambda row: (kind_of(row[0].label), -row[2]))[:_SHOWN]:
+        for change, title, items in sorted(rows, key=lambda row: (rank_of(row[0].label), -row[2]))[:_SHOWN]:
             yield _row(f"{counted(items, 'item'):>11}, {change.words:<27}", title)
 
     def _next_commands(self, feed: str, written: Mapping[str, str]) -> Iterator[str]:

@@ -28,7 +28,7 @@ from scrapy_neardup.text.folding import fold
 
 
 class FigureKind(IntEnum):
-    """What a figure counts, in the order in which a message names them: the dead first, money last."""
+    """What a figure counts. What happened to people comes first; ``rank_of`` has the order of all figures."""
 
     DEAD = 1
     INJURED = 2
@@ -66,6 +66,12 @@ LABELS += ("",) * (64 - len(LABELS))  # the kind of a packed figure has six bits
 """What is told of a figure, by its kind."""
 KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
 PEOPLE = KINDS["people"]
+_OF_PEOPLE, _OF_SUMS, _OF_OTHERS, _OF_SCORES = range(FigureKind.OTHER, FigureKind.OTHER + 4)
+_RANKS = {
+    **dict.fromkeys(("people", "patients", "magnitude"), _OF_PEOPLE),
+    **dict.fromkeys((*_CURRENCY_SIGNS, "votes", "seats"), _OF_SUMS),
+    **dict.fromkeys(("score", "points", "%"), _OF_SCORES),
+}
 _MEASURES = frozenset(("magnitude", "score"))  # told as "score: 2-1"
 
 _COMMAS = (COMMA, "(")
@@ -295,6 +301,16 @@ def kind_of(label: str) -> FigureKind:
     if label in _CURRENCY_SIGNS:
         return FigureKind.MONEY
     return FigureKind(min(KINDS.get(label, FigureKind.OTHER), FigureKind.OTHER))
+
+
+def rank_of(label: str) -> int:
+    """Return the place of a figure with this label among others: the lower, the more it means to people.
+
+    What happened to people and homes comes first, then other numbers of people, money and votes, and everything else.
+    Scores and percentages, such as those of markets, are last.
+    """
+    kind = kind_of(label)
+    return kind if kind < FigureKind.OTHER else _RANKS.get(label, _OF_OTHERS)
 
 
 def in_words(label: str, old: str, new: str) -> str:

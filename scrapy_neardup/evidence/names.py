@@ -28,6 +28,7 @@ FEW_NAMES_LESS = 0.07  # what the score loses if no more names are common: a the
 NAME_WORDS = 100
 _KEYS = 4
 _COMMON_SHARE = 64  # a name in more than one of so many documents tells no events apart
+_STILL_RARE = 8  # but so many documents may be the first reports of one event
 _MOST_FOUND = 64  # names of a document
 _MOST_CHARACTERS = 600  # of a line
 _MOST_CHARACTERS_OF_NAMES = 4000  # of a text, in which the words of its names are looked for
@@ -103,7 +104,7 @@ def rarest_names(found: bytes, weights: TopicWeights) -> tuple[bytes, tuple[int,
     if not len(slots):
         return b"", ()
     counts = weights.frequencies.learn_slots(slots, documents=0)
-    is_rare = counts * _COMMON_SHARE <= max(_COMMON_SHARE, weights.frequencies.documents)
+    is_rare = counts <= max(_STILL_RARE, weights.frequencies.documents // _COMMON_SHARE)
     order = counts[is_rare].argsort(kind="stable")[:MOST_NAMES]
     chosen = slots[is_rare].take(order).tolist()
     keys = tuple(slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in chosen[:_KEYS])

@@ -10,7 +10,7 @@ from scrapy_neardup.document import Kind, Status
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
 from scrapy_neardup.index.postings import LEAST_WEIGHT, weights_of
 from scrapy_neardup.lab.stored import StoredDocument
-from scrapy_neardup.rules.decision import Candidate
+from scrapy_neardup.rules.decision import Candidate, Decision
 from scrapy_neardup.rules.pair import Measured, Pair
 
 _MEASURED = {
@@ -48,7 +48,7 @@ def compare(
 
     ``told`` are the changes that its verdict told when it was registered with the first one as its match.
     """
-    notes, is_found = [], True
+    notes, unfound = [], ""
     for name, each in (("A", first), ("B", second)):
         if each.record.is_boilerplate:
             notes.append(f"all of {name} is boilerplate: only the same page matches")
@@ -56,8 +56,10 @@ def compare(
             notes.append(f"{name} is too short to compare: only exact repeats match")
     if first.fingerprint is not None and second.fingerprint is not None:
         weight = Measured("weight of the look-up keys that both have", _shared_weight(first, second), LEAST_WEIGHT)
-        notes += [str(weight)] if weight.is_reached else [str(weight), "so they are never compared; if they were:"]
-        is_found = weight.is_reached
+        notes.append(str(weight))
+        if not weight.is_reached:
+            unfound = str(weight)
+            notes.append("so they are never compared; if they were:")
     judge = detector.index.judge
     texts = {first.key: first.kept} if first.kept else {}
     decision = judge.decide(second.document, second.record, [Candidate(first.key, first.record)], texts)
@@ -66,12 +68,13 @@ def compare(
     likeness = judge.system.likeness(second.record, first.record)
     pair = Pair(first.key, second.record, first.record, judge.policy, judge.system)
     has_topics = detector.preset.topic_terms and first.record.signature and second.record.signature
-    judged = verdict if is_found else alone
+    judged = alone if unfound else verdict
+    rule = unfound or _rule(decision)
     measured = _MEASURED.get(judge.system.measure, "")
     return Comparison(
         status=judged.status,
         kind=judged.kind,
-        meaning=measured and _meaning(measured, likeness.score, judge.policy.threshold, judged.status),
+        meaning=measured and _meaning(measured, likeness.score, judge.policy.threshold, judged.status, rule),
         why=(*notes, *decision.trace),
         resemblance=likeness.similarity,
         containment=likeness.containment,
@@ -84,13 +87,22 @@ def compare(
     )
 
 
-def _meaning(measured: str, score: float, threshold: float, status: Status) -> str:
+def _rule(decision: Decision) -> str:
+    """Return what was found by the rule that decided that two documents are no copies, or that a text is a notice."""
+    applying = [finding for finding in decision.findings if finding.applies]
+    if not applying:
+        return f"the text is {decision.verdict.reason}"
+    deciding = applying[-1] if decision.verdict.status == "unchecked" else applying[0]
+    return "; ".join(map(str, deciding.facts))
+
+
+def _meaning(measured: str, score: float, threshold: float, status: Status, rule: str) -> str:
     share, least = math.floor(100 * score), round(100 * threshold)
     if score < threshold:
         return f"{share} % {measured}: no copy, which needs {least} %"
     if status in ("duplicate", "update"):
         return f"{share} % {measured}: a copy, from {least} % on"
-    return f"{share} % {measured}: enough for a copy, but another rule decides"
+    return f"{share} % {measured}: enough for a copy, but another rule decides: {rule}"
 
 
 def _shared_weight(first: StoredDocument, second: StoredDocument) -> int:

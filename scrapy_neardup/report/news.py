@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
-from itertools import islice
 from typing import NamedTuple
 
 from scrapy_neardup.document import STATUSES
-from scrapy_neardup.evidence.counted import in_words, kind_of
+from scrapy_neardup.evidence.counted import in_words, rank_of
+from scrapy_neardup.evidence.figures import find_figures
 from scrapy_neardup.report.rows import UNTAGGED, Row
 from scrapy_neardup.report.stories import ALL, FeedStory, Links, Period
 from scrapy_neardup.stories.summary import read_change
@@ -17,11 +17,10 @@ from scrapy_neardup.stories.summary import read_change
 DAY = 86_400
 Subject = tuple[str, str]  # identifies a figure, see ``FigureChange.subject``
 
-_MOST_DAYS = 14  # that can be chosen, the fullest ones
+MOST_DAYS = 14  # that can be chosen, the fullest ones
 _MOST_LISTED = 5
-_MOST_EVENTS = 30
-_MOST_FIGURES = 30
 _MUCH = 0.05  # of a text
+_NO_FIGURE = rank_of("$")  # an event without figures is no less than one about money
 VERDICTS = (*STATUSES, UNTAGGED)
 
 
@@ -45,7 +44,10 @@ SourceLine = tuple[str, int, int, str]
 
 
 class News(NamedTuple):
-    """The news and the numbers of a period. A story is listed once: as an event, or among the largest or the newest."""
+    """The news and the numbers of a period. A story is listed once: as an event, or among the largest or the newest.
+
+    Events and changed figures are complete. Those that mean most to people come first, then the newest.
+    """
 
     period: Period
     rows: list[Row]  # without pages that came again unchanged, and items that only an event names
@@ -62,15 +64,21 @@ class News(NamedTuple):
     figures: list[tuple[FeedStory, list[ToldFigure]]]
     largest: list[FeedStory]
     newest: list[FeedStory]
+    unlisted: int  # stories of several items that are no event, and not among the largest or the newest
 
 
 def periods_of(stories: Sequence[FeedStory], zone: tzinfo, since: Period | None = None) -> list[Period]:
-    """Return what is new, the whole time, and the days if they are several, the newest first."""
-    times = [row.time for story in stories for row in story.coverage if row.time is not None]
-    counts = Counter(datetime.fromtimestamp(second, zone).date() for second in times)
-    days = sorted((day for day, _ in counts.most_common(_MOST_DAYS)), reverse=True) if len(counts) > 1 else []
+    """Return what is new, the whole time, and the fullest days if there are several, the newest first."""
+    counts = days_of(stories, zone)
+    days = sorted((day for day, _ in counts.most_common(MOST_DAYS)), reverse=True) if len(counts) > 1 else []
     each_day = (Period(str(day), _midnight(day, zone), _midnight(day + timedelta(1), zone)) for day in days)
     return [*([since] if since else []), ALL, *each_day]
+
+
+def days_of(stories: Iterable[FeedStory], zone: tzinfo) -> Counter[date]:
+    """Return the days of the stories, each with its number of items."""
+    times = [row.time for story in stories for row in story.coverage if row.time is not None]
+    return Counter(datetime.fromtimestamp(second, zone).date() for second in times)
 
 
 def _midnight(day: date, zone: tzinfo) -> float:
@@ -89,8 +97,9 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
     found = [row for row in members if period.has(row) and not row.is_reported]
     rows = [row for row in found if not row.is_revisit]
     several = [story for story in stories if story.size > 1]
-    events = [story for story in stories if any(map(period.has, story.signals))][:_MOST_EVENTS]
-    others = [story for story in several if story not in events]
+    events = _events(period, stories, links)
+    others = [story for story in several if not any(map(period.has, story.signals))]
+    newest = _newest(others[_MOST_LISTED:])
     counts = Counter(row.status for row in rows)
     return News(
         period,
@@ -105,9 +114,10 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
         lost=_most_lost(rows),
         by_source=_by_source(rows, links),
         events=events,
-        figures=list(islice(_changed(period, stories, links), _MOST_FIGURES)),
+        figures=_changed(period, stories, links),
         largest=others[:_MOST_LISTED],
-        newest=_newest(others[_MOST_LISTED:]),
+        newest=newest,
+        unlisted=max(0, len(others) - _MOST_LISTED) - len(newest),
     )
 
 
@@ -133,17 +143,27 @@ def span_of(rows: Iterable[Row]) -> tuple[float, float] | None:
     return (min(times), max(times)) if times else None
 
 
-def _changed(
-    period: Period, stories: Sequence[FeedStory], links: Links
-) -> Iterator[tuple[FeedStory, list[ToldFigure]]]:
-    """Yield the stories with figures that changed in this period."""
+def _events(period: Period, stories: Iterable[FeedStory], links: Links) -> list[FeedStory]:
+    """Return the stories that reached a level in this period, ordered by their figures and headlines."""
+    found: dict[FeedStory, tuple[int, float]] = {}
     for story in stories:
-        if figures := [each for each in figures_of(story, links) if period.has(each.first)]:
-            yield story, figures
+        if times := [signal.time for signal in story.signals if period.has(signal)]:
+            labels = {each.label for each in figures_of(story, links)}
+            labels |= {each.label for each in find_figures(story.headline)}
+            found[story] = min(map(rank_of, labels), default=_NO_FIGURE), -max(times)
+    return sorted(found, key=found.__getitem__)
+
+
+def _changed(period: Period, stories: Iterable[FeedStory], links: Links) -> list[tuple[FeedStory, list[ToldFigure]]]:
+    """Return the stories with figures that changed in this period."""
+    changed = (story for story in stories if any(row.changes for row in story.told))
+    told = ((story, [each for each in figures_of(story, links) if period.has(each.first)]) for story in changed)
+    rows = [(story, figures) for story, figures in told if figures]
+    return sorted(rows, key=lambda row: (rank_of(row[1][0].label), -(row[1][0].first.time or 0)))
 
 
 def figures_of(story: FeedStory, links: Links) -> list[ToldFigure]:
-    """Return the figures whose values changed: dead, injured and missing first, then in the order of their changes."""
+    """Return the figures whose values changed: what means most to people first, then in the order of their changes."""
     values: dict[Subject, list[str]] = {}
     firsts: dict[tuple[Subject, str], Row] = {}
     owners: defaultdict[tuple[Subject, str], set[str]] = defaultdict(set)
@@ -165,7 +185,7 @@ def figures_of(story: FeedStory, links: Links) -> list[ToldFigure]:
         for subject, statement in newest.items()
         if statement in firsts
     ]
-    return sorted(figures, key=lambda figure: kind_of(figure.label))
+    return sorted(figures, key=lambda figure: rank_of(figure.label))
 
 
 def _by_source(rows: Sequence[Row], links: Links) -> list[SourceLine]:

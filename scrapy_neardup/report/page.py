@@ -22,7 +22,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_neardup.evidence.lead import find_lead, lead_under
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.report.gathering import Gathered
-from scrapy_neardup.report.news import DAY, VERDICTS, News, figures_of, news_of, periods_of, span_of, tell
+from scrapy_neardup.report.news import (
+    DAY,
+    MOST_DAYS,
+    VERDICTS,
+    News,
+    days_of,
+    figures_of,
+    news_of,
+    periods_of,
+    span_of,
+    tell,
+)
 from scrapy_neardup.report.payload import (
     Pair,
     add_texts,
@@ -43,6 +54,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 MOST_BYTES = 24_000_000  # of a page: the list of items comes first, and texts fill the rest
+
+MOST_LISTED = 30
+"""How many events, and how many stories with changed figures, the news list. The others are counted."""
 
 _MOST_LIST = 17_000_000  # bytes of the list of items
 _MOST_TEXTS = 6_000  # read for the page
@@ -80,7 +94,11 @@ class Built(NamedTuple):
 
 
 def build_report(
-    gathered: Gathered, title: str = "", since: Period | None = None, most_bytes: int = MOST_BYTES
+    gathered: Gathered,
+    title: str = "",
+    since: Period | None = None,
+    most_bytes: int = MOST_BYTES,
+    most_listed: int = MOST_LISTED,
 ) -> Built:
     """Return the page. If there is too much for one page, the page says what it left out.
 
@@ -93,7 +111,8 @@ def build_report(
     (news,) = (each for each in all_news if each.period == ALL)
     known = pack_keys(gathered.rows, stories)
     room = most_bytes - _FRAME - len(known)
-    payload = payload_of(choose_stories(stories, min(_MOST_LIST, room)), links, tellings)
+    chosen = choose_stories(stories, min(_MOST_LIST, room))
+    payload = payload_of(chosen, gathered.rows, links, tellings, all_news)
     wanted = _wanted_texts(stories, pairs)
     sketcher, texts = settings.sketcher(), gathered.texts(set(wanted))
     passages = {number: mark_text(text, sketcher) for number, text in texts.items()}
@@ -126,7 +145,11 @@ def build_report(
         all_news=all_news,
         whole=news,
         span=span,
-        figures_of=lambda story: figures_of(story, links)[:_MOST_TOLLS],
+        figures_of=lambda story: figures_of(story, links),
+        most_tolls=_MOST_TOLLS,
+        most_days=MOST_DAYS,
+        day_count=len(days_of(stories, settings.zone)),
+        most_listed=most_listed,
         lead_of=lambda story: story.lead or _lead_in(story, texts),
         notes=notes,
         pairs=pairs,
@@ -145,7 +168,13 @@ def build_report(
     return Built(html, news, with_text, notes)
 
 
-def build_digest(gathered: Gathered, title: str = "", since: Period | None = None, now: float | None = None) -> bytes:
+def build_digest(
+    gathered: Gathered,
+    title: str = "",
+    since: Period | None = None,
+    now: float | None = None,
+    most_listed: int = MOST_LISTED,
+) -> bytes:
     """Return the news since a time or a report, or else of the last 24 hours, as one e-mail of plain text."""
     zone, links, stories = gathered.settings.zone, *_stories_of(gathered)
     now = time.time() if now is None else now
@@ -157,7 +186,20 @@ def build_digest(gathered: Gathered, title: str = "", since: Period | None = Non
     message["Subject"] = clean_line(title or f"News digest, {period.name}", LONGEST_NAME)
     news = news_of(period, tell(period, stories).values(), links)
     template = load_templates(zone).get_template("digest.txt.j2")
-    message.set_content(template.render(news=news, newest=span and span[1]))
+    figures = [told for told in news.figures if told[0] not in news.events[:most_listed]]
+    known = {*news.events, *(story for story, _ in figures)}
+    others = [story for story in (*news.largest, *news.newest) if story not in known]
+    unlisted = news.stories - sum(story.size > 1 for story in (*known, *others))
+    message.set_content(
+        template.render(
+            news=news,
+            newest=span and span[1],
+            most=most_listed,
+            figures=figures,
+            others=others,
+            unlisted=unlisted,
+        )
+    )
     return message.as_bytes()
 
 

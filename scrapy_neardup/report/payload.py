@@ -15,8 +15,9 @@ from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
 from scrapy_neardup.evidence.number_words import number_words
+from scrapy_neardup.report.news import News
 from scrapy_neardup.report.rows import Row
-from scrapy_neardup.report.stories import FeedStory, Links, Period
+from scrapy_neardup.report.stories import FeedStory, Links, Period, on_one_site
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.text.folding import fold
@@ -94,17 +95,28 @@ Telling = Mapping[FeedStory, FeedStory]
 """The stories that a period tells of, each as the period tells it."""
 
 
-def payload_of(stories: Sequence[FeedStory], links: Links, tellings: Mapping[Period, Telling]) -> Payload:
-    """Return the items of these stories, story after story."""
+def payload_of(
+    stories: Sequence[FeedStory],
+    all_rows: Sequence[Row],
+    links: Links,
+    tellings: Mapping[Period, Telling],
+    all_news: Sequence[News],
+) -> Payload:
+    """Return the items of these stories, story after story. ``all_news`` are those of the periods of ``tellings``."""
     rows = [row for story in stories for row in story.members]
     places = {row.number: place for place, row in enumerate(rows)}
     since = next(iter(tellings))  # if there is such a period, it is the first one
-    items = [_item(row, places, links, since) for row in rows]
-    told = [_story(story, places[story.members[0].number], tellings.values()) for story in stories]
+    alone = on_one_site(all_rows, links)
+    items = [_item(row, places, links, since, is_alone=row.number in alone) for row in rows]
+    lists = {
+        "events": [set(news.events) for news in all_news],
+        "figures": [{story for story, _ in news.figures} for news in all_news],
+    }
+    told = [_story(story, places[story.members[0].number], tellings.values(), lists) for story in stories]
     return Payload(items, told, places)
 
 
-def _item(row: Row, places: Mapping[int, int], links: Links, since: Period) -> dict[str, Any]:
+def _item(row: Row, places: Mapping[int, int], links: Links, since: Period, *, is_alone: bool) -> dict[str, Any]:
     match = links.match(row)
     place = None if match is None else places.get(match.number)
     names = "title", "source", "language", "time", "kind", "similarity", "containment", "share", "reason", "event"
@@ -118,18 +130,24 @@ def _item(row: Row, places: Mapping[int, int], links: Links, since: Period) -> d
         "drops": row.would_drop,
         "dropped": row.is_dropped,
         "again": row.is_revisit,
+        "isOnOneSite": is_alone,
         "isNew": since.known is not None and since.has(row),
     }
     return {name: value for name, value in found.items() if value not in (None, "") and value is not False}
 
 
-def _story(story: FeedStory, start: int, tellings: Iterable[Telling]) -> dict[str, Any]:
-    told = ((place, telling.get(story, story)) for place, telling in enumerate(tellings))
+def _story(
+    story: FeedStory, start: int, tellings: Iterable[Telling], lists: Mapping[str, Sequence[set[FeedStory]]]
+) -> dict[str, Any]:
+    """Return a story, with the periods whose ``lists`` have it, and what the periods tell of it."""
+    told = [(place, telling.get(story, story)) for place, telling in enumerate(tellings)]
+    found = {name: [place for place, each in told if each in sets[place]] for name, sets in lists.items()}
     return {
         "start": start,
         "end": start + len(story.members),
         "levels": [(signal.level, signal.time) for signal in story.signals],
         **_size_of_story(story),
+        **{name: periods for name, periods in found.items() if periods},
         "told": {place: _size_of_story(each) for place, each in told if each is not story},
     }
 

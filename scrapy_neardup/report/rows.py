@@ -28,7 +28,7 @@ LONGEST_URL = 2_000
 LONGEST_TEXT = 20_000
 UNTAGGED = "untagged"  # the status of an item without tags, or with a status that this version does not know
 
-_LONGEST_CHANGES = 500
+_LONGEST_CHANGES = 5_000
 _WEB = re.compile("https?://", re.IGNORECASE)
 _BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
 _RECORDED = "time"  # the key in which ``NEARDUP_RECORD`` writes the time

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from scrapy_neardup.content.document_maker import parse_time
-from scrapy_neardup.document import LEVELS, Member
-from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, Row, clean_line, key_of
+from scrapy_neardup.document import LEVELS, STATUSES, Member
+from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, UNTAGGED, Row, clean_line, key_of
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.summary import headline_of, read_change
 from scrapy_neardup.wording import coverage_words
 
+_COPIES, _FIRST = ("duplicate", "update"), ("original", "related")
 _MOST_TITLES = 20  # the first and the last ones, which may be the headline
 
 
@@ -29,6 +30,7 @@ class Signal(NamedTuple):
     words: str  # "9 dead, was 4", as the alert has them
     lead: str
     key: bytes
+    pages: tuple[str, ...] = ()  # the urls of those that first print the figures of ``words``
 
 
 class Period(NamedTuple):
@@ -129,6 +131,12 @@ class FeedStory:
         """Return the newest signal that said something new."""
         return next((signal for signal in reversed(self.signals) if signal.level != "ended"), None)
 
+    def printing(self, signal: Signal) -> list[Row]:
+        """Return the items that first print the figures of a signal, as far as the feeds have them."""
+        changed_first = sorted(self.told, key=lambda row: not row.changes)
+        by_url = {row.url: row for row in reversed(changed_first)}  # of several visits, the first that changed a figure
+        return [by_url[url] for url in signal.pages if url in by_url]
+
     def within(self, period: Period) -> FeedStory | None:
         """Return the story as a period tells it, None if it tells nothing of it."""
         found = sum(map(period.has, self.members))
@@ -158,13 +166,20 @@ def group_stories(rows: Sequence[Row], links: Links) -> list[FeedStory]:
     Two stories that a crawl united have two ids in the feed: an item that joined after that has the id of one of them,
     while its match may have the other.
     """
+    stories = _grouped(rows, links, [row.story or f" {row.number}" for row in rows])  # no id begins with a space
+    return sorted(stories, key=_rank)
+
+
+def _grouped(
+    rows: Sequence[Row], links: Links, keys: Sequence[str], statuses: Collection[str] = (*STATUSES, UNTAGGED)
+) -> list[FeedStory]:
+    """Group rows by their keys, and unite the groups of a row with one of these statuses and of its match."""
     by_key: defaultdict[str, FeedStory] = defaultdict(FeedStory)
-    keys = {row.number: row.story or f" {row.number}" for row in rows}  # no id begins with a space
+    for row, key in zip(rows, keys, strict=True):
+        by_key[key].members.append(row)
+        by_key[key].keys[key] = None
     for row in rows:
-        by_key[keys[row.number]].members.append(row)
-        by_key[keys[row.number]].keys[keys[row.number]] = None
-    for row in rows:
-        if (match := links.match(row)) is not None:
+        if row.status in statuses and (match := links.match(row)) is not None:
             both = by_key[keys[row.number]], by_key[keys[match.number]]
             smaller, larger = sorted(both, key=lambda story: len(story.members))
             if smaller is not larger:
@@ -174,7 +189,7 @@ def group_stories(rows: Sequence[Row], links: Links) -> list[FeedStory]:
     stories = list(dict.fromkeys(by_key.values()))
     for story in stories:
         story.members.sort(key=order_of)
-    return sorted(stories, key=_rank)
+    return stories
 
 
 def _rank(story: FeedStory) -> tuple[int, int, float]:
@@ -207,6 +222,23 @@ class Links:
         others = before or [visit for visit in visits if visit is not row]
         same_story = [visit for visit in others if visit.story == row.story] or others
         return same_story[-1] if same_story else None
+
+
+def on_one_site(rows: Sequence[Row], links: Links) -> set[int]:
+    """Return the numbers of the rows whose article no other source has: neither a copy nor an update of it.
+
+    Rows are left out if nobody knows: they were not judged, or it is not known of what they or others of their story
+    are copies.
+    """
+    unsure = {row.story for row in rows if row.is_reported and row.status == "duplicate"}
+    articles = _grouped(rows, links, [f" {row.number}" for row in rows], _COPIES)
+    return {row.number for each in articles if _has_one_source(each.members, links, unsure) for row in each.members}
+
+
+def _has_one_source(article: Sequence[Row], links: Links, unsure: set[str]) -> bool:
+    is_known = all(row.status in _FIRST or (row.status in _COPIES and links.match(row)) for row in article)
+    sources = {"" if row.story in unsure else row.source for row in article}
+    return is_known and len(sources) == 1 and "" not in sources
 
 
 Report = Mapping[str, Any]
@@ -252,15 +284,16 @@ def _signal(report: Report) -> Signal | None:
     except (AttributeError, KeyError, TypeError, ValueError):
         words = ""
     lead, key = clean_line(report.get("lead"), LONGEST_TITLE), key_of(story_id(report), level, time)
-    return Signal(level, time, words, lead, key) if time else None
+    pages = dict.fromkeys(_url(fact) for fact in _objects(report, "facts") if fact.get("is_new"))
+    return Signal(level, time, words, lead, key, tuple(pages)) if time else None
 
 
 def _signal_of_item(row: Row) -> Signal | None:
     """Return the signal that an item's tags tell of."""
     if row.event not in LEVELS or row.time is None:
         return None
-    words = "; ".join(read_change(line).words for line in row.changes.split("; ") if line) or row.title
-    return Signal(row.event, row.time, words, "", row.key)
+    words = "; ".join(read_change(line).words for line in row.changes.split("; ") if line)
+    return Signal(row.event, row.time, words or row.title, "", row.key, (row.url,) if words else ())
 
 
 def _time(value: Report) -> float:

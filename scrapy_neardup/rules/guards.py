@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from scrapy_neardup.evidence.changes import changed_figures, have_other_figures, lacks_toll
 from scrapy_neardup.evidence.figures import unpack_figures
-from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE
+from scrapy_neardup.evidence.names import FEW_NAMES_LESS, LEAST_COMMON_NAMES, LEAST_COSINE
 from scrapy_neardup.evidence.templates import are_of_one_template, has_other_name
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
 from scrapy_neardup.rules.pair import Finding, Measured, Pair, applying, too_low
@@ -66,7 +66,7 @@ def other_table(pair: Pair) -> Finding | None:
     if not pair.same_source or not pair.are_alike or pair.same_page or pair.same_text:
         return None
     if have_other_figures(pair.new.figures, pair.old.figures):
-        return applying("one source has them, and most of their figures differ")
+        return applying("two tables of one source: most of their figures differ")
     return None
 
 
@@ -76,8 +76,8 @@ def other_form(pair: Pair) -> Finding | None:
         return None
     if not are_of_one_template(pair.new.specifics, pair.old.specifics):
         return None
-    if pair.same_source or not _title_coverage(pair, TITLE_COVERAGE).is_reached:
-        return applying("reports of one template: names and figures between the same words differ")
+    if pair.same_source or pair.title_coverage < TITLE_COVERAGE:
+        return applying("two reports of one template: names and figures between the same words differ")
     return None
 
 
@@ -94,7 +94,9 @@ def other_subject(pair: Pair) -> Finding | None:
         return None
     if changed_figures(unpack_figures(pair.old.figures), unpack_figures(pair.new.figures)):
         return None
-    return too_low(_title_coverage(pair, pair.title_overlap - LESS_COVERED))
+    what = "two forms of one source: share of both titles that the other text tells"
+    option = f"what the titles share ({pair.title_overlap:.2f}) - {LESS_COVERED}"
+    return too_low(Measured(what, pair.title_coverage, pair.title_overlap - LESS_COVERED, option))
 
 
 def shared_part(pair: Pair) -> Finding:
@@ -112,11 +114,8 @@ def shared_part(pair: Pair) -> Finding:
     mean = sum(weight * share for weight, share in weighed) / sum(WEIGHTS_OF_COMMON)
     least = LEAST_COMMON_OF_ONE_SOURCE if pair.same_source else LEAST_COMMON
     common = Measured("their weighted mean", mean, least)
-    return Finding(not common.is_reached, (", ".join(f"{name} {share:.2f}" for name, share in shares.items()), common))
-
-
-def _title_coverage(pair: Pair, bound: float) -> Measured:
-    return Measured("share of both titles that the other text tells", pair.title_coverage, bound)
+    listed = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
+    return Finding(not common.is_reached, (f"a common part: {listed}", common))
 
 
 # Not dropped
@@ -169,20 +168,20 @@ def other_topic(pair: Pair) -> Finding | None:
     probable. If neither text has a topic, nothing can be said of two sources, and within one nothing is proved.
     """
     if not pair.new.topic and not pair.old.topic:
-        return Finding(True, ("one source, and no topics",)) if pair.same_source else None
-    least = SUPPORTING_SHARE * pair.policy.topic_threshold
+        return applying("similar texts of one source, and no topics") if pair.same_source else None
+    threshold = pair.policy.topic_threshold
     if pair.same_source:
-        least = pair.policy.topic_threshold + SAME_SOURCE_EXTRA
-    return too_low(Measured("score of the topics", pair.term_score, least))
+        return too_low(_raised("score of the topics", pair.term_score, threshold, "topic_threshold", SAME_SOURCE_EXTRA))
+    least = SUPPORTING_SHARE * threshold
+    return too_low(Measured("score of the topics", pair.term_score, least, "half of topic_threshold"))
 
 
 # Not related by its topic
 
 
 def low_topic_score(pair: Pair) -> Finding:
-    least = pair.policy.topic_threshold + pair.extra + SAME_SOURCE_EXTRA * pair.same_source
-    option = "" if pair.same_source else "topic_threshold"
-    measured = Measured("score of the topics", pair.topic_score, least, option)
+    added = pair.extra + SAME_SOURCE_EXTRA * pair.same_source
+    measured = _raised("score of the topics", pair.topic_score, pair.policy.topic_threshold, "topic_threshold", added)
     if pair.vector_cosine is None:
         return too_low(measured)
     parts = f"score of the terms {pair.term_score:.3f}, and {pair.vector_part:+.3f} for vectors"
@@ -195,7 +194,7 @@ def no_common_name(pair: Pair) -> Finding | None:
     if pair.vector_cosine is not None or not (new and old) or shared_terms(new, old):
         return None
     measured = Measured("score of the topics", pair.topic_score, NAMELESS_SCORE)
-    return Finding(not measured.is_reached, ("both have names, but none in common", measured))
+    return Finding(not measured.is_reached, ("both have rare names, but none of them in common", measured))
 
 
 def far_from_first(pair: Pair) -> Finding | None:
@@ -211,16 +210,21 @@ def far_from_first(pair: Pair) -> Finding | None:
     return too_low(Measured("cosine with the first document of the story", cosine, least))
 
 
+def _raised(what: str, value: float, bound: float, option: str, added: float) -> Measured:
+    """Return a value with a bound that is a parameter of the preset, and more if something is added to it."""
+    return Measured(what, value, bound + added, f"{option} + {added:g}" if added else option)
+
+
 # Not related by its names
 
 
 def few_common_names(pair: Pair) -> Finding:
     """In two languages names decide, in one alphabet."""
-    least = LEAST_COSINE + SAME_SOURCE_EXTRA * pair.same_source
-    common = Measured(
-        "names that both languages share", len(shared_terms(pair.new.names, pair.old.names)), LEAST_COMMON_NAMES
-    )
-    cosine = Measured("score of the names", pair.names_score, least)
+    new, old = pair.new.names, pair.old.names
+    common = Measured("names that both languages share", len(shared_terms(new, old)), LEAST_COMMON_NAMES)
+    least = LEAST_COSINE + FEW_NAMES_LESS * (common.value == LEAST_COMMON_NAMES)
+    added = SAME_SOURCE_EXTRA * pair.same_source
+    cosine = _raised("cosine of the names", topic_cosine(new, old), least, f"{least:g}" if added else "", added)
     return Finding(not (common.is_reached and cosine.is_reached), (common, cosine))
 
 
@@ -231,8 +235,8 @@ def other_meaning(pair: Pair) -> Finding:
     names = Measured("names that both languages share, with vectors", common, 1)
     if not names.is_reached:
         return too_low(names)
-    bar = pair.policy.vector_bar + SAME_SOURCE_EXTRA * pair.same_source
-    measured = Measured("their sum", foreign_score(pair), bar)
+    added = SAME_SOURCE_EXTRA * pair.same_source
+    measured = _raised("their sum", foreign_score(pair), pair.policy.vector_bar, "vector_bar", added)
     parts = f"cosine of the vectors {pair.vector_cosine:.2f}, and {NAME_SHARE} for each of {common} common names"
     return Finding(not measured.is_reached, (names, parts, measured))
 

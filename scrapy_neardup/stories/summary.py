@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from scrapy_neardup.document import Member
-from scrapy_neardup.evidence.counted import FigureKind, in_words, kind_of
+from scrapy_neardup.evidence.counted import FigureKind, in_words, kind_of, rank_of
 from scrapy_neardup.evidence.figures import find_figures
 from scrapy_neardup.evidence.titles import names_site, title_without_site
 from scrapy_neardup.rules.membership import sources_needed
@@ -73,8 +73,8 @@ class Fact(NamedTuple):
 def facts_of(event: StoryEvent) -> list[Fact]:
     """Return the newest value of each figure that enough independent sources print, each fact once.
 
-    New ones come first, and the dead before the injured, before other figures, before money. A figure is left out if
-    the owners who printed it have printed another value since.
+    New ones come first, then those that mean most to people. A figure is left out if the owners who printed it have
+    printed another value since.
     """
     current, needed = _current(event.members), sources_needed(len(event.story.sources))
     facts: list[Fact] = []
@@ -89,7 +89,7 @@ def facts_of(event: StoryEvent) -> list[Fact]:
             is_new = event.level != "ended" and number >= event.story.signalled.confirmed_changes
             facts.append(Fact(change, is_new, supporters, len(supporters) >= needed))
     told: list[Fact] = []
-    for fact in sorted(facts, key=lambda fact: (kind_of(fact.change.label), not fact.is_new)):
+    for fact in sorted(facts, key=lambda fact: (rank_of(fact.change.label), not fact.is_new)):
         if not any(_is_same(fact.change, other.change) for other in told):
             told.append(fact)
     return sorted(told, key=lambda fact: not fact.is_new)

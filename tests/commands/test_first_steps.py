@@ -198,4 +198,4 @@ def test_explain_weighs_terms_as_a_window_does(tmp_path: Path) -> None:
     assert 30 <= found["documents"] <= 32
     assert found["terms"] == []
     assert found["status"] == "original"
-    assert "score of the topics 0.00 < 0.43" in found["why"]
+    assert "score of the topics 0.00 < topic_threshold + 0.15 = 0.43" in found["why"]

@@ -15,7 +15,7 @@ from scrapy_neardup.evidence.names import (
     shared_names,
     skeleton,
 )
-from scrapy_neardup.evidence.topic import TopicWeights, topic_cosine
+from scrapy_neardup.evidence.topic import TopicWeights, shared_terms, topic_cosine
 
 START = 1_700_000_000
 ENGLISH = (
@@ -66,10 +66,17 @@ def test_the_rarest_names_are_kept_and_common_ones_are_not() -> None:
     weights = TopicWeights(8)
     weights.frequencies.learn_slots(np.arange(3, dtype=np.uint32), documents=100)
     common, rare = pack_names(["ptn"]), pack_names(["skr"])
-    for _ in range(6):
+    for _ in range(9):
         rarest_names(common, weights)
 
     assert rarest_names(common + rare, weights)[0] == rare
+
+
+def test_the_first_reports_of_an_event_keep_the_names_that_they_share() -> None:
+    weights = TopicWeights(8)
+    event = pack_names(map(skeleton, "Skerrow Oldaran Barravik Tondheim".split()))
+    reports = [rarest_names(event + pack_names([f"own{number}"]), weights)[0] for number in range(8)]
+    assert all(len(shared_terms(reports[0], each)) == 4 for each in reports[1:])
 
 
 def test_three_names_in_common_are_needed_and_count_less_than_four() -> None:

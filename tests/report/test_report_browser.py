@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,7 +115,7 @@ def test_a_live_page_a_print_page_and_a_translation_are_with_their_story(
     ]
     with open_page(browser, write_report(rows), "#story/0") as watched:
         rows_shown = watched.page.locator(".members tbody tr")
-        assert [each.partition(",")[0].partition(":")[0] for each in texts(rows_shown.locator(".why"))] == [
+        assert [re.split("[,:;]", each)[0] for each in texts(rows_shown.locator(".why"))] == [
             "the first version we saw",
             "the same page under another address",
             "the same event in other words",
@@ -123,6 +124,46 @@ def test_a_live_page_a_print_page_and_a_translation_are_with_their_story(
         ]
         watched.page.get_by_role("button", name="Show 1 repeated visit").click()
         assert rows_shown.count() == 6
+
+
+def test_links_of_the_news_list_what_the_news_leave_out(browser: Browser, tmp_path: Path) -> None:
+    rows = [item(n, neardup_story=f"{n:016x}", neardup_event="watch") for n in range(2)]
+    for n in (10, 20, 30):
+        key = {"neardup_story": f"{n:016x}", "published": 1_700_000_000 + 86_400}
+        rows += [item(n, **key), item(n + 1, "update", **key, neardup_match=item(n)["url"])]
+    write_lines(tmp_path / "items.jsonl", rows)
+    built = build_report(gather([tmp_path / "items.jsonl"], NearDupSettings()), most_listed=1)
+    (tmp_path / "report.html").write_text(built.html, encoding="utf-8")
+    with open_page(browser, tmp_path / "report.html") as watched:
+        page = watched.page
+        for name, count, later in (("events", 2, 0), ("figures", 3, 3)):
+            page.goto(page.url.partition("#")[0] + "#news")
+            page.locator(f"#news .period:visible a[href='#stories/{name}']").click()
+            assert len(titles(page)) == count
+            page.get_by_role("combobox", name="Day").select_option("2023-11-15")
+            assert len(titles(page)) == later
+            page.get_by_role("combobox", name="Day").select_option("all days")
+        page.get_by_role("button", name="Clear").click()
+        page.wait_for_function("document.querySelectorAll('#story-list > li').length === 3")  # of several items
+
+
+def test_articles_on_one_site_only_can_be_listed(browser: Browser, write_report: WriteReport) -> None:
+    rows = [
+        item(),
+        item(1, "duplicate"),
+        item(2, "related", neardup_similarity=0.1, neardup_containment=0.1, language="en"),
+        item(3, neardup_story="c" * 16, language="de"),
+    ]
+    with open_page(browser, write_report(rows), "#stories") as watched:
+        page = watched.page
+        page.get_by_role("combobox", name="Show").select_option("articles on one site only")
+        assert titles(page) == ["Ferry runs aground, report 0", "Ferry runs aground, report 3"]
+        page.get_by_role("combobox", name="Source").select_option("paper1.example")
+        assert titles(page) == []
+        page.get_by_role("combobox", name="Source").select_option("paper2.example")
+        page.locator("#story-list button").click()
+        assert texts(page.locator(".members .why"))[2].endswith("; on one site only")
+        assert "one site" not in " ".join(texts(page.locator(".members .why"))[:2])
 
 
 def test_a_full_date_is_told_once(browser: Browser, write_report: WriteReport) -> None:

@@ -149,6 +149,69 @@ def test_every_event_of_the_day_is_in_the_news(judged_day: JudgedSite) -> None:
     assert [story.headline for story, _ in news.figures][:1] == ["River fever: twelve dead, dozens ill"]
 
 
+# Nothing ends silently
+
+
+def many_scores_and_one_toll(number: int = 35) -> list[dict[str, Any]]:
+    """Large stories whose match scores change, a small one with a toll, and one with an amount of money."""
+    rows = []
+    for story in range(number):
+        key = {"neardup_story": f"{story:016x}", "published": START + DAY + story}
+        own = [item(100 * story + 1000 + n, "update" if n else "original", **key) for n in range(4)]
+        for row in own[1:]:
+            row |= {"neardup_match": own[0]["url"], "neardup_changes": "score: 1-0 -> 2-0"}
+        rows += own
+    for at, changes in ((10, "$: 5 -> 7"), (20, "dead: 4 -> 9")):
+        key = {"neardup_story": f"{at:015x}f", "published": START}
+        rows += [item(at, **key), item(at + 1, "update", **key, neardup_match=item(at)["url"], neardup_changes=changes)]
+    return rows
+
+
+def test_what_happened_to_people_comes_before_large_stories_and_what_is_left_out_is_counted(tmp_path: Path) -> None:
+    (news, *_) = news_in(many_scores_and_one_toll(), tmp_path)
+    assert [figures[0].words for _, figures in news.figures][:3] == [
+        "9 dead, was 4",
+        "7 $, was 5",
+        "score: 2-0, was 1-0",
+    ]
+    firsts = [figures[0].first.time or 0 for _, figures in news.figures[2:]]
+    assert firsts == sorted(firsts, reverse=True)
+    page = page_of(tmp_path)
+    assert 'changed figures in <a href="#figures-0">37 stories</a>' in page
+    assert '7 more stories: <a href="#stories/figures">see all</a>' in page
+    assert page.index("9 dead, was 4") < page.index("score: 2-0")
+
+
+@pytest.mark.parametrize("since", [None, Period("since then", START)])
+def test_the_number_of_events_is_the_true_one_and_tolls_come_first(tmp_path: Path, since: Period | None) -> None:
+    rows = [
+        item(n, neardup_story=f"{n:016x}", neardup_event="breaking", title=f"Team {n} wins the cup")
+        for n in range(1, 51)
+    ]
+    rows += [item(60, neardup_story="b" * 16, neardup_event="watch", title="Plague kills nine", published=START)]
+    news, *_ = news_in(rows, tmp_path, since)
+    assert len(news.events) == 51
+    assert news.events[0].headline == "Plague kills nine"
+    page = " ".join(build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings()), since=since).html.split())
+    assert page.count("51 events, ") >= 1
+    assert '21 more events: <a href="#stories/events">see all</a>' in page
+
+
+def test_stories_that_are_in_no_list_are_counted(tmp_path: Path) -> None:
+    rows = [item(10 * n + m, neardup_story=f"{n:016x}") for n in range(20) for m in range(2)]
+    news, *_ = news_in(rows, tmp_path)
+    assert news.unlisted == 10
+    assert '10 more stories of several items: <a href="#stories/all">see all</a>' in page_of(tmp_path)
+
+
+def test_days_that_cannot_be_chosen_are_counted(tmp_path: Path) -> None:
+    rows = [item(n, neardup_story=f"{n:016x}", published=START + n * DAY) for n in range(20)]
+    news_in(rows, tmp_path)
+    assert "the 14 days with most items, of 20" in page_of(tmp_path)
+    news_in(rows[:14], tmp_path)
+    assert "days with most items" not in page_of(tmp_path)
+
+
 # What an event tells
 
 FACT = {"words": "9 dead, was 4", "is_new": True}
@@ -296,10 +359,52 @@ def test_a_digest_has_one_line_of_news_for_each_story_in_the_words_of_the_alerts
     lines = [line for line in message.get_content().split("\n") if line.startswith("*")]
     assert lines == [
         "* [watch] Ferry aground, nine dead: 9 dead, was 4. 2 papers, first paper0.example, 2023-11-14 23:13",
-        "* Ferry runs aground, report 2: 42 people, was 40. 3 papers; 1 reprints the same text,"
-        " first paper2.example, 2023-11-14 23:33",
+        "* Ferry runs aground, report 2: 42 people, was 40 (first paper3.example, 2023-11-14 23:43)."
+        " 3 papers; 1 reprints the same text",
     ]
     assert "https://paper0.example/0" in message.get_content()
+
+
+def links_of(message: EmailMessage) -> list[list[str]]:
+    """Return the links below each line of a digest."""
+    return [part.split()[-part.count("  http") :] for part in message.get_content().split("\n* ")[1:]]
+
+
+def test_a_digest_links_the_first_page_that_prints_the_new_value(tmp_path: Path) -> None:
+    changes = "dead: 4 -> 9"
+    rows = [
+        item(),
+        item(1, "duplicate"),
+        item(2, "update", neardup_changes=changes),
+        item(3, "update", neardup_changes=f"{changes}; injured: 1 -> 2"),
+        item(4, "update", neardup_changes=changes),
+    ]
+    news_in(rows, tmp_path)
+    message = digest_of(tmp_path)
+    assert links_of(message) == [["https://paper2.example/2", "https://paper3.example/3"]]
+    assert "same text\n  https://paper2.example/2\n  https://paper3.example/3\n" in message.get_content()
+    told = "9 dead, was 4 (first paper2.example, 2023-11-14 22:33); 2 injured, was 1 (first paper3.example,"
+    assert told in message.get_content()
+
+    fact = {**FACT, "url": "https://paper2.example/2"}
+    news_in([*rows, event(4, "update", facts=[fact])], tmp_path)
+    message = digest_of(tmp_path)
+    assert links_of(message) == [["https://paper2.example/2"]]
+    assert "9 dead, was 4 (first paper2.example, 2023-11-14 22:33). 5 papers" in message.get_content()
+
+
+def test_a_digest_counts_what_it_does_not_list_and_names_the_option(tmp_path: Path) -> None:
+    others = [item(5000 + 10 * n + m, neardup_story=f"e{n:015x}", published=START) for n in range(20) for m in range(2)]
+    write_lines(tmp_path / "feed.jsonl", [*many_scores_and_one_toll(), *others])
+    shown = email.message_from_bytes(
+        neardup(tmp_path, "report", "feed.jsonl", "--digest", "--since", "2023-11-01").stdout.encode(), policy=policy
+    ).get_content()
+    assert shown.index("9 dead, was 4") < shown.index("score: 2-0")
+    assert "7 more stories with changed figures: --most 37 lists all." in shown
+    unlisted = 57 - 37 - shown.partition("OTHER STORIES")[2].count("* ")
+    assert f"{unlisted} more stories of several items" in shown
+    every = neardup(tmp_path, "report", "feed.jsonl", "--digest", "--since", "2023-11-01", "--most", "37").stdout
+    assert "--most" not in every
 
 
 def test_a_digest_reaches_up_to_now(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from scrapy_processes import neardup
 
 from scrapy_neardup.report import Built, build_report, gather
 from scrapy_neardup.report.payload import choose_pairs, choose_stories, inert_json, mark_text
-from scrapy_neardup.report.stories import Links, group_stories
+from scrapy_neardup.report.stories import Links, group_stories, on_one_site
 from scrapy_neardup.settings import NearDupSettings
 
 # All characters that change the direction of writing, which Unicode calls Bidi_Control.
@@ -190,6 +190,27 @@ def test_a_match_is_the_latest_visit_before(tmp_path: Path) -> None:
     links = Links(rows)
     assert links.match(rows[2]) == rows[1]
     assert links.match(rows[3]) == rows[1]
+
+
+def test_an_article_on_one_site_is_one_that_no_other_source_copies(tmp_path: Path) -> None:
+    def of(number: int, site: str, status: str = "original", match: int = 0, **fields: Any) -> dict[str, Any]:
+        found = item(number, status, url=f"https://{site}.example/{number}", **fields)
+        return found | {"neardup_match": f"https://{chr(97 + match)}.example/{match}" if status != "original" else None}
+
+    rows = [
+        of(0, "a"),
+        of(1, "b", "duplicate"),
+        of(2, "c"),
+        of(3, "c", "update", 2),  # of the same site
+        of(4, "e", "related"),
+        of(5, "f", "duplicate", 25),  # its match is not in the feed
+        of(6, "g", "unchecked"),
+        of(7, "h"),
+        of(8, "i", "update", 7, published=1_600_000_000),  # printed earlier than its match
+        item(9, url=""),
+    ]
+    found = gather([feed_of(rows, tmp_path)], NearDupSettings()).rows
+    assert on_one_site(found, Links(found)) == {2, 3, 4}
 
 
 def test_stories_that_a_crawl_united_are_one_story(tmp_path: Path) -> None:

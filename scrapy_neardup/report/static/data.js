@@ -23,6 +23,7 @@ const isAgain = (item) => items[item].again === true; // the page came again unc
 // A print page or the like: it came again unchanged, under another address than its match.
 const isVariant = (item) => kindOf(item) === 'revisit' && items[item].match !== undefined && items[items[item].match].url !== items[item].url;
 const isDrop = (item) => (items[item].drops || items[item].dropped) === true;
+const isOnOneSite = (item) => items[item].isOnOneSite === true; // no other site has a copy or an update of it
 const verdictOf = (item) => items[item].verdict;
 const kindOf = (item) => items[item].kind ?? '';
 const timeOf = (item) => items[item].time ?? null;
@@ -52,7 +53,9 @@ function spanOf(story) {
 const storyOf = (item) => stories.findLast((story) => story.start <= item);
 
 // Why an item is in its story, in words.
-function whyOf(item) {
+const whyOf = (item) => `${reasonOf(item)}${isOnOneSite(item) ? '; on one site only' : ''}`;
+
+function reasonOf(item) {
   const verdict = verdictOf(item);
   const kind = kindOf(item);
   const changes = items[item].changes;

@@ -20,6 +20,7 @@ function route() {
   if (isOpen) showStory(story);
   else {
     openStory = null;
+    if (name === 'stories' && argument) chooseList(argument);
     if (isTurned && location.hash) window.scrollTo({ top: 0, behavior: 'instant' });
   }
 }

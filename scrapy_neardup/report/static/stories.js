@@ -2,6 +2,7 @@
 
 const storyPages = new Growing(byId('story-list'), byId('story-pages'), (story) => storyCard(story));
 const MOST_DOTS = 150;
+const LISTS = ['events', 'figures']; // of the news: each story has the periods whose news list it
 
 const KEYS = {
   size: (story) => -toldOf(story).size,
@@ -18,6 +19,7 @@ function chosenFilters() {
     source: byId('f-source').value,
     language: byId('f-language').value,
     size: Number(byId('f-size').value),
+    show: byId('f-show').value,
   };
 }
 
@@ -25,7 +27,23 @@ function isChosen(story, filters) {
   const told = countedItems(story);
   if (!told.length || toldOf(story).size < filters.size) return false;
   if (!filters.words.every((word) => story.searched.includes(word))) return false;
-  return ['verdict', 'source', 'language'].every((name) => !filters[name] || told.some((item) => items[item][name] === filters[name]));
+  if (LISTS.includes(filters.show) && !story[filters.show]?.includes(chosen.place)) return false;
+  const names = ['verdict', 'source', 'language'].filter((name) => filters[name]);
+  const fits = (item) => names.every((name) => items[item][name] === filters[name]) && (filters.show !== 'one-site' || isOnOneSite(item));
+  return told.some(fits);
+}
+
+// Show the stories that a link of the news names: "events", "figures", "one-site", or "all".
+function chooseList(name) {
+  byId('filters').reset();
+  byId('f-show').value = name === 'all' ? '' : name;
+  showSingleItems();
+  filterStories();
+}
+
+// Most articles on one site only are single items.
+function showSingleItems() {
+  if (byId('f-show').value) byId('f-size').value = '1';
 }
 
 function filterStories() {
@@ -67,6 +85,7 @@ function fillFilters() {
   if (!stories.some((story) => story.size > 1)) byId('f-size').value = '1';
   const filters = byId('filters');
   filters.hidden = false;
+  byId('f-show').addEventListener('input', showSingleItems);
   filters.addEventListener('input', filterStories);
   filters.addEventListener('submit', (event) => event.preventDefault());
   filters.addEventListener('reset', () => setTimeout(filterStories));
