@@ -43,8 +43,9 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
 
     All members that the document was compared with count, so that a digest in one story does not unite it with others.
     The first documents must be alike too, because somebody could write many members that fit both stories. If one story
-    is in another language, the names must be enough, the members must share one, and the document stands for them, for they
-    share no terms with the other story. Names alone join no stories: one page that lists the names of two events would.
+    is in another language, the names must be enough, a member must share one with the other story, and the document
+    stands for the members, which share no terms with it. Names alone join no stories: one page that lists the names of
+    two events would.
     """
     near, far = (match, other) if other.two_languages else (other, match)
     if not topic_link(Pair(near.key, near.new, near.old, near.policy, near.system, extra=UNITING_EXTRA)):

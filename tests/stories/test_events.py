@@ -276,3 +276,24 @@ async def test_a_page_with_two_events_makes_no_false_alarm(newsroom: Newsroom, p
 
     assert not any(verdict.event for verdict in second)
     assert not newsroom.levels
+
+
+# One machine is one source
+
+HOSTS = {
+    "spellings of an address": ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "[::ffff:127.0.0.1]"],
+    "a network": [f"203.0.113.{last}" for last in range(1, 7)],
+    "a network of IPv6": [f"[2001:db8::{last}:1]" for last in range(1, 7)],
+    "names without a dot": ["wire", "courier", "herald", "daily", "post", "times"],
+    "ports": [f"paper.example:{port}" for port in range(8000, 8006)],
+}
+
+
+@pytest.mark.parametrize("hosts", HOSTS.values(), ids=HOSTS)
+async def test_one_machine_or_network_raises_no_event(newsroom: Newsroom, hosts: list[str]) -> None:
+    for number, host in enumerate(hosts):
+        await newsroom.publish("fire", host, number * MINUTE, url=f"http://{host}/fire/{number}")
+    assert newsroom.levels == []
+    for number in range(6):
+        await newsroom.publish("flood", number, number * MINUTE, url=f"http://198.51.{number}.1/flood")
+    assert newsroom.levels == ["breaking"]
