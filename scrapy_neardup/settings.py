@@ -234,7 +234,9 @@ class NearDupSettings:
 
     source_owners: dict[str, str] = setting({}, checks.owners)
     """Sources of one owner count once for events. Map owners to sources, ``{"Press Ltd": ["a.example", "b.example"]}``.
-    A source that is not listed is its own owner. All blogs of a platform have one owner unless you name others.
+    A source that is not listed is its own owner. Unless you name others, there is one owner of all blogs of a
+    platform, one of all addresses of a network (``203.0.113.0/24``, an IPv6 ``/64``), and one of all hosts without a
+    dot in their names. All ports of a host are one source.
 
     If ``NEARDUP_ITEM_FIELDS`` names a time, events use the times that the pages of listed sources give. For all other
     sources, the time at which the page was seen counts.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, lru_cache, wraps
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from itertools import pairwise
 from typing import TYPE_CHECKING
 from urllib.parse import (
@@ -63,6 +65,11 @@ _SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?]*", re.IGNORECASE)
 # courlan knows trackers by name, but some of these may number an article (cid, eid, uid). The ones below never do.
 _NUMBERED_TRACKER = re.compile(r"^(?:utm|ga|mc|pk|mtm|itm|mkt|vero)_|clid$", re.IGNORECASE)
 
+LOCAL = "localhost"
+"""The owner of all hosts without a dot: only the network of the crawl knows them."""
+_NETWORK_BITS = {4: 24, 6: 64}  # of an address: one owner has them all
+_NAT64, _COMPATIBLE = ip_network("64:ff9b::/96"), ip_network("::/96")  # addresses of the old kind in new ones
+
 _USUAL_PORTS = {"http": 80, "https": 443}
 _MOST_PAGES = 3  # with one canonical url; if more pages share it, the site has made a mistake
 _MOST_CANONICAL_URLS = 4096  # remembered
@@ -98,7 +105,8 @@ def absolute_url(base: str, url: str) -> str:
 def source_of(url: str) -> str:
     """Return the publisher: the registrable domain of a url (``bbc.co.uk``), else its host, "" without a host.
 
-    A publisher on a platform has a name under that of the platform: ``harbour.blogspot.com``.
+    A publisher on a platform has a name under that of the platform: ``harbour.blogspot.com``. An address is the same
+    publisher in all its spellings, and on all its ports.
     """
     return _publisher(_host(url))
 
@@ -114,7 +122,7 @@ def _publisher(host: str) -> str:
         return domain if name in ("", "www") else f"{name}.{domain}"
     if domain or found.is_private:  # the page may be one of the platform itself
         return domain or found.suffix
-    if found.ipv4 or ":" in host:  # an address
+    if _address(host):
         return host
     # The suffix is not on the list: the host may be in an intranet.
     return ".".join(host.split(".")[-2:])
@@ -122,22 +130,44 @@ def _publisher(host: str) -> str:
 
 @remembered
 def platform_of(source: str) -> str:
-    """Return the registrable domain above a source on a platform (``blogspot.com``), or the source itself."""
+    """Return who runs a source if nobody says so, which is most often the source itself.
+
+    It is the registrable domain above a source on a platform (``blogspot.com``), the network of an address
+    (``203.0.113.0/24``), and ``LOCAL`` for a host without a dot.
+    """
+    if address := _address(source):
+        return str(ip_network((address, _NETWORK_BITS[address.version]), strict=False))
+    if source and "." not in source:
+        return LOCAL
     return _suffixes()(source, include_psl_private_domains=False).top_domain_under_public_suffix or source
+
+
+def unnamed_site(url: str) -> str:
+    """Return host and port of a url whose host may have several publishers that no name tells apart, else ""."""
+    host = _host(url)
+    with suppress(ValueError):
+        port = urlsplit(url[:LONGEST_URL]).port
+        if port or _address(host) or "." not in host:
+            return f"{host}:{port}" if port else host
+    return ""
 
 
 def is_of_domain(name: str, domain: str) -> bool:
     """Return whether a text is a url, a host or ``host:port`` of a domain, or of one below it."""
-    host = _host(name) or ("" if len(name.split()) > 1 else _host(f"https://{name}"))
+    host = _host(name) or ("" if len(name.split()) > 1 else _host(_as_url(name)))
     return f".{host}".endswith(f".{domain}")
 
 
 def require_domain(name: str) -> str:
     """Return the source that a domain or url names. Raise ValueError if it names none, as a public suffix does."""
-    domain = source_of(name if "://" in name else f"https://{name}")
+    domain = source_of(name if "://" in name else _as_url(name))
     if not domain or _suffixes()(domain).registry_suffix == domain:
         raise ValueError(f"{name!r} is not a source: give a domain such as example.com, or a url of it")
     return domain
+
+
+def _as_url(name: str) -> str:
+    return f"https://[{name}]" if ":" in name and _address(name) else f"https://{name}"
 
 
 @remembered
@@ -225,7 +255,27 @@ def _ascii_host(parts: SplitResult) -> str:
     if not host.isascii():
         with suppress(UnicodeError):  # no server can have this name
             host = host.encode("idna").decode("ascii")
-    return host.rstrip(".")
+    host = host.rstrip(".")
+    return str(_address(host) or host)
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    """Return the address that a host is, in any spelling that browsers and Scrapy take: ``127.1``, ``0x7f000001``."""
+    try:
+        if ":" not in host:
+            return IPv4Address(socket.inet_aton(host)) if host[-1:].isalnum() and " " not in host else None
+        address = ip_address(host.partition("%")[0])  # without the network interface
+    except (OSError, ValueError):
+        return None
+    return _within(address) or address
+
+
+def _within(address: IPv4Address | IPv6Address) -> IPv4Address | None:
+    """Return the address of the old kind that one of the new kind stands for."""
+    if not isinstance(address, IPv6Address):
+        return None
+    is_old = address in _NAT64 or (address in _COMPATIBLE and int(address) > 1)
+    return IPv4Address(int(address) & 0xFFFF_FFFF) if is_old else address.ipv4_mapped or address.sixtofour
 
 
 @cache

@@ -8,7 +8,7 @@ at most ``MAX_FIGURES`` figures of a document are kept. ``changes`` compares the
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -99,6 +99,11 @@ class Figure(NamedTuple):
         """Return what the figure counts, in English, "" if that is not known."""
         return LABELS[self.kind]
 
+    @property
+    def is_grave(self) -> bool:
+        """Return whether it counts people in danger, or their homes, or is the magnitude of an earthquake."""
+        return 0 < self.kind < FigureKind.OTHER or self.label == "magnitude"
+
 
 def figures_of_body(body: Body) -> tuple[Figure, ...]:
     """Return the figures of the article.
@@ -141,6 +146,11 @@ def find_figures(text: str) -> tuple[Figure, ...]:
     Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
     """
     return _most(_all_figures(text))
+
+
+def counted_figures(figures: Iterable[Figure]) -> frozenset[Figure]:
+    """Return the figures that say what they count, without contexts and places."""
+    return frozenset(Figure(each.value, NO_WORDS, each.kind) for each in figures if each.label)
 
 
 def figures_of_title(title: str, language: str = "") -> list[Figure]:

@@ -3,13 +3,16 @@
 A line is boilerplate if the source prints it under three titles and no two of them share a term. Nothing is learned
 from other sources: strangers could take a text away by printing its sentences.
 
-This must not take away two things:
+This must not take away three things:
 
 - A running story that the source publishes again under new headlines. Its headlines share a term, or its lines are
   about the headline: they mention half of its terms, or a term that most titles of the source have. A line that is
   about a title needs a fourth title as proof. The name of the site, after the last bar or dash of a title, does not
   count.
 - A text that several papers reprint. Across sources titles prove nothing, because each paper writes its own headline.
+- A figure of the news: a paper repeats the toll of a fire as background. A line that counts people who came to harm is
+  never left out, also if another process has learned it. A line with another figure stays in those documents whose
+  title or first lines print the figure too.
 
 If titles are missing or all alike, urls replace them, and more of them are needed: ``PAGES`` if each page has lines of
 its own, ``PAGES_OF_ONE_TEXT`` if all texts are the same. The latter are pages that a script fills, but also true
@@ -27,8 +30,9 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from scrapy_neardup.evidence.figures import Figure
 from scrapy_neardup.records.learned import MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate
 
 logger = logging.getLogger(__name__)
@@ -56,8 +60,20 @@ _LINE = struct.Struct(">I")
 K = TypeVar("K")
 V = TypeVar("V")
 
-TermsInLines = Callable[[frozenset[int]], frozenset[int]]
-"""A function from line keys to the terms in these lines of the document."""
+Lines = frozenset[int]
+"""Keys of lines."""
+
+
+class DocumentLines(Protocol):
+    """What the lines of a document say. It is read only if somebody asks."""
+
+    def terms_in(self, lines: Lines) -> frozenset[int]: ...
+
+    def counted_in(self, line: int) -> frozenset[Figure]:
+        """Return the figures of a line that say what they count, without their contexts and places."""
+
+    def counted_in_news(self, lines: Lines) -> frozenset[Figure]:
+        """Return the same of the title and of the first lines but these."""
 
 
 class _Newest(OrderedDict[K, V]):
@@ -109,7 +125,8 @@ class _Source:
     """What this process knows of one source."""
 
     documents: _Newest[int, SourceDocument] = field(default_factory=lambda: _Newest(MOST_SOURCE_DOCUMENTS))  # by page
-    lines: _Newest[int, None] = field(default_factory=lambda: _Newest(MOST_LINES))  # that are boilerplate
+    # Lines that are printed as boilerplate is, each with its figures once it was read. With a grave one it is news.
+    lines: _Newest[int, frozenset[Figure] | None] = field(default_factory=lambda: _Newest(MOST_LINES))
     # Terms of most titles, such as the source's name: they do not tell articles apart.
     usual: frozenset[int] = frozenset()
     # For each article number, some titles printed under it that have no term in common. A set takes ten times as much.
@@ -143,10 +160,10 @@ class SourceBoilerplate:
         page: int,
         article: int,
         terms: frozenset[int],
-        lines: frozenset[int],
-        mentioned: TermsInLines,
+        lines: Lines,
+        read: DocumentLines,
         site_terms: frozenset[int] = frozenset(),
-    ) -> frozenset[int]:
+    ) -> Lines:
         """Note a document's lines; return the keys of those that are boilerplate of its source.
 
         ``lines`` are the keys of its lines of ``LEAST_WORDS`` or more. ``site_terms`` are the terms of the title that
@@ -155,7 +172,7 @@ class SourceBoilerplate:
         known = self._known(source)
         found = lines & known.lines.keys()
         for line in sorted(found):
-            known.lines[line] = None
+            known.lines[line] = known.lines[line]
         kept = array("I", sorted(lines - found)[:_MOST_LINES_OF_ONE])
         document = SourceDocument(page, article, terms, kept)
         if page not in known.documents:
@@ -168,13 +185,14 @@ class SourceBoilerplate:
             for each in known.documents.values()
             if each.identity != document.identity and not own.isdisjoint(each.packed_lines)
         ]
-        if len(others) < TITLES - 1:
-            return frozenset(found)
-        proved = _proved(known, document, others, mentioned, site_terms)
+        proved = set[int]()
+        if len(others) >= TITLES - 1:
+            proved = _proved(known, document, others, read, site_terms)
         for line in sorted(proved):
-            known.lines[line] = None
-            self._pending_of(source)[0].append(_LINE.pack(line))
-        return frozenset(found | proved)
+            figures = known.lines[line] = read.counted_in(line)
+            if not _are_grave(figures):
+                self._pending_of(source)[0].append(_LINE.pack(line))
+        return _without_news(known, frozenset(found | proved), read)
 
     def usual_terms(self, source: bytes) -> frozenset[int]:
         """Return the terms that most titles of a source have."""
@@ -221,7 +239,7 @@ class SourceBoilerplate:
         for source, learned in told.items():
             known = self._known(source)
             for (line,) in self._read(learned.lines, _LINE.unpack):
-                known.lines[line] = None
+                known.lines[line] = known.lines.get(line)
             new = (packed for packed in learned.documents if int.from_bytes(packed[:4], "big") not in known.documents)
             for document in self._read(new, SourceDocument.unpack):
                 known.add(document)
@@ -248,7 +266,7 @@ def _proved(
     known: _Source,
     document: SourceDocument,
     others: Sequence[SourceDocument],
-    mentioned: TermsInLines,
+    read: DocumentLines,
     site_terms: frozenset[int],
 ) -> set[int]:
     """Return the lines that a document proves to be boilerplate, by its title or by its url."""
@@ -262,7 +280,7 @@ def _proved(
         if not ours or not theirs:
             untold.append(other)
         elif ours.isdisjoint(theirs):
-            mentioned_terms = mentioned(shared)
+            mentioned_terms = read.terms_in(shared)
             # Both titles and the shared lines have a term that most titles of the source have. If it is not the
             # name of the site, it is the topic of a story.
             is_topic = bool(document.terms & other.terms & mentioned_terms - site_terms)
@@ -270,6 +288,25 @@ def _proved(
             (about if told else unlike).append((theirs, shared))
     by_titles = _of_unlike_titles(unlike, TITLES - 1) | _of_unlike_titles(unlike + about, TITLES)
     return by_titles | _of_pages(document, untold)
+
+
+def _without_news(known: _Source, lines: Lines, read: DocumentLines) -> Lines:
+    """Return those of a document's boilerplate lines that tell no figure of the news."""
+    counted: dict[int, frozenset[Figure]] = {}
+    for line in sorted(lines):
+        figures = known.lines.get(line)
+        if figures is None:
+            figures = known.lines[line] = read.counted_in(line)
+        if figures:
+            counted[line] = figures
+    if not counted:
+        return lines
+    told = read.counted_in_news(lines)
+    return lines - {line for line, figures in counted.items() if _are_grave(figures) or not told.isdisjoint(figures)}
+
+
+def _are_grave(figures: Iterable[Figure]) -> bool:
+    return any(each.is_grave for each in figures)
 
 
 def _is_about(mentioned: frozenset[int], *titles: frozenset[int]) -> bool:

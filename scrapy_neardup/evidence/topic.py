@@ -53,6 +53,7 @@ _MOST_CHARACTERS_OF_WORDS = 20_000  # of a text, in which words of its lead are 
 _FIGURES_IN_PROSE = 4  # a text of which over a quarter are figures is a table
 _NAME_WEIGHT = 1.25
 _COMMONEST = 3  # the third commonest term of a document tells how many documents of its language there were
+NO_TOPIC = b"\0"  # a topic without terms that is known, unlike an empty one
 FEWEST_DOCUMENTS = 20  # with fewer documents only names are known to be rare
 _MOST_TIMES = 0x7F
 _NAME_FLAG = 0x80

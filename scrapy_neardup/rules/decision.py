@@ -11,8 +11,10 @@ from scrapy_neardup.document import WHOLE_TEXT, Document, Join, Kind, Reason, St
 from scrapy_neardup.evidence.changes import Change, changed_figures
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.titles import SAME_TITLES
+from scrapy_neardup.evidence.topic import NO_TOPIC
 from scrapy_neardup.records.documents import IS_DROPPED, NO_TEXT, Record, seconds_of
 from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.rules.guards import SAME_ARTICLE
 from scrapy_neardup.rules.joining import join_of
 from scrapy_neardup.rules.match import Match, best_match
 from scrapy_neardup.rules.pair import CandidateState, Finding, Measured, Pair, any_applies
@@ -20,7 +22,7 @@ from scrapy_neardup.rules.policy import Policy, longest_hold
 from scrapy_neardup.rules.second_look import chosen_for_second_look
 from scrapy_neardup.rules.systems import NOT_DROPPED, System
 from scrapy_neardup.rules.systems.news import NEWS
-from scrapy_neardup.rules.uniting import in_united_story
+from scrapy_neardup.rules.uniting import in_united_story, is_bridge
 
 # A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
 # of the smaller one, the rest of it is a block of its own: then the smaller one must have more of its size.
@@ -114,6 +116,8 @@ class Judge:
         is_kept = _adds_to_page(best, changed_page)
         verdict = self._verdict(document, best, compared, changes, is_kept=is_kept)
         record = _linked(best, self.policy, is_dropped=verdict.would_drop)
+        if is_bridge(best, seen):
+            record = replace(record, first_topic=NO_TOPIC)
         if changed_page and (verdict.status == "update" or is_kept):
             record = replace(record, match=changed_page.key)  # also if the document is checked again
         if not _joins(best, verdict):
@@ -275,7 +279,11 @@ def _linked(match: Match, policy: Policy, *, is_dropped: bool) -> Record:
     record, old = match.pair.new, match.record
     # Topics of two languages share no terms, so the first document of another language begins a line of its own.
     is_first = match.related and match.pair.two_languages
-    first_topic = b"" if is_first else old.first_topic or old.topic
+    first_topic = old.first_topic or old.topic
+    if is_first:
+        first_topic = b""
+    elif not first_topic and (match.related or match.similarity < SAME_ARTICLE):
+        first_topic = NO_TOPIC
     record = replace(record, first_topic=first_topic, story=old.story, match=match.key)
     if match.related or not match.is_seen:
         return record

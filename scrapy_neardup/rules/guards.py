@@ -26,6 +26,7 @@ NAMELESS_SCORE = 0.40  # of two topics whose documents have names, but none in c
 FIRST_COSINE = 0.15  # of a document and the first document of the story that it joins by its topic
 STRONG_SCORE = 0.36  # of two topics: then a story may have moved on from its first document
 FIRST_COSINE_IF_STRONG = 0.05
+SAME_ARTICLE = 0.6  # resemblance of two texts that tell the same, even if it is of several events
 NAME_SHARE = 0.04  # what a common name of two languages counts, as a cosine of vectors
 
 # Proofs
@@ -159,6 +160,17 @@ def new_beginning(pair: Pair) -> Finding | None:
 
 
 # Not related by its text
+
+
+def only_through_another(pair: Pair) -> Finding | None:
+    """The documents share a part, and the new one is far from the first document of the old one's story.
+
+    The old one may be a page with several events, such as a live blog. Nobody joins a story through it.
+    """
+    if not pair.old.first_topic or pair.likeness.similarity >= SAME_ARTICLE:
+        return None
+    cosine = topic_cosine(pair.new.topic, pair.old.first_topic)
+    return too_low(Measured("cosine with the first document of the story", cosine, FIRST_COSINE_IF_STRONG))
 
 
 def other_topic(pair: Pair) -> Finding | None:

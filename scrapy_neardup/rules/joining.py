@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from scrapy_neardup.document import Document, Join, Member, Verdict
 from scrapy_neardup.evidence.changes import Change, value_hashes
-from scrapy_neardup.evidence.counted import FigureKind
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
@@ -90,8 +89,9 @@ def _has_many_figures(record: Record) -> bool:
     Reports of people in danger, and of an earthquake, are not, however many figures they have.
     """
     figures = unpack_figures(record.figures)
-    is_grave = any(0 < each.kind < FigureKind.OTHER or each.label == "magnitude" for each in figures)
-    return not is_grave and 100 * len(figures) > MANY_FIGURES_IN_100 * max(100, record.size)
+    if any(each.is_grave for each in figures):
+        return False
+    return 100 * len(figures) > MANY_FIGURES_IN_100 * max(100, record.size)
 
 
 def _is_coverage(match: Match) -> bool:

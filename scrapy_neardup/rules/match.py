@@ -42,6 +42,11 @@ class Match:
         return self.relation.name != "copy"
 
     @property
+    def is_by_text(self) -> bool:
+        """Return whether the texts themselves are alike, and not only their topics or names."""
+        return self.relation.name in ("copy", "related") and not self.relation.topic_score
+
+    @property
     def similarity(self) -> float:
         """Return how alike the signatures are, in [0, 1].
 

@@ -26,13 +26,26 @@ def in_united_story(match: Match, alive: Sequence[Match]) -> Match | None:
     return other if other is not None and _unites(match.pair, other.pair, alive) else None
 
 
+def is_bridge(match: Match, alive: Sequence[Match]) -> bool:
+    """Decide whether a document shares text with members of two stories that are not like each other.
+
+    It tells of two events, as the news of a day in brief. Nobody joins a story through it.
+    """
+    if not match.is_by_text:
+        return False
+    first = first_topic(match.record)
+    others = (each.record for each in alive if each.is_by_text and each.record.story != match.record.story)
+    return any(topic_cosine(first, first_topic(each)) < FIRST_COSINE_IF_STRONG for each in others)
+
+
 def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     """Decide whether the story of the match and that of another candidate are one.
 
     All members that the document was compared with count, so that a digest in one story does not unite it with others.
     The first documents must be alike too, because somebody could write many members that fit both stories. If one story
-    is in another language, the names must be enough, and the document stands for its members, which share no terms with
-    the other story. Names alone join no stories: one page that lists the names of two events would.
+    is in another language, the names must be enough, a member must share one with the other story, and the document
+    stands for the members, which share no terms with it. Names alone join no stories: one page that lists the names of
+    two events would.
     """
     near, far = (match, other) if other.two_languages else (other, match)
     if not topic_link(Pair(near.key, near.new, near.old, near.policy, near.system, extra=UNITING_EXTRA)):
@@ -46,7 +59,8 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
         return True
     least = UNITING_COSINE_IF_STRONG if is_strong else UNITING_COSINE
     if far.two_languages:
-        if far is other and far.names_score < LEAST_COSINE:
+        share_names = any(shared_terms(each.names, far.old.names) for each in members)
+        if far is other and (far.names_score < LEAST_COSINE or not share_names):
             return False
         return _mean_of_topics([(match.new, each) for each in members]) >= least
     return are_firsts_alike and _mean_of_topics(pairs) >= least

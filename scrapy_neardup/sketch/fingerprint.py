@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.evidence.figures import with_title
+from scrapy_neardup.evidence.figures import figures_of_title, with_title
 from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.titles import pack_terms, terms_of
@@ -78,7 +79,7 @@ class Sketcher(TextSketcher):
         with self.lock:
             for document, draft in zip(documents, drafts, strict=True):
                 origin = Origin.of(document)
-                draft.left_out = self._leave_out(draft, origin)
+                draft.left_out = self._leave_out(document, draft, origin)
                 origins.append(self._without_usual_terms(document, origin))  # before the next document teaches more
         made_ahead = [draft.sketch.milliseconds for draft in drafts if draft.sketch]
         for milliseconds in made_ahead:
@@ -156,19 +157,13 @@ class Sketcher(TextSketcher):
         lead = document.text[:_LEAD_CHARACTERS].replace(document.title, "")
         return usual - (terms_of(lead) - origin.site_terms)
 
-    def _leave_out(self, draft: Draft, origin: Origin) -> frozenset[int]:
+    def _leave_out(self, document: Document, draft: Draft, origin: Origin) -> frozenset[int]:
         """Learn from a document; return the keys of its lines that are boilerplate of its source."""
         if not self.preset.guarded or origin.source_hash == NOTHING:
             return frozenset()
-        return self._sources.learn(
-            origin.source_hash,
-            origin.page,
-            origin.article,
-            origin.terms,
-            draft.lines,
-            mentioned=draft.terms_in,
-            site_terms=origin.site_terms,
-        )
+        draft.title_figures = partial(figures_of_title, document.title, document.language)
+        source, page, article = origin.source_hash, origin.page, origin.article
+        return self._sources.learn(source, page, article, origin.terms, draft.lines, draft, origin.site_terms)
 
 
 def _content_hash(title: str, sketch: TextSketch) -> bytes:

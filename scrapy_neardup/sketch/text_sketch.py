@@ -16,7 +16,15 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from scrapy_neardup.document import LONG_TEXT, Document
-from scrapy_neardup.evidence.figures import figures_of_body, pack_figures
+from scrapy_neardup.evidence.counted import is_of_page
+from scrapy_neardup.evidence.figures import (
+    SENTENCE_ENDS,
+    Figure,
+    counted_figures,
+    figures_of_body,
+    find_figures,
+    pack_figures,
+)
 from scrapy_neardup.evidence.names import NAME_WORDS, find_names, pack_names
 from scrapy_neardup.evidence.source_boilerplate import LEAST_WORDS
 from scrapy_neardup.evidence.templates import find_specifics
@@ -70,19 +78,35 @@ class Draft:
     body: Body | None = None
     sketch: TextSketch | None = None  # first that of all lines, if a worker made it
     left_out: frozenset[int] = frozenset()  # keys of lines that are boilerplate
-    terms_of_lines: dict[int, frozenset[int]] = field(default_factory=dict)  # by key, once somebody asked
+    title_figures: Callable[[], Sequence[Figure]] = tuple
+    long_lines: dict[int, str] = field(default_factory=dict)  # by key, once somebody asked
+    terms_of_lines: dict[int, frozenset[int]] = field(default_factory=dict)  # by key, of those that somebody asked for
 
     def read_body(self) -> Body:
         if self.body is None:
             (self.body,) = self.read([self.text])
         return self.body
 
-    def terms_in(self, keys: frozenset[int]) -> frozenset[int]:
-        """Return the terms in the lines with these keys."""
-        if not self.terms_of_lines:
-            lines = (line for line, is_long in self.read_body().read_lines if is_long)
-            self.terms_of_lines = {line.key: terms_of(line.text) for line in lines}
-        return frozenset().union(*(self.terms_of_lines.get(key, frozenset()) for key in keys))
+    def _line(self, key: int) -> str:
+        if not self.long_lines:
+            self.long_lines = {line.key: line.text for line, is_long in self.read_body().read_lines if is_long}
+        return self.long_lines.get(key, "")
+
+    # See evidence.source_boilerplate
+
+    def terms_in(self, lines: frozenset[int]) -> frozenset[int]:
+        unread = lines - self.terms_of_lines.keys()
+        self.terms_of_lines |= {key: terms_of(self._line(key)) for key in unread}
+        return frozenset().union(*(self.terms_of_lines[key] for key in lines))
+
+    def counted_in(self, line: int) -> frozenset[Figure]:
+        text = self._line(line)
+        is_link = not text.endswith(SENTENCE_ENDS) and is_of_page(text)
+        return frozenset() if is_link else counted_figures(find_figures(text))
+
+    def counted_in_news(self, lines: frozenset[int]) -> frozenset[Figure]:
+        lead = self.read_body().without(lines).lead(TOPIC_WORDS)
+        return counted_figures([*self.title_figures(), *find_figures("\n".join(lead))])
 
 
 class TextSketcher:

@@ -9,12 +9,14 @@ import tracemalloc
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 import pytest
 from newsdesk import made_up
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
+from scrapy_neardup.evidence.figures import Figure
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.lab.replay import opened as running
 from scrapy_neardup.records.learned import KnownBoilerplate
@@ -269,22 +271,99 @@ def test_an_article_number_takes_little_memory() -> None:
     assert (taken - documents_kept) / len(documents) < 400
 
 
+# Figures of the news
+
+TOLLS = (
+    "At least 12 people died in the fire at the port on Tuesday, the police said.",
+    "The war has killed more than fourteen thousand civilians since it began two years ago.",
+    "The ministry reported 1,250 new cases of the disease in the capital on Tuesday.",
+    "Dead: 12, injured: 31, missing since Tuesday: 4 of the crew",
+    "Mindestens zwölf Menschen starben am Dienstag bei dem Brand im Hafen, teilte die Polizei mit.",
+    "По меньшей мере 12 человек погибли во вторник при пожаре в порту, сообщила полиция.",
+    "An earthquake of magnitude 6.1 has hit the island on Tuesday, the agency said.",
+)
+NOTICES = (
+    "Join 40,000 readers who get our newsletter about the harbour each morning.",
+    "Last week 1,200 people subscribed to this newspaper, which has no other owner.",
+    "Read the whole article and all others now for $1 a week for 6 months.",
+    "Read also: Fire at the port has killed 12 people, police say",
+)
+
+
+async def lines_left_out(detector: NearDupDetector, line: str, titles: Sequence[str]) -> list[bool]:
+    """Print a line under titles, amid sentences of other articles; say of which articles it was left out."""
+    left_out = []
+    for number, title in enumerate(titles):
+        page = Page(number, title=title, sentences=4, wall=f"{line}\n{prose(('more', number), 4)}")
+        document = detector.document(page.text, url=page.url, title=page.title)
+        (alone,) = detector.sketcher.whole(document.text)
+        left_out.append(detector.sketcher.fingerprint(document).size < alone.signed.size)
+    return left_out
+
+
+UNLIKE = tuple(" ".join(made_up(("unlike", number), 5)) for number in range(4))
+
+
+@pytest.mark.in_memory
+@pytest.mark.parametrize("line", TOLLS)
+async def test_a_line_that_counts_people_is_no_line_of_a_site(detector: NearDupDetector, line: str) -> None:
+    assert not any(await lines_left_out(detector, line, UNLIKE))
+
+
+@pytest.mark.in_memory
+@pytest.mark.parametrize("line", NOTICES)
+async def test_a_notice_with_figures_is_a_line_of_a_site(detector: NearDupDetector, line: str) -> None:
+    assert await lines_left_out(detector, line, UNLIKE) == [False, False, True, True]
+
+
+@pytest.mark.in_memory
+async def test_a_line_that_repeats_a_figure_of_the_title_stays_in_this_article(detector: NearDupDetector) -> None:
+    line = "Some 1,200 people marched through the capital on Saturday, the city council said."
+    titles = (*UNLIKE, "Minister ignores 1,200 people and their march")
+
+    assert await lines_left_out(detector, line, titles) == [False, False, True, True, False]
+
+
+async def test_a_toll_that_an_older_process_learned_as_boilerplate_stays(sqlite_url: str, namespace: str) -> None:
+    """The paper prints the wire with the new toll: it is no copy of the wire with the old one."""
+    line = "At least 12 people died in the fire at the port on Tuesday, the police said."
+    async with opened(sqlite_url, namespace) as detector:
+        page = Page(0, sentences=12, wall=line.replace("12", "4"))
+        page.url = "https://wire.example/fire"
+        await judge(detector, page)
+        (body,) = detector.sketcher.read_texts([line])
+        learned = KnownBoilerplate((int(body.kept.keys[0]).to_bytes(4, "big"),))
+        await detector.index.exchange_boilerplate({source_hash("harbour-courier.example"): learned})
+
+    (verdict,) = await crawl(sqlite_url, namespace, [Page(0, sentences=12, wall=line)])
+
+    assert (verdict.status, verdict.changes) == ("update", ("dead: 4 -> 12",))
+
+
 # Line by line
+
+
+class NoFigures(NamedTuple):
+    """Lines without figures, each with these terms."""
+
+    terms: frozenset[int] = frozenset()
+
+    def terms_in(self, lines: frozenset[int]) -> frozenset[int]:
+        return self.terms
+
+    def counted_in(self, line: int) -> frozenset[Figure]:
+        return frozenset()
+
+    def counted_in_news(self, lines: frozenset[int]) -> frozenset[Figure]:
+        return frozenset()
 
 
 def learn(
     guard: SourceBoilerplate, terms: str, lines: str, *, page: int, article: int = 0, about: str = ""
 ) -> set[int]:
     """One letter a term and a line; ``about`` are terms that every line mentions."""
-    found = guard.learn(
-        b"site",
-        page,
-        article,
-        frozenset(map(ord, terms)),
-        frozenset(map(ord, lines)),
-        lambda _: frozenset(map(ord, about)),
-    )
-    return set(found)
+    source, read = b"site", NoFigures(frozenset(map(ord, about)))
+    return set(guard.learn(source, page, article, frozenset(map(ord, terms)), frozenset(map(ord, lines)), read))
 
 
 def keys(lines: str) -> set[int]:
@@ -331,7 +410,7 @@ def test_memory_is_bounded() -> None:
     guard = SourceBoilerplate()
     for number in range(1100):
         source = number.to_bytes(4, "big")
-        guard.learn(source, number, 0, frozenset({1, 2}), frozenset(range(40)), lambda _: frozenset())
+        guard.learn(source, number, 0, frozenset({1, 2}), frozenset(range(40)), NoFigures())
     for number in range(60):
         learn(guard, chr(0x400 + number), "".join(map(chr, range(0x4E00, 0x4E20))), page=number)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
-from documents import HOUR, MINUTE, WIRE, Article, band_keys, check, checked, specifics, story_of, topic
+from documents import HOUR, MINUTE, WIRE, Article, band_keys, check, checked, lanes, specifics, story_of, topic
 
 from scrapy_neardup.evidence.topic import KEYS, topic_score
 from scrapy_neardup.index import Index, Policy
@@ -138,6 +138,42 @@ async def test_a_story_does_not_drift_from_one_topic_to_the_next(index: Index) -
     assert await match_of(index, third) is None
 
 
+async def checked_with(index: Index, article: Article, **shared: bytes) -> tuple[Match | None, bytes]:
+    """Check a document that shares 30 lanes from a place on with each of these signatures. Return its own, too."""
+    signature = bytearray(lanes(article.text))
+    for place, other in ((int(name[1:]), other) for name, other in shared.items()):
+        signature[place : place + 30] = other[place : place + 30]
+    mixed = bytes(signature)
+    fingerprint = replace(article.fingerprint, signature=mixed, band_keys=band_keys(mixed))
+    return (await checked(index, fingerprint, article.document)).decision.match, mixed
+
+
+@pytest.mark.parametrize("first", ["ABCdefgh", ""])
+async def test_nobody_joins_a_story_through_a_page_with_two_events(index: Index, first: str) -> None:
+    """The page shares sentences with a story. A report of another event shares other sentences with the page."""
+    _, wire = await checked_with(index, Article("wire", topic=first))
+    joined, page = await checked_with(index, Article("page", topic="ABCdeUVWXY" if first else "", at=MINUTE), _0=wire)
+    other, _ = await checked_with(index, Article("other", topic="UVWXYz01" if first else "", at=2 * MINUTE), _40=page)
+    follow_up, _ = await checked_with(index, Article("more", topic="ABCdemno" if first else "", at=HOUR), _80=page)
+
+    assert joined is not None
+    assert other is None
+    assert (follow_up is not None) is bool(first)
+
+
+@pytest.mark.parametrize(("topic", "joins"), [("ABCdefuv", True), ("UVWXYZ01", False)])
+async def test_nobody_joins_through_a_page_with_sentences_of_two_stories(index: Index, topic: str, joins: bool) -> None:
+    """A report shares sentences with the page, and terms with one of the stories. If they are alike, it joins."""
+    _, one = await checked_with(index, Article("one", topic="ABCdefgh"))
+    apart, other = await checked_with(index, Article("other", source="wire.example", topic=topic, at=MINUTE))
+    _, page = await checked_with(index, Article("page", topic="ABCdeUVWXY", at=HOUR), _0=one, _40=other)
+
+    report, _ = await checked_with(index, Article("report", topic="ABCUVWmno", at=2 * HOUR), _80=page)
+
+    assert (apart is not None) is joins
+    assert (report is not None) is joins
+
+
 async def test_a_translation_unites_the_stories_of_both_languages(index: Index) -> None:
     """It shares no terms with the page that it translates. The hash of source and number has a byte that is zero."""
     page = Article("page", source="one.example", number="118", language="en", topic="ABCdefgh")
@@ -151,12 +187,15 @@ async def test_a_translation_unites_the_stories_of_both_languages(index: Index) 
     assert await story_of(index, translation) == (page.id, report.id)
 
 
-@pytest.mark.parametrize(("names", "unites"), [("PQABRST", True), ("PQABCDx", False)])
+@pytest.mark.parametrize(
+    ("name", "names", "unites"), [("P", "PQABRST", True), ("P", "PQABCDx", False), ("X", "PQABRST", False)]
+)
 async def test_a_report_unites_its_story_with_one_in_another_language_if_names_are_enough(
-    index: Index, names: str, unites: bool
+    index: Index, name: str, names: str, unites: bool
 ) -> None:
+    """A page that has the names of two events unites nothing: the first reports of each share no name."""
     page = Article("page", language="en", topic="ABCdefgh", names="PQRS")
-    report = Article("report", language="ru", topic="UVWXYz01", names="P", at=MINUTE)
+    report = Article("report", language="ru", topic="UVWXYz01", names=name, at=MINUTE)
     assert await match_of(index, page, report) is None
 
     more = Article("more", language="ru", topic="UVWXYz02", names=names, at=2 * MINUTE)

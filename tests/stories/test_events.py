@@ -236,3 +236,64 @@ async def test_a_report_in_other_words_leaves_the_first_document_its_language(ne
     assert verdict.story is not None
     members = await newsroom.detector.index.stories.members(verdict.story)
     assert [member.language for member in members] == ["en", "en"]
+
+
+# Pages with two events
+
+PAPERS_OF_A = 8
+
+
+def lines_of(event: str, count: int) -> str:
+    return "\n".join(text(event).split("\n")[:count])
+
+
+@pytest.mark.parametrize("title", ["The day in brief", ""])
+@pytest.mark.parametrize("host", ["briefing", "paper3"])
+@pytest.mark.parametrize("page", [2, 5], ids=["two sentences of each", "both texts"])
+async def test_a_page_with_two_events_does_not_silence_the_second(
+    newsroom: Newsroom, title: str, host: str, page: int
+) -> None:
+    for number in range(PAPERS_OF_A):
+        first = await newsroom.publish("A", f"paper{number}", number * MINUTE)
+    both = f"{lines_of('A', page)}\n{lines_of('B', page)}"
+    await newsroom.detector.check(
+        newsroom.detector.document(both, url=f"https://{host}.example/today", title=title, seen_at=START + HOUR)
+    )
+
+    second = [await newsroom.publish("B", f"paper{number}", 2 * HOUR + number * MINUTE) for number in range(20)]
+
+    assert first.story not in {verdict.story for verdict in second}
+    assert [number for number, verdict in enumerate(second, 1) if verdict.event == "breaking"] == [6]
+
+
+@pytest.mark.parametrize("papers", [3, 4])
+async def test_a_page_with_two_events_makes_no_false_alarm(newsroom: Newsroom, papers: int) -> None:
+    for number in range(papers):
+        await newsroom.publish("A", f"paper{number}", number * MINUTE)
+    await newsroom.publish("both", "briefing", 5 * MINUTE, text=f"{lines_of('A', 2)}\n{lines_of('B', 2)}")
+
+    second = [await newsroom.publish("B", f"daily{number}", (6 + number) * MINUTE) for number in range(3)]
+
+    assert not any(verdict.event for verdict in second)
+    assert not newsroom.levels
+
+
+# One machine is one source
+
+HOSTS = {
+    "spellings of an address": ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "[::ffff:127.0.0.1]"],
+    "a network": [f"203.0.113.{last}" for last in range(1, 7)],
+    "a network of IPv6": [f"[2001:db8::{last}:1]" for last in range(1, 7)],
+    "names without a dot": ["wire", "courier", "herald", "daily", "post", "times"],
+    "ports": [f"paper.example:{port}" for port in range(8000, 8006)],
+}
+
+
+@pytest.mark.parametrize("hosts", HOSTS.values(), ids=HOSTS)
+async def test_one_machine_or_network_raises_no_event(newsroom: Newsroom, hosts: list[str]) -> None:
+    for number, host in enumerate(hosts):
+        await newsroom.publish("fire", host, number * MINUTE, url=f"http://{host}/fire/{number}")
+    assert newsroom.levels == []
+    for number in range(6):
+        await newsroom.publish("flood", number, number * MINUTE, url=f"http://198.51.{number}.1/flood")
+    assert newsroom.levels == ["breaking"]

@@ -16,8 +16,9 @@ NO_COPY: Sequence[Guard] = (
     guards.little_in_common,
     guards.other_subject,
     guards.shared_part,
+    guards.only_through_another,
 )
-NOT_BY_TEXT: Sequence[Guard] = (guards.other_topic,)
+NOT_BY_TEXT: Sequence[Guard] = (guards.other_topic, guards.only_through_another)
 NOT_BY_TOPIC: Sequence[Guard] = (guards.low_topic_score, guards.no_common_name, guards.far_from_first)
 NO_MATCH: Sequence[Guard] = (guards.other_table, guards.other_form)
 """Asked last, unless a proof decided: if one applies, the pair is no match at all."""
