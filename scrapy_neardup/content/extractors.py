@@ -17,7 +17,9 @@ from scrapy_neardup.imports import load_callable
 
 Extractor = Callable[[str, str], str]
 
-ALLOWED = "'trafilatura', 'resiliparse' (pip install resiliparse), the import path of a callable (html, url), or None"
+ALLOWED = (
+    "'trafilatura', 'resiliparse' (pip install 'resiliparse>=2'), the import path of a callable (html, url), or None"
+)
 BUILT_IN = ("trafilatura", "resiliparse")
 REPAIRS = 1
 """Version of ``whole_text.py``. It is part of the configuration in the keys of a store: raise it if texts change."""

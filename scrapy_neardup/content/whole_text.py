@@ -41,16 +41,14 @@ _LEAST_WORDS, _LEAST_SENTENCE = 8, 20  # words of a paragraph with and without a
 _TEXT_READ = 5000  # characters in which the first paragraph of a text is looked for
 _PLACE = 40  # characters without spaces that find a paragraph in a text
 _LINKED = 0.7  # share of its characters that makes a paragraph a link
-_TAG = re.compile("<!--|<(/?)([a-zA-Z][a-zA-Z0-9]*)([^<>]{0,2000})>")
 _INLINE = frozenset(
-    "a abbr b bdi bdo big cite code dfn em font i ins kbd mark q small span strong sub sup time u var wbr".split()
+    "a abbr b bdi bdo big br cite code dfn em font i img ins kbd mark q small span strong sub sup time u var"
+    " wbr".split()
 )
-_NO_TEXT = frozenset(
-    "!-- aside audio button dialog figcaption figure footer form iframe menu nav noscript object script select style"
-    " svg template textarea video".split()
+_NO_TEXT = (
+    "aside audio button dialog figcaption figure footer form iframe menu nav noscript object script select style svg"
+    " template textarea video".split()
 )
-_EMPTY = frozenset("area base br col embed hr img input link meta param source track".split())
-_MARK = re.compile(r"""\b(?:class|id|itemprop)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""")
 _NO_LEAD = re.compile(
     "caption|(?<![a-z])credit|byline|author|shar(?:e|ing)|social|gallery|promo|newsletter|subscri|cookie|consent"
     "|related|recommend|read-?(?:more|also)|advert|banner|popup|modal|login|comment|menu|breadcrumb|player|copyright"
@@ -59,12 +57,14 @@ _LEAD = re.compile(
     "de(?:k|ck)(?![a-z])|(?<![a-z])(?:lead(?!er)|lede|intro)|standfirst|sub-?(?:title|head)|summary|abstract|excerpt"
     "|teaser|chap[eoô]|sapo|ingress|vorspann|entradilla|bajada|copete|sommario|occhiello|anons"
 )
-_MARKUP = re.compile("<|[\"']>")  # an attribute with such a sign ends too early
 _LEAD_TAG = re.compile(f"<h[23]\\b|{_LEAD.pattern}")
 _NO_LEAD_TAG = re.compile(f"<(?:h1|script|style|figcaption)\\b|{_NO_LEAD.pattern}")
 _ENDS = re.compile("\\w{3}[\"'”’»)]?[.!?…](?!\\w)|[。！？।॥؟۔።]")  # of a sentence
-_TITLE = re.compile(r"""(?:og:title["']?\s+content\s?=\s?["']|<title\b[^<>]{0,300}>)([^<>]{1,500})""", re.IGNORECASE)
-_DESCRIPTION = re.compile(r"""description["']?\s+content\s?=\s?["']([^<>]{1,1000})""", re.IGNORECASE)
+_TITLES = (
+    re.compile("<title\\b[^<>]{0,300}>([^<>]{1,500})"),
+    re.compile("""og:title["']?\\s+content\\s?=\\s?["']([^<>]{1,500})"""),
+)
+_DESCRIPTION = re.compile("""description["']?\\s+content\\s?=\\s?["']([^<>]{1,1000})""")
 _STOPS = re.compile("[.!?…。！？।॥؟۔።][\"'”’»)\\]\\s]*$")
 _LABEL = re.compile(r"[^.!?]{0,30}:")  # of a teaser: "Read more: ..."
 
@@ -74,7 +74,7 @@ class _Block(NamedTuple):
 
     text: str
     tag: str
-    attributes: str  # of the elements around it
+    marks: str  # class, id and the like of the elements around and in it
     linked: int  # characters in links
 
 
@@ -126,11 +126,12 @@ def _with_lead(text: str, html: str, start: int) -> str:
 
     They stand before the first paragraph of the text. A teaser of another article, a caption or a notice is no lead.
     """
-    if not _may_lack_lead(text, html, start):
+    end = _end_of_first_paragraph(text, html, start)
+    if not end:
         return text
     known = _squeezed(fold(text[:_TEXT_READ]))
     lost: list[_Block] = []
-    for block in _blocks(html, start):
+    for block in _blocks(html[start:end]):
         if block.tag not in _HEADINGS and count_words(block.text) < _LEAST_WORDS:
             continue
         key = _squeezed(fold(block.text))
@@ -138,24 +139,26 @@ def _with_lead(text: str, html: str, start: int) -> str:
         if block.tag == "h1" or not is_known:
             lost.append(block)
         elif _is_paragraph(block.text):
-            lead = _lead_of(lost, html[:start])
+            lead = _lead_of(lost, html[:start]) if lost else []
             return _with_lines(text, lead, key[:_PLACE]) if lead else text
     return text
 
 
-def _may_lack_lead(text: str, html: str, start: int) -> bool:
-    """Decide whether something like a lead is between the headline and the first paragraph of the text."""
+def _end_of_first_paragraph(text: str, html: str, start: int) -> int:
+    """Return where the first paragraph of a text ends in its page, 0 if nothing like a lead is before it."""
     known = _squeezed(text[:_TEXT_READ])
-    for run in _RUN.finditer(html, start, start + _LEAD_WITHIN):
+    end = start + _LEAD_WITHIN
+    has_some = False
+    for run in _RUN.finditer(html, start, end):
         if count_words(run[1]) < _LEAST_WORDS:
             continue
         tags = html[max(start, run.start() - 300) : run.start() + 1].lower()
         if _squeezed(unescape(run[1]))[:_PLACE] in known:
             if _is_paragraph(run[1]):
-                return False
+                return run.end() if has_some else 0
         elif not _NO_LEAD_TAG.search(tags[tags.rfind("<") :]) and (_ENDS.search(run[1]) or _LEAD_TAG.search(tags)):
-            return True
-    return False
+            has_some = True
+    return end if has_some else 0
 
 
 def _is_paragraph(text: str) -> bool:
@@ -173,10 +176,7 @@ def _with_lines(text: str, lead: list[str], place: str) -> str:
 
 def _lead_of(blocks: list[_Block], head: str) -> list[str]:
     """Return the texts of those blocks behind the last headline that are part of a lead."""
-    title, description = (
-        terms_of(unescape(found[1])) if (found := pattern.search(head)) else frozenset[int]()
-        for pattern in (_TITLE, _DESCRIPTION)
-    )
+    title, description = _terms(head, *_TITLES), _terms(head, _DESCRIPTION)
     headline = frozenset[int]()
     lead: dict[str, None] = {}
     for block in blocks:
@@ -189,10 +189,15 @@ def _lead_of(blocks: list[_Block], head: str) -> list[str]:
     return list(lead)
 
 
+def _terms(head: str, *patterns: re.Pattern[str]) -> frozenset[int]:
+    """Return the terms of the first text that one of the patterns finds in the head of a page."""
+    found = next(filter(None, (pattern.search(head) for pattern in patterns)), None)
+    return terms_of(unescape(found[1])) if found else frozenset()
+
+
 def _tells(block: _Block, terms: frozenset[int], headline: frozenset[int], description: frozenset[int]) -> bool:
     """Decide whether a block is part of a lead: it says what headline or description say, or is marked as a lead."""
-    marks = " ".join(_MARK.findall(block.attributes)).lower()
-    is_refused = _NO_LEAD.search(marks) or _MARKUP.search(block.text) or terms <= headline
+    is_refused = _NO_LEAD.search(block.marks) or terms <= headline
     if not headline or is_refused or count_words(block.text) < _LEAST_WORDS:
         return False
     if 2 * len(terms & description) > len(terms):
@@ -201,39 +206,28 @@ def _tells(block: _Block, terms: frozenset[int], headline: frozenset[int], descr
     is_sentence = _STOPS.search(block.text) is not None
     if block.linked > _LINKED * len(block.text):
         return shares and is_sentence and not _LABEL.match(block.text)
-    return _LEAD.search(marks) is not None or (shares and (is_sentence or block.tag in ("h2", "h3")))
+    return _LEAD.search(block.marks) is not None or (shares and (is_sentence or block.tag in ("h2", "h3")))
 
 
-def _blocks(html: str, start: int) -> Iterator[_Block]:
-    """Yield the blocks of text behind a place in a page, up to ``_LEAD_WITHIN`` characters."""
-    end = start + _LEAD_WITHIN
-    around: list[tuple[str, str]] = []  # the elements that are open, and their attributes
-    text = inline = ""
-    linked, is_in_link = 0, False
-    while tag := _TAG.search(html, start, end):
-        text += html[start : tag.start()]
-        linked += is_in_link * (tag.start() - start)
-        start = tag.end()
-        is_end, name = bool(tag[1]), (tag[2] or "!--").lower()
-        if name in _NO_TEXT and not is_end:
-            start = html.find("-->" if name == "!--" else f"</{name}", start, end)
-            if start < 0:
-                return
-        elif name in _INLINE:
-            is_in_link = not is_end if name == "a" else is_in_link
-            inline += tag[3]
-        elif name == "br":
-            text += " "
-        else:
-            if words := " ".join(unescape(text).split()):
-                attributes = "".join(each for _, each in around) + inline
-                yield _Block(words, around[-1][0] if around else "", attributes, linked)
-            text = inline = ""
-            linked = 0
-            if not is_end and name not in _EMPTY:
-                around.append((name, tag[3]))
-            while is_end and around and around.pop()[0] != name:
-                pass
+def _blocks(html: str) -> Iterator[_Block]:
+    """Yield the blocks of text of a part of a page."""
+    from lxml.etree import Comment, HTMLParser, strip_elements
+    from lxml.html import fromstring
+
+    tree = fromstring(html.encode("utf-8", "replace"), parser=HTMLParser(encoding="utf-8"))
+    strip_elements(tree, Comment, *_NO_TEXT, with_tail=False)
+    for end in tree.iter("br"):
+        end.tail = f" {end.tail or ''}"
+    elements = [tree]
+    while elements:
+        element = elements.pop()
+        if any(each.tag not in _INLINE for each in element.iterdescendants()):
+            elements.extend(reversed(element))
+        elif text := " ".join("".join(element.itertext()).split()):
+            near = (*element.iterancestors(), *element.iter())
+            marks = " ".join(each.get(name, "") for each in near for name in ("class", "id", "itemprop")).lower()
+            linked = sum(len("".join(link.itertext())) for link in element.iter("a"))
+            yield _Block(text, str(element.tag), marks, linked)
 
 
 def _squeezed(text: str) -> str:
