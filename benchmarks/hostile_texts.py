@@ -26,11 +26,13 @@ from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import decode_html, read_head
 from scrapy_neardup.content.urls import CanonicalUrls, article_number, source_of, url_identity
+from scrapy_neardup.content.whole_text import whole_text
 from scrapy_neardup.document import Document
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.wording import without_password
 
 PROSE = "The ferry left the harbour at noon with 212 people on board, and 14 of them were hurt. " * 6
+_SPLIT = "N obody was there.\n" * 100  # a text with drop caps, as an extractor finds it
 _ON_LOOP = 7_900  # characters that are read on the event loop
 Make = Callable[[int], str]
 
@@ -135,6 +137,17 @@ PAGES: dict[str, Make] = {
         ("<", ""),
         (" rel", "<link"),
         ("<div>", ""),
+        ("<s>", ""),
+        ("<s>" + "<i>" * 20, ""),
+        ("<b style=line-through>", ""),
+        ("</s>", ""),
+        ("<h1>", ""),
+        ("<!--", "<h1>"),
+        ("<script>", "<h1>"),
+        ("<a '", "<h1>"),
+        ("<p>Nobody knows it, as nobody was there at the time.", "<h1>"),
+        ("<b>N</b> ", ""),
+        ("N</b>" + "<i>" * 9, "<b>"),
     )
 }  # fmt: skip
 TIMES: dict[str, Make] = {"digits": repeated("9"), "spaces": repeated(" "), "dates": repeated("2020-01-01")}
@@ -168,6 +181,7 @@ def read(kind: Kind, given: str, sketcher: Sketcher) -> None:
     elif kind.what == "page":
         body = given.encode("utf-8", "surrogatepass")
         decode_html(body), _page_urls.of(read_head(body).canonical, "http://a.com/b")
+        whole_text(given, lambda html: _SPLIT)
     else:
         text, title = (given, "") if kind.what == "text" else (PROSE, given)
         sketcher.fingerprint(Document("00" * 8, "http://a.com/", "a.com", title, text, 0.0))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy_neardup.content.document_maker import DocumentMaker
+from scrapy_neardup.content.extractors import extractor_identity
 from scrapy_neardup.content.urls import is_of_domain, require_domain, require_page, url_identity
 from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Story, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
@@ -90,7 +91,12 @@ class NearDupDetector:
         self.index: Index = index_from_url(
             self.settings.store,
             namespace=self.settings.window_namespace,
-            config=self.preset.config(by_source=self.sketcher.by_source, records=RECORD_VERSIONS, embedder=embedder),
+            config=self.preset.config(
+                by_source=self.sketcher.by_source,
+                records=RECORD_VERSIONS,
+                embedder=embedder,
+                extractor=extractor_identity(self.settings.extractor),
+            ),
             judge=self.settings.judge(),
             timeout=self.settings.store_timeout,
         )

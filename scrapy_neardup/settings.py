@@ -165,9 +165,10 @@ class NearDupSettings:
     - ``title``: an item without it gets the title of its page.
     - ``language``: a code such as ``pt-BR``. An item without it gets the language that its page names. If title and
       text are clearly in another language, that one counts.
-    - ``time``: when the document was seen, as a ``datetime`` or ``struct_time``, ISO 8601 or RFC 822 text, or Unix
-      seconds. Without a zone it is UTC. With None it is the time of the check. A time that is missing, wrong or in
-      the future counts as now. See docs/howto/publication-time.md.
+    - ``time``: when the document was seen, as a ``datetime`` or ``struct_time``, Unix seconds, or a text: ISO 8601,
+      RFC 822 or another English form. Without a zone it is UTC. The name of a zone that may mean several offsets, such
+      as IST, is wrong. With None it is the time of the check. A time that is missing, wrong or in the future counts as
+      now. See docs/howto/publication-time.md.
     """
 
     item_classes: tuple[str | type, ...] = setting((), checks.item_classes)
@@ -178,13 +179,19 @@ class NearDupSettings:
     """Which tags an item gets, and their names. A list selects tags; a mapping selects and renames them, such as
     ``{"neardup_status": "dup"}``. The default is all tags under their own names."""
 
-    extractor: str = setting("trafilatura", checks.matching(r"[\w.]+", "the name or import path of an extractor"))
+    extractor: str | None = setting(
+        "trafilatura", checks.optional(checks.matching(r"[\w.]+", "the name or import path of an extractor, or None"))
+    )
     """What finds the main content of a page: ``'trafilatura'``, ``'resiliparse'`` (eight times as fast; run ``pip
-    install resiliparse``), or the import path of a callable ``(html: str, url: str) -> str``. It runs outside the
-    event loop, once for each response. Verdicts come in the order of the responses.
+    install "resiliparse>=2"``), or the import path of a callable ``(html: str, url: str) -> str``. It runs outside the
+    event loop, once for each response. Verdicts come in the order of the responses. With None no page is read: each
+    item must have its own text.
 
     86 % of the text that resiliparse finds is the article, and 95 % of the text that trafilatura finds. Both find
-    98 % of the article. If resiliparse finds fewer than 20 words in a page, trafilatura reads it.
+    98 % of the article. If resiliparse finds fewer than 20 words in a page, trafilatura reads it. The plugin adds a
+    lead that they leave out, and removes struck-out words.
+
+    Another extractor, or another version of one of these two, begins an empty window. See docs/versions.md.
     """
 
     extract_workers: int | Literal["auto"] = setting(1, checks.number(int, 1, 256, or_auto=True))

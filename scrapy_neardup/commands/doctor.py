@@ -237,6 +237,8 @@ async def _try_commands(client: Client, key: str) -> str:
 
 
 async def _check_extractor(settings: NearDupSettings) -> Finding:
+    if settings.extractor is None:
+        return Finding("extractor", "none: each item must have its own text")
     extraction = settings.start_extraction()
     where = f"{settings.extractor} in a worker process"
     try:

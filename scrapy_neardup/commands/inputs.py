@@ -207,7 +207,10 @@ async def explain_emptiness(detector: NearDupDetector, summary: StoreSummary | N
         return
     message = f"The window of namespace {summary.namespace!r} in {summary.location} is empty."
     if summary.other_configs:
-        message += " It has documents of other configurations: were they crawled with the same preset and settings?"
+        message += (
+            " It has documents of other configurations: were they crawled with the same preset and settings, and the"
+            " same version of the extractor?"
+        )
     elif summary.namespaces:
         message += f" This store has the namespaces {', '.join(summary.namespaces)}."
     print_error(message)

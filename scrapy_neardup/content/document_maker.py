@@ -9,7 +9,7 @@ import unicodedata
 from calendar import timegm
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import date, datetime, time, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from functools import cache
 from reprlib import repr as shown
 from typing import Any
@@ -24,7 +24,20 @@ _LONGEST_TITLE, _LONGEST_TIME = 1000, 100  # characters
 _STRUCT_TIME = 9  # numbers
 _YEARS = range(1970, 2107)  # a number like these is a year alone
 _FEWEST_DIGITS = 8  # of a date or of Unix seconds as a text
-_RFC_822 = re.compile(r"(?:[A-Za-z]+,?\s+)?\d{1,2}[\s-]+[A-Za-z]{3}")  # Sun, 01 Mar 2026 08:00:00 GMT
+# Sun, 01 Mar 2026 08:00:00 GMT; the standard defines the names of zones in the United States
+_RFC_822 = re.compile(r"(?:[A-Za-z]+,?\s+)?\d{1,2}[\s-]+[A-Za-z]{3}[\s-].*\s(?:[+-]\d{4}|GMT|UTC?|Z|[ECMP][SD]T)")
+_ISO = re.compile(r"\d{4}-?(?:\d\d|W)[^A-VX-Ya-z/]*")
+_OFFSET = re.compile(r"(?:GMT|UTC)?([+-]\d\d?(?::?\d\d)?)(?:\s*\(.*\))?$")  # GMT+0200 (Central European Summer Time)
+ZONE_OFFSETS = {
+    name: float(hours)
+    for name, _, hours in (
+        each.partition(":")
+        for each in "UTC:0 GMT:0 UT:0 Z:0 WET:0 CET:1 WEST:1 WAT:1 CEST:2 EET:2 CAT:2 SAST:2 EEST:3 MSK:3 EAT:3 PKT:5"
+        " WIB:7 HKT:8 WITA:8 AWST:8 JST:9 KST:9 WIT:9 ACST:9.5 AEST:10 ACDT:10.5 AEDT:11 NZST:12 NZDT:13 EST:-5 EDT:-4"
+        " MDT:-6 PDT:-7".split()
+    )
+}
+"""Names of zones that mean one offset, in hours. BST is not among them: papers in Bangladesh write it too."""
 _BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not Unix seconds of 1970
 # Odd, so that 2^32 serial numbers become as many numbers. Two runs that share a few of them then share no neighbours.
 _SPREAD = 0x9E37_79B1
@@ -106,14 +119,23 @@ def _as_text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def parse_time(value: object) -> float:
-    """Return Unix seconds from a number, a date, a datetime, a struct_time in UTC, or an ISO 8601 or RFC 822 text.
+class _ZoneError(ValueError):
+    """A time names a zone of several offsets, or one that nobody knows."""
 
-    Of a list the first entry is read. A time without a zone is UTC. Raise ValueError on anything else, also on a year
-    alone, and on a number of so many digits that Python does not print it.
+
+def parse_time(value: object) -> float:
+    """Return Unix seconds from a number, a date, a datetime, a struct_time in UTC, or a text.
+
+    A text is ISO 8601, RFC 822, or another English form that has year, month and day. Of a list the first entry is
+    read. A time without a zone is UTC. Raise ValueError on anything else: on a year alone, on a day and a month that
+    could change places, on the name of a zone that means several offsets, and on a number of so many digits that Python
+    does not print it.
     """
     try:
         seconds = _seconds(value)
+    except _ZoneError as error:
+        remedy = "write the offset, such as +05:30"
+        raise ValueError(f"{shown(value)} is not a time: {error} is no zone of one offset; {remedy}") from None
     except (ValueError, OverflowError):
         remedy = "use ISO 8601, RFC 822 or Unix seconds"
         raise ValueError(f"{shown(value)} is not a time: {remedy}") from None
@@ -149,11 +171,37 @@ def _number_or_moment(text: str) -> float | datetime:
     if not _BASIC_DATE.fullmatch(text):
         with suppress(ValueError):
             return float(text)
-    if _RFC_822.match(text):
+    if _RFC_822.fullmatch(text):
         return parsedate_to_datetime(text)
-    # Most databases write a space instead of the T.
-    moment: datetime = isoparse(text.replace(" ", "T", 1))
-    return moment
+    if _ISO.fullmatch(text):
+        with suppress(ValueError):
+            # Most databases write a space instead of the T.
+            moment: datetime = isoparse(text.replace(" ", "T", 1))
+            return moment
+    return _moment(text)
+
+
+def _moment(text: str) -> datetime:
+    """Return the moment that a text says in any English form, if there is only one that it may mean."""
+    from dateutil.parser import parse
+
+    text = _OFFSET.sub(r" \1", text)  # dateutil reads GMT+2 as POSIX does, two hours behind
+    # What the text does not say comes from the default. In 03/04/2020 day and month may change places.
+    first: datetime = parse(text, default=datetime(2000, 1, 1), tzinfos=_zone)
+    is_by_year = text[:4].isdecimal()
+    if first != parse(text, default=datetime(2001, 2, 2), tzinfos=_zone, dayfirst=not is_by_year):
+        raise ValueError
+    return first
+
+
+def _zone(name: str | None, offset: int | None) -> timezone | None:
+    """Return the zone that dateutil found in a text, by its offset in seconds, or else by its name."""
+    if offset is None and name is None:
+        return None
+    if offset is None and name not in ZONE_OFFSETS:
+        raise _ZoneError(name)
+    seconds = offset if offset is not None else 3600 * ZONE_OFFSETS[name or "UTC"]
+    return timezone(timedelta(seconds=seconds))
 
 
 @cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 from scrapy_neardup.document import MOST_CHARACTERS
@@ -16,8 +17,12 @@ from scrapy_neardup.imports import load_callable
 
 Extractor = Callable[[str, str], str]
 
-ALLOWED = "'trafilatura', 'resiliparse' (pip install resiliparse) or the import path of a callable (html, url)"
+ALLOWED = (
+    "'trafilatura', 'resiliparse' (pip install 'resiliparse>=2'), the import path of a callable (html, url), or None"
+)
 BUILT_IN = ("trafilatura", "resiliparse")
+REPAIRS = 1
+"""Version of ``whole_text.py``. It is part of the configuration in the keys of a store: raise it if texts change."""
 MOST_HTML_BYTES = 5_000_000
 """A larger page is not extracted."""
 THIN_WORDS = 100
@@ -55,8 +60,23 @@ def checked_text(text: object) -> str:
     return text[:MOST_CHARACTERS]
 
 
-def load_extractor(name: str) -> Extractor:
+def extractor_identity(name: str | None) -> str:
+    """Return what makes texts comparable: the name of their extractor, and its version if it is built in.
+
+    Nothing is imported.
+    """
+    if name not in BUILT_IN:
+        return name or ""
+    try:
+        return f"{name} {version(name)} {REPAIRS}"
+    except PackageNotFoundError:
+        return name
+
+
+def load_extractor(name: str | None) -> Extractor:
     """Return the extractor of a name or import path. Raise SettingsError if it cannot be used."""
+    if name is None:
+        return extract_nothing
     if name.startswith("__main__."):
         allowed = "worker processes cannot import the script that is run: put it into a module"
         raise SettingsError("NEARDUP_EXTRACTOR", name, allowed)
@@ -65,39 +85,56 @@ def load_extractor(name: str) -> Extractor:
     if name == "resiliparse":
         try:
             import_module("resiliparse.extract.html2text")
-        except ImportError as error:
-            raise SettingsError("NEARDUP_EXTRACTOR", name, f"{error}; pip install resiliparse") from error
+            if version(name).startswith(("0.", "1.")):
+                raise ImportError(f"version {version(name)} is too old")
+        except ImportError as error:  # PackageNotFoundError is one
+            raise SettingsError("NEARDUP_EXTRACTOR", name, f"{error}; pip install 'resiliparse>=2'") from error
         return extract_with_resiliparse
     return load_callable("NEARDUP_EXTRACTOR", name, ALLOWED)
 
 
+def extract_nothing(html: str, url: str) -> str:
+    """Return no text: the items of the crawl bring their texts."""
+    return ""
+
+
 def extract_with_trafilatura(html: str, url: str) -> str:
-    """Return the answer of trafilatura's quick pass, or of a slower pass if that finds more prose.
+    """Return the answer of trafilatura's quick pass, or of a slower pass if that finds more prose, see ``whole_text``.
 
     Passes with tables and with fallbacks run only if the quick pass finds next to no prose. A page that is laid out in
     tables would otherwise give its menus.
     """
-    text = _trafilatura(html, url)
-    for options in _SECOND_TRIES:
-        if prose_words(text) >= THIN_WORDS:
-            break
-        text = max(text, _trafilatura(html, url, **options), key=prose_words)
-    return text
+    from scrapy_neardup.content.whole_text import whole_text  # workers need it
+
+    def extract(html: str) -> str:
+        text = _trafilatura(html, url)
+        for options in _SECOND_TRIES:
+            if prose_words(text) >= THIN_WORDS:
+                break
+            text = max(text, _trafilatura(html, url, **options), key=prose_words)
+        return text
+
+    return whole_text(html, extract)
 
 
 def extract_with_resiliparse(html: str, url: str) -> str:
     """Return the answer of resiliparse, or that of trafilatura if resiliparse finds too few words to judge a page by.
 
     A self-closing tag of an element that HTML does not close so would swallow the rest of the page, so it is closed
-    first.
+    first. See ``whole_text``.
     """
     from resiliparse.extract.html2text import extract_plain_text
 
-    closed = _SELF_CLOSING.sub(r"<\1\2></\1>", html)
-    text = extract_plain_text(closed, main_content=True, alt_texts=False)
-    if _words(text[:_ENOUGH]) >= _FEWEST_WORDS or _words(text) >= _FEWEST_WORDS:
-        return text
-    return max(text, _trafilatura(html, url), key=_words)
+    from scrapy_neardup.content.whole_text import whole_text
+
+    def extract(html: str) -> str:
+        closed = _SELF_CLOSING.sub(r"<\1\2></\1>", html)
+        text: str = extract_plain_text(closed, main_content=True, alt_texts=False)
+        if count_words(text[:_ENOUGH]) >= _FEWEST_WORDS or count_words(text) >= _FEWEST_WORDS:
+            return text
+        return max(text, _trafilatura(html, url), key=count_words)
+
+    return whole_text(html, extract)
 
 
 def _trafilatura(html: str, url: str, *, fast: bool = True, tables: bool = False) -> str:
@@ -117,15 +154,16 @@ def prose_words(text: str) -> int:
 
 
 def _words_in_sentences(line: str) -> int:
-    whole = _words(line)
+    whole = count_words(line)
     if whole < _PARAGRAPH_WORDS:
         return 0
     if _WITHOUT_STOPS.search(line):
         return whole
-    sentences = map(_words, _STOP.split(line)[:-1])
+    sentences = map(count_words, _STOP.split(line)[:-1])
     return sum(words for words in sentences if words <= _SENTENCE_WORDS)
 
 
-def _words(text: str) -> int:
+def count_words(text: str) -> int:
+    """Count the words of a text. Two characters of a script without spaces count as one word."""
     unspaced = 0 if text.isascii() else len(_UNSPACED.findall(text))
     return len(text.split()) + unspaced // 2

@@ -61,7 +61,7 @@ class Sketching(NamedTuple):
 class WorkerOptions(NamedTuple):
     """What a worker needs to know when it starts."""
 
-    extractor: str
+    extractor: str | None
     timeout: float = 10.0  # seconds for a page
     sketching: Sketching | None = None
     memory: int | None = 2_000_000_000  # bytes that it may take for its pages, on Linux
@@ -150,7 +150,7 @@ def _pipes() -> tuple[BinaryIO, BinaryIO]:
     return requests, answers
 
 
-def _load_extractor(name: str) -> Extractor:
+def _load_extractor(name: str | None) -> Extractor:
     if name == "trafilatura":
         import trafilatura  # noqa: F401  now, so that the import does not count for the time limit of the first page
     return load_extractor(name)

@@ -52,14 +52,18 @@ class Preset:
     event_rule: str = "sources"
     seed: int = 1
 
-    def config(self, *, by_source: bool = False, records: tuple[int, ...] = (), embedder: str = "") -> str:
+    def config(
+        self, *, by_source: bool = False, records: tuple[int, ...] = (), embedder: str = "", extractor: str = ""
+    ) -> str:
         """Return a hash, 8 hexadecimal digits, of all parameters that change a fingerprint.
 
         It is part of every key of a store. ``records`` are the versions of what the store keeps, so that two versions
         of this package never read each other's records. ``embedder`` names the model that vectors are made by, if any.
+        ``extractor`` names what made the texts: a page that another version has read would look changed.
         """
         decisive = {name: value for name, value in asdict(self).items() if name not in _OF_VERDICTS}
         decisive |= {"normaliser": NORMALISER, "by_source": by_source, "records": records, "embedder": embedder}
+        decisive["extractor"] = extractor
         return xxhash.xxh32_hexdigest(repr(sorted(decisive.items())).encode())
 
     @property

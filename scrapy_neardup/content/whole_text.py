@@ -1,0 +1,234 @@
+"""Keep what a reader of a page sees: extractors lose the lead of an article, and misread some inline markup.
+
+Everything here takes linear time, and next to none on most pages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from html import unescape
+from typing import NamedTuple
+
+from scrapy_neardup.content.extractors import count_words
+from scrapy_neardup.evidence.number_words import all_languages
+from scrapy_neardup.evidence.titles import terms_of
+from scrapy_neardup.text.folding import fold
+
+# Words that are struck out
+
+_STRUCK_END = re.compile("</(?:s|del|strike)>", re.IGNORECASE)
+_STRUCK = re.compile(
+    r"<(?:(s|del|strike)(?:\s[^<>]{0,500})?|(span|font|b|i|em|strong|u|a)\s[^<>]{0,500}?line-through[^<>]{0,500})>"
+    r"[^<]{0,2000}(?:<(?!/?(?:\1|\2)\b)[^<]{0,2000}){0,20}</(?:\1|\2)\s*>",
+    re.IGNORECASE,
+)
+
+# Letters that a theme prints large
+
+_CAP = re.compile(r"^[^\w\s]{0,3}([^\W\d_])(\s+)([^\W\d_]{1,40})", re.MULTILINE)
+_CAPS_WITHIN, _MOST_CAPS = 20_000, 5  # characters of a text, and paragraphs that begin with a single letter
+_BEFORE_CAP = re.compile(r"<\w+([^<>]{0,300})>(?:[^\w<>]|&\w{1,9};){0,4}$")
+_WORDS_OF_ONE_LETTER = frozenset("aàáâãeéèêiíìoóòôuúyýwzksvåöőηοабвжийкосуяєі")  # each in some language
+
+# Paragraphs between the headline and the text
+
+_HEADINGS = "h1", "h2"
+_HEADLINE = re.compile(r"<[hH]1[\s>]")
+_RUN = re.compile(r">\s*([^<>]{20,2000})")  # what may be part of a lead
+_LEAD_WITHIN = 30_000  # characters
+_LEAST_WORDS, _LEAST_SENTENCE = 8, 20  # words of a paragraph with and without a stop at its end
+_TEXT_READ = 5000  # characters in which the first paragraph of a text is looked for
+_PLACE = 40  # characters without spaces that find a paragraph in a text
+_LINKED = 0.7  # share of its characters that makes a paragraph a link
+_INLINE = frozenset(
+    "a abbr b bdi bdo big br cite code dfn em font i img ins kbd mark q small span strong sub sup time u var"
+    " wbr".split()
+)
+_NO_TEXT = (
+    "aside audio button dialog figcaption figure footer form iframe menu nav noscript object script select style svg"
+    " template textarea video".split()
+)
+_NO_LEAD = re.compile(
+    "caption|(?<![a-z])credit|byline|author|shar(?:e|ing)|social|gallery|promo|newsletter|subscri|cookie|consent"
+    "|related|recommend|read-?(?:more|also)|advert|banner|popup|modal|login|comment|menu|breadcrumb|player|copyright"
+)
+_LEAD = re.compile(
+    "de(?:k|ck)(?![a-z])|(?<![a-z])(?:lead(?!er)|lede|intro)|standfirst|sub-?(?:title|head)|summary|abstract|excerpt"
+    "|teaser|chap[eoô]|sapo|ingress|vorspann|entradilla|bajada|copete|sommario|occhiello|anons"
+)
+_LEAD_TAG = re.compile(f"<h[23]\\b|{_LEAD.pattern}")
+_NO_LEAD_TAG = re.compile(f"<(?:h1|script|style|figcaption)\\b|{_NO_LEAD.pattern}")
+_ENDS = re.compile("\\w{3}[\"'”’»)]?[.!?…](?!\\w)|[。！？।॥؟۔።]")  # of a sentence
+_TITLES = (
+    re.compile("<title\\b[^<>]{0,300}>([^<>]{1,500})"),
+    re.compile("""og:title["']?\\s+content\\s?=\\s?["']([^<>]{1,500})"""),
+)
+_DESCRIPTION = re.compile("""description["']?\\s+content\\s?=\\s?["']([^<>]{1,1000})""")
+_STOPS = re.compile("[.!?…。！？।॥؟۔።][\"'”’»)\\]\\s]*$")
+_LABEL = re.compile(r"[^.!?]{0,30}:")  # of a teaser: "Read more: ..."
+
+
+class _Block(NamedTuple):
+    """A part of a page without block elements inside."""
+
+    text: str
+    tag: str
+    marks: str  # class, id and the like of the elements around and in it
+    linked: int  # characters in links
+
+
+def whole_text(html: str, extract: Callable[[str], str]) -> str:
+    """Return the text that an extractor finds in a page, with its lead, with whole words, and with nothing struck out.
+
+    What stands above the first headline is left as it is.
+    """
+    headline = _HEADLINE.search(html)
+    start = headline.start() if headline else 0
+    html = without_struck_text(html, start)
+    text = _with_joined_caps(extract(html), html)
+    return _with_lead(text, html, start) if headline else text
+
+
+def without_struck_text(html: str, start: int = 0) -> str:
+    """Return a page without the words that are struck out behind a place, because they are no longer said."""
+    if _STRUCK_END.search(html, start) or html.find("line-through", start) >= 0:
+        return html[:start] + _STRUCK.sub("", html[start:])
+    return html
+
+
+def _with_joined_caps(text: str, html: str) -> str:
+    """Return a text in which the first letter of a paragraph belongs to its word: "N ine" becomes "Nine"."""
+    caps = list(_CAP.finditer(text, 0, _CAPS_WITHIN))[:_MOST_CAPS]
+    for cap in reversed(caps):
+        if _is_split(cap, text, html):
+            text = text[: cap.start(2)] + text[cap.end(2) :]
+    return text
+
+
+def _is_split(cap: re.Match[str], text: str, html: str) -> bool:
+    """Decide whether a letter and the word behind it are one word, whose first letter has an element of its own."""
+    letter, _, rest = cap.groups()
+    if letter.islower() or (rest[0].isupper() and not rest.isupper()):
+        return False
+    word = fold(letter + rest).casefold()
+    is_number = any(word in each.small or word in each.scales for each in all_languages().by_name.values())
+    is_known = is_number or f" {letter.lower()}{rest} " in text
+    if letter.casefold() in _WORDS_OF_ONE_LETTER and not is_known:
+        return False
+    alone = re.search(rf"{letter}\s{{0,9}}</\w+>\s*(?:<[^<>]{{0,300}}>\s*){{0,9}}{rest}", html)
+    opened = _BEFORE_CAP.search(html[max(0, alone.start() - 400) : alone.start()]) if alone else None
+    return opened is not None and (is_known or "class" in opened[1] or "style" in opened[1])
+
+
+def _with_lead(text: str, html: str, start: int) -> str:
+    """Return a text with the paragraphs that the page has between headline and text, if they tell the news.
+
+    They stand before the first paragraph of the text. A teaser of another article, a caption or a notice is no lead.
+    """
+    end = _end_of_first_paragraph(text, html, start)
+    if not end:
+        return text
+    known = _squeezed(fold(text[:_TEXT_READ]))
+    lost: list[_Block] = []
+    for block in _blocks(html[start:end]):
+        if block.tag not in _HEADINGS and count_words(block.text) < _LEAST_WORDS:
+            continue
+        key = _squeezed(fold(block.text))
+        is_known = key[:_PLACE] in known or key[-_PLACE:] in known
+        if block.tag == "h1" or not is_known:
+            lost.append(block)
+        elif _is_paragraph(block.text):
+            lead = _lead_of(lost, html[:start]) if lost else []
+            return _with_lines(text, lead, key[:_PLACE]) if lead else text
+    return text
+
+
+def _end_of_first_paragraph(text: str, html: str, start: int) -> int:
+    """Return where the first paragraph of a text ends in its page, 0 if nothing like a lead is before it."""
+    known = _squeezed(text[:_TEXT_READ])
+    end = start + _LEAD_WITHIN
+    has_some = False
+    for run in _RUN.finditer(html, start, end):
+        if count_words(run[1]) < _LEAST_WORDS:
+            continue
+        tags = html[max(start, run.start() - 300) : run.start() + 1].lower()
+        if _squeezed(unescape(run[1]))[:_PLACE] in known:
+            if _is_paragraph(run[1]):
+                return run.end() if has_some else 0
+        elif not _NO_LEAD_TAG.search(tags[tags.rfind("<") :]) and (_ENDS.search(run[1]) or _LEAD_TAG.search(tags)):
+            has_some = True
+    return end if has_some else 0
+
+
+def _is_paragraph(text: str) -> bool:
+    """Decide whether a piece of a page is one or more sentences, or a part of them, and no byline or headline."""
+    words = count_words(text)
+    return words >= _LEAST_SENTENCE or (words >= _LEAST_WORDS and _STOPS.search(text) is not None)
+
+
+def _with_lines(text: str, lead: list[str], place: str) -> str:
+    """Return a text with a lead before the line that begins with ``place``."""
+    lines = text.split("\n")
+    behind = next((at for at, line in enumerate(lines) if place in _squeezed(fold(line))), 0)
+    return "\n".join([*lines[:behind], *lead, *lines[behind:]])
+
+
+def _lead_of(blocks: list[_Block], head: str) -> list[str]:
+    """Return the texts of those blocks behind the last headline that are part of a lead."""
+    title, description = _terms(head, *_TITLES), _terms(head, _DESCRIPTION)
+    headline = frozenset[int]()
+    lead: dict[str, None] = {}
+    for block in blocks:
+        terms = terms_of(block.text)
+        if block.tag in _HEADINGS and 2 * len(terms & title) >= len(terms):
+            headline = terms
+            lead.clear()
+        elif block.tag != "h1" and _tells(block, terms, headline, description):
+            lead[block.text] = None
+    return list(lead)
+
+
+def _terms(head: str, *patterns: re.Pattern[str]) -> frozenset[int]:
+    """Return the terms of the first text that one of the patterns finds in the head of a page."""
+    found = next(filter(None, (pattern.search(head) for pattern in patterns)), None)
+    return terms_of(unescape(found[1])) if found else frozenset()
+
+
+def _tells(block: _Block, terms: frozenset[int], headline: frozenset[int], description: frozenset[int]) -> bool:
+    """Decide whether a block is part of a lead: it says what headline or description say, or is marked as a lead."""
+    is_refused = _NO_LEAD.search(block.marks) or terms <= headline
+    if not headline or is_refused or count_words(block.text) < _LEAST_WORDS:
+        return False
+    if 2 * len(terms & description) > len(terms):
+        return True
+    shares = len(terms & headline) >= min(2, len(headline))
+    is_sentence = _STOPS.search(block.text) is not None
+    if block.linked > _LINKED * len(block.text):
+        return shares and is_sentence and not _LABEL.match(block.text)
+    return _LEAD.search(block.marks) is not None or (shares and (is_sentence or block.tag in ("h2", "h3")))
+
+
+def _blocks(html: str) -> Iterator[_Block]:
+    """Yield the blocks of text of a part of a page."""
+    from lxml.etree import Comment, HTMLParser, strip_elements
+    from lxml.html import fromstring
+
+    tree = fromstring(html.encode("utf-8", "replace"), parser=HTMLParser(encoding="utf-8"))
+    strip_elements(tree, Comment, *_NO_TEXT, with_tail=False)
+    for end in tree.iter("br"):
+        end.tail = f" {end.tail or ''}"
+    elements = [tree]
+    while elements:
+        element = elements.pop()
+        if any(each.tag not in _INLINE for each in element.iterdescendants()):
+            elements.extend(reversed(element))
+        elif text := " ".join("".join(element.itertext()).split()):
+            near = (*element.iterancestors(), *element.iter())
+            marks = " ".join(each.get(name, "") for each in near for name in ("class", "id", "itemprop")).lower()
+            linked = sum(len("".join(link.itertext())) for link in element.iter("a"))
+            yield _Block(text, str(element.tag), marks, linked)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
