@@ -63,7 +63,7 @@ def changed_figures(old: Sequence[Figure], new: Sequence[Figure], likeness: floa
     for before, after in pairs:
         values = before.value, after.value
         label = after.label or before.label
-        if _is_change(before, after) and (label or values not in changes):
+        if is_change(before, after) and (label or values not in changes):
             line = f"{label}: {values[0]} -> {values[1]}" if label else ""
             changes[values] = Change(line, value_hashes([before]), value_hashes([after]))
     return tuple(changes.values())
@@ -76,7 +76,7 @@ def _counts(pair: tuple[Figure, Figure], likeness: float) -> bool:
     return likeness >= SAME_STATEMENTS or all(0 < kind < FigureKind.HOMES for kind in kinds)
 
 
-def _is_change(before: Figure, after: Figure) -> bool:
+def is_change(before: Figure, after: Figure) -> bool:
     if before.kind and after.kind and before.kind != after.kind:
         return False
     if _are_plain(before, after):
