@@ -82,7 +82,7 @@ class Document:
 
 @dataclass(slots=True)  # not frozen: a check makes a dozen records, and that takes three times as long
 class Evidence:
-    """What is compared of a document. A store keeps it instead of the text.
+    """What is compared of a document before its text is read.
 
     ``signature`` holds lanes of one byte each. It is empty if the text is so short that only an exact copy of it can
     be recognised.
@@ -93,6 +93,7 @@ class Evidence:
     url_hash: bytes  # 8 bytes of the url identity, zeros if there is none
     source_hash: bytes  # 4 bytes of the source, zeros if there is none
     article_hash: bytes = bytes(4)  # of source and article number, zeros if it has none
+    content_hash: bytes = bytes(8)  # of the title and all lines, also those that are too short to be compared
     language: bytes = bytes(2)  # ISO 639-1 code, zeros if it is unknown
     signature: bytes = b""
     figures: bytes = b""  # packed, see evidence.figures

@@ -122,6 +122,11 @@ class NearDupSettings:
     - ``memory://`` is forgotten when the process ends.
     """
 
+    keep_texts: bool = setting(True, checks.boolean)
+    """Whether the window keeps the texts of documents, packed, as long as it compares them. The plugin reads a text
+    when a later document may be a copy of it. With False no text is written, and documents are compared by their
+    fingerprints alone. See docs/limits.md#privacy."""
+
     namespace: str = setting("default", checks.matching(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
     """Crawls with the same namespace and store share a window, unless their settings make different fingerprints. See
     docs/versions.md."""
@@ -360,6 +365,7 @@ class NearDupSettings:
             scope=self.scope,
             drop_share=self.drop_share,
             drops=self.action == "drop",
+            keep_texts=self.keep_texts,
             keep_sources=self.keep_sources,
             keep_updates=self.keep_updates,
             vector_middle=preset.vector_middle,

@@ -62,7 +62,7 @@ async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple
             alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
             detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
         records = await detector.index.records()
-        a, b = (named_document(detector, records, name) for name in (options.a, options.b))
+        a, b = [await named_document(detector, records, name) for name in (options.a, options.b)]
         told: tuple[str, ...] = ()
         if b.fingerprint is None and b.record.match == a.key:
             members = await detector.index.stories.members(b.record.story.hex())

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from scrapy_neardup.document import Document, Fingerprint, Join, Story, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import Layout
 from scrapy_neardup.index.postings import Generation, Keys, PostedTogether, find_candidates
-from scrapy_neardup.index.runs import Heartbeats
-from scrapy_neardup.records.documents import Record, new_record, seconds_of
+from scrapy_neardup.index.runs import Heartbeats, kept_by
+from scrapy_neardup.records.documents import NO_TEXT, Record, new_record, seconds_of
 from scrapy_neardup.records.stored_stories import StoredStories
+from scrapy_neardup.records.texts import StoredText, pack_text
 from scrapy_neardup.rules.decision import Candidate, Decision, Judge
 from scrapy_neardup.rules.pair import CandidateState
 
@@ -35,9 +37,9 @@ class Checked(NamedTuple):
 class NewDocument:
     """A document that is checked: its record as the first of its kind, its look-up keys, and in the end the answer."""
 
-    def __init__(self, fingerprint: Fingerprint, document: Document, run: int) -> None:
+    def __init__(self, fingerprint: Fingerprint, document: Document, run: int, *, keep_text: bool) -> None:
         self._document = document
-        self.record = new_record(fingerprint, document, run)
+        self.record = new_record(fingerprint, document, run, keep_text=keep_text)
         self.lookup_keys = Keys.of(fingerprint)
         self.answer: Checked | StoreError | None = None
 
@@ -49,6 +51,10 @@ class NewDocument:
     def document(self) -> Document:
         """Return the document with the id under which it will be registered."""
         return with_id(self._document, self.key.hex())
+
+    @cached_property
+    def packed_text(self) -> bytes:
+        return pack_text(self._document.title, self._document.text)
 
 
 @dataclass(slots=True, eq=False)
@@ -64,6 +70,7 @@ class Attempt:
     stored: Record | None = None
     generation_version: bytes = b""  # that its own generation gets
     candidates: list[bytes] = field(default_factory=list)
+    likely: dict[bytes, Candidate | None] = field(default_factory=dict)  # None for one that cannot be a match
     decision: Decision | None = None
     packed: bytes = b""  # the record that is registered
     story: Story | StoreError | None = None
@@ -85,6 +92,7 @@ class Batch:
         self.heartbeats = Heartbeats(run)
         self.packed: dict[bytes, bytes | None] = {}  # stored records, None where there is none
         self.records: dict[bytes, Record | None] = {}  # those of candidates, also those of this batch
+        self.texts: dict[bytes, StoredText] = {}  # by the key of the document that holds it
         self.stories: StoredStories = {}
         self._posted = PostedTogether(each.new.lookup_keys for each in self.attempts)
 
@@ -136,10 +144,33 @@ class Batch:
                 attempt.candidates.append(record.match)
 
     def likely_candidates(self, attempt: Attempt, judge: Judge) -> list[Candidate]:
-        """Return the candidates without those that cannot be a match."""
-        found, is_known = list[Candidate](), attempt.stored is not None
+        """Return the candidates whose records are known, without those that cannot be a match.
+
+        A document of this batch has no record until it is decided.
+        """
         for key in attempt.candidates:
             record = self.records.get(key)
-            if record is not None and (is_known or judge.may_match(attempt.new.record, record)):
-                found.append((key, record, self.state(record)))
-        return found
+            if record is not None and key not in attempt.likely:
+                is_likely = attempt.stored is not None or judge.may_match(attempt.new.record, record)
+                attempt.likely[key] = self._candidate(key, record) if is_likely else None
+        return [each for key in attempt.candidates if (each := attempt.likely.get(key)) is not None]
+
+    def _candidate(self, key: bytes, record: Record) -> Candidate:
+        kept_key, kept = kept_by(key, record, self.records.get)
+        return Candidate(key, record, self.state(record), kept_key if record.is_dropped and kept else b"")
+
+    def lend_texts(self) -> None:
+        """Let the documents that come later in this batch read the texts of those before."""
+        for each in self.attempts:
+            if each.stored is None and each.new.record.text_at != NO_TEXT:
+                self.texts[each.new.key] = StoredText.of(each.new.document.title, each.new.document.text)
+
+    def texts_of(self, candidates: Iterable[Candidate]) -> dict[bytes, StoredText]:
+        """Return the texts that were read or lent of candidates, and of the documents that were kept instead."""
+        texts = dict[bytes, StoredText]()
+        for key in {key for each in candidates for key in (each.key, each.kept)}:
+            record = self.records.get(key)
+            text = self.texts.get(key) or self.texts.get(record.text_at if record else NO_TEXT)
+            if text is not None:
+                texts[key] = text
+        return texts

@@ -12,7 +12,7 @@ from scrapy_neardup.index.postings import new_postings
 from scrapy_neardup.index.runs import kept_by
 from scrapy_neardup.index.store import Argument, Call, Client, Commit, Expected, is_version
 from scrapy_neardup.index.stories import Stories
-from scrapy_neardup.records.documents import seconds_of
+from scrapy_neardup.records.documents import NO_TEXT, seconds_of
 from scrapy_neardup.rules.policy import HOUR
 
 logger = logging.getLogger(__name__)
@@ -72,6 +72,9 @@ def _commit(batch: Batch, attempt: Attempt, stories: Stories) -> Commit | None:
     if (match := decision.match) is not None:
         is_there = Call("HEXISTS", layout.records(match.key), (match.key,))
         expected = [Expected(is_there, b"1"), *expected]
+    text_at = decision.record.text_at
+    if text_at not in (NO_TEXT, key):
+        expected = [Expected(Call("HEXISTS", layout.records(text_at), (text_at,)), b"1"), *expected]
     if kept is not None and attempt.asks_other_run:
         asked = layout.asked(kept.run)
         writes += [Call("HSET", asked, (key, kept_key)), Call("EXPIRE", asked, (window,))]
@@ -81,6 +84,10 @@ def _commit(batch: Batch, attempt: Attempt, stories: Stories) -> Commit | None:
         Call("HSET", records, (key, attempt.packed)),
         Call("EXPIRE", records, (HOUR - second % HOUR + window,)),
     ]
+    if text_at == key:
+        writes.append(Call("HSET", layout.texts(key), (key, attempt.new.packed_text)))
+    if text_at != NO_TEXT:  # the text lives as long as this record
+        writes.append(Call("EXPIRE", layout.texts(text_at), (HOUR - second % HOUR + window,)))
     posted = new_postings(attempt.new.lookup_keys, attempt.generations, own, key, attempt.generation_version)
     return Commit([Expected(Call("HGET", records, (key,))), *expected], writes, posted)
 

@@ -24,6 +24,7 @@ from scrapy_neardup.records.learned import (
     add_counts,
 )
 from scrapy_neardup.records.packing import join_entries, split_entries
+from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.sketch.fingerprint import Sketcher
@@ -101,6 +102,11 @@ class Index(Window):
         found = zip(keys, await answers(client, calls), strict=True)
         records = {key: read_record(packed) for key, packed in found if isinstance(packed, bytes)}
         return {key: each for key, each in records.items() if each and each.run != WITHDRAWN}
+
+    @reads
+    async def text_of(self, client: Client, record: Record) -> StoredText | None:
+        """Return the text that the window keeps of a document, None if it is not kept, gone or damaged."""
+        return (await self.texts(client, {record.text_at})).get(record.text_at)
 
     @reads
     async def records(self, client: Client) -> list[tuple[bytes, Record]]:

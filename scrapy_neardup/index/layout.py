@@ -3,6 +3,7 @@
 Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 
 ``…:records:<slice>``    HASH document key -> packed record, until the slice's end + window
+``…:texts:<slice>``      HASH document key -> packed text, as long as the record of each document that names it
 ``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window
 ``…:runs``               HASH number of a run -> its first and last heartbeat, until two windows after the last one
 ``…:asked:<run>``        HASH dropped copy of another run -> its match, until this run has kept the item of the match,
@@ -30,7 +31,7 @@ from scrapy_neardup.index.postings import Generation
 from scrapy_neardup.index.store import LOGGED, MOST_ATTEMPTS, Call, Client, ConflictError, Store, pause_after
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.records.stories import StoryChange
-from scrapy_neardup.rules.policy import HOUR, Policy
+from scrapy_neardup.rules.policy import HOUR, Policy, longest_hold
 
 logger = logging.getLogger(__name__)
 
@@ -110,15 +111,28 @@ class Layout:
         """Return the key of the hash that has the record of a document."""
         return self._slice(seconds_of(document) // HOUR)
 
+    def texts(self, document: bytes) -> str:
+        """Return the key of the hash that has the text of a document, if the document holds it itself."""
+        return self._texts(seconds_of(document) // HOUR)
+
     def _slice(self, number: int) -> str:
         return f"{self.prefix}:records:{number}"
+
+    def _texts(self, number: int) -> str:
+        return f"{self.prefix}:texts:{number}"
 
     def spans_of(self, second: int) -> set[tuple[str, int, int]]:
         """Return the keys that a document of this second is written to, each with its start and its end in seconds."""
         spans = set()
-        for name_of, seconds in ((self._slice, HOUR), (self.bands, self._generation)):
+        # A text may be that of a later document too.
+        longer = longest_hold(self._window)
+        for name_of, seconds, more in (
+            (self._slice, HOUR, 0),
+            (self._texts, HOUR, longer),
+            (self.bands, self._generation, 0),
+        ):
             start = second // seconds * seconds
-            spans.add((name_of(second // seconds), start, start + seconds))
+            spans.add((name_of(second // seconds), start, start + seconds + more))
         return spans
 
 

@@ -27,6 +27,7 @@ class StoreSummary:
     config: str
     documents_per_hour: dict[int, int]  # hour (Unix seconds // 3600) -> documents
     store: Facts  # of the store itself
+    texts: int = 0  # kept; documents with equal texts share one
     stories: int = 0  # without those that became a part of another one
     events: int = 0  # that have not ended
     waiting: int = 0  # events on their way
@@ -43,13 +44,14 @@ async def survey(client: Client, location: str, layout: Layout, stories: Stories
     """Return a summary of one configuration."""
     names = await client.names(layout.of_namespace)
     own = [name for name in names if name.startswith(f"{layout.prefix}:")]
-    hours = await _documents_per_hour(client, own)
+    hours = await _counts_per_hour(client, own, "records")
     events, waiting = await answers(client, [Call("HLEN", layout.events), Call("HLEN", layout.outbox)])
     return StoreSummary(
         location=location,
         namespace=layout.namespace,
         config=layout.config,
         documents_per_hour=hours,
+        texts=sum((await _counts_per_hour(client, own, "texts")).values()),
         store=await client.facts(own or [layout.prefix]),
         stories=await stories.count(client),
         events=cast("int", events),
@@ -65,8 +67,8 @@ async def _namespaces(client: Client, own: str) -> tuple[str, ...]:
     return tuple(sorted(found - {own}))
 
 
-async def _documents_per_hour(client: Client, names: Sequence[str]) -> dict[int, int]:
-    slices = {int(name.rpartition(":")[2]): name for name in names if "}:records:" in name}
+async def _counts_per_hour(client: Client, names: Sequence[str], kind: str) -> dict[int, int]:
+    slices = {int(name.rpartition(":")[2]): name for name in names if f"}}:{kind}:" in name}
     counts = await answers(client, [Call("HLEN", name) for name in slices.values()])
     return dict(sorted(zip(slices, cast("list[int]", counts), strict=True)))
 
@@ -123,7 +125,8 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
     sources = {selection.source_hash, *selected.values()}
     removed = [(name, key) for name, key, record in rows if key in selected or record.original in selected]
     gone, learned = {key for _, key in removed}, {source.hex() for source in sources if selection.source}
-    calls: list[Call | Commit] = [Call("HDEL", name, (key,)) for name, key in removed]
+    hashes = ((of_kind, key) for name, key in removed for of_kind in (name, name.replace("}:records:", "}:texts:")))
+    calls: list[Call | Commit] = [Call("HDEL", name, (key,)) for name, key in hashes]
     for name in names:
         calls += await _forget(client, name, selection, gone, learned)
     return len(removed), calls

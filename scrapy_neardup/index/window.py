@@ -1,8 +1,8 @@
 """The window: find the candidates of documents, decide in Python, and register the documents.
 
-``Window._try`` has the steps in their order. It asks the store two to four times: for postings; for records of
-candidates, if there are any; for the story that the document joins; and to commit. A posting whose record is gone is no
-candidate.
+``Window._try`` has the steps in their order. It asks the store two to five times: for postings; for records of
+candidates, if there are any; for texts of those that may be copies; for the story that the document joins; and to
+commit. A posting whose record is gone is no candidate.
 
 Documents that come together are decided one after the other, as if each had been registered before the next. If others
 have changed what was read for a document, it is tried again.
@@ -10,7 +10,7 @@ have changed what was read for a document, it is tried again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
@@ -26,7 +26,8 @@ from scrapy_neardup.index.postings import ShardBits
 from scrapy_neardup.index.runs import MOST_LINKS, RunSteps
 from scrapy_neardup.index.store import Call, Client, Store, answers, pause_after
 from scrapy_neardup.index.stories import Stories
-from scrapy_neardup.records.documents import WITHDRAWN, Record, read_record, seconds_of, with_next_key
+from scrapy_neardup.records.documents import NO_TEXT, WITHDRAWN, Record, read_record, seconds_of, with_next_key
+from scrapy_neardup.records.texts import StoredText, unpack_text
 from scrapy_neardup.rules.decision import Decision, Judge
 from scrapy_neardup.rules.policy import HOUR
 
@@ -52,7 +53,7 @@ class Window(RunSteps):
         If data is damaged, the error is the answer for those documents that need this data. Raise StoreUnavailable if
         the store does not answer in time; the documents may then be registered or not.
         """
-        checked = [NewDocument(*each, self.run) for each in documents]
+        checked = [NewDocument(*each, self.run, keep_text=self.policy.keep_texts) for each in documents]
         waiting, most, failures = checked, len(checked), 0
         for number in range(_MOST_TRIES):
             batch = Batch(_with_own_keys(waiting[:most]), self.layout, self.run)
@@ -74,11 +75,12 @@ class Window(RunSteps):
     @reads
     async def look(self, client: Client, fingerprint: Fingerprint, document: Document) -> tuple[Decision, Records]:
         """Return what a check would decide now, and the records of all candidates. This registers nothing."""
-        batch = Batch([NewDocument(fingerprint, document, self.run)], self.layout, 0)
+        batch = Batch([NewDocument(fingerprint, document, self.run, keep_text=False)], self.layout, 0)
         (attempt,) = batch.attempts
         await self._read_postings(client, batch, again=True)
         batch.find(attempt, self.policy.window)
         await self._read_candidates(client, batch)
+        await self._read_texts(client, batch)
         decision = await self._decide(client, batch, attempt)
         return decision, {key: each for key, each in batch.records.items() if each and key != attempt.new.key}
 
@@ -89,6 +91,7 @@ class Window(RunSteps):
         for attempt in batch.attempts:
             batch.find(attempt, self.policy.window)
         await self._read_candidates(client, batch)
+        await self._read_texts(client, batch)
         for attempt in batch.attempts:
             attempt.decision = await self._decide(client, batch, attempt)
         await register(client, batch, self.stories)
@@ -165,12 +168,33 @@ class Window(RunSteps):
         """Read what is stored under these keys, unless it was read before. Return the answers to ``more`` calls."""
         if not (missing := keys - batch.packed.keys()):
             return await answers(client, more) if more else []
-        hours = [[*group] for _, group in groupby(sorted(missing), lambda key: seconds_of(key) // HOUR)]
-        calls = [Call("HMGET", self.layout.records(hour[0]), hour) for hour in hours]
+        calls = _reads_of_hours(self.layout.records, missing)
         found = await answers(client, [*more, *calls])
-        for hour, packed in zip(hours, cast("list[list[bytes | None]]", found[len(more) :]), strict=True):
-            batch.packed.update(zip(hour, packed, strict=True))
+        batch.packed.update(_values(calls, found[len(more) :]))
         return found[: len(more)]
+
+    async def _read_texts(self, client: Client, batch: Batch) -> None:
+        """Read the texts of candidates that are chosen for a second look, and of documents kept instead of them."""
+        wanted = set[bytes]()
+        for attempt in batch.attempts:
+            likely = batch.likely_candidates(attempt, self.judge)
+            for each in self.judge.second_look(attempt.stored or attempt.new.record, likely) if likely else ():
+                records = (each.record, batch.records.get(each.kept))
+                wanted.update(record.text_at for record in records if record)
+        batch.texts = await self.texts(client, wanted)
+        batch.lend_texts()
+
+    async def texts(self, client: Client, keys: AbstractSet[bytes]) -> dict[bytes, StoredText]:
+        """Return the texts that documents with these keys hold, as far as they are there and whole."""
+        calls = _reads_of_hours(self.layout.texts, keys - {NO_TEXT})
+        texts = dict[bytes, StoredText]()
+        for key, packed in _values(calls, await answers(client, calls) if calls else []):
+            text = unpack_text(packed) if packed is not None else None
+            if text is not None:
+                texts[key] = text
+            elif packed is not None:
+                self.warn_damaged("a text", "it is not compared")
+        return texts
 
     # Decide
 
@@ -181,15 +205,28 @@ class Window(RunSteps):
         if stored is not None:
             # Only whether it was a wall needs ``tells_title``, which is not stored. A wall has kept its own story.
             record = replace(stored, tells_title=stored.story != key, is_boilerplate=record.is_boilerplate)
-        document = attempt.new.document
-        if candidates and len(document.text) >= LONG_TEXT:
-            # To read its figures takes long. With Redis that would hold up the event loop; SQLite has a thread anyway.
-            decision = await client.run_aside(self.judge.decide, document, record, candidates)
+        document, texts = attempt.new.document, batch.texts_of(candidates)
+        longest = max(len(document.text), *(len(each.text) for each in texts.values()), 0)
+        if candidates and longest >= LONG_TEXT:
+            # To compare them takes long. With Redis that would hold up the event loop; SQLite has a thread anyway.
+            decision = await client.run_aside(self.judge.decide, document, record, candidates, texts)
         else:
-            decision = self.judge.decide(document, record, candidates)
+            decision = self.judge.decide(document, record, candidates, texts)
         if stored is None:
             batch.records[key] = decision.record
         return decision
+
+
+def _reads_of_hours(name_of: Callable[[bytes], str], keys: Iterable[bytes]) -> list[Call]:
+    """Return the calls that read what hashes have of documents. ``name_of`` returns the hash of a document."""
+    hours = [[*group] for _, group in groupby(sorted(keys), lambda key: seconds_of(key) // HOUR)]
+    return [Call("HMGET", name_of(hour[0]), hour) for hour in hours]
+
+
+def _values(calls: Sequence[Call], found: Sequence[object]) -> Iterator[tuple[bytes, bytes | None]]:
+    """Yield the keys of documents and what was found of each."""
+    for call, values in zip(calls, found, strict=True):
+        yield from zip(cast("list[bytes]", call.arguments), cast("list[bytes | None]", values), strict=True)
 
 
 def _with_own_keys(documents: Sequence[NewDocument]) -> Iterable[NewDocument]:

@@ -10,6 +10,7 @@ from scrapy_neardup.document import Kind, Status
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
 from scrapy_neardup.index.postings import LEAST_WEIGHT, weights_of
 from scrapy_neardup.lab.stored import StoredDocument
+from scrapy_neardup.rules.decision import Candidate
 from scrapy_neardup.rules.pair import Measured, Pair
 
 _MEASURED = {
@@ -58,7 +59,8 @@ def compare(
         notes += [str(weight)] if weight.is_reached else [str(weight), "so they are never compared; if they were:"]
         is_found = weight.is_reached
     judge = detector.index.judge
-    decision = judge.decide(second.document, second.record, [(first.key, first.record, "seen")])
+    texts = {first.key: first.kept} if first.kept else {}
+    decision = judge.decide(second.document, second.record, [Candidate(first.key, first.record)], texts)
     verdict = decision.verdict
     alone = judge.decide(second.document, second.record, []).verdict
     likeness = judge.system.likeness(second.record, first.record)

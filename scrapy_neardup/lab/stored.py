@@ -1,6 +1,6 @@
 """The documents that arguments of commands name: in a window, or in a file.
 
-A store keeps fingerprints, titles and urls of documents, and no texts.
+A store keeps fingerprints, titles, urls and packed texts of documents.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.feed import RecordedDocument, read_feed
 from scrapy_neardup.lab.replay import PageReader, RecordedPage, document_of
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
+from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import page_hash
 
@@ -29,12 +30,12 @@ _JSON_LINES_NAME = re.compile(r"\.(?:jsonl|jl|ndjson)(?:\.gz|\.xz)*$", re.IGNORE
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A document as a store keeps it: one of the window, or one that was just read, with its text."""
+    """A document as a store keeps it: one of the window, or one that was just read."""
 
     key: bytes
     record: Record
-    text: str = ""  # of a document that was just read
-    fingerprint: Fingerprint | None = None  # the same
+    kept: StoredText | None = None  # title and text, None if the window does not have them
+    fingerprint: Fingerprint | None = None  # of a document that was just read
 
     @property
     def id(self) -> str:
@@ -49,8 +50,12 @@ class StoredDocument:
         return self.record.title.decode("utf-8", "replace")
 
     @property
+    def text(self) -> str:
+        return self.kept.text if self.kept else ""
+
+    @property
     def document(self) -> Document:
-        """Return the document, without a text if it is one of the window."""
+        """Return the document, without a text if the window does not have it."""
         seconds = float(seconds_of(self.key))
         return Document(self.id, self.url, source_of(self.url), self.title, self.text, seconds)
 
@@ -63,7 +68,9 @@ def is_document_id(name: str) -> bool:
     return _DOCUMENT_ID.fullmatch(name) is not None
 
 
-def named_document(detector: NearDupDetector, records: Sequence[tuple[bytes, Record]], name: str) -> StoredDocument:
+async def named_document(
+    detector: NearDupDetector, records: Sequence[tuple[bytes, Record]], name: str
+) -> StoredDocument:
     """Return the document of the window with this id, or the newest one of this page, or else the file or line.
 
     A document that is read is not registered. Raise InputError if there is no such document.
@@ -79,7 +86,8 @@ def named_document(detector: NearDupDetector, records: Sequence[tuple[bytes, Rec
     if not found:
         has = "has no document with this id" if is_id else "does not have this page"
         raise InputError(f"{name}: the window {has}; scrapy neardup watch --window shows what it holds")
-    return max(found, key=lambda each: each.key)
+    newest = max(found, key=lambda each: each.key)
+    return replace(newest, kept=await detector.index.text_of(newest.record))
 
 
 def as_stored(detector: NearDupDetector, page: RecordedPage) -> StoredDocument:
@@ -89,7 +97,8 @@ def as_stored(detector: NearDupDetector, page: RecordedPage) -> StoredDocument:
         asked = detector.embedding.submit(text_to_embed(document.title, document.text))
         document = replace(document, vector=asked.result())
     fingerprint = detector.sketcher.fingerprint(document)
-    return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), page.text, fingerprint)
+    kept = StoredText.of(document.title, document.text)
+    return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), kept, fingerprint)
 
 
 def read_single(name: str, settings: NearDupSettings) -> RecordedPage:

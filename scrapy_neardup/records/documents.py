@@ -11,7 +11,7 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 from scrapy_neardup.wording import one_line
 
-VERSION = 18
+VERSION = 19
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE = 150  # characters
@@ -24,6 +24,9 @@ IS_DROPPED = 1 << 31
 WITHDRAWN = IS_DROPPED - 1
 """The run of a document that was lost on its way: nobody will deliver it. No crawl has this number."""
 
+NO_TEXT = bytes(KEY_BYTES)
+"""Instead of the key of the document that holds a text."""
+
 RECORD = PackedFields(
     "record",
     {
@@ -32,6 +35,7 @@ RECORD = PackedFields(
         "url_hash": "8s",
         "source_hash": "4s",
         "article_hash": "4s",
+        "content_hash": "8s",
         "language": "2s",
         "signature": "H*",
         "figures": "H*",
@@ -51,12 +55,14 @@ RECORD = PackedFields(
         "original_title": "H*",
         "counted_at": "I",
         "run": "I",
+        "text_at": "8s",
     },
     VERSION,
 )
 RECORD_WITH_VECTOR = PackedFields("record", {**RECORD.fields, "vector": "H*"}, VERSION | 0x80)
 """A record with a vector. Without ``NEARDUP_EMBEDDER`` no record has one, and none is a byte longer for it."""
 
+_NO_CONTENT = bytes(8)
 _EVIDENCE = [each.name for each in fields(Evidence)]
 _VALUES, _VALUES_WITH_VECTOR = attrgetter(*RECORD.fields), attrgetter(*RECORD_WITH_VECTOR.fields)
 
@@ -71,6 +77,9 @@ class Record(Evidence):
     ``kept_share_parts`` is the share of the document's text, in parts of ``WHOLE_TEXT``, that a crawl that drops copies
     still has in its feed. It is ``WHOLE_TEXT`` if the document was kept. Otherwise it is the share of the text that its
     match has, times ``kept_share_parts`` of the match.
+
+    ``text_at`` is the key of the document that holds the text: its own, or that of an equal one. It is zeros if no text
+    is kept.
 
     ``run`` is 0 if the document is delivered, and ``WITHDRAWN`` if it was lost. Otherwise it is the number of the run
     that registered it. If that run drops the document as a copy, ``IS_DROPPED`` is added, and stays.
@@ -88,6 +97,7 @@ class Record(Evidence):
     original_title: bytes = b""
     counted_at: int = 0  # when it counts for events, in Unix seconds
     run: int = 0
+    text_at: bytes = NO_TEXT
     vector: bytes = b""
     # These two are known of a new document only, and not packed.
     tells_title: bool = False  # whether the text says what the title says
@@ -109,6 +119,10 @@ class Record(Evidence):
     def has_match(self, key: bytes) -> bool:
         """Return whether the document was like another one. ``key`` is its own key."""
         return self.match != key
+
+    def has_content(self, other: Record) -> bool:
+        """Return whether two documents have the same title and text, to the last line."""
+        return self.content_hash == other.content_hash != _NO_CONTENT
 
     def is_same_document(self, other: Record) -> bool:
         return (self.text_hash, self.url_hash) == (other.text_hash, other.url_hash)
@@ -136,7 +150,7 @@ def read_record(data: bytes) -> Record | None:
         return None
 
 
-def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Record:
+def new_record(fingerprint: Fingerprint, document: Document, run: int = 0, *, keep_text: bool = True) -> Record:
     """Return the record of a document that is the first of its kind."""
     key = bytes.fromhex(document.id)
     return Record(
@@ -149,6 +163,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
         title=one_line(document.title, MAX_TITLE).encode("utf-8", "replace"),
         counted_at=document.counted_second,
         run=run,
+        text_at=key if keep_text else NO_TEXT,
         vector=fingerprint.vector,
         tells_title=fingerprint.tells_title,
         is_boilerplate=fingerprint.is_boilerplate,
@@ -159,7 +174,7 @@ def with_next_key(new: Record) -> Record:
     """Return a new record under the next key of the same second, because another document has its key."""
     second, number = new.original[:4], int.from_bytes(new.original[4:], "big")
     key = second + ((number + 1) % HASHES).to_bytes(4, "big")
-    return replace(new, original=key, story=key, match=key)
+    return replace(new, original=key, story=key, match=key, text_at=key if any(new.text_at) else NO_TEXT)
 
 
 def seconds_of(key: bytes) -> int:

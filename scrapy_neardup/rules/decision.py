@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Join, Kind, Reason, Status, Verdict
 from scrapy_neardup.evidence.changes import Change, changed_figures
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.titles import SAME_TITLES
-from scrapy_neardup.records.documents import IS_DROPPED, Record
+from scrapy_neardup.records.documents import IS_DROPPED, NO_TEXT, Record, seconds_of
+from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.joining import join_of
 from scrapy_neardup.rules.match import Match, best_match
 from scrapy_neardup.rules.pair import CandidateState, Finding, Measured, Pair, any_applies
-from scrapy_neardup.rules.policy import Policy
+from scrapy_neardup.rules.policy import Policy, longest_hold
+from scrapy_neardup.rules.second_look import chosen_for_second_look
 from scrapy_neardup.rules.systems import NOT_DROPPED, System
 from scrapy_neardup.rules.systems.news import NEWS
 from scrapy_neardup.rules.uniting import in_united_story
@@ -23,8 +26,23 @@ from scrapy_neardup.rules.uniting import in_united_story
 # of the smaller one, the rest of it is a block of its own: then the smaller one must have more of its size.
 _NEAR_SIZE, _NEAR_SIZE_IF_HELD, _HELD = 0.75, 0.9, 0.9
 
-Candidate = tuple[bytes, Record, CandidateState]
-"""Key and record of a document of the window, and whether it counts as seen."""
+Texts = Mapping[bytes, StoredText]
+"""Texts of documents by the keys of the documents."""
+
+NO_TEXTS: Texts = {}
+
+
+class Candidate(NamedTuple):
+    """Key and record of a document of the window, and whether it counts as seen.
+
+    If it was dropped as a copy, ``kept`` is the key of the document that was kept, as far as that is known.
+    """
+
+    key: bytes
+    record: Record
+    state: CandidateState = "seen"
+    kept: bytes = b""
+
 
 Named = Callable[[str], str]
 
@@ -63,13 +81,21 @@ class Judge:
     owner_of: Named = str
     source_of: Named = str
 
-    def decide(self, document: Document, new: Record, candidates: Iterable[Candidate]) -> Decision:
+    def decide(
+        self, document: Document, new: Record, candidates: Sequence[Candidate], texts: Texts = NO_TEXTS
+    ) -> Decision:
         """Return the decision on a document, which has the id under which it is registered.
 
         ``new`` is its record as the first of its kind. A candidate whose state is ``lost`` is chosen only if there is
         no other. The new document then rejoins its story.
+
+        ``texts`` has the texts of the candidates that ``second_look`` returns, and of the documents that were kept
+        instead of them, as far as they are known.
         """
-        pairs = [Pair(key, new, old, self.policy, self.system, state) for key, old, state in candidates]
+        if holders := self._holders(document, new, candidates):
+            new = replace(new, text_at=max(holders))
+        pairs = self._pairs(new, candidates)
+        _give_texts(document, pairs, candidates, texts)
         related = [(pair, self.system.relation(pair)) for pair in pairs]
         matches = [Match(pair, relation) for pair, relation in related if relation.name != "none"]
         seen = [each for each in matches if each.is_seen]
@@ -99,6 +125,22 @@ class Judge:
     def may_match(self, new: Record, old: Record) -> bool:
         """Return False if ``decide`` surely finds that an older document is no match. This is much faster."""
         return self.system.may_match(Pair(b"", new, old, self.policy, self.system))
+
+    def second_look(self, new: Record, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return the candidates whose texts ``decide`` needs, as far as these candidates are all there are."""
+        chosen = chosen_for_second_look(self._pairs(new, candidates))
+        return [each for each in candidates if each.key in chosen]
+
+    def _pairs(self, new: Record, candidates: Iterable[Candidate]) -> list[Pair]:
+        return [Pair(each.key, new, each.record, self.policy, self.system, each.state) for each in candidates]
+
+    def _holders(self, document: Document, new: Record, candidates: Iterable[Candidate]) -> list[bytes]:
+        """Return the keys of candidates that hold the text of a new document, and need not hold it much longer."""
+        if new.text_at == NO_TEXT:
+            return []
+        second, longest = seconds_of(bytes.fromhex(document.id)), longest_hold(self.policy.window)
+        holders = (key for key, old, *_ in candidates if old.text_at == key and old.has_content(new))
+        return [key for key in holders if abs(seconds_of(key) - second) <= longest]
 
     def _verdict(
         self, document: Document, match: Match, compared: Match, changes: Sequence[Change], *, is_kept: bool
@@ -132,6 +174,20 @@ class Judge:
             changes=tuple(change.line for change in changes if change.line),
             id=document.id,
         )
+
+
+def _give_texts(document: Document, pairs: Sequence[Pair], candidates: Sequence[Candidate], texts: Texts) -> None:
+    """Give their texts to the pairs that are chosen for a second look, and to others with the same old text."""
+    chosen = chosen_for_second_look(pairs)
+    if not chosen:
+        return
+    new_text = StoredText.of(document.title, document.text)
+    contents = {pair.old.content_hash: pair.key for pair in pairs if pair.key in chosen}
+    for pair, candidate in zip(pairs, candidates, strict=True):
+        if (key := contents.get(pair.old.content_hash)) is not None:
+            pair.new_text = new_text
+            pair.old_text = texts.get(key)
+            pair.kept_text = texts.get(candidate.kept) if pair.old.is_dropped else pair.old_text
 
 
 def _choose(seen: Sequence[Match]) -> Match | None:

@@ -17,6 +17,7 @@ from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, LEAST_SHARED_TERMS, topic_parts, topic_score
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
+from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.policy import Policy
 
 if TYPE_CHECKING:
@@ -73,6 +74,10 @@ class Pair:
     """A new document and a candidate. Each kind of evidence is computed when it is first asked for, once.
 
     ``key`` and ``state`` are those of the candidate. ``findings`` are the answers of the guards that were asked.
+
+    ``Judge.decide`` gives the texts to the pairs that it chooses for a second look. ``kept_text`` is that of the
+    document that was kept if the candidate was dropped as a copy of it, or else ``old_text``. Each of them is None if
+    the window does not have it, and for all other pairs.
     """
 
     def __init__(
@@ -89,7 +94,11 @@ class Pair:
         self.policy, self.state, self.extra = policy, state, extra
         self.system = system
         self.findings: list[Finding] = []
+        self.new_text: StoredText | None = None
+        self.old_text: StoredText | None = None
+        self.kept_text: StoredText | None = None
         self.same_text = new.text_hash == old.text_hash
+        self.same_content = new.has_content(old)
         self.same_source = new.source_hash == old.source_hash and new.source_hash != _NO_SOURCE
         self.same_url = new.url_hash == old.url_hash and new.url_hash != _NO_URL
         self.same_number = new.article_hash == old.article_hash and new.article_hash != _NO_NUMBER  # of one source

@@ -8,6 +8,7 @@ from typing import Literal
 Scope = Literal["all", "same-source", "cross-source"]
 
 HOUR = 3600
+_HOLDS_IN_WINDOW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Policy:
 
     ``drop_share`` and ``keep_sources`` decide which copies are kept by a crawl that drops copies. They are used even if
     this crawl drops none. With ``keep_updates`` a crawl that drops copies keeps a page whose text changed. ``drops`` is
-    True if this crawl drops copies.
+    True if this crawl drops copies. With ``keep_texts`` a store keeps the texts of new documents.
     """
 
     window: int = 24 * HOUR  # seconds
@@ -33,6 +34,7 @@ class Policy:
     keep_sources: frozenset[str] = frozenset()
     keep_updates: bool = True
     drops: bool = False
+    keep_texts: bool = True
     vector_middle: float = 0.34  # these two only with a language model, see ``rules.guards``
     vector_bar: float = 0.58
 
@@ -43,6 +45,11 @@ class Policy:
     def may_drop(self, source: str, kept_share: float) -> bool:
         """Return whether a copy by this source is dropped if documents that are kept hold this share of its text."""
         return kept_share >= self.drop_share and self.keep_sources.isdisjoint(names_of(source))
+
+
+def longest_hold(window: int) -> int:
+    """Return how many seconds lie at most between a document and the one that holds its text, which is equal."""
+    return window // _HOLDS_IN_WINDOW
 
 
 def names_of(source: str) -> list[str]:

@@ -123,6 +123,7 @@ class Sketcher(TextSketcher):
             specifics=sketch.specifics,
             titles=pack_terms(origin.terms) if self.preset.guarded else b"",
             article_hash=origin.article_hash,
+            content_hash=_content_hash(document.title, sketch),
             language=language,
             is_boilerplate=is_boilerplate,
             tells_title=tells_title(sketch.lead, origin.terms),
@@ -168,6 +169,12 @@ class Sketcher(TextSketcher):
             mentioned=draft.terms_in,
             site_terms=origin.site_terms,
         )
+
+
+def _content_hash(title: str, sketch: TextSketch) -> bytes:
+    """Return a hash of the title and all lines of a text, with one spelling for what a reader cannot tell apart."""
+    words = " ".join(fold(title).casefold().split())
+    return xxhash.xxh64_digest(sketch.content_hash + words.encode("utf-8", "surrogatepass"))
 
 
 def _salted(keys: tuple[int, ...], salt: int) -> tuple[int, ...]:

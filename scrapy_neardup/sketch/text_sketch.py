@@ -34,8 +34,9 @@ _MOST_CHARACTERS = 65_536  # that are sketched together
 _DIGIT_EFFORT = 6
 _STRINGS = "signature", "figures", "specifics", "lead", "names"
 _ARRAYS = "lines", "band_keys", "sample_keys"
+_HASHES = {"text_hash": "8s", "content_hash": "8s"}
 _SKETCH = PackedFields(
-    "packed sketch", {"milliseconds": "d", "size": "I", "text_hash": "8s", **dict.fromkeys((*_STRINGS, *_ARRAYS), "I*")}
+    "packed sketch", {"milliseconds": "d", "size": "I", **_HASHES, **dict.fromkeys((*_STRINGS, *_ARRAYS), "I*")}
 )
 
 
@@ -51,6 +52,7 @@ class TextSketch:
     lines: frozenset[int]  # keys of the lines that may be boilerplate
     signed: SignedText
     text_hash: bytes
+    content_hash: bytes  # of all lines
     figures: bytes
     specifics: bytes
     lead: bytes  # see evidence.topic
@@ -146,6 +148,7 @@ class TextSketcher:
             lines=draft.lines,
             signed=signed,
             text_hash=body.text_hash,
+            content_hash=body.content_hash,
             figures=figures,
             specifics=specifics if signed.signature else b"",
             lead=lead,
@@ -182,19 +185,25 @@ def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
     numbers = sketch.lines, signed.band_keys, signed.sample_keys
     strings = signed.signature, sketch.figures, sketch.specifics, sketch.lead, sketch.names
     return _SKETCH.pack(
-        milliseconds, signed.size, sketch.text_hash, *strings, *(array("I", each).tobytes() for each in numbers)
+        milliseconds,
+        signed.size,
+        sketch.text_hash,
+        sketch.content_hash,
+        *strings,
+        *(array("I", each).tobytes() for each in numbers),
     )
 
 
 def unpack_sketch(packed: bytes) -> TextSketch:
     """Return the sketch that a worker packed. Raise StoreError for bytes that are no packed sketch."""
     values: Any = _SKETCH.unpack_whole(packed)
-    milliseconds, size, text_hash, signature, figures, specifics, lead, names, *numbers = values
+    milliseconds, size, text_hash, content_hash, signature, figures, specifics, lead, names, *numbers = values
     lines, band_keys, sample_keys = (array("I", each) for each in numbers)
     return TextSketch(
         lines=frozenset(lines),
         signed=SignedText(signature, size, tuple(band_keys), tuple(sample_keys)),
         text_hash=text_hash,
+        content_hash=content_hash,
         figures=figures,
         specifics=specifics,
         lead=lead,

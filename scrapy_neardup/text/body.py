@@ -151,13 +151,21 @@ class Body:
     @property
     def text_hash(self) -> bytes:
         """Return an 8-byte hash of all lines. Boilerplate is included, so what is learned later does not change it."""
-        hashes = self.without(frozenset()).hashes
-        powers, _ = _KEY_POWERS.up_to(len(hashes))
-        return int(hashes.dot(powers[: len(hashes)])).to_bytes(8, "big")
+        return _hash_of(self.without(frozenset()).hashes)
+
+    @property
+    def content_hash(self) -> bytes:
+        """Return an 8-byte hash of all tokens, also of those in lines that are too short to count."""
+        return _hash_of(self.reading.hashes.take(self.all_lines.places))
 
     def _texts(self, lines: Lines, most: int | None = None) -> list[str]:
         places = zip(lines.start[:most].tolist(), lines.stop[:most].tolist(), strict=True)
         return [self.reading.text[start:stop].strip() for start, stop in places]
+
+
+def _hash_of(hashes: NDArray[np.uint64]) -> bytes:
+    powers, _ = _KEY_POWERS.up_to(len(hashes))
+    return int(hashes.dot(powers[: len(hashes)])).to_bytes(8, "big")
 
 
 def read_bodies(texts: Sequence[str], *, min_words: int, min_block_words: int) -> list[Body]:

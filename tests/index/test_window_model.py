@@ -19,7 +19,7 @@ from scrapy_neardup.index import Policy, index_from_url
 from scrapy_neardup.index import runs as run_rules
 from scrapy_neardup.index.runs import MOST_LINKS
 from scrapy_neardup.records.documents import WITHDRAWN, Record, new_record, with_next_key
-from scrapy_neardup.rules.decision import Decision, Judge
+from scrapy_neardup.rules.decision import Candidate, Decision, Judge
 from scrapy_neardup.rules.pair import CandidateState
 
 EXAMPLES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(80)))
@@ -83,9 +83,9 @@ class Model:
             known = self.records[key]
             new = replace(known, tells_title=known.story != key)
             old = self.records.get(known.match) if known.match != key else None
-            found = [(known.match, old, self.state(old, run))] if old else []
+            found = [Candidate(known.match, old, self.state(old, run))] if old else []
         else:
-            found = [(other, old, self.state(old, run)) for other, old in self.records.items()]
+            found = [Candidate(other, old, self.state(old, run)) for other, old in self.records.items()]
         decision = Judge(POLICY).decide(replace(article.document, id=key.hex()), new, found)
         self.records.setdefault(key, decision.record)
         return decision

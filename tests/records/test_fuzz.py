@@ -25,7 +25,7 @@ from scrapy_neardup.index import Policy
 from scrapy_neardup.lab.feed import _document, objects_of
 from scrapy_neardup.records.documents import new_record, read_record
 from scrapy_neardup.records.stories import StoryCounters, pack_member, read_counters, read_members
-from scrapy_neardup.rules.decision import Judge
+from scrapy_neardup.rules.decision import Candidate, Judge
 from scrapy_neardup.rules.membership import begin_story, count_join, unite
 
 CASES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(1000)))
@@ -69,7 +69,7 @@ def _record(draw: random.Random, folder: Path) -> None:
     old = read_record(damaged(draw, other.pack()))
     if old is None:
         return
-    Judge(POLICY).decide(ARTICLE.document, new, [(b"k" * 8, old, draw.choice(("seen", "lost")))]).record.pack()
+    Judge(POLICY).decide(ARTICLE.document, new, [Candidate(b"k" * 8, old, draw.choice(("seen", "lost")))]).record.pack()
     changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
 
 

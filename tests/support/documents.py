@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import random
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import cast
@@ -20,7 +20,7 @@ from scrapy_neardup.index import Index, Judge
 from scrapy_neardup.index.store import Call, Client, answers
 from scrapy_neardup.index.window import Checked
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.decision import Candidate, Decision
+from scrapy_neardup.rules.decision import NO_TEXTS, Candidate, Decision, Texts
 from scrapy_neardup.rules.match import Match
 
 MINUTE = 60
@@ -129,6 +129,7 @@ class Article:
             signature=signature,
             size=0 if self.short else self.size,
             text_hash=digest(self.text),
+            content_hash=digest(f"{self.title}\n{self.text}"),
             url_hash=digest(self.url) if self.url else bytes(8),
             source_hash=digest(self.source, 4) if self.source else bytes(4),
             identity_keys=tuple(identities),
@@ -161,8 +162,10 @@ DECISIONS: dict[str, Decision] = {}
 class ScriptedJudge(Judge):
     """Decides by the rules, and lets documents join stories as the test says, not as they are alike."""
 
-    def decide(self, document: Document, new: Record, candidates: Iterable[Candidate]) -> Decision:
-        decision = Judge.decide(self, document, new, candidates)
+    def decide(
+        self, document: Document, new: Record, candidates: Sequence[Candidate], texts: Texts = NO_TEXTS
+    ) -> Decision:
+        decision = Judge.decide(self, document, new, candidates, texts)
         DECISIONS[document.id] = decision
         return replace(decision, join=JOINS.get(document.id))
 

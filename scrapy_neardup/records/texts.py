@@ -1,0 +1,72 @@
+"""Pack the texts that a window keeps beside its records, to compare them sentence by sentence.
+
+A packed text is a byte that says whether it was cut, a checksum of 4 bytes, and title and text as a raw deflate stream.
+The checksum finds damage that deflate does not: a text with one letter changed would be another text. A preset
+dictionary of frequent words in seven languages saved 1 to 3 %, so there is none.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from typing import NamedTuple
+
+MOST_KEPT = 20_000
+"""Characters of a text that are kept."""
+
+_MOST_OF_TITLE = 300  # characters
+_MOST_BYTES = 4 * (_MOST_OF_TITLE + 1 + MOST_KEPT)  # a character has at most 4 in UTF-8
+_NEAR = 500  # characters before the cut, in which the end of a line or sentence is looked for
+_END = re.compile("\n|[.!?](?=\\s)|[\u3002\uff01\uff1f\u0964\u0965\u061f\u06d4]")
+_WHOLE, _CUT = b"\1", b"\2"
+_CHECKSUM_BYTES = 4
+_LEVEL, _RAW = 6, -15
+
+
+class StoredText(NamedTuple):
+    """Title and text of a document as they are printed. The title is one line."""
+
+    title: str
+    text: str
+    is_cut: bool = False  # whether the document's text is longer
+
+    @classmethod
+    def of(cls, title: str, text: str) -> StoredText:
+        """Return what a window keeps of a text. A long one is cut at the end of a line or sentence, if one is near.
+
+        What UTF-8 cannot encode becomes a question mark.
+        """
+        title = " ".join(title[: 2 * _MOST_OF_TITLE].split())[:_MOST_OF_TITLE]
+        end = len(text)
+        if end > MOST_KEPT:
+            ends = (found.end() for found in _END.finditer(text, MOST_KEPT - _NEAR, MOST_KEPT))
+            end = max(ends, default=MOST_KEPT)
+        return cls(_encodable(title), _encodable(text[:end]), is_cut=end < len(text))
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def pack_text(title: str, text: str) -> bytes:
+    """Return the bytes that a store keeps of a text."""
+    kept = StoredText.of(title, text)
+    encoded = f"{kept.title}\n{kept.text}".encode()
+    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _RAW)
+    checksum = zlib.crc32(encoded).to_bytes(_CHECKSUM_BYTES, "big")
+    return (_CUT if kept.is_cut else _WHOLE) + checksum + packer.compress(encoded) + packer.flush()
+
+
+def unpack_text(packed: bytes) -> StoredText | None:
+    """Return a packed text, or None if the bytes are damaged. It never unpacks more than the longest text has."""
+    start = 1 + _CHECKSUM_BYTES
+    unpacker = zlib.decompressobj(_RAW)
+    try:
+        encoded = unpacker.decompress(packed[start:], _MOST_BYTES)
+        title, _, text = encoded.decode().partition("\n")
+    except (zlib.error, UnicodeDecodeError):
+        return None
+    is_whole = unpacker.eof and not unpacker.unused_data and packed[:1] in (_WHOLE, _CUT)
+    if not is_whole or zlib.crc32(encoded).to_bytes(_CHECKSUM_BYTES, "big") != packed[1:start]:
+        return None
+    return StoredText(title, text, packed[:1] == _CUT)
