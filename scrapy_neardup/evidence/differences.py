@@ -10,71 +10,66 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import lru_cache
-from itertools import takewhile
-from typing import Literal, NamedTuple
+from functools import cached_property
+from typing import NamedTuple
 
-from scrapy_neardup.evidence.changes import changed_figures, is_change
 from scrapy_neardup.evidence.counted import is_of_page, meaning_of
-from scrapy_neardup.evidence.figures import SENTENCE_ENDS, Figure, figures_of_title, find_figures
+from scrapy_neardup.evidence.figures import SENTENCE_ENDS
 from scrapy_neardup.evidence.names import skeleton
-from scrapy_neardup.evidence.number_words import COMMA, CURRENCIES, LINE_END, MONTHS, WEEKDAYS, WORDS, read_table
-from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
+from scrapy_neardup.evidence.number_words import MONTHS
+from scrapy_neardup.evidence.tokens import (
+    FIRM,
+    FUNCTION_WORDS,
+    TEASERS,
+    VAGUE,
+    Token,
+    TokenKind,
+    is_same_word,
+    names_of,
+    tokens_of,
+)
 from scrapy_neardup.text.alignment import Aligned, align, read_sentences
 from scrapy_neardup.text.folding import fold
 
-Kind = Literal["number", "code", "time", "quantity", "negation", "name", "word"]
-
-_TABLE: dict[str, str] = read_table("wording.json")
-NEGATIONS, QUANTITIES, RELATIVE_DAYS, REPORTING, FUNCTION_WORDS = (
-    frozenset(_TABLE[name].split()) for name in ("negations", "quantities", "relative_days", "reporting", "function_words")
-)
-_VAGUE = frozenset(_TABLE["vague"].split())
-_TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, sorted(_TABLE['teasers'].split('|'), key=len, reverse=True)))})\s*(?:[:>\-|!]|$)")
-_LETTER = "[A-Za-z\u0370-\u052f]"
-_CODE = re.compile(rf"(?<!\w)({_LETTER}{{1,4}}-?[0-9][\w-]*)")
-_TO_LETTERS = str.maketrans("0123456789-", "qjzxkvwyhbg")
-_CAPITALISED = re.compile(r"[^\W\d_][\w'-]+")
-_INSIDE = re.compile(r"(?<=[\w,;] )([A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f][\w'-]+)")
-_BEFORE_MONEY = frozenset("n ngn rs r rm rp ksh kes tsh ush gh ghs us usd eur gbp inr lkr pkr zar p s".split())
-_ARABIC_DECIMAL = re.compile("(?<=[0-9])\u0631(?=[0-9])")
-_UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff])")
-_CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
-
-NEAR = 0.7  # share of the tokens of two partners that are equal: then each differing word counts
-_SAME_LETTERS = 0.85
-_ARABIC_PREFIX = re.compile("^[\u0648\u0641]?[\u0628\u0644\u0643]?(?:\u0627\u0644)?(?=...)")
-_SAME_BEGINNING = 0.6  # of the longer of two spellings of a word
-_DATELINE, _LONGEST_DATELINE = 3, 5  # sentences that may begin with one; words of it
-_TOLD_SHARE = 0.6
-_SHORT = 3  # words: longer parts of a sentence that differ are another wording
+NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
+IN_PLACE = 0.6  # share of a sentence that is equal: then a number in the place of another one is its new value
+_SHORT = 3  # words: a longer part of a sentence that differs is another wording
+_LONGEST_VALUE = 5  # words of a part of a sentence that has another value
+_HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
+_LONGEST_DATELINE, _LONGEST_LINE = 5, 12  # words
+_TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
+_WORD = re.compile(r"\w+")
+_NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
 
 
-class Token(NamedTuple):
-    """A word or number in the form in which it is compared."""
+class Side(NamedTuple):
+    """One of two texts that are compared. ``language`` is an ISO 639-1 code, or "" if it is not known."""
 
+    title: str
     text: str
-    kind: Kind
-    printed: str
+    source: str = ""
+    language: str = ""
 
 
 class Difference(NamedTuple):
-    """What stands in the old sentence, and what in the new one; "" if nothing stands there."""
+    """Words of the old sentence, and those in their place in the new one; "" if nothing stands there."""
 
-    kind: Kind
+    kind: TokenKind
     old: str
     new: str
-    before: str = ""  # words beside it, as they are printed
+    before: str = ""  # the words beside it in the new sentence
     behind: str = ""
-    is_in_place: bool = False  # whether the words beside it are those beside the old ones
+    is_in_place: bool = False  # whether the sentences are so alike that this is another value of the same thing
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A sentence of the new text: its partner, the tokens that its partner holds, and the content differences."""
+class Sentence(NamedTuple):
+    """A sentence of the new text, compared with its partner in the old one, which is "" if it has none.
+
+    ``held`` of its ``words`` are in the partner. A sentence without words is of the page, not of the article.
+    """
 
     text: str
     partner: str
@@ -84,154 +79,196 @@ class Compared:
     is_title: bool = False
 
     @property
-    def is_equal(self) -> bool:
-        return bool(self.partner) and not self.differences and self.held == self.words
+    def is_new(self) -> bool:
+        """Return whether the old text does not have this sentence in any wording."""
+        return self.words > 0 and not self.partner and not self.is_title
 
 
-class Side(NamedTuple):
-    """One of two texts that are compared."""
+@dataclass(frozen=True)
+class Comparison:
+    """The sentences of a new text, its title first, as they compare with an old text of ``old_words`` words."""
 
-    title: str
-    text: str
-    source: str = ""
-    language: str = ""
+    sentences: tuple[Sentence, ...]
+    old_words: int
+
+    @cached_property
+    def share(self) -> float:
+        """Return the share of the new text that the old one holds, in [0, 1]. Titles do not count."""
+        return self._held / max(1, self._words)
+
+    @cached_property
+    def share_of_old(self) -> float:
+        """Return the share of the old text that the new one holds, in [0, 1]."""
+        return min(1.0, self._held / max(1, self.old_words))
+
+    @property
+    def resemblance(self) -> float:
+        """Return the share of the words of both texts that both have, in [0, 1]."""
+        return min(1.0, self._held / max(1, self._words + self.old_words - self._held))
+
+    @cached_property
+    def held_head(self) -> float:
+        """Return the share of the first two sentences that the old text holds."""
+        head = [each for each in self.sentences if not each.is_title and each.words][: _HEAD - 1]
+        return sum(each.held for each in head) / max(1, sum(each.words for each in head))
+
+    @property
+    def content(self) -> Sentence | None:
+        """Return the first sentence that says what the old text does not say, None if there is none.
+
+        Each paper writes its own titles: in a title only figures, times, codes, quantities and negations count.
+        """
+        return next((each for each in self.sentences if each.is_new or any(_counted(each))), None)
+
+    @property
+    def differences(self) -> list[tuple[Sentence, Difference]]:
+        return [(sentence, each) for sentence in self.sentences for each in _counted(sentence)]
+
+    @property
+    def has_other_names(self) -> bool:
+        """Return whether a form was filled in with other names: at its beginning, or in several places."""
+        places = [
+            number
+            for number, sentence in enumerate(self.sentences)
+            for each in sentence.differences
+            if each.kind == "name" and each.old and each.is_in_place
+        ]
+        return len(places) > 1 and places[0] < _HEAD
+
+    @property
+    def has_other_figures(self) -> bool:
+        """Return whether most figures have another value, as in the reports of two lottery draws."""
+        changed = [each for _, each in self.differences if each.kind == "number" and each.old and each.is_in_place]
+        return len(changed) > 2
+
+    @property
+    def _words(self) -> int:
+        return sum(each.words for each in self.sentences if not each.is_title)
+
+    @property
+    def _held(self) -> int:
+        return sum(each.held for each in self.sentences if not each.is_title)
 
 
-class _Known(NamedTuple):
-    """What the two texts hold as a whole."""
-
-    tokens: frozenset[str]  # of the old text
-    skeletons: frozenset[str]  # of its names
-    names: frozenset[str]  # words that both texts never begin with a small letter
-    own_names: str  # of the papers
-    title: frozenset[str]  # words of the new title
-    language: str
+def _counted(sentence: Sentence) -> Iterable[Difference]:
+    return (each for each in sentence.differences if not sentence.is_title or each.kind in FIRM)
 
 
-def compare(new: Side, old: Side) -> list[Compared]:
-    """Return the sentences of the new text, its title first, as they compare with the old text."""
-    news, olds = read_sentences(f"{new.title}\n{new.text}", f"{old.title}\n{old.text}")
-    aligned = align(news, olds)
-    if all(each.is_equal for each in aligned):
-        return [Compared(each.text, each.partner, each.words, each.words) for each in aligned]
-    names = frozenset() if new.language == "de" else _names(f"{new.text}\n{old.text}")
-    whole = tokens_of(f"{old.title}\n{old.text}", old.language, names)
-    known = _Known(
-        frozenset(each.text for each in whole),
-        frozenset(skeleton(each.text) for each in whole if each.kind == "name") - {""},
-        names,
-        f"{new.source} {old.source}",
-        frozenset(each.text for each in tokens_of(new.title, new.language)),
-        new.language,
-    )
-    return [
-        Compared(each.text, each.partner, each.words, each.words)
-        if each.is_equal
-        else _compared(each, known, number, is_title=bool(new.title) and number == 0)
-        for number, each in enumerate(aligned)
-    ]
+class _Old:
+    """What is looked up in the old text as a whole, and of both texts."""
+
+    def __init__(self, new: Side, old: Side) -> None:
+        self._side = old
+        self.language = new.language
+        self.papers = f"{new.source} {old.source}"
+        self._bodies = f"{new.text}\n{old.text}"
+        self._title = new.title
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset() if self.language in _NO_CAPITALS else names_of(self._bodies)
+
+    @cached_property
+    def title(self) -> frozenset[str]:
+        """Return the words of the new title."""
+        return frozenset(each.text for each in tokens_of(self._title, self.language))
+
+    @cached_property
+    def _text(self) -> str:
+        return f"{self._side.title}\n{self._side.text}"
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(_WORD.findall(fold(self._text).casefold()))
+
+    @cached_property
+    def _tokens(self) -> frozenset[str]:
+        return frozenset(each.text for each in tokens_of(self._text, self._side.language))
+
+    @cached_property
+    def _skeletons(self) -> frozenset[str]:
+        return frozenset(map(skeleton, self._words & self.names)) - {""}
+
+    def has(self, token: Token) -> bool:
+        """Return whether the old text has a word, or a name in any spelling. The name of a paper counts as known."""
+        if token.text in self._words:
+            return True
+        if token.kind == "name":
+            return skeleton(token.text) in self._skeletons or self.is_paper(token)
+        return token.kind in FIRM and token.text in self._tokens
+
+    def is_paper(self, token: Token) -> bool:
+        return len(token.text) > 3 and token.text in self.papers
 
 
-def _names(text: str) -> frozenset[str]:
-    """Return the words that stand with a capital inside a sentence, and nowhere without one."""
-    folded = fold(text)
-    words = _CAPITALISED.findall(folded)
-    small = {word for word in words if word[0].islower()}
-    return frozenset(
-        found[1].casefold().replace("'", "") for found in _INSIDE.finditer(folded) if found[1].casefold() not in small
-    ) - FUNCTION_WORDS
-
-
-def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()) -> list[Token]:
-    """Return the tokens of a text: numbers by their value, codes whole, all else as folded words."""
-    folded = _ARABIC_DECIMAL.sub(".", fold(text))
-    codes: dict[str, str] = {}
-
-    def as_word(found: re.Match[str]) -> str:
-        code = found[1].casefold()
-        letters = "".join(takewhile(str.isalpha, code))
-        if letters in _BEFORE_MONEY or letters in CURRENCIES:
-            return f"{letters} {code[len(letters):]}"
-        word = "zq" + code.translate(_TO_LETTERS)
-        codes[word] = found[1]
-        return word
-
-    folded = _CODE.sub(as_word, folded)
-    tokens, starts = number_tokens(folded)
-    raw = list(tokens)
-    numbers = {first: (end, value, mark) for first, end, value, mark in take_numbers(tokens, starts, language)}
-    found, place = [], 0
-    while place < len(raw):
-        token = raw[place]
-        if place in numbers:
-            end, value, mark = numbers[place]
-            printed = " ".join(part.rstrip(".,;:)!?") for part in raw[place:end] if part)
-            found.append(Token(value, "number", printed))
-            place = end
-            if len(found) > 2 and found[-2].text in WORDS["to"] and found[-3].kind == "number":
-                low, to, high = found[-3:]
-                found[-3:] = [Token(f"{low.text}-{high.text}", "number", f"{low.printed} {to.printed} {high.printed}")]
-            continue
-        place += 1
-        if token in ("", LINE_END, COMMA) or not any(map(str.isalnum, token)):
-            continue
-        if token in codes:
-            found.append(Token(token, "code", codes[token]))
-        elif token[0].isdigit():
-            core = token.rstrip(".,;:)!?")
-            found.append(Token(_time(core, raw[place : place + 3]), "time", core))
-        elif _UNSPACED.search(token):
-            found += [Token(part, _kind(part, names), part) for part in _UNSPACED.split(token) if part]
+def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
+    """Compare two texts. ``learned`` are the lines of the new text that are boilerplate of its source."""
+    sentences, olds = read_sentences(f"{new.title}\n{new.text}", f"{old.title}\n{old.text}")
+    old_words = sum(len(each.tokens) for each in olds[bool(old.title) :])
+    known = _Old(new, old)
+    found = []
+    for number, each in enumerate(align(sentences, olds)):
+        is_title = bool(new.title) and number == 0
+        if any(each.text in line for line in learned):
+            found.append(Sentence(each.text, "", 0, 0))
+        elif each.is_equal:
+            found.append(Sentence(each.text, each.partner, each.words, each.words, is_title=is_title))
         else:
-            found.append(Token(token, _kind(token, names), token))
-    return found
+            found.append(_compared(each, known, number, is_title=is_title))
+    return Comparison(tuple(found), old_words)
 
 
-def _time(core: str, behind: Sequence[str]) -> str:
-    """Return a time of day in minutes, and other dates as they are."""
-    clock = _CLOCK.fullmatch(core)
-    is_pm = behind[:1] == ["pm"] or behind[:3] == ["p", LINE_END, "m"]
-    is_am = behind[:1] == ["am"] or behind[:3] == ["a", LINE_END, "m"]
-    if not clock and not (is_pm or is_am):
-        return core.lstrip("0") or "0"
-    hour, minute = (int(clock[1]), int(clock[2])) if clock else (int(core) if core.isdigit() and len(core) < 3 else 0, 0)
-    if (is_pm or is_am) and hour <= 12:
-        hour = hour % 12 + 12 * is_pm
-    return f"@{60 * hour + minute}"
-
-
-def _kind(token: str, names: frozenset[str]) -> Kind:
-    if token in NEGATIONS:
-        return "negation"
-    if token in QUANTITIES:
-        return "quantity"
-    if token in WEEKDAYS or token in MONTHS:
-        return "time"
-    return "name" if token in names else "word"
-
-
-def _compared(aligned: Aligned, known: _Known, number: int, *, is_title: bool) -> Compared:
+def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> Sentence:
+    may_be_of_page = not is_title and (aligned.words <= _SHORT + 1 or not aligned.text.endswith(SENTENCE_ENDS))
+    if not aligned.partner and not may_be_of_page and not is_title:
+        return Sentence(aligned.text, "", aligned.words, 0)
     new = tokens_of(aligned.text, known.language, known.names)
     words = max(1, len(new))
-    if not is_title and _is_furniture(aligned.text, new, known):
-        return Compared(aligned.text, "", 0, 0, (), is_title)
+    if may_be_of_page and _is_of_page(aligned.text, new, known):
+        return Sentence(aligned.text, "", 0, 0)
     if not aligned.partner:
-        return Compared(aligned.text, "", words, 0, _of_new_sentence(new, known), is_title)
+        unknown = (each for each in new if each.kind in FIRM and not known.has(each))
+        return Sentence(aligned.text, "", words, 0, tuple(Difference(each.kind, "", each.printed) for each in unknown), is_title)
     old = tokens_of(aligned.partner, known.language, known.names)
-    places, held = _places(new, old)
-    is_lonely = len(places) == 1 and held >= NEAR * len(new)
-    places = [each for each in places if each.is_content]
-    if number < _DATELINE and places and places[0].is_dateline:
+    places, equal = _places(new, old)
+    is_lonely = len(places) == 1 and equal >= NEAR * len(new)
+    held = equal
+    if number < _HEAD and places and places[0].is_dateline:
         held += len(places.pop(0).came)
-    olds, news = (
-        [each for place in places for each in place.gone if each.kind in ("number", "quantity")],
-        [each for place in places for each in place.came if each.kind in ("number", "quantity")],
+    is_in_place = equal >= IN_PLACE * len(new) and _count_firm(place.gone for place in places) == _count_firm(
+        place.came for place in places
     )
-    is_near = held >= _TOLD_SHARE * len(new) and len(olds) == len(news)
-    found = [_differences(each, known, is_lonely=is_lonely, is_near=is_near) for each in places]
-    held += sum(wording for _, wording in found)
-    differences = tuple(difference for each, _ in found for difference in each)
-    return Compared(aligned.text, aligned.partner, words, min(held, words), differences, is_title)
+    differences: list[Difference] = []
+    for place in places:
+        if place.is_content:
+            found, wording = _differences(place, known, is_lonely=is_lonely)
+            is_value = is_in_place and max(len(place.gone), len(place.came)) <= _LONGEST_VALUE
+            differences += [
+                each._replace(before=place.before, behind=place.behind, is_in_place=is_value) for each in found
+            ]
+            held += wording
+        else:
+            held += len(place.came)
+    return Sentence(aligned.text, aligned.partner, words, min(held, words), tuple(differences), is_title)
+
+
+def _count_firm(parts: Iterable[Sequence[Token]]) -> int:
+    return sum(each.kind in ("number", "quantity") for part in parts for each in part)
+
+
+def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
+    """Decide whether a line is of the page, not of the article: a link to another one, a byline, an advertisement."""
+    folded = fold(text).casefold()
+    if "©" in folded or _TEASER.match(folded) or known.title.issuperset(each.text for each in tokens):
+        return True
+    if all(each.kind in ("name", "time") for each in tokens):
+        return True
+    if any(each.kind in FIRM and not known.has(each) for each in tokens):
+        return False
+    words = text.split()
+    is_byline = 2 <= len(words) <= 4 and all(word[0].isupper() and not word.isupper() for word in words)
+    is_of_paper = len(tokens) <= _LONGEST_LINE / 2 and any(map(known.is_paper, tokens))
+    return len(tokens) < 2 or is_byline or is_of_paper or (len(tokens) <= _LONGEST_LINE and is_of_page(text))
 
 
 class _Place(NamedTuple):
@@ -255,219 +292,112 @@ class _Place(NamedTuple):
 
 
 def _places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[_Place], int]:
-    """Return the places where two partners differ, without words that only moved, and how many new words are held."""
+    """Return the places where two partners differ, without words that only moved, and how many new words are equal."""
     matcher = SequenceMatcher(None, [each.text for each in old], [each.text for each in new], autojunk=False)
     operations = [each[1:] for each in matcher.get_opcodes() if each[0] != "equal"]
-    moved_out = Counter(old[i].text for first, end, _, _ in operations for i in range(first, end))
-    moved = moved_out & Counter(new[i].text for _, _, start, stop in operations for i in range(start, stop))
+    moved_out = Counter(old[at].text for first, end, _, _ in operations for at in range(first, end))
+    moved = moved_out & Counter(new[at].text for _, _, start, stop in operations for at in range(start, stop))
     places = []
     for first, end, start, stop in operations:
-        gone, came = ([each for each in side if not moved[each.text]] for side in (old[first:end], new[start:stop]))
-        if came or 0 < first and end < len(old):
+        gone = [each for each in old[first:end] if not moved[each.text]]
+        came = [each for each in new[start:stop] if not moved[each.text]]
+        is_inside = first > 0 and end < len(old)  # the partner may be longer
+        if came or is_inside:
             places.append(_Place(gone, came, _printed(new[max(0, start - 3) : start]), _printed(new[stop : stop + 3])))
     return places, len(new) - sum(len(each.came) for each in places)
 
 
-def _is_furniture(text: str, new: Sequence[Token], known: _Known) -> bool:
-    """Decide whether a line is of the page, not of the article: a link to another article, a byline, an advertisement."""
-    if text.endswith(SENTENCE_ENDS) and len(new) > 4:
-        return False
-    folded = fold(text).casefold()
-    if "©" in folded or known.title.issuperset(each.text for each in new) or all(each.kind in ("name", "time") for each in new):
-        return True
-    if any(each.kind in STRICT and not _is_known(each, known) for each in new) and not _TEASER.match(folded):
-        return False
-    is_byline = 2 <= len(new) <= 4 and all(word[0].isupper() and not word.isupper() for word in text.split())
-    is_own = len(new) <= 6 and any(len(each.text) > 3 and each.text in known.own_names for each in new)
-    return len(new) < 2 or bool(_TEASER.match(folded)) or is_byline or is_own or (len(new) <= 12 and is_of_page(text))
-
-
-def _printed(tokens: Sequence[Token]) -> str:
-    return " ".join(each.printed for each in tokens)
-
-
-def _of_new_sentence(new: Sequence[Token], known: _Known) -> tuple[Difference, ...]:
-    kinds = ("number", "code", "quantity", "name")
-    return tuple(
-        Difference(each.kind, "", each.printed) for each in new if each.kind in kinds and not _is_known(each, known)
-    )
-
-
-def _is_known(token: Token, known: _Known) -> bool:
-    if token.text in known.tokens:
-        return True
-    if token.kind != "name":
-        return False
-    return skeleton(token.text) in known.skeletons or (len(token.text) > 3 and token.text in known.own_names)
-
-
-STRICT: frozenset[Kind] = frozenset(("number", "code", "time", "quantity", "negation"))
-
-
-def _differences(place: _Place, known: _Known, *, is_lonely: bool, is_near: bool) -> tuple[list[Difference], int]:
+def _differences(place: _Place, known: _Old, *, is_lonely: bool) -> tuple[list[Difference], int]:
     """Return the content differences of one place, and how many of the new words are wording only.
 
     ``is_lonely`` says that the rest of the sentence is equal.
     """
     gone, came = list(place.gone), list(place.came)
-    wording = _take_glued(gone, came) + _take_glued(came, gone)
-    for token in list(came):
-        like = next((each for each in gone if is_spelling(each, token)), None)
-        if like is not None:
-            gone.remove(like)
-            came.remove(token)
-            wording += 1
-    found = _strict_differences(gone, came, known)
-    rest_old, rest_new = ([each for each in side if each.kind in ("name", "word") and _says(each)] for side in (gone, came))
-    wording += sum(each.kind in ("name", "word") for each in came) - len(rest_new)
-    names_old, names_new = ([each for each in side if each.kind == "name"] for side in (rest_old, rest_new))
-    is_unknown = not all(_is_known(each, known) for each in rest_new)
-    if names_new and (names_old or not all(_is_known(each, known) for each in names_new)):
-        found.append(Difference("name", _printed(names_old or rest_old), _printed(names_new)))
-    elif rest_new and rest_old and (_other_meaning(rest_old, rest_new) or (is_lonely and is_unknown and max(len(rest_old), len(rest_new)) <= _SHORT)):
-        found.append(Difference("word", _printed(rest_old), _printed(rest_new)))
+    wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
+    found = [*_firm_differences(gone, came, known)]
+    olds, news = ([each for each in side if each.kind in ("name", "word") and each.says] for side in (gone, came))
+    wording += sum(each.kind in ("name", "word") for each in came) - len(news)
+    names_old, names_new = ([each for each in side if each.kind == "name"] for side in (olds, news))
+    is_unknown = not all(map(known.has, news))
+    is_word_for_word = is_lonely and is_unknown and max(len(olds), len(news)) <= _SHORT
+    if names_new and (names_old or not all(map(known.has, names_new))):
+        found.append(Difference("name", _printed(names_old or olds), _printed(names_new)))
+    elif news and olds and (is_word_for_word or _have_other_meaning(olds, news)):
+        found.append(Difference("word", _printed(olds), _printed(news)))
     else:
-        wording += len(rest_new)
-    is_in_place = is_near and max(len(place.gone), len(place.came)) <= _SHORT + 2
-    return [each._replace(before=place.before, behind=place.behind, is_in_place=is_in_place) for each in found], wording
+        wording += len(news)
+    return found, wording
 
 
-def _other_meaning(gone: Sequence[Token], came: Sequence[Token]) -> bool:
+def _firm_differences(gone: Sequence[Token], came: Sequence[Token], known: _Old) -> Iterable[Difference]:
+    """Yield the numbers, codes, negations and times that differ, each with the one in its place."""
+    values = "number", "quantity"
+    olds, news = ([each for each in side if each.kind in values] for side in (gone, came))
+    if not olds and news:  # "no one has died" -> "three have died"
+        olds = [each for each in gone if each.kind == "negation"]
+        gone = [each for each in gone if each.kind != "negation"]
+    yield from _in_turn(olds, [each for each in news if each.text not in VAGUE], known)
+    for kind in ("code", "negation"):
+        olds, news = ([each for each in side if each.kind == kind] for side in (gone, came))
+        if kind == "negation" and olds and news:
+            continue
+        yield from _in_turn(olds, news, known)
+        if kind == "negation" and olds and len(gone) <= _SHORT:
+            yield Difference("negation", olds[0].printed, "")
+    olds, news = ([each for each in side if each.kind == "time"] for side in (gone, came))
+    for old, new in zip(olds, news, strict=False):
+        if _form(old) == _form(new):
+            yield Difference("time", old.printed, new.printed)
+
+
+def _in_turn(olds: Sequence[Token], news: Sequence[Token], known: _Old) -> Iterable[Difference]:
+    for number, new in enumerate(news):
+        if number < len(olds):
+            yield Difference(new.kind, olds[number].printed, new.printed)
+        elif new.kind == "negation" or not known.has(new):
+            yield Difference(new.kind, "", new.printed)
+
+
+def _form(time: Token) -> str:
+    """Return how a time is told: "@" is a time of day, "#" the number of a date."""
+    if time.text[0].isdigit():
+        return "#"
+    if time.text[0] == "@":
+        return "@"
+    return "month" if time.text in MONTHS else "day"
+
+
+def _have_other_meaning(gone: Sequence[Token], came: Sequence[Token]) -> bool:
     """Decide whether other words say what happened to people: "injured" in place of "dead"."""
     old, new = ({meaning.kind for each in side if (meaning := meaning_of(each.text))} for side in (gone, came))
     return bool(old and new and old != new)
 
 
-def _take_glued(some: list[Token], others: list[Token]) -> int:
-    """Take words out that are written together on one side and apart on the other. Return how many there were."""
+def _take_spellings(gone: list[Token], came: list[Token]) -> int:
+    """Take the words out that are only spelled otherwise. Return how many there were."""
     taken = 0
-    for token in list(others):
-        for first in range(len(some)):
-            for end in range(first + 1, min(len(some), first + 4) + 1):
-                if token in others and "".join(each.text for each in some[first:end]) == token.text:
-                    taken += 1
-                    others.remove(token)
-                    del some[first:end]
+    for token in list(came):
+        like = next((each for each in gone if is_same_word(each, token)), None)
+        if like is not None:
+            gone.remove(like)
+            came.remove(token)
+            taken += 1
     return taken
 
 
-def _says(token: Token) -> bool:
-    """Decide whether a word may change what a sentence says: no article, no pronoun, no "said" or "stated"."""
-    is_short = len(token.text) < 3 and token.text < "\u0e00"
-    return not is_short and token.text not in FUNCTION_WORDS and token.text not in REPORTING and token.text not in RELATIVE_DAYS
+def _take_glued(some: list[Token], others: list[Token]) -> int:
+    """Take words out that are written together in ``others`` and apart in ``some``. Return how many there were."""
+    taken = 0
+    for token in list(others):
+        spans = ((first, end) for first in range(len(some)) for end in range(first + 2, min(len(some), first + 4) + 1))
+        for first, end in spans:
+            if "".join(each.text for each in some[first:end]) == token.text:
+                others.remove(token)
+                del some[first:end]
+                taken += 1
+                break
+    return taken
 
 
-def _strict_differences(gone: Sequence[Token], came: Sequence[Token], known: _Known) -> list[Difference]:
-    found: list[Difference] = []
-    for kinds in (("number", "quantity"), ("code",), ("negation",)):
-        olds, news = ([each for each in side if each.kind in kinds] for side in (gone, came))
-        for number in range(max(len(olds), len(news))):
-            old, new = (side[number] if number < len(side) else None for side in (olds, news))
-            if new and old:
-                if new.kind != "negation" and new.text not in _VAGUE:
-                    found.append(Difference(new.kind, old.printed, new.printed))
-            elif new and new.text not in _VAGUE and (new.kind == "negation" or not _is_known(new, known)):
-                found.append(Difference(new.kind, "", new.printed))
-            elif old and old.kind == "negation" and len(gone) <= _SHORT:
-                found.append(Difference("negation", old.printed, ""))
-    olds, news = ([each for each in side if each.kind == "time"] for side in (gone, came))
-    for old, new in zip(olds, news, strict=False):
-        if _form(old) == _form(new):
-            found.append(Difference("time", old.printed, new.printed))
-    return found
-
-
-def _form(token: Token) -> str:
-    return token.text[0] if token.text[0] == "@" else "#" if token.text[0].isdigit() else "month" if token.text in MONTHS else "day"
-
-
-@lru_cache(1 << 14)
-def _alike(a: str, b: str) -> bool:
-    """Decide whether two words are one word in two forms or spellings: other endings, or a letter or two."""
-    if "\u0600" <= a[0] < "\u0700":
-        a, b = (_ARABIC_PREFIX.sub("", word) for word in (a, b))
-    if a == b:
-        return True
-    shorter, longer = sorted((a, b), key=len)
-    if len(shorter) < 4 or shorter[0] != longer[0]:
-        return False
-    common = next((i for i, (x, y) in enumerate(zip(shorter, longer, strict=False)) if x != y), len(shorter))
-    if common >= max(4, _SAME_BEGINNING * len(longer)):
-        return True
-    rest_a, rest_b = shorter[common:], longer[common:]
-    is_one_letter = rest_a[1:] == rest_b[1:] or rest_a == rest_b[1:] or rest_a[:2] == rest_b[1::-1] and rest_a[2:] == rest_b[2:]
-    if is_one_letter and len(longer) >= 5:
-        return True
-    return len(longer) >= 6 and SequenceMatcher(None, shorter, longer, autojunk=False).ratio() >= _SAME_LETTERS
-
-
-def is_spelling(a: Token, b: Token) -> bool:
-    """Decide whether two tokens are two spellings, or two forms, of one word."""
-    if a.kind == b.kind == "time" and not (a.text + b.text).isdigit():
-        shorter, longer = sorted((a.text, b.text), key=len)
-        return longer.startswith(shorter) or (shorter[:4] == longer[:4] and len(shorter) > 4)
-    if a.kind in STRICT or b.kind in STRICT:
-        return a.text == b.text and a.kind == b.kind
-    if "name" in (a.kind, b.kind):
-        same = skeleton(a.text) == skeleton(b.text) != ""
-        return (same and a.text[0] == b.text[0]) or (len(a.text) >= 8 and a.text[:3] == b.text[:3] and _alike(a.text, b.text))
-    return _alike(a.text, b.text)
-
-
-TOLD: frozenset[Kind] = frozenset(("number", "quantity", "time", "code"))
-
-
-def told_changes(compared: Sequence[Compared], language: str = "") -> list[str]:
-    """Return a line for each figure, time or code that has another value, such as "injured: 4 -> 12"."""
-    lines: dict[tuple[str, str], str] = {}
-    for sentence in compared:
-        for each in sentence.differences:
-            if each.kind in TOLD and each.old and each.new and each.is_in_place and (each.old, each.new) not in lines:
-                label = _label(sentence, each, language)
-                if label is not None:
-                    lines[each.old, each.new] = f"{label}: {each.old} -> {each.new}" if label else f"{each.old} -> {each.new}"
-    return list(lines.values())
-
-
-def _label(sentence: Compared, difference: Difference, language: str) -> str | None:
-    """Return what a changed figure counts, in English if a word says so, else in the words of the text.
-
-    None if the two sentences count two things, or if it may be one value in two forms.
-    """
-    old, new = (
-        _figure_of(text, value, language)
-        for text, value in ((sentence.partner, difference.old), (sentence.text, difference.new))
-    )
-    if old and new and (not is_change(old, new) or _may_be_misread(old, new, difference)):
-        return None
-    label = (new and new.label) or (old and old.label)
-    return label or " ".join(difference.behind.split()[:2]) or " ".join(difference.before.split()[-2:])
-
-
-def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:
-    """Decide whether one value may be the other one, cut or written otherwise."""
-    in_digits = [any(map(str.isdigit, each)) for each in (difference.old, difference.new)]
-    is_arabic = "\u0600" <= difference.new[-1] < "\u0700" or "\u0600" <= difference.old[-1] < "\u0700"
-    if not all(in_digits) and (is_arabic or (any(in_digits) and not (old.label and new.label))):
-        return True
-    if sorted(old.value.split(".")) == sorted(new.value.split(".")):
-        return True  # "1,13" and "13,1": some sites print the halves of a decimal in the other order
-    shorter, longer = sorted((old.value, new.value), key=len)
-    return not (old.value + new.value).isdigit() and (longer.startswith(shorter) or longer.endswith(shorter))
-
-
-def _figure_of(text: str, printed: str, language: str) -> Figure | None:
-    values = {each.text for each in tokens_of(printed, language)}
-    found = next((each for each in find_figures(text) if each.value in values), None)
-    return found or next((Figure(each.text, b"") for each in tokens_of(printed, language) if each.kind == "number"), None)
-
-
-def all_changes(compared: Sequence[Compared], new: Side, old: Side) -> list[str]:
-    lines = told_changes(compared, new.language)
-    values = {(line.rsplit(": ", 1)[0].split()[-1]) for line in lines}
-    figures_old = [*figures_of_title(old.title, old.language), *find_figures(old.text)]
-    figures_new = [*figures_of_title(new.title, new.language), *find_figures(new.text)]
-    for change in changed_figures(figures_old, figures_new, 0.0):
-        if change.line and change.line.split(":")[0] not in values:
-            lines.append("*" + change.line)
-    return lines
+def _printed(tokens: Sequence[Token]) -> str:
+    return " ".join(each.printed for each in tokens)

@@ -10,7 +10,7 @@ many sentences proposes no partner.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -47,7 +47,10 @@ def read_sentences(*texts: str) -> list[list[Sentence]]:
     reading = Reading.of(*texts)
     starts = sentence_starts(reading)
     first = reading.starts.searchsorted(starts)
-    cuts = [np.arange(begin, end, LONGEST) for begin, end in zip(first, next_starts(first, len(reading.starts)), strict=True)]
+    cuts = [
+        np.arange(begin, end, LONGEST)
+        for begin, end in zip(first, next_starts(first, len(reading.starts)), strict=True)
+    ]
     first = np.concatenate(cuts) if cuts else first
     end = next_starts(first, len(reading.starts))
     of_text = reading.bounds.searchsorted(reading.starts.take(first), side="right") - 1
@@ -82,7 +85,7 @@ def align(new: Sequence[Sentence], old: Sequence[Sentence]) -> list[Aligned]:
 def _partner(sentence: Sentence, old: Sequence[Sentence], holders: dict[int, list[int]]) -> str:
     """Return the old sentence, or two neighbours, that hold most of a sentence; "" if none holds enough of it."""
     weights = {token: 1 / len(holders[token]) if token in holders else 1.0 for token in sentence.tokens}
-    scores = Counter[int]()
+    scores = defaultdict[int, float](float)
     for token, weight in weights.items():
         places = holders.get(token, ())
         if len(places) <= _MOST_PROPOSED:

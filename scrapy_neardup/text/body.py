@@ -216,7 +216,7 @@ def sentence_starts(reading: Reading) -> NDArray[np.intp]:
     start = np.concatenate((ends_of_blocks[:-1] + 1, _sentence_ends(reading)))
     start.sort()
     first = reading.starts.searchsorted(start)
-    return cast("NDArray[np.intp]", start[next_starts(first, len(reading.starts)) > first])
+    return start[next_starts(first, len(reading.starts)) > first]
 
 
 def _words(reading: Reading, first: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
