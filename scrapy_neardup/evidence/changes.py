@@ -22,6 +22,7 @@ from scrapy_neardup.evidence.tokens import tokens_of
 _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
 _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
+_DIGITS = re.compile("[0-9]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 _TOLD = ("number", "quantity", "time", "code")
 
@@ -44,7 +45,7 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
     """Return the changes from the old text to the new one, each once: if a headline repeats it, it is told once."""
     changes: dict[tuple[str, str], Change] = {}
     for sentence, each in comparison.differences:
-        if each.kind in _TOLD and each.old and each.is_in_place and (each.old, each.new) not in changes:
+        if each.kind in _TOLD and each.old and each.is_one_of_one and (each.old, each.new) not in changes:
             change = _change(sentence, each, new.language)
             if change is not None:
                 changes[each.old, each.new] = change
@@ -60,6 +61,8 @@ def _change(sentence: Sentence, difference: Difference, language: str) -> Change
     old = _figure_of(sentence.partner, difference.old, language)
     new = _figure_of(sentence.text, difference.new, language)
     if difference.kind == "number" and (not is_change(old, new) or _may_be_misread(old, new, difference)):
+        return None
+    if not difference.is_in_place and not old.label == new.label != "":
         return None
     behind, before = difference.behind.split()[:2], difference.before.split()[-2:]
     label = new.label or old.label or " ".join(behind) or " ".join(before)
@@ -78,9 +81,8 @@ def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:
     """Decide whether one value may be the other one, cut or written otherwise."""
     in_digits = [any(map(str.isdigit, each)) for each in (difference.old, difference.new)]
     if not all(in_digits):
-        is_arabic = _ARABIC.search(difference.old + difference.new) is not None
-        return is_arabic or (any(in_digits) and not (old.label and new.label))
-    if sorted(old.value.split(".")) == sorted(new.value.split(".")):
+        return _ARABIC.search(difference.old + difference.new) is not None
+    if sorted(_DIGITS.findall(difference.old)) == sorted(_DIGITS.findall(difference.new)):
         return True  # "1,13" and "13,1": some sites print the two halves of a decimal in the other order
     shorter, longer = sorted((old.value, new.value), key=len)
     return not (old.value + new.value).isdigit() and (longer.startswith(shorter) or longer.endswith(shorter))
@@ -129,7 +131,7 @@ def _newest_tolls(before: dict[int, list[Figure]], after: dict[int, list[Figure]
 
     If the new text has the old toll too, a smaller one above it is a part of it: "three children among the nine dead".
     """
-    for kind in before.keys() & after.keys():
+    for kind in before.keys() & after.keys() & {FigureKind.DEAD}:
         known, newest = (max(tolls[kind], key=lambda toll: Decimal(toll.value)) for tolls in (before, after))
         is_known = any(_are_equal(newest, each) for each in before[kind])
         is_history = any(_are_equal(known, each) for each in after[kind])

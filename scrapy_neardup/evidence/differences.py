@@ -42,6 +42,7 @@ _HEAD = 3  # sentences, the title among them, that say what a text is about; the
 _LONGEST_DATELINE, _LONGEST_LINE = 5, 12  # words
 _TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
 _WORD = re.compile(r"\w+")
+_SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
 _NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
 
 
@@ -63,6 +64,7 @@ class Difference(NamedTuple):
     before: str = ""  # the words beside it in the new sentence
     behind: str = ""
     is_in_place: bool = False  # whether the sentences are so alike that this is another value of the same thing
+    is_one_of_one: bool = False  # whether as many numbers are gone from the sentence as came
 
 
 class Sentence(NamedTuple):
@@ -161,7 +163,8 @@ class _Old:
         self._side = old
         self.language = new.language
         self.papers = f"{new.source} {old.source}"
-        self._bodies = f"{new.text}\n{old.text}"
+        titles = [each for each in (new.title, old.title) if _SMALL_WORD.search(each)]  # not "Police Find Missing Boy"
+        self._bodies = "\n".join((*titles, new.text, old.text))
         self._title = new.title
 
     @cached_property
@@ -228,24 +231,23 @@ def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> 
         return Sentence(aligned.text, "", 0, 0)
     if not aligned.partner:
         unknown = (each for each in new if each.kind in FIRM and not known.has(each))
-        return Sentence(aligned.text, "", words, 0, tuple(Difference(each.kind, "", each.printed) for each in unknown), is_title)
+        return Sentence(
+            aligned.text, "", words, 0, tuple(Difference(each.kind, "", each.printed) for each in unknown), is_title
+        )
     old = tokens_of(aligned.partner, known.language, known.names)
     places, equal = _places(new, old)
     is_lonely = len(places) == 1 and equal >= NEAR * len(new)
     held = equal
     if number < _HEAD and places and places[0].is_dateline:
         held += len(places.pop(0).came)
-    is_in_place = equal >= IN_PLACE * len(new) and _count_firm(place.gone for place in places) == _count_firm(
-        place.came for place in places
-    )
+    is_one_of_one = _count_firm(each.gone for each in places) == _count_firm(each.came for each in places)
+    is_in_place = is_one_of_one and equal >= IN_PLACE * len(new)
     differences: list[Difference] = []
     for place in places:
         if place.is_content:
             found, wording = _differences(place, known, is_lonely=is_lonely)
             is_value = is_in_place and max(len(place.gone), len(place.came)) <= _LONGEST_VALUE
-            differences += [
-                each._replace(before=place.before, behind=place.behind, is_in_place=is_value) for each in found
-            ]
+            differences += [each._replace(is_in_place=is_value, is_one_of_one=is_one_of_one) for each in found]
             held += wording
         else:
             held += len(place.came)
@@ -253,7 +255,7 @@ def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> 
 
 
 def _count_firm(parts: Iterable[Sequence[Token]]) -> int:
-    return sum(each.kind in ("number", "quantity") for part in parts for each in part)
+    return sum(each.kind in ("number", "quantity", "negation") for part in parts for each in part)
 
 
 def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
@@ -326,7 +328,7 @@ def _differences(place: _Place, known: _Old, *, is_lonely: bool) -> tuple[list[D
         found.append(Difference("word", _printed(olds), _printed(news)))
     else:
         wording += len(news)
-    return found, wording
+    return [each._replace(before=place.before, behind=place.behind) for each in found], wording
 
 
 def _firm_differences(gone: Sequence[Token], came: Sequence[Token], known: _Old) -> Iterable[Difference]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import takewhile
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.number_words import CURRENCIES, LINE_END, MONTHS, WEEKDAYS, WORDS, read_table
@@ -21,7 +22,8 @@ from scrapy_neardup.text.folding import fold
 
 TokenKind = Literal["number", "quantity", "code", "time", "negation", "name", "word"]
 
-_TABLE: dict[str, str] = read_table("wording.json")
+_TABLE: dict[str, Any] = read_table("wording.json")
+_FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
 VAGUE, FUNCTION_WORDS = (frozenset(_TABLE[role].split()) for role in ("vague", "function_words"))
 _KINDS: dict[str, TokenKind] = {
@@ -48,6 +50,7 @@ _CAPITALISED = re.compile(r"(?<=[\w,;] )([A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u
 _ARABIC_PREFIX = re.compile("^[\u0648\u0641]?[\u0628\u0644\u0643]?(?:\u0627\u0644)?(?=...)")
 _ARABIC = ("\u0600", "\u06ff")
 _SAME_BEGINNING, _SAME_LETTERS = 0.6, 0.85  # shares of the longer of two spellings
+_LEAST_OF_FRACTION = 1000
 _LONG_NAME = 8  # letters: longer names may differ in a letter or two
 
 
@@ -110,11 +113,19 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
 
 
 def _add_number(found: list[Token], number: Token) -> None:
-    """Add a number. "110 to 115" is one token, as "110-115" is."""
+    """Add a number. "110 to 115" is one token, as "110-115" is, and so is "half a million"."""
     if len(found) > 1 and found[-1].text in WORDS["to"] and found[-2].kind == "number":
         to, low = found.pop(), found.pop()
         printed = f"{low.printed} {to.printed} {number.printed}"
         number = Token(f"{low.text}-{number.text}", "number", printed)
+    elif number.text.isdigit() and int(number.text) >= _LEAST_OF_FRACTION:
+        # "half a million", "a quarter of a million": at most two short words between.
+        place = next((at for at in (-1, -2, -3) if len(found) >= -at and found[at].text in _FRACTIONS), 0)
+        if place and all(len(each.text) < 3 for each in found[place + 1 :] if place < -1):
+            value = (_FRACTIONS[found[place].text] * int(number.text)).normalize()
+            printed = " ".join(each.printed for each in (*found[place:], number))
+            del found[place:]
+            number = Token(format(value, "f"), "number", printed)
     found.append(number)
 
 
