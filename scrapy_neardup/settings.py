@@ -123,9 +123,9 @@ class NearDupSettings:
     """
 
     keep_texts: bool = setting(True, checks.boolean)
-    """Whether the window keeps the texts of documents, packed, as long as it compares them. The plugin reads a text
-    when a later document may be a copy of it. With False no text is written, and documents are compared by their
-    fingerprints alone. See docs/limits.md#privacy."""
+    """With True the window keeps the first 20,000 characters of each text, packed, as long as it keeps the document.
+    The plugin reads a text when a later document may be a copy of it or of its story. With False it writes no texts.
+    This takes a third less memory. See docs/howto/purge.md#without-texts."""
 
     namespace: str = setting("default", checks.matching(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
     """Crawls with the same namespace and store share a window, unless their settings make different fingerprints. See

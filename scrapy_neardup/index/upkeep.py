@@ -125,11 +125,16 @@ async def to_purge(client: Client, layout: Layout, selection: Selection) -> tupl
     sources = {selection.source_hash, *selected.values()}
     removed = [(name, key) for name, key, record in rows if key in selected or record.original in selected]
     gone, learned = {key for _, key in removed}, {source.hex() for source in sources if selection.source}
-    hashes = ((of_kind, key) for name, key in removed for of_kind in (name, name.replace("}:records:", "}:texts:")))
-    calls: list[Call | Commit] = [Call("HDEL", name, (key,)) for name, key in hashes]
+    calls = _removals(removed)
     for name in names:
         calls += await _forget(client, name, selection, gone, learned)
     return len(removed), calls
+
+
+def _removals(removed: Sequence[tuple[str, bytes]]) -> list[Call | Commit]:
+    """Return the calls that remove documents and their texts, given for each the hash of its record, and its key."""
+    of_texts = [(name.replace("}:records:", "}:texts:"), key) for name, key in removed]
+    return [Call("HDEL", name, (key,)) for name, key in (*removed, *of_texts)]
 
 
 async def _rows(client: Client, slices: Sequence[str]) -> list[tuple[str, bytes, Record]]:

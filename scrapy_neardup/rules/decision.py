@@ -177,7 +177,7 @@ class Judge:
 
 def _give_texts(document: Document, pairs: Sequence[Pair], candidates: Sequence[Candidate], texts: Texts) -> None:
     """Give their texts to the pairs that are chosen for a second look, and to others with the same old text."""
-    chosen = chosen_for_second_look(pairs)
+    chosen = chosen_for_second_look(pairs) if texts else []
     if not chosen:
         return
     new_text = StoredText.of(document.title, document.text)

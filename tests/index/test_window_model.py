@@ -7,6 +7,7 @@ import math
 import os
 import uuid
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from scrapy_neardup.index import Policy, index_from_url
 from scrapy_neardup.index import runs as run_rules
 from scrapy_neardup.index.runs import MOST_LINKS
 from scrapy_neardup.records.documents import WITHDRAWN, Record, new_record, with_next_key
+from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Candidate, Decision, Judge
 from scrapy_neardup.rules.pair import CandidateState
 
@@ -43,6 +45,7 @@ class Model:
     """The window as a list, and the runs with the state of their heartbeats."""
 
     records: dict[bytes, Record] = field(default_factory=dict)
+    texts: dict[bytes, StoredText] = field(default_factory=dict)
     beats: dict[int, CandidateState] = field(default_factory=dict)
     begun: dict[int, float] = field(default_factory=dict)  # the first heartbeats in seconds, and below the last ones
     beaten: dict[int, float] = field(default_factory=dict)
@@ -58,17 +61,23 @@ class Model:
         for each in (self.begun, self.beaten, self.beats):
             each.pop(run, None)
 
-    def kept(self, record: Record) -> Record | None:
-        """Follow a dropped copy to what was kept."""
+    def kept(self, record: Record, key: bytes = b"") -> tuple[bytes, Record | None]:
+        """Follow a dropped copy to what was kept. Return the key of that too."""
         found: Record | None = record
         for _ in range(MOST_LINKS + 1):
             if found is None or not found.is_dropped:
-                return found
-            found = self.records.get(found.match)
-        return None
+                return key, found
+            key = found.match
+            found = self.records.get(key)
+        return key, None
+
+    def candidate(self, key: bytes, record: Record, own: int) -> Candidate:
+        kept_key, kept = self.kept(record)
+        return Candidate(key, record, self.state(record, own), kept_key if kept else b"")
 
     def state(self, record: Record, own: int) -> CandidateState:
-        if (kept := self.kept(record)) is None or kept.run in (0, own):
+        _, kept = self.kept(record)
+        if kept is None or kept.run in (0, own):
             return "seen"
         state = self.beats.get(kept.run, "lost")
         is_older = state != "lost" and self.beaten[kept.run] < self.begun.get(own, -math.inf)
@@ -83,11 +92,12 @@ class Model:
             known = self.records[key]
             new = replace(known, tells_title=known.story != key)
             old = self.records.get(known.match) if known.match != key else None
-            found = [Candidate(known.match, old, self.state(old, run))] if old else []
+            found = [self.candidate(known.match, old, run)] if old else []
         else:
-            found = [Candidate(other, old, self.state(old, run)) for other, old in self.records.items()]
-        decision = Judge(POLICY).decide(replace(article.document, id=key.hex()), new, found)
+            found = [self.candidate(other, old, run) for other, old in self.records.items()]
+        decision = Judge(POLICY).decide(replace(article.document, id=key.hex()), new, found, self.texts)
         self.records.setdefault(key, decision.record)
+        self.texts.setdefault(key, StoredText.of(article.title, article.text))
         return decision
 
     def deliver(self, article: Article) -> None:
@@ -99,6 +109,12 @@ class Model:
         key = bytes.fromhex(article.id)
         if key in self.records:
             self.records[key] = replace(self.records[key], run=WITHDRAWN)
+
+
+def texts_of(decision: Decision) -> tuple[StoredText | None, ...]:
+    """Return the texts that the judge had of a document, of its match, and of what was kept instead of that."""
+    pair = decision.match and decision.match.pair
+    return (pair.new_text, pair.old_text, pair.kept_text) if pair else ()
 
 
 ARTICLES = st.builds(
@@ -198,7 +214,8 @@ class Stage:
         self.index.run = run
         answer = await decision_on(self.index, article)
         expected = self.model.check(article, run)
-        assert (answer.verdict, answer.record) == (expected.verdict, expected.record), f"{self.url}, {told}"
+        for part in (attrgetter("verdict"), attrgetter("record"), texts_of):
+            assert part(answer) == part(expected), f"{self.url}, {told}"
 
     async def _deliver(self, place: int, told: str = "") -> None:
         if self.checked:

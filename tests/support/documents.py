@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import random
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import cast

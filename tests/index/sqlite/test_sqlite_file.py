@@ -18,7 +18,7 @@ from newsdesk import opened
 from scrapy_neardup.document import Claim, Join, Member
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy, index_from_url
-from scrapy_neardup.index.sqlite import APPLICATION
+from scrapy_neardup.index.sqlite import APPLICATION, VERSION
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts
 
@@ -82,6 +82,24 @@ async def test_a_file_that_is_not_for_this_version_is_named_and_left_as_it_is(
     assert [each.name for each in file.parent.iterdir()] == [file.name]
 
 
+async def test_a_file_without_a_table_of_texts_gets_one(
+    open_index: OpenIndex, file: Path, sql: sqlite3.Connection
+) -> None:
+    index, original, copy = await _used(open_index, file)
+    await index.close()
+    sql.executescript("DROP TABLE texts; PRAGMA user_version = 2")
+
+    upgraded = await open_index(f"sqlite:///{file}")
+    match = await check(upgraded, original.copy(at=2 * MINUTE))
+    other = Article("another", at=3 * MINUTE)
+    await check(upgraded, other)
+
+    assert match is not None
+    assert {match.original, match.id} <= {original.id, copy.id}
+    assert sql.execute("PRAGMA user_version").fetchone()[0] == VERSION == 3
+    assert [row[0].hex() for row in sql.execute("SELECT field FROM texts")] == [other.id]
+
+
 # Damage
 
 
@@ -98,10 +116,11 @@ async def test_damage_of_any_entry_stops_nothing(
     await index.exchange_boilerplate({SOURCE: KnownBoilerplate((b"12345678",))})
     await index.add_frequencies("terms", pack_counts(1, np.ones(SLOTS, np.uint32)))
     kinds = sql.execute("SELECT id, name FROM keys WHERE name NOT LIKE '%:bands:%'").fetchall()
-    assert len(kinds) == 8
+    assert len(kinds) == 9
     for serial, (key, name) in enumerate(kinds):
         caplog.clear()
-        sql.execute(f"UPDATE entries SET value = {value} WHERE key = ?", (key,))
+        for table in ("entries", "texts"):
+            sql.execute(f"UPDATE {table} SET value = {value} WHERE key = ?", (key,))
         other = Article(f"other {serial}", at=serial)
         assert await check(index, other) is None, name
         assert await check(index, other.copy(at=serial + 0.5)) is not None
