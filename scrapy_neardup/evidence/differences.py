@@ -35,6 +35,7 @@ from scrapy_neardup.text.alignment import Aligned, align, read_sentences
 from scrapy_neardup.text.folding import fold
 
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
+FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
 IN_PLACE = 0.6  # share of a sentence that is equal: then a number in the place of another one is its new value
 _SHORT = 3  # words: a longer part of a sentence that differs is another wording
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
@@ -65,6 +66,7 @@ class Difference(NamedTuple):
     behind: str = ""
     is_in_place: bool = False  # whether the sentences are so alike that this is another value of the same thing
     is_one_of_one: bool = False  # whether as many numbers are gone from the sentence as came
+    is_swapped: bool = False  # whether it is one name in the place of another one, in a sentence of a form
 
 
 class Sentence(NamedTuple):
@@ -92,6 +94,7 @@ class Comparison:
 
     sentences: tuple[Sentence, ...]
     old_words: int
+    held_head_of_old: float  # share of the first two sentences of the old text that the new one holds
 
     @cached_property
     def share(self) -> float:
@@ -133,7 +136,7 @@ class Comparison:
             number
             for number, sentence in enumerate(self.sentences)
             for each in sentence.differences
-            if each.kind == "name" and each.old and each.is_in_place
+            if each.kind == "name" and each.is_swapped
         ]
         return len(places) > 1 and places[0] < _HEAD
 
@@ -218,7 +221,9 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
             found.append(Sentence(each.text, each.partner, each.words, each.words, is_title=is_title))
         else:
             found.append(_compared(each, known, number, is_title=is_title))
-    return Comparison(tuple(found), old_words)
+    old_head = align(olds[bool(old.title) :][: _HEAD - 1], sentences)
+    held_head = sum(each.held for each in old_head) / max(1, sum(each.words for each in old_head))
+    return Comparison(tuple(found), old_words, held_head)
 
 
 def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> Sentence:
@@ -241,13 +246,18 @@ def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> 
     if number < _HEAD and places and places[0].is_dateline:
         held += len(places.pop(0).came)
     is_one_of_one = _count_firm(each.gone for each in places) == _count_firm(each.came for each in places)
+    is_form = equal >= FORM * max(len(new), len(old))
     is_in_place = is_one_of_one and equal >= IN_PLACE * len(new)
     differences: list[Difference] = []
     for place in places:
         if place.is_content:
             found, wording = _differences(place, known, is_lonely=is_lonely)
             is_value = is_in_place and max(len(place.gone), len(place.came)) <= _LONGEST_VALUE
-            differences += [each._replace(is_in_place=is_value, is_one_of_one=is_one_of_one) for each in found]
+            is_swapped = is_form and len(place.gone) == len(place.came) <= _SHORT
+            differences += [
+                each._replace(is_in_place=is_value, is_one_of_one=is_one_of_one, is_swapped=is_swapped)
+                for each in found
+            ]
             held += wording
         else:
             held += len(place.came)

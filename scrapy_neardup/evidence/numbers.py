@@ -262,7 +262,8 @@ def _value(core: str, scale: int, mark: str) -> str:
     if " " in core and not _SPACED.fullmatch(core):
         core = core.replace(" ", "/")
     return "".join(
-        part if part in "-/" else _scaled(_decimal(part, mark == "%"), scale) for part in _JOINTS.split(core)
+        part if part in "-/" else _scaled(_decimal(part, mark == "%" or scale >= 10**6), scale)
+        for part in _JOINTS.split(core)
     )
 
 

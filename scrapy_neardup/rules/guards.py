@@ -11,8 +11,8 @@ from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
 from scrapy_neardup.rules.pair import Finding, Measured, Pair, applying, too_low
 from scrapy_neardup.wording import one_line
 
-LEAST_COMMON, LEAST_COMMON_OF_ONE_SOURCE = 0.49, 0.67  # mean share that two copies have in common
-WEIGHTS_OF_COMMON = 4, 4, 2  # of resemblance, containment and titles in this mean
+LEAST_COMMON, LEAST_COMMON_OF_ONE_SOURCE = 0.5, 0.67  # mean share that two copies have in common
+WEIGHTS_OF_COMMON = 4, 4, 2, 1  # of resemblance, containment, titles and beginnings in this mean
 LIKE_FORMS = 0.7  # two forms have this share of their titles in common, and each text tells less of the other title
 LESS_COVERED = 0.05
 TITLE_COVERAGE = 0.4  # mean share of two titles that the other text tells, if both are about the same
@@ -99,8 +99,10 @@ def shared_part(pair: Pair) -> Finding:
         "containment": pair.likeness.containment,
         "titles": pair.title_overlap,
     }
-    weighed = zip(WEIGHTS_OF_COMMON, shares.values(), strict=True)
-    mean = sum(weight * share for weight, share in weighed) / sum(WEIGHTS_OF_COMMON)
+    if (texts := pair.comparison) is not None:
+        shares["beginnings"] = (texts.held_head + texts.held_head_of_old) / 2
+    weighed = [*zip(WEIGHTS_OF_COMMON, shares.values(), strict=False)]
+    mean = sum(weight * share for weight, share in weighed) / sum(weight for weight, _ in weighed)
     least = LEAST_COMMON_OF_ONE_SOURCE if pair.same_source else LEAST_COMMON
     common = Measured("their weighted mean", mean, least)
     return Finding(not common.is_reached, (", ".join(f"{name} {share:.2f}" for name, share in shares.items()), common))

@@ -19,7 +19,8 @@ MOST_LOOKS = 4
 def chosen_for_second_look(pairs: Sequence[Pair]) -> list[bytes]:
     """Return the keys of at most ``MOST_LOOKS`` candidates, the best first.
 
-    They are those that may be copies. Of candidates with equal texts one is chosen. None is chosen if the window has the very text of the new document.
+    They are those that may be copies. Of candidates with equal texts one is chosen. None is chosen if the window has
+    the very text of the new document.
     """
     pairs = [pair for pair in pairs if other_scope(pair) is None]
     if any(pair.same_content and pair.state == "seen" for pair in pairs):

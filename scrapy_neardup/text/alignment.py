@@ -39,6 +39,7 @@ class Aligned(NamedTuple):
     text: str
     partner: str
     words: int
+    held: int  # of its words, those that its partner has
     is_equal: bool
 
 
@@ -76,14 +77,21 @@ def align(new: Sequence[Sentence], old: Sequence[Sentence]) -> list[Aligned]:
             holders.setdefault(token, []).append(place)
     aligned = []
     for sentence in new:
-        equal = known.get(sentence.tokens)
-        partner = equal.text if equal else _partner(sentence, old, holders)
-        aligned.append(Aligned(sentence.text, partner, len(sentence.tokens), equal is not None))
+        words = len(sentence.tokens)
+        if (equal := known.get(sentence.tokens)) is not None:
+            aligned.append(Aligned(sentence.text, equal.text, words, words, is_equal=True))
+        else:
+            partners = _partners(sentence, old, holders)
+            tokens = {token for each in partners for token in each.tokens}
+            held = sum(token in tokens for token in sentence.tokens)
+            aligned.append(
+                Aligned(sentence.text, " ".join(each.text for each in partners), words, held, is_equal=False)
+            )
     return aligned
 
 
-def _partner(sentence: Sentence, old: Sequence[Sentence], holders: dict[int, list[int]]) -> str:
-    """Return the old sentence, or two neighbours, that hold most of a sentence; "" if none holds enough of it."""
+def _partners(sentence: Sentence, old: Sequence[Sentence], holders: dict[int, list[int]]) -> list[Sentence]:
+    """Return the old sentence, or two neighbours, that hold most of a sentence; nothing if none holds enough of it."""
     weights = {token: 1 / len(holders[token]) if token in holders else 1.0 for token in sentence.tokens}
     scores = defaultdict[int, float](float)
     for token, weight in weights.items():
@@ -92,7 +100,7 @@ def _partner(sentence: Sentence, old: Sequence[Sentence], holders: dict[int, lis
             for place in places:
                 scores[place] += weight
     if not scores:
-        return ""
+        return []
     best = max(scores, key=lambda place: (scores[place] / (4 + len(old[place].tokens)) ** 0.25, -place))
     held = set(old[best].tokens)
     total = len(weights)
@@ -108,4 +116,4 @@ def _partner(sentence: Sentence, old: Sequence[Sentence], holders: dict[int, lis
     if added(side) >= _NEIGHBOUR:
         share += added(side)
         chosen = sorted((best, side))
-    return " ".join(old[place].text for place in chosen) if share >= _PARTNER else ""
+    return [old[place] for place in chosen] if share >= _PARTNER else []
