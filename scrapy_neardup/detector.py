@@ -21,7 +21,7 @@ from scrapy_neardup.index.batch import Checked
 from scrapy_neardup.index.index import Knowledge
 from scrapy_neardup.index.runs import Run
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Sketcher, has_words, page_hash, sketching_effort, source_hash
+from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import NEWS_AGE
 from scrapy_neardup.stories.tracker import StoryTracker
@@ -256,7 +256,7 @@ class NearDupDetector:
 
     async def _sketch(self, documents: Sequence[Document]) -> list[Fingerprint]:
         """Return the fingerprints of documents. Long texts, and the first ones, would hold up the event loop."""
-        if self._is_warm and sum(map(sketching_effort, documents)) < LONG_TEXT:
+        if self._is_warm and sum(len(each.text) for each in documents) < LONG_TEXT:
             return self.sketcher.fingerprints(documents)
         made = await asyncio.to_thread(self.sketcher.fingerprints, documents)
         self._is_warm = True

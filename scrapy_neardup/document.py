@@ -96,8 +96,6 @@ class Evidence:
     content_hash: bytes = bytes(8)  # of the title and all lines, also those that are too short to be compared
     language: bytes = bytes(2)  # ISO 639-1 code, zeros if it is unknown
     signature: bytes = b""
-    figures: bytes = b""  # packed, see evidence.figures
-    specifics: bytes = b""  # packed, see evidence.templates
     topic: bytes = b""  # packed, see evidence.topic
     names: bytes = b""  # packed, see evidence.names
     titles: bytes = b""  # terms of the title, packed, see evidence.titles
@@ -116,6 +114,7 @@ class Fingerprint(Evidence):
     name_keys: tuple[int, ...] = ()  # of the rarest names
     topic_keys: tuple[int, ...] = ()  # of the heaviest terms of the topic
     vector: bytes = b""  # packed, see evidence.vectors; empty without ``NEARDUP_EMBEDDER``
+    learned: tuple[str, ...] = ()  # its lines that are boilerplate of its source
     is_boilerplate: bool = False  # True if too little text is left without the boilerplate
     tells_title: bool = False  # whether the beginning of the text has half of the terms of the title
     # From these the sketcher learns if the document is an original. No store keeps them.

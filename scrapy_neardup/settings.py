@@ -330,7 +330,7 @@ class NearDupSettings:
         """Return what extraction processes do. They sketch no texts if a sketch depends on more than the text."""
         preset, sketching = self.resolved_preset(), None
         if sketches and preset.is_of_text_alone:
-            sketching = Sketching(FACTORY, ahead_options(preset, min_words=self.min_words, figures=self.keep_updates))
+            sketching = Sketching(FACTORY, ahead_options(preset, min_words=self.min_words))
         return WorkerOptions(self.extractor, self.extract_timeout, sketching=sketching)
 
     def start_extraction(self, timings: Timings | None = None) -> ExtractionProcesses:
@@ -354,9 +354,7 @@ class NearDupSettings:
     def sketcher(self) -> Sketcher:
         """Return a new sketcher, which has learned nothing yet."""
         is_by_source = self.scope == "same-source"
-        return Sketcher(
-            self.resolved_preset(), min_words=self.min_words, figures=self.keep_updates, by_source=is_by_source
-        )
+        return Sketcher(self.resolved_preset(), min_words=self.min_words, by_source=is_by_source)
 
     def owner_of(self, source: str) -> str:
         """Return who runs a source: the owner named for it or its platform, else the platform or the source itself."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
-from functools import lru_cache
 from typing import NamedTuple
 
 from xxhash import xxh32_digest, xxh32_intdigest
@@ -40,8 +39,7 @@ from scrapy_neardup.evidence.number_words import (
     WORDS,
 )
 from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
-from scrapy_neardup.records.packing import split
-from scrapy_neardup.text.body import Body
+from scrapy_neardup.text.body import Body, read_bodies
 
 MAX_FIGURES = 120
 MAX_CHARACTERS = 60_000
@@ -49,7 +47,6 @@ _CUT = "~"  # in a long value, between its beginning and a hash
 CONTEXT_WORDS, CONTEXT_BYTES = 2, 4  # words on either side of a figure; bytes of their hashes
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
 _LONGEST_VALUE = 16  # characters of a value that is packed as it is
-_HEX_MARKS, _MARKS = str.maketrans(".-/~", "abcd"), str.maketrans("abcd", ".-/~")
 NO_WORDS = bytes(2)
 _STEM = 5  # letters of a word: "человек" and "человека" are one
 _FIRST, _LAST = slice(3), slice(-3, None)  # characters of a clause that stand near a figure
@@ -65,7 +62,7 @@ _SHORTEST_GAP = 2  # words between two values of one thing
 _PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
 _SCORE = re.compile("[0-9]{1,3}-[0-9]{1,3}")
 _DIGIT = re.compile("[0-9]")
-_KIND_BITS = 6  # of a byte; the other two are the place
+_LEAST_WORDS, _LEAST_WORDS_OF_BLOCK = 20, 8  # of a text that is read by blocks; of a block that is no caption
 
 
 class Place(IntEnum):
@@ -103,6 +100,12 @@ class Figure(NamedTuple):
     def is_grave(self) -> bool:
         """Return whether it counts people in danger, or their homes, or is the magnitude of an earthquake."""
         return 0 < self.kind < FigureKind.OTHER or self.label == "magnitude"
+
+
+def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
+    """Return the figures of an article, those of its title first."""
+    (body,) = read_bodies([text], min_words=_LEAST_WORDS, min_block_words=_LEAST_WORDS_OF_BLOCK)
+    return [*figures_of_title(title, language), *figures_of_body(body)]
 
 
 def figures_of_body(body: Body) -> tuple[Figure, ...]:
@@ -274,37 +277,3 @@ def _most(figures: list[Figure]) -> tuple[Figure, ...]:
 def is_plain(value: str) -> bool:
     """Decide whether a value is one number, and no score, range, fraction or row of numbers."""
     return _PLAIN.fullmatch(value) is not None
-
-
-def pack_figures(figures: Sequence[Figure]) -> bytes:
-    """Pack figures.
-
-    They take one byte for their number, ``CONTEXT_BYTES`` of context and one byte of kind each, and their values as
-    hexadecimal digits: a to d for ". - / ~", f for the end. No figures take no bytes.
-    """
-    if not figures:
-        return b""
-    contexts = b"".join(figure.context for figure in figures)
-    kinds = bytes(each.kind | each.place << _KIND_BITS for each in figures)
-    values = "".join(figure.value + "f" for figure in figures).translate(_HEX_MARKS)
-    return bytes([len(figures)]) + contexts + kinds + bytes.fromhex(values + "f" * (len(values) % 2))
-
-
-@lru_cache(256)  # a new document is compared with several candidates, and a candidate in both directions
-def unpack_figures(packed: bytes) -> tuple[Figure, ...]:
-    """Read packed figures back. Damaged bytes give other figures, but no error."""
-    count = packed[0] if packed else 0
-    end = 1 + CONTEXT_BYTES * count
-    values = packed[end + count :].hex().translate(_MARKS).split("f")
-    return tuple(
-        Figure(value, context, byte % (1 << _KIND_BITS), Place(byte >> _KIND_BITS))
-        for value, context, byte in zip(
-            values, split(packed[1:end], CONTEXT_BYTES), packed[end : end + count], strict=False
-        )
-    )
-
-
-def with_title(packed: bytes, title: str, language: str) -> bytes:
-    """Return packed figures with those of the title before them."""
-    of_title = figures_of_title(title, language)
-    return pack_figures([*of_title, *unpack_figures(packed)]) if of_title else packed

@@ -178,7 +178,7 @@ def _room_behind(number: int | Decimal) -> int:
 
 # Chinese, Japanese and Korean numerals
 
-_KOREAN = re.compile("[0-9][0-9.,천백십]*[만억조천][0-9만억조천백십]*")
+_KOREAN = re.compile("[0-9][0-9.,천백십]*[만억조천](?:[0-9만억조천백십]| (?=[0-9]+[만천백십]))*")
 _FROM_KOREAN = str.maketrans("십백천만억조", "十百千万億兆")
 _DIGITS = dict(zip("零〇一二两兩三四五六七八九", (0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
 _TENS = {"十": 10, "百": 100, "千": 1000}
@@ -201,7 +201,7 @@ _FRACTIONS = ("分之", "分の")
 def with_myriads(text: str) -> str:
     """Return a text with the characters for myriads of Chinese in place of those of Korean."""
     if "만" in text or "억" in text or "조" in text:
-        return _KOREAN.sub(lambda found: found[0].translate(_FROM_KOREAN), text)
+        return _KOREAN.sub(lambda found: found[0].replace(" ", "").translate(_FROM_KOREAN), text)
     return text
 
 

@@ -38,6 +38,7 @@ _UNUSUAL = re.compile(f"[½¼¾٫٬{IDEOGRAPHS}]")
 _SHORT_SCALE = re.compile("([0-9])(?: ?([kKM])|(B))(?![A-Za-z0-9])")
 _SHORT_SCALES = {"k": "thousand", "K": "thousand", "M": "mln", "B": "mrd"}
 _SHORT_MILLION = re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))")
+_SPLIT_MONEY = re.compile("([$€£¥₦₹] ?[0-9]{1,3}(?:,[0-9]{3})*), (?=[0-9]{3}(?![0-9]))")  # "$840, 650"
 _BEFORE_PATH = "://", ".com/", ".org/", ".net/"
 _ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 
@@ -102,7 +103,7 @@ def _plain(text: str) -> str:
     text = fold(text)
     if "'я" in text:
         text = text.replace("'я", "я")  # inside Ukrainian words: "п'ять"
-    text = with_myriads(text)
+    text = _SPLIT_MONEY.sub(r"\1,", with_myriads(text))
     if not text.isascii() and _UNUSUAL.search(text):
         for sign, usual in _USUAL.items():
             text = text.replace(sign, usual)
@@ -261,7 +262,8 @@ def _value(core: str, scale: int, mark: str) -> str:
     if " " in core and not _SPACED.fullmatch(core):
         core = core.replace(" ", "/")
     return "".join(
-        part if part in "-/" else _scaled(_decimal(part, mark == "%"), scale) for part in _JOINTS.split(core)
+        part if part in "-/" else _scaled(_decimal(part, mark == "%" or scale >= 10**6), scale)
+        for part in _JOINTS.split(core)
     )
 
 

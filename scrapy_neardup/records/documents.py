@@ -38,8 +38,6 @@ RECORD = PackedFields(
         "content_hash": "8s",
         "language": "2s",
         "signature": "H*",
-        "figures": "H*",
-        "specifics": "B*",
         "topic": "B*",
         "names": "B*",
         "titles": "B*",
@@ -99,7 +97,8 @@ class Record(Evidence):
     run: int = 0
     text_at: bytes = NO_TEXT
     vector: bytes = b""
-    # These two are known of a new document only, and not packed.
+    # These are known of a new document only, and not packed.
+    learned: tuple[str, ...] = ()  # lines that are boilerplate of its source
     tells_title: bool = False  # whether the text says what the title says
     is_boilerplate: bool = False  # whether too little text is left without the boilerplate
 
@@ -119,6 +118,12 @@ class Record(Evidence):
     def has_match(self, key: bytes) -> bool:
         """Return whether the document was like another one. ``key`` is its own key."""
         return self.match != key
+
+    @property
+    def language_code(self) -> str:
+        """Return the language, ISO 639-1; "" if it is unknown."""
+        code = self.language.decode("ascii", "replace")
+        return code if code.isascii() and code.isalpha() and code.islower() else ""
 
     def has_content(self, other: Record) -> bool:
         """Return whether two documents have the same title and text, to the last line."""
@@ -167,6 +172,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0, *, ke
         vector=fingerprint.vector,
         tells_title=fingerprint.tells_title,
         is_boilerplate=fingerprint.is_boilerplate,
+        learned=fingerprint.learned,
     )
 
 

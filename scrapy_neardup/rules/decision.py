@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Join, Kind, Reason, Status, Verdict
-from scrapy_neardup.evidence.changes import Change, changed_figures
-from scrapy_neardup.evidence.figures import unpack_figures
+from scrapy_neardup.evidence.changes import Change
 from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.evidence.topic import NO_TOPIC
 from scrapy_neardup.records.documents import IS_DROPPED, NO_TEXT, Record, seconds_of
@@ -112,7 +111,7 @@ class Judge:
             return Decision(verdict, replace(new, match=best.key), best, findings=findings)
         page, changed_page = _versions_of_page(best, matches)
         compared = changed_page or best
-        changes = _changes(best, compared)
+        changes = compared.pair.changes if best.is_seen else ()
         is_kept = _adds_to_page(best, changed_page)
         verdict = self._verdict(document, best, compared, changes, is_kept=is_kept)
         record = _linked(best, self.policy, is_dropped=verdict.would_drop)
@@ -175,7 +174,7 @@ class Judge:
             share=round(match.share, 4),
             would_drop=may_drop,
             story=match.story,
-            changes=tuple(change.line for change in changes if change.line),
+            changes=tuple(change.line for change in changes),
             id=document.id,
         )
 
@@ -231,16 +230,6 @@ def _alone(document: Document, new: Record, story: str = "") -> Verdict:
     return Verdict("original", story=story or document.id, id=document.id)
 
 
-def _changes(match: Match, compared: Match) -> tuple[Change, ...]:
-    """Return the figures that changed since the version that the document is compared with."""
-    old, new = compared.record.figures, compared.pair.new.figures
-    # Compare figures even if the bodies are equal: the figure may be in a headline that is left out of the body.
-    if old == new or not (old and new and match.is_seen):
-        return ()
-    likeness = 0.0 if match.related else compared.similarity
-    return changed_figures(unpack_figures(old), unpack_figures(new), likeness)
-
-
 def _status(match: Match, compared: Match, changes: Sequence[Change]) -> tuple[Status, Kind | None]:
     """Return the status of a document with this match, and the kind if it is a duplicate or a translation.
 
@@ -249,8 +238,8 @@ def _status(match: Match, compared: Match, changes: Sequence[Change]) -> tuple[S
     if match.related:
         return "related", "translation" if match.relation.name == "translation" else None
     if changes:
-        lines = "; ".join(change.line for change in changes if change.line) or "no word says what they count"
-        match.pair.findings.append(Finding(True, (f"figures changed: {lines}",)))
+        lines = "; ".join(change.line for change in changes)
+        match.pair.findings.append(Finding(True, (f"changed: {lines}",)))
     if changes or compared.pair.is_page_changed:
         return "update", None
     return "duplicate", _kind(match)

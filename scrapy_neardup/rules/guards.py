@@ -6,16 +6,13 @@ documents are copies. If another guard applies, they are not what the list of th
 
 from __future__ import annotations
 
-from scrapy_neardup.evidence.changes import changed_figures, have_other_figures, lacks_toll
-from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.evidence.names import FEW_NAMES_LESS, LEAST_COMMON_NAMES, LEAST_COSINE
-from scrapy_neardup.evidence.templates import are_of_one_template, has_other_name
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
 from scrapy_neardup.rules.pair import Finding, Measured, Pair, applying, too_low
+from scrapy_neardup.wording import one_line
 
-LEAST_COMMON, LEAST_COMMON_OF_ONE_SOURCE = 0.49, 0.67  # mean share that two copies have in common
-WEIGHTS_OF_COMMON = 4, 4, 2, 1  # of resemblance, containment, titles and openings in this mean
-HELD_BEGINNING = 0.5  # a text is dropped only if its match has so much of its beginning
+LEAST_COMMON, LEAST_COMMON_OF_ONE_SOURCE = 0.5, 0.67  # mean share that two copies have in common
+WEIGHTS_OF_COMMON = 4, 4, 2, 1  # of resemblance, containment, titles and beginnings in this mean
 LIKE_FORMS = 0.7  # two forms have this share of their titles in common, and each text tells less of the other title
 LESS_COVERED = 0.05
 TITLE_COVERAGE = 0.4  # mean share of two titles that the other text tells, if both are about the same
@@ -27,6 +24,7 @@ FIRST_COSINE = 0.15  # of a document and the first document of the story that it
 STRONG_SCORE = 0.36  # of two topics: then a story may have moved on from its first document
 FIRST_COSINE_IF_STRONG = 0.05
 SAME_ARTICLE = 0.6  # resemblance of two texts that tell the same, even if it is of several events
+_LONGEST_FACT = 120  # characters
 NAME_SHARE = 0.04  # what a common name of two languages counts, as a cosine of vectors
 
 # Proofs
@@ -64,22 +62,16 @@ def other_scope(pair: Pair) -> Finding | None:
 
 def other_table(pair: Pair) -> Finding | None:
     """Two tables of one source, such as two draws of a lottery."""
-    if not pair.same_source or not pair.are_alike or pair.same_page or pair.same_text:
+    if pair.comparison is None or not pair.same_source or pair.same_page or pair.same_text:
         return None
-    if have_other_figures(pair.new.figures, pair.old.figures):
-        return applying("two tables of one source: most of their figures differ")
-    return None
+    return applying("two tables of one source: most figures differ") if pair.comparison.has_other_figures else None
 
 
 def other_form(pair: Pair) -> Finding | None:
-    """Two reports of one template. Two sources that each tell the title of the other do not fill in one template."""
-    if pair.same_page or pair.same_text or not (pair.same_source or pair.are_alike):
+    """Two reports of one form: their beginnings have other names in the same places."""
+    if pair.comparison is None or pair.same_page or pair.same_text or not pair.comparison.has_other_names:
         return None
-    if not are_of_one_template(pair.new.specifics, pair.old.specifics):
-        return None
-    if pair.same_source or pair.title_coverage < TITLE_COVERAGE:
-        return applying("two reports of one template: names and figures between the same words differ")
-    return None
+    return applying("two reports of one form, filled in with other names")
 
 
 # No copy
@@ -93,7 +85,7 @@ def other_subject(pair: Pair) -> Finding | None:
     """One source filled in a form twice: each title has a word that the other text does not tell, but no new figure."""
     if not pair.same_source or not LIKE_FORMS <= pair.title_overlap < 1 or not (pair.new.topic and pair.old.topic):
         return None
-    if changed_figures(unpack_figures(pair.old.figures), unpack_figures(pair.new.figures)):
+    if pair.changes:
         return None
     what = "two forms of one source: share of both titles that the other text tells"
     option = f"what the titles share ({pair.title_overlap:.2f}) - {LESS_COVERED}"
@@ -109,10 +101,11 @@ def shared_part(pair: Pair) -> Finding:
         "resemblance": pair.likeness.similarity,
         "containment": pair.likeness.containment,
         "titles": pair.title_overlap,
-        "openings": sum(pair.held_openings) / 2,
     }
-    weighed = zip(WEIGHTS_OF_COMMON, shares.values(), strict=True)
-    mean = sum(weight * share for weight, share in weighed) / sum(WEIGHTS_OF_COMMON)
+    if (texts := pair.comparison) is not None:
+        shares["beginnings"] = (texts.held_head + texts.held_head_of_old) / 2
+    weighed = [*zip(WEIGHTS_OF_COMMON, shares.values(), strict=False)]
+    mean = sum(weight * share for weight, share in weighed) / sum(weight for weight, _ in weighed)
     least = LEAST_COMMON_OF_ONE_SOURCE if pair.same_source else LEAST_COMMON
     common = Measured("their weighted mean", mean, least)
     listed = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
@@ -133,30 +126,23 @@ def variant_came_first(pair: Pair) -> Finding | None:
     return applying("kept: this run only has a variant of its page") if pair.same_page and is_variant else None
 
 
-def new_toll(pair: Pair) -> Finding | None:
-    return applying("kept: the older text lacks its toll") if lacks_toll(pair.old.figures, pair.new.figures) else None
-
-
-def form_with_other_names(pair: Pair) -> Finding | None:
-    """One source may have filled in a form twice: the titles differ, or a name in one place, or each text has facts."""
-    if not pair.same_source or pair.same_page or pair.same_text:
+def unread_text(pair: Pair) -> Finding | None:
+    """The texts cannot be compared, or only their beginnings, and they are not equal to the last line."""
+    if pair.same_content or not pair.policy.keep_updates:
         return None
-    new, old = pair.new, pair.old
-    has_other_title = bool(new.titles and old.titles) and new.titles != old.titles
-    if has_other_title or has_other_name(new.specifics, old.specifics) or pair.each_adds_facts:
-        return applying(
-            "kept: one source has them, and the titles differ, or a name, or each text has facts of its own"
-        )
-    return None
-
-
-def new_beginning(pair: Pair) -> Finding | None:
-    """The new text begins with something that the old one does not say."""
-    if pair.same_text or pair.same_page:
+    if pair.kept_comparison and pair.new_text and not pair.new_text.is_cut:
         return None
-    return too_low(
-        Measured("share of the beginning that the other text has", pair.held_openings.of_new, HELD_BEGINNING)
-    )
+    return applying("kept: the text of its match is not there to compare, or its own is too long")
+
+
+def other_content(pair: Pair) -> Finding | None:
+    """A sentence says what the text that was kept does not say."""
+    sentence = pair.kept_comparison.content if pair.kept_comparison and pair.policy.keep_updates else None
+    if sentence is None:
+        return None
+    differences = "; ".join(f"{each.old} -> {each.new}" for each in sentence.differences)
+    words = one_line(differences or sentence.text, _LONGEST_FACT)
+    return applying(f"kept: the older text does not say this: {words}")
 
 
 # Not related by its text

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from scrapy_neardup.document import Document, Join, Member, Verdict
 from scrapy_neardup.evidence.changes import Change, value_hashes
-from scrapy_neardup.evidence.figures import unpack_figures
+from scrapy_neardup.evidence.figures import Figure, figures_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, shared_terms, shared_words, topic_cosine
-from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.guards import FIRST_COSINE_IF_STRONG
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.uniting import first_topic
@@ -46,7 +45,12 @@ def join_of(
         story = Member(match.story, url, title, source, owner_of(source), "original", language=language)
         if match.id != match.story:
             return story
-        return replace(story, counted_at=match.record.counted_at, has_many_figures=_has_many_figures(match.record))
+        old = match.pair.old_text
+        of_old = figures if match.pair.same_text else figures_of(old.title, old.text, match.language) if old else []
+        has_many = _has_many(of_old, match.record.size)
+        return replace(story, counted_at=match.record.counted_at, has_many_figures=has_many)
+
+    figures = figures_of(document.title, document.text, document.language)
 
     # Only the first document of a story has its url and title in the match.
     is_first = match.original == match.story
@@ -54,7 +58,6 @@ def join_of(
     # When a story begins, the candidate is its first document, whose language is known. A copy of the first
     # document has the same language.
     language = match.language if match.id == match.story or not match.related else ""
-    with_line = [change for change in changes if change.line]
     topic = match.relation.topic_score
     return Join(
         first(match, url, title, language),
@@ -70,28 +73,27 @@ def join_of(
             language=document.language,
             topic=topic,
             terms=_shared(match, document) if topic else (),
-            has_many_figures=_has_many_figures(match.pair.new),
+            has_many_figures=_has_many(figures, match.pair.new.size),
         ),
         is_coverage=_is_coverage(match),
         earlier_of_page=earlier_of_page,
         counted_at=document.counted_second,
-        figures_before=b"".join(change.before for change in with_line),
-        figures_after=b"".join(change.after for change in with_line),
-        figures=value_hashes(unpack_figures(match.pair.new.figures)),
+        figures_before=b"".join(change.before for change in changes),
+        figures_after=b"".join(change.after for change in changes),
+        figures=value_hashes(figures),
         document=document,
         also=first(also, also.original_url, also.original_title, also.language) if also else None,
     )
 
 
-def _has_many_figures(record: Record) -> bool:
-    """Decide whether a text is full of figures, such as a result, a forecast, a price list.
+def _has_many(figures: Sequence[Figure], size: int) -> bool:
+    """Decide whether a text of this size is full of figures, such as a result, a forecast, a price list.
 
     Reports of people in danger, and of an earthquake, are not, however many figures they have.
     """
-    figures = unpack_figures(record.figures)
     if any(each.is_grave for each in figures):
         return False
-    return 100 * len(figures) > MANY_FIGURES_IN_100 * max(100, record.size)
+    return 100 * len(figures) > MANY_FIGURES_IN_100 * max(100, size)
 
 
 def _is_coverage(match: Match) -> bool:

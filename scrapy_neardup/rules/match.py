@@ -48,17 +48,17 @@ class Match:
 
     @property
     def similarity(self) -> float:
-        """Return how alike the signatures are, in [0, 1].
+        """Return how alike the texts are, in [0, 1]: the share of the words of both that both have.
 
-        For MinHash signatures it estimates the Jaccard resemblance of the two shingle sets, with a standard error of
-        about sqrt(J(1-J)/num_perm), 0.032 at most for 256 lanes. For other signatures it is the share of equal lanes,
-        or the cosine.
+        Without texts it is estimated from the signatures: the Jaccard resemblance of the two shingle sets, with a
+        standard error of about sqrt(J(1-J)/num_perm), 0.032 at most for 256 lanes. For other signatures it is the share
+        of equal lanes, or the cosine.
         """
-        return self.pair.likeness.similarity
+        return self.pair.resemblance
 
     @property
     def containment(self) -> float:
-        return self.pair.likeness.containment
+        return self.pair.containment
 
     @property
     def share(self) -> float:
@@ -95,8 +95,7 @@ class Match:
     @property
     def language(self) -> str:
         """Return the language of the candidate, ISO 639-1; "" if it is unknown."""
-        code = self.record.language.decode("ascii", "replace")
-        return code if code.isascii() and code.isalpha() and code.islower() else ""
+        return self.record.language_code
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, bool, float, bytes]:
@@ -109,20 +108,21 @@ class Match:
             self.related,  # copies before related texts
             topic > 0,  # those before texts that only share the topic
             # The most similar first, also by resemblance: with such a version figures and kind are best compared.
-            -(topic or (self.similarity + pair.share) / 2),
+            -(topic or (pair.resemblance + pair.share) / 2),
             # The oldest first. But of the unchanged page the newest: lines too short to compare may have changed.
             bytes(0xFF - byte for byte in self.key) if pair.same_text and pair.same_page else self.key,
         )
 
     @property
     def kept_share(self) -> float:
-        """Return the share of the new document's text that is in the nearest document that was kept.
+        """Return the share of the new document's text that is in a document that was kept.
 
-        It is the share in the candidate, without that of the facts that the candidate lacks, times the share of the
-        candidate's text that was kept.
+        If the text of that document is gone, it is the share in the candidate, times the share of the candidate's text
+        that was kept.
         """
-        added_facts = 0.0 if self.related or self.pair.same_text else self.pair.share_of_added_facts
-        return max(0.0, self.share - added_facts) * self.record.kept_share_parts / WHOLE_TEXT
+        if self.pair.kept_comparison is not None:
+            return self.pair.kept_comparison.share
+        return self.share * self.record.kept_share_parts / WHOLE_TEXT
 
 
 def best_match(matches: Iterable[Match]) -> Match | None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
+from urllib.parse import urlsplit
 
-from scrapy_neardup.evidence.changes import share_of_new_figures
-from scrapy_neardup.evidence.minima import Likeness, held_opening, share_of
+from scrapy_neardup.evidence.changes import Change, changes_between
+from scrapy_neardup.evidence.differences import Comparison, Side, compare
+from scrapy_neardup.evidence.minima import Likeness, share_of
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, names_score
-from scrapy_neardup.evidence.templates import share_of_new_specifics
 from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, LEAST_SHARED_TERMS, topic_parts, topic_score
 from scrapy_neardup.evidence.vectors import cosine_of
@@ -27,7 +28,7 @@ CandidateState = Literal["seen", "lost"]
 """``seen``: the candidate is delivered or its run lives. ``lost``: its run is dead."""
 
 REVISIT_SHARE = 0.93  # a page that comes again says nothing new if its earlier version holds this much of its text
-REWRITTEN_SHARE = 0.7  # nor if its words changed, but both versions hold this much of it and of each other's opening
+REWRITTEN_SHARE = 0.7  # nor if its words changed, but its earlier version holds this much of it and of its beginning
 TOGETHER = 600  # seconds between two documents that count as those of one run if there are no runs
 LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more than accident made them share these
 _NO_SOURCE, _NO_NUMBER, _NO_URL, _NO_LANGUAGE = bytes(4), bytes(4), bytes(8), bytes(2)
@@ -61,13 +62,6 @@ class Finding(NamedTuple):
 
     applies: bool
     facts: tuple[Measured | str, ...]
-
-
-class Openings(NamedTuple):
-    """The share of each text's opening that the other text holds, at any place."""
-
-    of_new: float
-    of_old: float
 
 
 class Pair:
@@ -147,32 +141,70 @@ class Pair:
         return self.likeness.score >= self.policy.related_threshold
 
     @cached_property
+    def comparison(self) -> Comparison | None:
+        """Return how the sentences of the two texts compare, None if one of the texts is not there."""
+        return self._compare(self.old_text)
+
+    @cached_property
+    def kept_comparison(self) -> Comparison | None:
+        """Return the same for the document that was kept if the old one was dropped as a copy of it."""
+        return self.comparison if self.kept_text is self.old_text else self._compare(self.kept_text)
+
+    def _compare(self, old: StoredText | None) -> Comparison | None:
+        if old is None or self.new_text is None:
+            return None
+        return compare(self._side(self.new, self.new_text), self._side(self.old, old), self.new.learned)
+
+    def _side(self, record: Record, text: StoredText) -> Side:
+        host = urlsplit(record.url.decode("utf-8", "replace")).netloc
+        return Side(text.title, text.text, host, record.language_code)
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """Return the figures, times and codes that have another value in the new text, nothing without texts."""
+        if self.comparison is None or self.new_text is None or self.old_text is None or not self.policy.keep_updates:
+            return ()
+        new, old = self._side(self.new, self.new_text), self._side(self.old, self.old_text)
+        return changes_between(new, old, self.comparison)
+
+    @property
     def share(self) -> float:
-        """Return the share of the new text that the old one holds, both without boilerplate of their sources."""
+        """Return the share of the new text that the old one holds, both without boilerplate of their sources.
+
+        It is counted in the texts. Without them the signatures tell it.
+        """
+        return self.estimated_share if self.comparison is None else self.comparison.share
+
+    @cached_property
+    def may_be_copy(self) -> bool:
+        """Return whether the sketches are so alike that the texts are compared, or the pages are the same."""
+        return self.same_text or self.same_page or self.likeness.score >= self.policy.threshold
+
+    @cached_property
+    def estimated_share(self) -> float:
+        """Return what the signatures tell of the share of the new text that the old one holds."""
         if self.same_text or self.system.measure in ("hamming", "cosine"):  # these say nothing of two sets
             return self.likeness.similarity
         return share_of(self.likeness.similarity, self.new.size, self.old.size)
 
-    @cached_property
-    def held_openings(self) -> Openings:
-        similarity = self.likeness.similarity
-        return Openings(held_opening(self.new, self.old, similarity), held_opening(self.old, self.new, similarity))
+    @property
+    def containment(self) -> float:
+        """Return the share of the smaller text that the larger one holds."""
+        if self.comparison is None:
+            return self.likeness.containment
+        return max(self.comparison.share, self.comparison.share_of_old)
 
-    # Titles, names and figures
+    @property
+    def resemblance(self) -> float:
+        """Return the share of both texts that both have, or of another system the likeness of the signatures."""
+        is_of_sets = self.system.measure not in ("hamming", "cosine")
+        return self.comparison.resemblance if self.comparison and is_of_sets else self.likeness.similarity
+
+    # Titles
 
     @cached_property
     def title_overlap(self) -> float:
         return title_overlap(self.new.titles, self.old.titles)
-
-    @cached_property
-    def share_of_added_facts(self) -> float:
-        """Return the share of the new document's names and figures, or of the figures alone, that the old one lacks."""
-        return _share_added(self.new, self.old)
-
-    @property
-    def each_adds_facts(self) -> bool:
-        """Return whether each document has names or figures that the other one lacks."""
-        return self.share_of_added_facts > 0 and _share_added(self.old, self.new) > 0
 
     # Pages that changed
 
@@ -181,7 +213,9 @@ class Pair:
         """Return whether the document's own page had another text before: much of it is new, or its beginning."""
         if not self.same_page or self.same_text or self.share >= REVISIT_SHARE:
             return False
-        return self.share < REWRITTEN_SHARE or min(self.held_openings) < REWRITTEN_SHARE
+        return self.share < REWRITTEN_SHARE or (
+            self.comparison is not None and self.comparison.held_head < REWRITTEN_SHARE
+        )
 
     @property
     def is_page_changed(self) -> bool:
@@ -237,12 +271,6 @@ class Pair:
     def names_score(self) -> float:
         """Return how well the names agree, in one alphabet: their cosine, less with three common ones, 0 with fewer."""
         return names_score(self.new.names, self.old.names)
-
-
-def _share_added(record: Record, other: Record) -> float:
-    return max(
-        share_of_new_specifics(record.specifics, other.specifics), share_of_new_figures(record.figures, other.figures)
-    )
 
 
 Guard = Callable[["Pair"], Finding | None]

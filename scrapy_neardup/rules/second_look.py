@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from scrapy_neardup.rules.guards import other_scope
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.rules.systems.news import NOT_BY_TOPIC
 
 MOST_LOOKS = 4
 """How many texts are read for one document."""
@@ -20,27 +19,20 @@ MOST_LOOKS = 4
 def chosen_for_second_look(pairs: Sequence[Pair]) -> list[bytes]:
     """Return the keys of at most ``MOST_LOOKS`` candidates, the best first.
 
-    They are those that may be copies, and one whose story the document may join by its topic. Of candidates with equal
-    texts one is chosen. None is chosen if the window has the very text of the new document.
+    They are those that may be copies. Of candidates with equal texts one is chosen. None is chosen if the window has
+    the very text of the new document.
     """
     pairs = [pair for pair in pairs if other_scope(pair) is None]
     if any(pair.same_content and pair.state == "seen" for pair in pairs):
         return []
-    alike = [pair for pair in pairs if pair.same_text or pair.same_page or pair.are_alike]
+    alike = [pair for pair in pairs if pair.may_be_copy]
     copies = dict[bytes, bytes]()  # content -> key
     for pair in sorted(alike, key=_rank):
         copies.setdefault(pair.old.content_hash, pair.key)
-    others = (pair for pair in pairs if pair not in alike and pair.topic_score and _may_join(pair))
-    joined = [pair.key for pair in sorted(others, key=lambda pair: (pair.topic_score, pair.key))[-1:]]
-    return [*copies.values()][: MOST_LOOKS - len(joined)] + joined
+    return [*copies.values()][:MOST_LOOKS]
 
 
 def _rank(pair: Pair) -> tuple[bool, bool, float, bytes]:
     """Return the key by which pairs are sorted, the best first, as ``Match.rank`` sorts copies."""
     key = bytes(0xFF - byte for byte in pair.key) if pair.same_text and pair.same_page else pair.key
-    return not pair.same_text, not pair.same_page, -(pair.likeness.similarity + pair.share), key
-
-
-def _may_join(pair: Pair) -> bool:
-    findings = (guard(pair) for guard in NOT_BY_TOPIC)
-    return not any(finding is not None and finding.applies for finding in findings)
+    return not pair.same_text, not pair.same_page, -(pair.likeness.similarity + pair.estimated_share), key

@@ -3,7 +3,7 @@
 from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.sketch.origin import page_hash, source_hash
 from scrapy_neardup.sketch.signatures.presets import PRESETS, Preset
-from scrapy_neardup.sketch.text_sketch import FACTORY, ahead_options, sketching_effort
+from scrapy_neardup.sketch.text_sketch import FACTORY, ahead_options
 from scrapy_neardup.text.body import Body
 from scrapy_neardup.text.reading import has_words
 
@@ -16,6 +16,5 @@ __all__ = [
     "ahead_options",
     "has_words",
     "page_hash",
-    "sketching_effort",
     "source_hash",
 ]

@@ -10,7 +10,7 @@ from functools import partial
 import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.evidence.figures import figures_of_title, with_title
+from scrapy_neardup.evidence.figures import figures_of_title
 from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.titles import pack_terms, terms_of
@@ -35,9 +35,9 @@ class Sketcher(TextSketcher):
     The same documents in the same order give the same fingerprints everywhere.
     """
 
-    def __init__(self, preset: Preset, *, min_words: int = 20, figures: bool = True, by_source: bool = False) -> None:
+    def __init__(self, preset: Preset, *, min_words: int = 20, by_source: bool = False) -> None:
         """With ``by_source`` the keys of two sources differ, so copies in other sources do not crowd out candidates."""
-        super().__init__(preset, min_words=min_words, figures=figures)
+        super().__init__(preset, min_words=min_words)
         self.by_source = by_source
         self.timings = Timings()
         self._sources = SourceBoilerplate()
@@ -117,15 +117,14 @@ class Sketcher(TextSketcher):
             sample_keys=_salted(sketch.signed.sample_keys, salt),
             name_keys=_salted(name_keys, salt),
             topic_keys=_salted(topic_keys, salt),
-            figures=with_title(sketch.figures, document.title, document.language) if self.figures else b"",
             topic=topic,
             names=names,
             vector=vector if topic else b"",
-            specifics=sketch.specifics,
             titles=pack_terms(origin.terms) if self.preset.guarded else b"",
             article_hash=origin.article_hash,
             content_hash=_content_hash(document.title, sketch),
             language=language,
+            learned=draft.texts_of(draft.left_out),
             is_boilerplate=is_boilerplate,
             tells_title=tells_title(sketch.lead, origin.terms),
             features=sketch.signed.features,

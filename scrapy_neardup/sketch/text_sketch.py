@@ -7,7 +7,6 @@ sketches the text again.
 
 from __future__ import annotations
 
-import itertools
 import json
 import time
 from array import array
@@ -15,19 +14,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from scrapy_neardup.document import LONG_TEXT, Document
 from scrapy_neardup.evidence.counted import is_of_page
-from scrapy_neardup.evidence.figures import (
-    SENTENCE_ENDS,
-    Figure,
-    counted_figures,
-    figures_of_body,
-    find_figures,
-    pack_figures,
-)
+from scrapy_neardup.evidence.figures import SENTENCE_ENDS, Figure, counted_figures, find_figures
 from scrapy_neardup.evidence.names import NAME_WORDS, find_names, pack_names
 from scrapy_neardup.evidence.source_boilerplate import LEAST_WORDS
-from scrapy_neardup.evidence.templates import find_specifics
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.evidence.topic import TOPIC_WORDS, read_lead
 from scrapy_neardup.records.packing import PackedFields
@@ -39,8 +29,7 @@ FACTORY = f"{__name__}.sketch_ahead"
 
 _MOST_CHARACTERS = 65_536  # that are sketched together
 
-_DIGIT_EFFORT = 6
-_STRINGS = "signature", "figures", "specifics", "lead", "names"
+_STRINGS = "signature", "lead", "names"
 _ARRAYS = "lines", "band_keys", "sample_keys"
 _HASHES = {"text_hash": "8s", "content_hash": "8s"}
 _SKETCH = PackedFields(
@@ -48,9 +37,9 @@ _SKETCH = PackedFields(
 )
 
 
-def ahead_options(preset: Preset, *, min_words: int, figures: bool) -> str:
+def ahead_options(preset: Preset, *, min_words: int) -> str:
     """Return the text with which a worker calls ``sketch_ahead``."""
-    return json.dumps({"preset": asdict(preset), "min_words": min_words, "figures": figures})
+    return json.dumps({"preset": asdict(preset), "min_words": min_words})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +50,6 @@ class TextSketch:
     signed: SignedText
     text_hash: bytes
     content_hash: bytes  # of all lines
-    figures: bytes
-    specifics: bytes
     lead: bytes  # see evidence.topic
     names: bytes  # of the first words, see evidence.names
     milliseconds: float = field(default=0.0, compare=False)  # that a worker took for it
@@ -108,14 +95,17 @@ class Draft:
         lead = self.read_body().without(lines).lead(TOPIC_WORDS)
         return counted_figures([*self.title_figures(), *find_figures("\n".join(lead))])
 
+    def texts_of(self, keys: frozenset[int]) -> tuple[str, ...]:
+        """Return the lines with these keys as they are printed."""
+        return tuple(filter(None, map(self._line, keys)))
+
 
 class TextSketcher:
     """Sketches texts by one preset. The same texts give the same sketches everywhere."""
 
-    def __init__(self, preset: Preset, *, min_words: int = 20, figures: bool = True) -> None:
+    def __init__(self, preset: Preset, *, min_words: int = 20) -> None:
         self.preset = preset
         self.min_words = min_words
-        self.figures = figures
         self._signer = signer_for(preset)
 
     def prepare(self) -> None:
@@ -150,19 +140,16 @@ class TextSketcher:
         bodies = [draft.read_body().without(draft.left_out) for draft in drafts]
         long_enough = [body for body in bodies if body.words >= self.min_words]
         signed = iter(self._signer.sign(long_enough) if long_enough else ())
-        specifics = iter(self._specifics(long_enough))
         sketches = []
         for draft, body in zip(drafts, bodies, strict=True):
-            is_long_enough = body.words >= self.min_words
-            parts = (next(signed), next(specifics)) if is_long_enough else (UNSIGNED, b"")
-            draft.sketch = self._text_sketch(draft, body, *parts)
+            own = next(signed) if body.words >= self.min_words else UNSIGNED
+            draft.sketch = self._text_sketch(draft, body, own)
             sketches.append(draft.sketch)
         return sketches
 
-    def _text_sketch(self, draft: Draft, body: Body, signed: SignedText, specifics: bytes) -> TextSketch:
+    def _text_sketch(self, draft: Draft, body: Body, signed: SignedText) -> TextSketch:
         whole = draft.sketch
         lead, names = (whole.lead, whole.names) if whole else (b"", b"")
-        figures = pack_figures(figures_of_body(body)) if self.figures else b""
         if not signed.signature:
             lead = names = b""
         elif whole is None or body.lead(TOPIC_WORDS) != body.without(frozenset()).lead(TOPIC_WORDS):
@@ -173,23 +160,15 @@ class TextSketcher:
             signed=signed,
             text_hash=body.text_hash,
             content_hash=body.content_hash,
-            figures=figures,
-            specifics=specifics if signed.signature else b"",
             lead=lead,
             names=names,
         )
-
-    def _specifics(self, bodies: Sequence[Body]) -> list[bytes]:
-        if not self.preset.guarded:
-            return [b""] * len(bodies)
-        together = itertools.groupby(bodies, lambda body: id(body.reading))
-        return [specifics for _, group in together for specifics in find_specifics(list(group))]
 
 
 def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
     """Return a function that sketches texts and packs the sketches."""
     row = json.loads(options)
-    sketcher = TextSketcher(Preset(**row["preset"]), min_words=row["min_words"], figures=row["figures"])
+    sketcher = TextSketcher(Preset(**row["preset"]), min_words=row["min_words"])
     sketcher.prepare()
 
     def sketch(texts: Sequence[str]) -> list[bytes]:
@@ -207,7 +186,7 @@ def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
     """Pack a sketch for ``unpack_sketch`` on the same machine."""
     signed = sketch.signed
     numbers = sketch.lines, signed.band_keys, signed.sample_keys
-    strings = signed.signature, sketch.figures, sketch.specifics, sketch.lead, sketch.names
+    strings = signed.signature, sketch.lead, sketch.names
     return _SKETCH.pack(
         milliseconds,
         signed.size,
@@ -221,24 +200,14 @@ def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
 def unpack_sketch(packed: bytes) -> TextSketch:
     """Return the sketch that a worker packed. Raise StoreError for bytes that are no packed sketch."""
     values: Any = _SKETCH.unpack_whole(packed)
-    milliseconds, size, text_hash, content_hash, signature, figures, specifics, lead, names, *numbers = values
+    milliseconds, size, text_hash, content_hash, signature, lead, names, *numbers = values
     lines, band_keys, sample_keys = (array("I", each) for each in numbers)
     return TextSketch(
         lines=frozenset(lines),
         signed=SignedText(signature, size, tuple(band_keys), tuple(sample_keys)),
         text_hash=text_hash,
         content_hash=content_hash,
-        figures=figures,
-        specifics=specifics,
         lead=lead,
         names=names,
         milliseconds=milliseconds,
     )
-
-
-def sketching_effort(document: Document) -> int:
-    """Return the work of sketching a document, in characters of prose. Digits take the most."""
-    text = document.text
-    if document.sketch or len(text) >= LONG_TEXT:  # a sketch from a worker has the figures
-        return len(text)
-    return len(text) + _DIGIT_EFFORT * sum(map(text.count, "0123456789"))

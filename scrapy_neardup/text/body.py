@@ -210,6 +210,15 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
     return Lines(first, end, start, stop, words, keys), block
 
 
+def sentence_starts(reading: Reading) -> NDArray[np.intp]:
+    """Return the characters with which the sentences of all lines begin; sentences without a token are left out."""
+    ends_of_blocks = (reading.flags & LINE_END).astype(bool).nonzero()[0]
+    start = np.concatenate((ends_of_blocks[:-1] + 1, _sentence_ends(reading)))
+    start.sort()
+    first = reading.starts.searchsorted(start)
+    return start[next_starts(first, len(reading.starts)) > first]
+
+
 def _words(reading: Reading, first: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the words of each line. Two characters of an unspaced script count as one word."""
     before = np.zeros(len(reading.starts) + 1, np.intp)

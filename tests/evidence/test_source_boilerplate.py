@@ -254,7 +254,7 @@ def test_an_article_number_takes_little_memory() -> None:
 
     def learn_from(document: int) -> None:
         terms = frozenset(range(300 * document, 300 * document + 8))
-        guard.learn(b"site", document, 10_000 + document, terms, frozenset({document}), lambda _: frozenset())
+        guard.learn(b"site", document, 10_000 + document, terms, frozenset({document}), NoFigures())
 
     for document in range(documents.start):  # the lines and terms of so many are kept
         learn_from(document)

@@ -1,4 +1,4 @@
-"""Reports of one event are related by their topics, and reports of one template are no match."""
+"""Reports of one event are related by their topics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
-from documents import HOUR, MINUTE, WIRE, Article, band_keys, check, checked, lanes, specifics, story_of, topic
+from documents import HOUR, MINUTE, Article, band_keys, check, checked, lanes, story_of, topic
 
 from scrapy_neardup.evidence.topic import KEYS, topic_score
 from scrapy_neardup.index import Index, Policy
@@ -255,16 +255,6 @@ async def test_texts_that_share_a_part_are_related_if_their_topics_allow_it(
     assert match is None or (match.related, match.relation.topic_score) == (True, 0.0)
 
 
-@pytest.mark.parametrize(("source", "joins"), [("one.example", False), ("other.example", True)])
-async def test_only_reports_of_one_source_are_kept_apart_by_their_template(
-    index: Index, source: str, joins: bool
-) -> None:
-    await check(index, Article("wire", source="one.example", topic="ABCdefgh", specifics=specifics("AB", "123")))
-
-    report = Article("report", source=source, topic="ABCdefgh", specifics=specifics("CD", "456"))
-    assert (await check(index, report) is not None) is joins
-
-
 @pytest.mark.parametrize(
     ("other", "unites"),
     [
@@ -299,38 +289,3 @@ async def test_members_that_fit_both_do_not_unite_stories_whose_first_documents_
     found = await story_of(index, Article("one more", topic="ABCDEUVWXYs", at=4 * MINUTE))
 
     assert found == (first.id, None)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "matches"),
-    [
-        (("AB", "123"), ("CD", "456"), False),  # another report
-        (("AB", "123"), ("AB", "456"), True),  # the report with other figures
-        (("AB", "123"), ("AD", "123"), True),  # a name put right
-        (("AB", "123"), ("CD", "123"), False),  # three of five is not enough
-        (("ABC", "123"), ("ABD", "124"), True),
-        (("A", "1"), ("B", "2"), True),  # too few to tell
-        (("", "12345"), ("", "67890"), False),  # of a script without case
-        (("", "12345"), ("", "17890"), False),
-        (("", "12345"), ("", "12890"), True),
-        (("", "1234"), ("", "5678"), True),
-        (("AB", "123"), ("", ""), True),
-    ],
-)
-@pytest.mark.parametrize("equal", [110, 30], ids=["a copy", "a related one"])
-async def test_another_report_of_one_template_is_no_match(
-    index: Index, one: tuple[str, ...], other: tuple[str, ...], matches: bool, equal: int
-) -> None:
-    await check(index, Article(specifics=specifics(*one)))
-
-    match = await check(index, Article("other", like="wire", equal=equal, specifics=specifics(*other)))
-
-    assert (match is not None) is matches
-
-
-async def test_a_template_never_hides_the_page_itself_or_its_very_text(index: Index) -> None:
-    await check(index, Article(url=WIRE, specifics=specifics("AB", "123")))
-
-    changed = Article("changed", url=WIRE, at=HOUR, specifics=specifics("CD", "456"))
-    assert await check(index, changed) is not None
-    assert await check(index, Article(specifics=specifics("CD", "456"))) is not None

@@ -19,9 +19,8 @@ STRANGERS: Sequence[Guard] = (guards.other_scope,)
 NOT_DROPPED: Sequence[Guard] = (
     guards.page_with_new_text,
     guards.variant_came_first,
-    guards.new_toll,
-    guards.form_with_other_names,
-    guards.new_beginning,
+    guards.unread_text,
+    guards.other_content,
 )
 """Asked of a copy that would be dropped: if one applies, it is kept, with every system."""
 
