@@ -65,6 +65,8 @@ class Ask:
     ) -> Answer:
         """Return each story that has changed, as it is now, with the documents that joined it and what else happened.
 
+        A document becomes a story when another one joins it, so single documents are not told.
+
         Only stories with so many independent sources, reports in a language or of a source are returned, if these are
         given. Such a story is told when a document joins it next.
         """

@@ -85,11 +85,11 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
 async def _print_table(ask: Ask, since: str | None, most: int) -> None:
     """Print all changes since a cursor as CSV. The end of the answer goes to standard error."""
     rows: list[Answer] = []
-    more, is_gap, gone = True, False, 0
-    while more:
-        answer = await ask.changes(since, most=most)
-        rows += answer["changes"]
-        more, since = answer["more"], answer["next"]
-        is_gap, gone = is_gap or answer["gap"], gone + answer["gone"]
+    ends: list[Answer] = []
+    while not ends or ends[-1]["more"]:
+        answer = await ask.changes(ends[-1]["next"] if ends else since, most=most)
+        rows += answer.pop("changes")
+        ends.append(answer)
     print_csv(_COLUMNS, [[row[name] for name in _COLUMNS] for row in rows])
-    print_json({"next": since, "gap": is_gap, "gone": gone}, stderr=True)
+    is_gap = any(each["gap"] for each in ends)
+    print_json({"next": ends[-1]["next"], "gap": is_gap, "gone": sum(each["gone"] for each in ends)}, stderr=True)

@@ -66,12 +66,13 @@ LABELS += ("",) * (64 - len(LABELS))  # the kind of a packed figure has six bits
 """What is told of a figure, by its kind."""
 KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
 PEOPLE = KINDS["people"]
-_OF_PEOPLE, _OF_SUMS, _OF_OTHERS, _OF_SCORES = range(FigureKind.OTHER, FigureKind.OTHER + 4)
-_RANKS = {
-    **dict.fromkeys(("people", "patients", "magnitude"), _OF_PEOPLE),
-    **dict.fromkeys((*_CURRENCY_SIGNS, "votes", "seats"), _OF_SUMS),
-    **dict.fromkeys(("score", "points", "%"), _OF_SCORES),
-}
+_BEHIND_HOMES: tuple[tuple[str, ...], ...] = (
+    ("people", "patients", "magnitude"),
+    (*_CURRENCY_SIGNS, "votes", "seats"),
+    ("",),  # all that are not named here
+    ("score", "points", "%"),
+)
+_RANKS = {label: FigureKind.OTHER + place for place, labels in enumerate(_BEHIND_HOMES) for label in labels}
 _MEASURES = frozenset(("magnitude", "score"))  # told as "score: 2-1"
 
 _COMMAS = (COMMA, "(")
@@ -310,7 +311,7 @@ def rank_of(label: str) -> int:
     Scores and percentages, such as those of markets, are last.
     """
     kind = kind_of(label)
-    return kind if kind < FigureKind.OTHER else _RANKS.get(label, _OF_OTHERS)
+    return kind if kind < FigureKind.OTHER else _RANKS.get(label, _RANKS[""])
 
 
 def in_words(label: str, old: str, new: str) -> str:

@@ -186,7 +186,9 @@ def build_digest(
     message["Subject"] = clean_line(title or f"News digest, {period.name}", LONGEST_NAME)
     news = news_of(period, tell(period, stories).values(), links)
     template = load_templates(zone).get_template("digest.txt.j2")
-    figures = [told for told in news.figures if told[0] not in news.events[:most_listed]]
+    # The line of an event tells the figures of its last alert, if this had any.
+    told = {story for story in news.events[:most_listed] if story.last_update and story.last_update.pages}
+    figures = [each for each in news.figures if each[0] not in told]
     known = {*news.events, *(story for story, _ in figures)}
     others = [story for story in (*news.largest, *news.newest) if story not in known]
     unlisted = news.stories - sum(story.size > 1 for story in (*known, *others))

@@ -18,7 +18,8 @@ from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.summary import headline_of, read_change
 from scrapy_neardup.wording import coverage_words
 
-_COPIES, _FIRST = ("duplicate", "update"), ("original", "related")
+_COPIES = ("duplicate", "update")
+_FIRST = ("original", "related")  # of their articles
 _MOST_TITLES = 20  # the first and the last ones, which may be the headline
 
 

@@ -392,6 +392,9 @@ def test_a_digest_links_the_first_page_that_prints_the_new_value(tmp_path: Path)
     assert links_of(message) == [["https://paper2.example/2"]]
     assert "9 dead, was 4 (first paper2.example, 2023-11-14 22:33). 5 papers" in message.get_content()
 
+    news_in([*rows, event(4)], tmp_path)  # an alert without a figure
+    assert "9 dead, was 4 (first paper2.example" in digest_of(tmp_path).get_content()
+
 
 def test_a_digest_counts_what_it_does_not_list_and_names_the_option(tmp_path: Path) -> None:
     others = [item(5000 + 10 * n + m, neardup_story=f"e{n:015x}", published=START) for n in range(20) for m in range(2)]
