@@ -246,6 +246,22 @@ async def bridge() -> None:
         row(f"{hosts} hosts, {pages} pages", when, result)
 
 
+async def two_events() -> None:
+    """Print sentences of a running event and of a new one on one page: is the new event raised as without it?"""
+    at = START + 4 * DAY
+    running, new = Story("running", at), Story("new", at + HOUR)
+    for sentences_of_each, papers, after in product((2, SENTENCES), (3, 8), (-0.2 * HOUR, 0.5 * HOUR, HOUR + 500)):
+        lines = [*running.lines[:sentences_of_each], *new.lines[:sentences_of_each]]
+        page = Page("liar.example", "The day in brief", lines, at + after)
+        earlier = running.papers[:papers]
+        verdicts = await verdicts_of([*new.papers[:PAPERS], *earlier, page, *background(300, at)])
+        stories = [{verdict.story for verdict in some} for some in (verdicts[:PAPERS], verdicts[PAPERS:][:papers])]
+        events = [f"{verdict.event} ({number})" for number, verdict in enumerate(verdicts[:PAPERS], 1) if verdict.event]
+        when = "first of all" if after < 0 else "between both" if after < HOUR else "last"
+        result = {"events (paper)": ", ".join(events) or "none", "one story": not stories[0].isdisjoint(stories[1])}
+        row(f"1 page, {sentences_of_each} sentences", f"{papers} papers, {when}", result)
+
+
 async def homographs() -> None:
     """Replace letters of a copy by letters of another alphabet that look the same."""
     at = START + 4 * DAY
@@ -283,6 +299,7 @@ ROWS = {
     "crowding": crowding,
     "related": related,
     "bridge": bridge,
+    "two events": two_events,
     "homographs": homographs,
     "first place": first_place,
 }

@@ -299,6 +299,12 @@ class RunSummary:
         if any(report["level"] != "ended" for report in self._events.values()) and self._settings.store != "memory://":
             yield "      scrapy neardup watch --events"
 
+    def _sites_without_names(self) -> tuple[str, int]:
+        """Say of the first story that its sites count as few sources. Return also the items of all such stories."""
+        told = {key: sites_of_few(story.sites, self._settings) for key, story in self._stories.items()}
+        found = [key for key, each in told.items() if each]
+        return (told[found[0]] if found else ""), sum(self._stories[key].items for key in found)
+
     def _hints(self) -> Iterator[tuple[str, int, str]]:
         """Yield the hints of a run: name, number of items, text."""
         statuses, settings = self._statuses, self._settings
@@ -309,8 +315,7 @@ class RunSummary:
             counts |= {name: self.problems[name] for name in _WITHOUT_TEXT}
         revisits = statuses["duplicate/revisit"]
         counts["only-revisits"] = revisits if revisits >= _FEWEST_REVISITS else 0
-        unnamed = [(told, story) for story in self._stories.values() if (told := sites_of_few(story.sites, settings))]
-        counts["sites-without-names"] = sum(story.items for _, story in unnamed)
+        unnamed, counts["sites-without-names"] = self._sites_without_names()
         counts["untagged"] = self.untagged.total()
         counts["item-classes"] = self.skipped.total() if settings.item_classes and not self.judged else 0
         remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(self._long_fields)!r}}}, which holds long texts"
@@ -326,7 +331,7 @@ class RunSummary:
                     min_words=settings.min_words,
                     time_field=settings.item_fields["time"],
                     hours=settings.window / 3600,
-                    unnamed=unnamed[0][0] if unnamed else "",
+                    unnamed=unnamed,
                 )
                 yield name, items, filled
 

@@ -114,9 +114,7 @@ class Judge:
         changes = compared.pair.changes if best.is_seen else ()
         is_kept = _adds_to_page(best, changed_page)
         verdict = self._verdict(document, best, compared, changes, is_kept=is_kept)
-        record = _linked(best, self.policy, is_dropped=verdict.would_drop)
-        if is_bridge(best, seen):
-            record = replace(record, first_topic=NO_TOPIC)
+        record = _linked(best, self.policy, is_dropped=verdict.would_drop, is_bridge=is_bridge(best, seen))
         if changed_page and (verdict.status == "update" or is_kept):
             record = replace(record, match=changed_page.key)  # also if the document is checked again
         if not _joins(best, verdict):
@@ -263,15 +261,19 @@ def _kind(match: Match) -> Kind:
     return "abridged" if pair.share >= match.containment else "extended"
 
 
-def _linked(match: Match, policy: Policy, *, is_dropped: bool) -> Record:
-    """Return the record of a document with its match. The record of a copy names the original, not another copy."""
+def _linked(match: Match, policy: Policy, *, is_dropped: bool, is_bridge: bool) -> Record:
+    """Return the record of a document with its match. The record of a copy names the original, not another copy.
+
+    Without a known topic of its story's first document, as in a bridge, nobody joins a story through a document.
+    """
     record, old = match.pair.new, match.record
     # Topics of two languages share no terms, so the first document of another language begins a line of its own.
     is_first = match.related and match.pair.two_languages
     first_topic = old.first_topic or old.topic
+    is_part = match.related or match.similarity < SAME_ARTICLE
     if is_first:
         first_topic = b""
-    elif not first_topic and (match.related or match.similarity < SAME_ARTICLE):
+    elif is_bridge or (is_part and not first_topic):
         first_topic = NO_TOPIC
     record = replace(record, first_topic=first_topic, story=old.story, match=match.key)
     if match.related or not match.is_seen:

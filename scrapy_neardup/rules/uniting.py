@@ -59,11 +59,15 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
         return True
     least = UNITING_COSINE_IF_STRONG if is_strong else UNITING_COSINE
     if far.two_languages:
-        share_names = any(shared_terms(each.names, far.old.names) for each in members)
-        if far is other and (far.names_score < LEAST_COSINE or not share_names):
+        if far is other and not _are_names_enough(far, members):
             return False
         return _mean_of_topics([(match.new, each) for each in members]) >= least
     return are_firsts_alike and _mean_of_topics(pairs) >= least
+
+
+def _are_names_enough(far: Pair, members: Sequence[Record]) -> bool:
+    """Decide whether the names show that a story in another language is one with that of these members."""
+    return far.names_score >= LEAST_COSINE and any(shared_terms(each.names, far.old.names) for each in members)
 
 
 def _members(pair: Pair, alive: Sequence[Match]) -> list[Record]:
