@@ -14,6 +14,7 @@ from typing import NamedTuple
 from scrapy_neardup.document import MOST_CHARACTERS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.imports import load_callable
+from scrapy_neardup.text.reading import count_words
 
 Extractor = Callable[[str, str], str]
 
@@ -31,7 +32,6 @@ _SENTENCE_WORDS = 50  # a longer sentence is taken for a menu
 _SECOND_TRIES: tuple[dict[str, bool], ...] = ({"tables": True}, {"fast": False})
 _STOP = re.compile(r"[.!?…][\"'”’»)\]]*(?=\s|$)|[。！？।॥؟۔።။។։]")
 _WITHOUT_STOPS = re.compile("[\u0e00-\u0eff]")  # Thai and Lao
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _FEWEST_WORDS = 20  # the default of NEARDUP_MIN_WORDS
 _ENOUGH = 500  # characters, in which nearly every text has so many words
 # The first letters pass over most other tags in three quarters of the time.
@@ -161,9 +161,3 @@ def _words_in_sentences(line: str) -> int:
         return whole
     sentences = map(count_words, _STOP.split(line)[:-1])
     return sum(words for words in sentences if words <= _SENTENCE_WORDS)
-
-
-def count_words(text: str) -> int:
-    """Count the words of a text. Two characters of a script without spaces count as one word."""
-    unspaced = 0 if text.isascii() else len(_UNSPACED.findall(text))
-    return len(text.split()) + unspaced // 2

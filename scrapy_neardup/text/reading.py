@@ -163,6 +163,12 @@ class Reading:
         return [lower[start:stop] for start, stop in places]
 
 
+def count_words(text: str) -> int:
+    """Count the words of a text. Two characters of a script without spaces count as one word."""
+    unspaced = 0 if text.isascii() else len(_UNSPACED.findall(text))
+    return len(text.split()) + unspaced // 2
+
+
 def has_words(text: str) -> bool:
     """Return whether a text has anything that could be compared."""
     return _WORD.search(text, 0, MOST_CHARACTERS) is not None
