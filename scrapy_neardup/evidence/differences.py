@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.counted import is_of_page, meaning_of
-from scrapy_neardup.evidence.figures import SENTENCE_ENDS
+from scrapy_neardup.evidence.figures import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.number_words import MONTHS
 from scrapy_neardup.evidence.tokens import (
@@ -275,12 +275,14 @@ def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
         return True
     if all(each.kind in ("name", "time") for each in tokens):
         return True
+    if len(tokens) <= _LONGEST_LINE and is_of_page(text) and not any(each.is_grave for each in find_figures(text)):
+        return True  # a counter, such as "3 min read"
     if any(each.kind in FIRM and not known.has(each) for each in tokens):
         return False
     words = text.split()
     is_byline = 2 <= len(words) <= 4 and all(word[0].isupper() and not word.isupper() for word in words)
     is_of_paper = len(tokens) <= _LONGEST_LINE / 2 and any(map(known.is_paper, tokens))
-    return len(tokens) < 2 or is_byline or is_of_paper or (len(tokens) <= _LONGEST_LINE and is_of_page(text))
+    return len(tokens) < 2 or is_byline or is_of_paper
 
 
 class _Place(NamedTuple):
