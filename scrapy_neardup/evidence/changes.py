@@ -53,7 +53,7 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
         if (before.value, after.value) not in changes and is_change(before, after):
             line = f"{after.label}: {before.value} -> {after.value}"
             changes[before.value, after.value] = Change(line, value_hashes([before]), value_hashes([after]))
-    return tuple(changes.values())
+    return tuple({change.line: change for change in changes.values()}.values())
 
 
 def _change(sentence: Sentence, difference: Difference, language: str) -> Change | None:

@@ -138,7 +138,7 @@ class Comparison:
             for each in sentence.differences
             if each.kind == "name" and each.is_swapped
         ]
-        return len(places) > 1 and places[0] < _HEAD
+        return len(places) > 1 and places[0] < _HEAD and self.share >= FORM
 
     @property
     def has_other_figures(self) -> bool:
