@@ -93,6 +93,11 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
     Tokens are case-folded and have ASCII digits; three empty tokens follow. Numbers are the tokens that begin with a
     digit or with the mark of a telephone number. Takes linear time.
     """
+    return folded_tokens(fold(text))
+
+
+def folded_tokens(text: str) -> tuple[list[str], list[int]]:
+    """Return the same of a folded text."""
     found = _TOKEN.findall(_plain(text))
     tokens = [*filter(None, map(_MARKS.get, found, found))]
     starts = [place for place, token in enumerate(tokens) if token < ":" and _IS_NUMBER(token)]
@@ -100,7 +105,6 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
 
 
 def _plain(text: str) -> str:
-    text = fold(text)
     if "'я" in text:
         text = text.replace("'я", "я")  # inside Ukrainian words: "п'ять"
     text = _SPLIT_MONEY.sub(r"\1,", with_myriads(text))
