@@ -169,7 +169,7 @@ def _in_digits(tokens: list[str], first: int) -> tuple[str, int, str]:
 
 def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, closed: bool) -> tuple[str, int, str]:
     scale, end = (1, end) if closed else _scale(tokens, first, end)
-    rest, rest_end = _rest(tokens, end, scale) if core.isdigit() else (0, end)
+    rest, rest_end = _rest(tokens, end, scale) if core.isdigit() and len(core) <= _LONGEST else (0, end)
     mark, end = _mark(tokens, first, rest_end, closed)
     return str(int(core) * scale + rest) if rest else _value(core.replace(":", "-"), scale, mark), end, mark
 

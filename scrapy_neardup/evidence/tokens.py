@@ -50,7 +50,7 @@ _CAPITALISED = re.compile(r"[A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u
 _ARABIC_PREFIX = re.compile("^[\u0648\u0641]?[\u0628\u0644\u0643]?(?:\u0627\u0644)?(?=...)")
 _ARABIC = ("\u0600", "\u06ff")
 _SAME_BEGINNING, _SAME_LETTERS = 0.6, 0.85  # shares of the longer of two spellings
-_LEAST_OF_FRACTION = 1000
+_LEAST_OF_FRACTION = 4  # digits of a thousand
 _MOST_KNOWN, _LONGEST_KNOWN = 1 << 14, 24  # tokens that are remembered; characters of one of them
 _LONG_NAME = 8  # letters: longer names may differ in a letter or two
 
@@ -136,7 +136,7 @@ def _add_number(found: list[Token], number: Token) -> None:
         to, low = found.pop(), found.pop()
         printed = f"{low.printed} {to.printed} {number.printed}"
         number = Token(f"{low.text}-{number.text}", "number", printed)
-    elif number.text.isdigit() and int(number.text) >= _LEAST_OF_FRACTION:
+    elif number.text.isdigit() and _LEAST_OF_FRACTION <= len(number.text) <= _LONGEST_KNOWN:
         # "half a million", "a quarter of a million": at most two short words between.
         place = next((at for at in (-1, -2, -3) if len(found) >= -at and found[at].text in _FRACTIONS), 0)
         if place and all(len(each.text) < 3 for each in found[place + 1 :] if place < -1):
