@@ -273,14 +273,14 @@ def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
     folded = fold(text).casefold()
     if "©" in folded or _TEASER.match(folded) or known.title.issuperset(each.text for each in tokens):
         return True
-    if all(each.kind in ("name", "time") for each in tokens):
+    if all(each.kind in ("name", "time") for each in tokens) or (len(tokens) <= _LONGEST_LINE and is_of_page(text)):
         return True
     if any(each.kind in FIRM and not known.has(each) for each in tokens):
         return False
     words = text.split()
     is_byline = 2 <= len(words) <= 4 and all(word[0].isupper() and not word.isupper() for word in words)
     is_of_paper = len(tokens) <= _LONGEST_LINE / 2 and any(map(known.is_paper, tokens))
-    return len(tokens) < 2 or is_byline or is_of_paper or (len(tokens) <= _LONGEST_LINE and is_of_page(text))
+    return len(tokens) < 2 or is_byline or is_of_paper
 
 
 class _Place(NamedTuple):

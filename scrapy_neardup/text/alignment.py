@@ -62,7 +62,7 @@ def read_sentences(*texts: str) -> list[list[Sentence]]:
         begins, behind = int(reading.bounds[number]), int(reading.bounds[number + 1]) - 1
         chosen = (of_text == number).nonzero()[0]
         starts_of = [int(reading.starts[first[each]]) for each in chosen]
-        for each, start, stop in zip(chosen.tolist(), starts_of, [*starts_of[1:], behind], strict=True):
+        for each, start, stop in zip(chosen.tolist(), starts_of, [*starts_of, behind][1:], strict=True):
             words = printed[places[start - begins] : places[stop - begins]].strip()
             found[number].append(Sentence(words, tuple(hashes[first[each] : end[each]])))
     return found
@@ -71,6 +71,7 @@ def read_sentences(*texts: str) -> list[list[Sentence]]:
 def align(new: Sequence[Sentence], old: Sequence[Sentence]) -> list[Aligned]:
     """Return each sentence of the new text with its partner in the old one."""
     known = {each.tokens: each for each in old}
+    taken = {each.tokens for each in new}
     holders: dict[int, list[int]] = {}
     for place, sentence in enumerate(old):
         for token in set(sentence.tokens):
@@ -81,7 +82,7 @@ def align(new: Sequence[Sentence], old: Sequence[Sentence]) -> list[Aligned]:
         if (equal := known.get(sentence.tokens)) is not None:
             aligned.append(Aligned(sentence.text, equal.text, words, words, is_equal=True))
         else:
-            partners = _partners(sentence, old, holders)
+            partners = _partners(sentence, old, holders, taken)
             tokens = {token for each in partners for token in each.tokens}
             held = sum(token in tokens for token in sentence.tokens)
             aligned.append(
@@ -90,8 +91,13 @@ def align(new: Sequence[Sentence], old: Sequence[Sentence]) -> list[Aligned]:
     return aligned
 
 
-def _partners(sentence: Sentence, old: Sequence[Sentence], holders: dict[int, list[int]]) -> list[Sentence]:
-    """Return the old sentence, or two neighbours, that hold most of a sentence; nothing if none holds enough of it."""
+def _partners(
+    sentence: Sentence, old: Sequence[Sentence], holders: dict[int, list[int]], taken: set[tuple[int, ...]]
+) -> list[Sentence]:
+    """Return the old sentence, or two neighbours, that hold most of a sentence; nothing if none holds enough of it.
+
+    Of old sentences that hold as much of it, one is chosen that is not ``taken``: the new text does not repeat it.
+    """
     weights = {token: 1 / len(holders[token]) if token in holders else 1.0 for token in sentence.tokens}
     scores = defaultdict[int, float](float)
     for token, weight in weights.items():
@@ -101,7 +107,10 @@ def _partners(sentence: Sentence, old: Sequence[Sentence], holders: dict[int, li
                 scores[place] += weight
     if not scores:
         return []
-    best = max(scores, key=lambda place: (scores[place] / (4 + len(old[place].tokens)) ** 0.25, -place))
+    best = max(
+        scores,
+        key=lambda at: (scores[at] / (4 + len(old[at].tokens)) ** 0.25, old[at].tokens not in taken, -at),
+    )
     held = set(old[best].tokens)
     total = len(weights)
 

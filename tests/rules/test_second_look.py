@@ -12,7 +12,7 @@ from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.second_look import MOST_LOOKS, chosen_for_second_look
 from scrapy_neardup.rules.systems.news import NEWS
 
-NEW = Article("new", at=60, source="new.example", topic="ABCDefgh")
+NEW = Article("new", at=60, source="new.example")
 
 
 def chosen(
@@ -42,11 +42,6 @@ LIKE = [like(f"like {equal}", equal) for equal in (70, 110, 100, 90, 80)]
 def test_the_most_alike_are_chosen() -> None:
     assert chosen(STRANGER, *LIKE) == ["like 110", "like 100", "like 90", "like 80"]
     assert len(LIKE) > MOST_LOOKS
-
-
-def test_one_is_chosen_by_its_topic() -> None:
-    topics = [Article(name, topic=terms, source=name) for name, terms in (("far", "ABCDexyz"), ("near", "ABCDefgx"))]
-    assert chosen(*topics, STRANGER, *LIKE) == ["like 110", "like 100", "like 90", "near"]
 
 
 def test_the_page_comes_first_however_little_is_left_of_its_text() -> None:
