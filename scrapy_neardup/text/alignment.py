@@ -115,7 +115,7 @@ def _partners(
     total = len(weights)
 
     def added(place: int) -> float:
-        if not 0 <= place < len(old):
+        if not 0 <= place < len(old) or old[place].tokens in taken:
             return 0.0
         return len((weights.keys() & set(old[place].tokens)) - held) / total
 

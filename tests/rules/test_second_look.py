@@ -50,9 +50,11 @@ def test_the_page_comes_first_however_little_is_left_of_its_text() -> None:
     assert chosen(*LIKE, page, new=new)[0] == "rewritten"
 
 
-def test_no_text_is_read_if_the_window_has_the_very_text() -> None:
+def test_if_the_window_has_the_very_text_only_that_of_the_own_page_is_read() -> None:
     same = Article("new", source="other.example")
     assert chosen(*LIKE, same) == []
+    page, new = LIKE[0].copy(url=WIRE, at=-900), NEW.copy(url=WIRE, source=LIKE[0].source)
+    assert chosen(*LIKE[1:], page, same, new=new) == ["like 70"]
     assert "like 110" in chosen(*LIKE, same, state="lost")
 
 
