@@ -105,7 +105,7 @@ async def test_a_report_that_shares_a_third_is_related(detector: NearDupDetector
     assert (verdict.status, verdict.kind, verdict.story) == ("related", None, original.id)
 
 
-@pytest.mark.parametrize(("same", "status"), [(200, "update"), (220, "duplicate")])
+@pytest.mark.parametrize(("same", "status"), [(180, "update"), (240, "duplicate")])
 async def test_a_page_is_an_update_if_much_of_its_text_changed(
     detector: NearDupDetector, same: int, status: str
 ) -> None:
