@@ -332,14 +332,17 @@ class _Place(NamedTuple):
 
 
 def _places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[_Place], int]:
-    """Return the places where two partners differ, without words that only moved, and how many new words are equal."""
+    """Return the places where two partners differ, without words that only moved, and how many new words are equal.
+
+    Numbers, names and the like moved only together with the next word: two that changed places say something else.
+    """
     operations = _operations([each.text for each in old], [each.text for each in new])
-    moved_out = Counter(old[at].text for first, end, _, _ in operations for at in range(first, end))
-    moved = moved_out & Counter(new[at].text for _, _, start, stop in operations for at in range(start, stop))
+    moved_out = Counter(_with_next(old, at) for first, end, _, _ in operations for at in range(first, end))
+    moved = moved_out & Counter(_with_next(new, at) for _, _, start, stop in operations for at in range(start, stop))
     places = []
     for first, end, start, stop in operations:
-        gone = [each for each in old[first:end] if not moved[each.text]]
-        came = [each for each in new[start:stop] if not moved[each.text]]
+        gone = [old[at] for at in range(first, end) if not moved[_with_next(old, at)]]
+        came = [new[at] for at in range(start, stop) if not moved[_with_next(new, at)]]
         is_inside = first > 0 and end < len(old)  # the partner may be longer
         if came or is_inside:
             places.append(_Place(gone, came, _printed(new[max(0, start - 3) : start]), _printed(new[stop : stop + 3])))
@@ -357,6 +360,10 @@ def _operations(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, 
             return [(begin, end, begin, stop)]
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     return [each[1:] for each in matcher.get_opcodes() if each[0] != "equal"]
+
+
+def _with_next(tokens: Sequence[Token], at: int) -> tuple[str, ...]:
+    return tuple(each.text for each in tokens[at : at + 1 + (tokens[at].kind != "word")])
 
 
 def _differences(place: _Place, known: _Old, *, is_lonely: bool) -> tuple[list[Difference], int]:

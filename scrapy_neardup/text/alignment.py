@@ -67,7 +67,8 @@ def read_sentences(*texts: str) -> list[list[Sentence]]:
 def align(new: Sequence[Sentence], old: Sequence[Sentence]) -> list[Aligned]:
     """Return each sentence of the new text with its partner in the old one."""
     equals = {each.tokens: each for each in old}
-    others = _Holders(old, {token for each in new if each.tokens not in equals for token in each.tokens})
+    wanted = {token for each in new if each.tokens not in equals for token in each.tokens}
+    others = _Holders(old, wanted, taken={each.tokens for each in new})
     aligned = []
     for sentence in new:
         words = len(sentence.tokens)
@@ -83,9 +84,13 @@ def align(new: Sequence[Sentence], old: Sequence[Sentence]) -> list[Aligned]:
 
 
 class _Holders:
-    """The sentences of the old text by the tokens that are looked for."""
+    """The sentences of the old text by the tokens that are looked for.
 
-    def __init__(self, old: Sequence[Sentence], wanted: set[int]) -> None:
+    Those that the new text repeats are ``taken``: of sentences that hold as much another one is chosen.
+    """
+
+    def __init__(self, old: Sequence[Sentence], wanted: set[int], *, taken: set[tuple[int, ...]]) -> None:
+        self._is_taken = [each.tokens in taken for each in old]
         self.tokens = [wanted.intersection(each.tokens) for each in old]
         self._lengths = [len(each.tokens) for each in old]
         self._places: dict[int, list[int]] = {}
@@ -104,10 +109,13 @@ class _Holders:
                     scores[place] = scores.get(place, 0.0) + 1 / len(places)
         if not scores:
             return []
-        best = max(scores, key=lambda place: (scores[place] / (4 + self._lengths[place]) ** 0.25, -place))
+        best = max(
+            scores,
+            key=lambda at: (scores[at] / (4 + self._lengths[at]) ** 0.25, not self._is_taken[at], -at),
+        )
         held = wanted.keys() & self.tokens[best]
         left = wanted.keys() - held
-        sides = [place for place in (best - 1, best + 1) if 0 <= place < len(self.tokens)]
+        sides = [at for at in (best - 1, best + 1) if 0 <= at < len(self.tokens) and not self._is_taken[at]]
         added = {place: len(left & self.tokens[place]) for place in sides}
         side = max(added, key=added.__getitem__, default=best)
         chosen, share = [best], len(held)
