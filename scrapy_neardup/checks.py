@@ -224,7 +224,7 @@ def checked(each: Field[Any], name: str, value: Any) -> Any:
 
 PRESET_OPTIONS: dict[str, Check] = {
     "num_perm": number(int, 5, 512),
-    "bands": number(int, 1, 256, or_auto=True),
+    "bands": number(int, 1, 256),
     "shingle_words": number(int, 1, 20),
     "shingle_characters": number(int, 1, 50),
     "threshold": number(float, 0.05, 1),

@@ -35,12 +35,8 @@ SUBCOMMANDS = {
     "purge": ("removes a namespace, or the documents of one source or page", "--source bbc.co.uk"),
     "doctor": ("checks files, store, extractor and receivers of events before a crawl", "--no-events"),
     "eval": (
-        "measures the verdicts on documents that people sorted into clusters",
+        "measures the verdicts on documents that people sorted into clusters, and tells the best threshold",
         "labelled.jsonl --background background.jsonl",
-    ),
-    "tune": (
-        "measures thresholds on documents that people sorted into clusters, and suggests one",
-        "labelled.jsonl --precision 0.98",
     ),
     "explain": (
         "lists documents that are like a given one, or says why the second of two gets its verdict",

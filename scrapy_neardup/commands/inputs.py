@@ -120,12 +120,10 @@ class LabelledPages(NamedTuple):
         return self.cluster_count < self.labelled
 
 
-def read_labelled_pages(
-    options: argparse.Namespace, settings: NearDupSettings, *, sketches: bool = False
-) -> LabelledPages:
+def read_labelled_pages(options: argparse.Namespace, settings: NearDupSettings) -> LabelledPages:
     """Read labels and pages. A page that cannot be extracted is counted and judged ``unchecked``.
 
-    With ``sketches`` workers sketch the texts too, so the pages can be judged with these settings only.
+    Workers sketch the texts too, so the pages can be judged only with settings that change no sketch.
 
     Raise InputError if the labels are wrong, before any page is extracted.
     """
@@ -141,7 +139,7 @@ def read_labelled_pages(
         print_wrapped(said, stderr=True)
     if len(documents) < 2:
         raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
-    with PageReader(settings, options.workers, sketches=sketches) as reader:
+    with PageReader(settings, options.workers, sketches=True) as reader:
         pages = list(read_pages(reader, documents, len(documents)))
     errors = sum(page.error is not None for page in pages)
     counts = len(clusters), len(background), len(set(clusters)), errors

@@ -191,7 +191,7 @@ def choose_pairs(rows: Sequence[Row], links: Links) -> list[Pair]:
 
 
 def review_data(pairs: Sequence[Pair], payload: Payload) -> dict[str, Any]:
-    """Return the pairs of a review for the scripts, with ids by which ``eval`` and ``tune`` know the documents."""
+    """Return the pairs of a review for the scripts, with ids by which ``eval`` knows the documents."""
     places = payload.places
     pairs = [pair for pair in pairs if {pair.match.number, pair.row.number} <= places.keys()]
     rows = {row.number: row for pair in pairs for row in (pair.match, pair.row)}

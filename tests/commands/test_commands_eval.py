@@ -1,16 +1,14 @@
-"""``eval``, ``tune`` and ``explain`` as people run them."""
+"""``eval`` and ``explain`` as people run them."""
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import embedders
 import pytest
 from json_lines import write_lines
 from newsdesk import made_up, report, text
@@ -121,41 +119,17 @@ def test_eval_says_what_is_wrong(neardup: Neardup, gold: Path, arguments: list[s
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
-def test_tune_trades_recall_for_the_precision_wanted(neardup: Neardup, tmp_path: Path) -> None:
-    # Pairs of copies, and a pair that shares a half of its words: no copy, say the labels.
-    half = story(9)
-    texts = {"a": [story(1), edited(story(1), 3)], "b": [half + " " + story(10)], "c": [half + " " + story(11)]}
+def test_eval_tells_the_best_threshold(neardup: Neardup, tmp_path: Path) -> None:
+    # Pairs of copies, and a pair that shares two thirds of its words: no copy, say the labels.
+    shared = f"{story(9)} {story(12)}"
+    texts = {"a": [story(1), edited(story(1), 3)], "b": [f"{shared} {story(10)}"], "c": [f"{shared} {story(11)}"]}
     rows = [
         {"id": f"{name}{n}", "text": text, "cluster": name}
         for name, each in texts.items()
         for n, text in enumerate(each)
     ]
-    path = str(write_lines(tmp_path / "halves.jsonl", rows))
-    low = json.loads(neardup("tune", path, "--values", "0.3", "--json").stdout)
-    assert low["suggested"]["online"]["precision"] == 0.5
-    high = json.loads(neardup("tune", path, "--precision", "0.99", "--json").stdout)
-    assert high["suggested"]["online"]["precision"] == 1
-    assert 0.4 <= high["suggested"]["threshold"] <= 0.8
-    assert neardup("tune", path, "--values", "0.3", "--precision", "0.99", code=1).stderr.count("--values")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--precision", "1.5"], "argument --precision: must be from 0 to 1, not '1.5'"),
-        (["--values", "0"], "argument --values: must be from 0.05 to 1, not '0'"),
-        (["--parameter", "topic_threshold"], "topic_threshold needs --background: documents without labels"),
-        (
-            ["--parameter", "topic_threshold", "--background", "x", "-s", "NEARDUP_PRESET=ddd"],
-            "ddd has no such threshold",
-        ),
-        (["--parameter", "vector_bar", "--background", "x"], "NEARDUP_EMBEDDER = None: vector_bar needs a language"),
-    ],
-)
-def test_tune_says_what_is_wrong(neardup: Neardup, gold: Path, arguments: list[str], message: str) -> None:
-    done = neardup("tune", str(gold), *arguments, code=2)
-    assert message in done.stdout + done.stderr
+    path = str(write_lines(tmp_path / "shared.jsonl", rows))
+    assert "Best threshold for copies: 0.7. The present one is 0.45\n" in neardup("eval", path).stdout
 
 
 def test_explain_two_files(neardup: Neardup, tmp_path: Path) -> None:
@@ -207,77 +181,3 @@ def test_the_final_stories_count(neardup: Neardup, tmp_path: Path) -> None:
     write_lines(tmp_path / "background.jsonl", [{"id": n, "text": text(("other", n))} for n in range(350)])
     found = neardup("eval", "gold.jsonl", "--background", "background.jsonl", "--seeds", "2", "--json").stdout
     assert json.loads(found)["protocols"]["pairwise"]["recall"] == 1
-
-
-@pytest.mark.slow
-def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> None:
-    """Events have all their names in common, two events half of theirs: too low a threshold makes them one story."""
-    shared = names("shared", 6)
-    rows = []
-    for event in range(3):
-        for number in range(3):
-            words = f"{shared} {names(event, 6)}"
-            rows.append({"id": f"{event}-{number}", "text": report(words, (event, number)), "cluster": event})
-    write_lines(tmp_path / "gold.jsonl", rows)
-    write_lines(tmp_path / "background.jsonl", [{"id": n, "text": text(("other", n))} for n in range(3)])
-    given = "tune", "gold.jsonl", "--parameter", "topic_threshold", "--seeds", "1", "--background", "background.jsonl"
-    # Invented words may look like several languages, between which names alone would join two events.
-    given = *given, "-s", 'NEARDUP_PRESET_OPTIONS={"names": false}'
-    grid = "--values", *(f"{number / 100}" for number in range(96, 0, -10))
-    found = json.loads(neardup(*given, *grid, "--json").stdout)
-    low, *_, high = found["curve"]
-    assert (low["threshold"], high["threshold"]) == (0.06, 0.96)
-    assert low["pairwise"]["precision"] < 0.9
-    assert low["b-cubed"]["recall"] == 1
-    assert high["b-cubed"] == {"precision": 1, "recall": round(1 / 3, 4), "f1": 0.5}
-    assert found["suggested"]["b-cubed"]["f1"] == 1
-    assert low["threshold"] < found["suggested"]["threshold"] < high["threshold"]
-
-    printed = neardup(*given, *grid).stdout
-    assert "Take care: low thresholds look better than they are" in printed
-    assert printed.index("Take care") < printed.index('NEARDUP_PRESET_OPTIONS = {"topic_')
-    assert f'NEARDUP_PRESET_OPTIONS = {{"topic_threshold": {found["suggested"]["threshold"]:g}}}\n' in printed
-    assert "<- suggested" in printed
-    printed = neardup(*given, "--values", "0.06", code=1).stderr
-    assert "No threshold here has a precision of 0.9 (pairwise); try higher --values" in printed
-
-
-@pytest.mark.slow
-def test_tune_chooses_how_much_vectors_count(neardup: Neardup, tmp_path: Path) -> None:
-    """Two reports share as many names whether they are about one event or two: only their vectors tell which."""
-    model = "import numpy\nimport embedders\n"
-    model += "def embed(texts): return numpy.array([embedders.vector_of(text[:2]) for text in texts])\n"
-    (tmp_path / "model.py").write_text(model)
-    theme = names("theme", 5)
-    rows: list[dict[str, Any]] = []
-    for event, letters in enumerate(("Ab", "Ek", "Il", "Om")):
-        for number in range(3):
-            body = report(f"{theme} {names((event, number), 8)}", (event, number))
-            title = f"{letters}{names((event, number, 'title'), 1)}"
-            language = "de" if number == 2 else "en"
-            rows.append({"id": f"{event}-{number}", "title": title, "text": body, "lang": language, "cluster": event})
-    write_lines(tmp_path / "gold.jsonl", rows)
-    others = [
-        {"id": n, "title": f"U{n} {names(n, 1)}", "text": text(("other", n)), "lang": "en" if n % 2 else "de"}
-        for n in range(30)
-    ]
-    write_lines(tmp_path / "background.jsonl", others)
-    given = "gold.jsonl", "--background", "background.jsonl", "--seeds", "1", "-s", "NEARDUP_EMBEDDER=model.embed"
-    path = {"PYTHONPATH": os.pathsep.join((str(tmp_path), str(Path(embedders.__file__).parent)))}
-
-    def tuned(parameter: str, *options: str) -> dict[str, float]:
-        printed = neardup("tune", "--parameter", parameter, *given, *options, env=path).stdout
-        assert printed.count("<- suggested") == 2
-        chosen: dict[str, float] = json.loads(printed.splitlines()[-1].removeprefix("NEARDUP_PRESET_OPTIONS = "))
-        assert list(chosen) == [parameter]
-        return chosen
-
-    def f1(*more: str) -> float:
-        answer = json.loads(neardup("eval", *given, "--json", *more, env=path).stdout)
-        found: float = answer["protocols"]["b-cubed"]["f1"]
-        return found
-
-    present = "-s", 'NEARDUP_PRESET_OPTIONS={"vector_middle": 0.9}'
-    chosen = tuned("vector_middle", *present)
-    assert f1("-s", f"NEARDUP_PRESET_OPTIONS={json.dumps(chosen)}") > f1(*present)
-    assert tuned("vector_bar", "-s", f"NEARDUP_PRESET_OPTIONS={json.dumps(chosen)}")

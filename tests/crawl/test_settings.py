@@ -145,7 +145,7 @@ def test_a_misspelt_name_is_told_the_right_one(name: str) -> None:
         ("NEARDUP_KEEP_UPDATES", "0", False),
         ("NEARDUP_WINDOW", "7200", 7200),
         ("NEARDUP_DROP_SHARE", "0.75", 0.75),
-        ("NEARDUP_PRESET_OPTIONS", '{"threshold": "0.75", "bands": "auto"}', {"threshold": 0.75, "bands": "auto"}),
+        ("NEARDUP_PRESET_OPTIONS", '{"threshold": "0.75", "bands": "40"}', {"threshold": 0.75, "bands": 40}),
         ("NEARDUP_FIELDS", "neardup_status, neardup_kind", {name: name for name in ("neardup_status", "neardup_kind")}),
         ("NEARDUP_ITEM_CLASSES", "a.B, c.D", ("a.B", "c.D")),
     ],
@@ -242,22 +242,6 @@ def test_settings_show_no_secret() -> None:
         events_webhook_secret="sEcReT",
     )
     assert "sEcReT" not in f"{settings} {settings!r}"
-
-
-def test_bands_and_rows_can_be_left_to_the_optimiser() -> None:
-    low, high = (
-        NearDupSettings.from_mapping(
-            {"NEARDUP_PRESET_OPTIONS": {"bands": "auto", "threshold": threshold}}
-        ).resolved_preset()
-        for threshold in (0.3, 0.9)
-    )
-    assert low.rows < high.rows
-    assert low.bands > high.bands
-
-
-def test_a_threshold_for_which_there_are_no_bands_is_an_error_of_the_setting() -> None:
-    with pytest.raises(SettingsError, match=r"bands.*threshold = 1"):
-        NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": {"bands": "auto", "threshold": 1}})
 
 
 # Secrets

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from json_lines import write_lines
 from newsdesk import made_up, text
 
-from scrapy_neardup.commands.tune import GRIDS, Point, suggest
+from scrapy_neardup.commands.eval import best_threshold
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.comparison import Comparison
@@ -140,33 +140,9 @@ async def test_an_order_knows_nothing_of_the_order_before_it() -> None:
     assert both.orders[1] == alone
 
 
-COPIES = GRIDS["threshold"]
-
-
-def point(threshold: float, precision: float, recall: float) -> Point:
-    score = Score.from_rates(precision, recall)
-    return Point(threshold, dict.fromkeys(("online", "pairwise", "b-cubed"), score))
-
-
-def test_the_suggested_threshold() -> None:
-    points = [point(0.3, 0.80, 0.95), point(0.4, 0.96, 0.94), point(0.5, 0.97, 0.90), point(0.6, 0.99, 0.70)]
-    assert suggest(points, COPIES, 0, 0.45)[0] is points[1]
-    assert suggest(points, COPIES, 0.97, 0.45)[0] is points[2]
-    assert suggest(points, COPIES, 0.98, 0.45)[0] is points[3]
-    assert suggest(points, COPIES, 0.995, 0.45) == []
-
-
-def test_among_equally_good_thresholds_the_nearest_to_the_present_one_is_suggested() -> None:
-    points = [point(0.3, 0.9, 0.5), *(point(number / 10, 0.95, 0.9) for number in (4, 5, 6, 7, 8))]
-    assert suggest(points, COPIES, 0, 0.72) == [points[number] for number in (4, 5, 3, 2, 1)]
-    assert suggest(points, COPIES, 0, 0.2) == points[1:]
-
-
-def test_topics_need_precise_pairs_and_the_best_b_cubed_f1() -> None:
-    low = Point(0.1, {"pairwise": Score.from_rates(0.85, 1), "b-cubed": Score.from_rates(0.9, 1)})
-    high = Point(0.2, {"pairwise": Score.from_rates(0.95, 0.6), "b-cubed": Score.from_rates(1, 0.7)})
-    assert suggest([low, high], GRIDS["topic_threshold"], 0.9, 0.1)[0] is high
-    assert suggest([low, high], GRIDS["topic_threshold"], 0.8, 0.2)[0] is low
+def test_among_equally_good_thresholds_the_nearest_to_the_present_one_is_the_best() -> None:
+    assert best_threshold({0.3: 0.8, 0.5: 0.95, 0.6: 0.95, 0.7: 0.95, 0.72: 0.9}, 0.72) == 0.7
+    assert best_threshold({0.3: 0.8, 0.5: 0.95, 0.6: 0.95, 0.45: 0.95}, 0.45) == 0.45
 
 
 Row = dict[str, Any]

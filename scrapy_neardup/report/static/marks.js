@@ -50,7 +50,7 @@ function tally() {
   return groups;
 }
 
-// Labels: documents in the form that `scrapy neardup eval` and `tune` read
+// Labels: documents in the form that `scrapy neardup eval` reads
 
 // Give two items, and all that have the label of one of them, the same label.
 function join(labels, one, other) {

@@ -92,7 +92,7 @@ function exportLabels() {
   const url = URL.createObjectURL(blob);
   element('a', { href: url, download: 'labels.jsonl' }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10000);
-  say(`Exported ${counted(lines.length, 'document')} to labels.jsonl.${aside} Next: scrapy neardup tune labels.jsonl`);
+  say(`Exported ${counted(lines.length, 'document')} to labels.jsonl.${aside} Next: scrapy neardup eval labels.jsonl`);
 }
 
 function reviewKey(name) {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 import xxhash
@@ -204,7 +203,7 @@ def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
             raise _error(given, parameter, f"NEARDUP_PRESET = {name!r} has no such parameter; it has {allowed}")
     row = {**asdict(base), **given}
     if base.signature == "minhash":
-        row["bands"], row["rows"] = _bands_and_rows(base, row, given)
+        row["bands"] = _bands(base, row, given)
     elif base.signature == "sketch":
         row["bands"] = row["num_perm"]
     if row["topic_threshold"] >= 1:
@@ -216,26 +215,12 @@ def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
     return Preset(**row)
 
 
-def _bands_and_rows(base: Preset, row: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[int, int]:
-    num_perm, bands, most = row["num_perm"], given.get("bands"), row["num_perm"] // base.rows
-    if bands == "auto":
-        try:
-            return optimal_bands(row["threshold"], num_perm)
-        except ValueError as error:
-            allowed = f"must be a number, not 'auto', with threshold = {row['threshold']:g}: datasketch finds none"
-            raise _error(given, "bands", f"{allowed} ({error})") from error
+def _bands(base: Preset, row: Mapping[str, Any], given: Mapping[str, Any]) -> int:
+    num_perm, most = row["num_perm"], row["num_perm"] // base.rows
+    bands: int | None = given.get("bands")
     if bands is not None and bands > most:
         raise _error(given, "bands", f"with num_perm = {num_perm} there are at most {most} bands")
-    return bands or min(most, base.bands), base.rows
-
-
-@lru_cache(maxsize=8)
-def optimal_bands(threshold: float, num_perm: int) -> tuple[int, int]:
-    """Return the bands and rows that datasketch chooses for a threshold."""
-    from datasketch import MinHashLSH
-
-    lsh = MinHashLSH(threshold=threshold, num_perm=num_perm)
-    return int(lsh.b), int(lsh.r)
+    return bands or min(most, base.bands)
 
 
 def _error(values: Mapping[str, Any], parameter: str, allowed: str) -> SettingsError:
