@@ -23,26 +23,37 @@ from scrapy_neardup.evidence.number_words import MONTHS
 from scrapy_neardup.evidence.tokens import (
     FIRM,
     FUNCTION_WORDS,
+    OPPOSITES,
     TEASERS,
     VAGUE,
     Token,
     TokenKind,
     is_same_word,
+    is_spelled,
+    is_unspaced,
     names_of,
+    piece_of,
+    say_nothing,
     tokens_of,
 )
 from scrapy_neardup.text.alignment import Aligned, align, read_sentences
 from scrapy_neardup.text.folding import fold
 
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
+HALF = 0.5  # the same share, for a few words in the place of a few
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
 IN_PLACE = 0.6  # share of a sentence that is equal: then a number in the place of another one is its new value
 _SHORT = 3  # words: a longer part of a sentence that differs is another wording
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
+_FIRST_IDEOGRAPH = "\u3040"
+_Operation = tuple[int, int, int, int]  # first token and end in the old sentence, and in the new one
+_WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
+_LONGEST_CUT = 0.15  # share of a sentence: a neighbour of its partner that has more is joined to the partner
 _HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _LONGEST_DATELINE, _LONGEST_LINE = 5, 12  # words
 _TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
 _WORD = re.compile(r"\w+")
+_CURRENCY_SIGN = re.compile("[$\u00a3\u00a5\u20a0-\u20c0]")
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
 _NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
 
@@ -67,6 +78,7 @@ class Difference(NamedTuple):
     is_in_place: bool = False  # whether the sentences are so alike that this is another value of the same thing
     is_one_of_one: bool = False  # whether as many numbers are gone from the sentence as came
     is_swapped: bool = False  # whether it is one name in the place of another one, in a sentence of a form
+    is_alone: bool = False  # whether the rest of the sentence is equal
 
 
 class Sentence(NamedTuple):
@@ -121,7 +133,8 @@ class Comparison:
     def content(self) -> Sentence | None:
         """Return the first sentence that says what the old text does not say, None if there is none.
 
-        Each paper writes its own titles: in a title only figures, times, codes, quantities and negations count.
+        Each paper writes its own titles: in a title only figures, times, codes, quantities and negations count, unless
+        the rest of it is equal.
         """
         return next((each for each in self.sentences if each.is_new or any(_counted(each))), None)
 
@@ -156,7 +169,7 @@ class Comparison:
 
 
 def _counted(sentence: Sentence) -> Iterable[Difference]:
-    return (each for each in sentence.differences if not sentence.is_title or each.kind in FIRM)
+    return (each for each in sentence.differences if not sentence.is_title or each.kind in FIRM or each.is_alone)
 
 
 class _Old:
@@ -217,13 +230,18 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
         is_title = bool(new.title) and number == 0
         if any(each.text in line for line in learned):
             found.append(Sentence(each.text, "", 0, 0))
-        elif each.is_equal:
+        elif each.is_equal and (each.text == each.partner or _signs(each.text) == _signs(each.partner)):
             found.append(Sentence(each.text, each.partner, each.words, each.words, is_title=is_title))
         else:
             found.append(_compared(each, known, number, is_title=is_title))
     old_head = align(olds[bool(old.title) :][: _HEAD - 1], sentences)
     held_head = sum(each.held for each in old_head) / max(1, sum(each.words for each in old_head))
     return Comparison(tuple(found), old_words, held_head)
+
+
+def _signs(text: str) -> list[str]:
+    """Return the signs of currencies, which are no words."""
+    return sorted(_CURRENCY_SIGN.findall(text))
 
 
 def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> Sentence:
@@ -241,11 +259,14 @@ def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> 
         )
     old = tokens_of(aligned.partner, known.language, known.names)
     places, equal = _places(new, old)
-    is_lonely = len(places) == 1 and equal >= NEAR * len(new)
+    is_lonely = len(places) == 1 and equal >= len(new) * (NEAR if places[0].size > _SHORT else HALF)
     held = equal
     if number < _HEAD and places and places[0].is_dateline:
         held += len(places.pop(0).came)
     is_one_of_one = _count_firm(each.gone for each in places) == _count_firm(each.came for each in places)
+    is_alone = is_lonely
+    if is_title:  # each paper writes its own: only another word in the same title counts
+        is_alone = is_lonely and equal >= NEAR * max(len(new), len(old)) and places[0].size < _SHORT
     is_form = equal >= FORM * max(len(new), len(old))
     is_in_place = is_one_of_one and equal >= IN_PLACE * len(new)
     differences: list[Difference] = []
@@ -255,7 +276,9 @@ def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> 
             is_value = is_in_place and max(len(place.gone), len(place.came)) <= _LONGEST_VALUE
             is_swapped = is_form and len(place.gone) == len(place.came) <= _SHORT
             differences += [
-                each._replace(is_in_place=is_value, is_one_of_one=is_one_of_one, is_swapped=is_swapped)
+                each._replace(
+                    is_in_place=is_value, is_one_of_one=is_one_of_one, is_swapped=is_swapped, is_alone=is_alone
+                )
                 for each in found
             ]
             held += wording
@@ -296,27 +319,60 @@ class _Place(NamedTuple):
         return not self.before and not self.gone and len(self.came) <= _LONGEST_DATELINE
 
     @property
+    def size(self) -> float:
+        """Return how many words differ. In scripts without spaces four characters count as a word."""
+        return max(sum(0.25 if is_unspaced(each) else 1 for each in side) for side in (self.gone, self.came))
+
+    @property
+    def is_opposite(self) -> bool:
+        """Return whether a small word became its opposite: "before" and "after", "over" and "under"."""
+        pair = {each.text for each in (*self.gone, *self.came)}
+        return len(self.gone) == len(self.came) == 1 and pair in OPPOSITES
+
+    @property
     def is_content(self) -> bool:
         """Return False if only function words differ, or if words of the old sentence are just left out."""
-        if any(each.text not in FUNCTION_WORDS for each in self.came):
+        if any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came):
             return True
-        return len(self.gone) <= _SHORT and any(each.kind == "negation" for each in self.gone)
+        if self.is_opposite:
+            return True
+        is_left_out = any(each.kind == "negation" for each in self.gone) or piece_of(self.gone) is not None
+        return self.size <= _SHORT and is_left_out
 
 
 def _places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[_Place], int]:
     """Return the places where two partners differ, without words that only moved, and how many new words are equal."""
     matcher = SequenceMatcher(None, [each.text for each in old], [each.text for each in new], autojunk=False)
-    operations = [each[1:] for each in matcher.get_opcodes() if each[0] != "equal"]
+    operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
     moved_out = Counter(old[at].text for first, end, _, _ in operations for at in range(first, end))
     moved = moved_out & Counter(new[at].text for _, _, start, stop in operations for at in range(start, stop))
+    if len(operations) == 1:
+        moved.clear()
     places = []
     for first, end, start, stop in operations:
         gone = [each for each in old[first:end] if not moved[each.text]]
         came = [each for each in new[start:stop] if not moved[each.text]]
         is_inside = first > 0 and end < len(old)  # the partner may be longer
         if came or is_inside:
-            places.append(_Place(gone, came, _printed(new[max(0, start - 3) : start]), _printed(new[stop : stop + 3])))
+            before, behind = (
+                [each for each in side if each.kind != "unit"]
+                for side in (new[max(0, start - 3) : start], new[stop : stop + 3])
+            )
+            places.append(_Place(gone, came, _printed(before), _printed(behind)))
     return places, len(new) - sum(len(each.came) for each in places)
+
+
+def _joined(operations: list[_Operation], new: Sequence[Token]) -> list[_Operation]:
+    """Join the parts of one word of a script without spaces, and leave out the ends of a sentence that was cut."""
+    joined: list[_Operation] = []
+    for first, end, start, stop in operations:
+        is_cut = first == end and (start == 0 or stop == len(new)) and stop - start <= _LONGEST_CUT * len(new)
+        if is_cut and all(is_unspaced(each) and each.kind not in FIRM for each in new[start:stop]):
+            continue
+        if joined and start - joined[-1][3] <= _WITHIN_WORD and all(map(is_unspaced, new[joined[-1][3] : start])):
+            first, _, start, _ = joined.pop()
+        joined.append((first, end, start, stop))
+    return joined
 
 
 def _differences(place: _Place, known: _Old, *, is_lonely: bool) -> tuple[list[Difference], int]:
@@ -330,15 +386,36 @@ def _differences(place: _Place, known: _Old, *, is_lonely: bool) -> tuple[list[D
     olds, news = ([each for each in side if each.kind in ("name", "word") and each.says] for side in (gone, came))
     wording += sum(each.kind in ("name", "word") for each in came) - len(news)
     names_old, names_new = ([each for each in side if each.kind == "name"] for side in (olds, news))
-    is_unknown = not all(map(known.has, news))
-    is_word_for_word = is_lonely and is_unknown and max(len(olds), len(news)) <= _SHORT
     if names_new and (names_old or not all(map(known.has, names_new))):
         found.append(Difference("name", _printed(names_old or olds), _printed(names_new)))
-    elif news and olds and (is_word_for_word or _have_other_meaning(olds, news)):
+    elif news and olds and _have_other_meaning(olds, news):
         found.append(Difference("word", _printed(olds), _printed(news)))
+    elif is_lonely and not found and (other := _word_for_word(place, gone, came, known)):
+        found.append(other)
     else:
         wording += len(news)
     return [each._replace(before=place.before, behind=place.behind) for each in found], wording
+
+
+def _word_for_word(place: _Place, gone: Sequence[Token], came: Sequence[Token], known: _Old) -> Difference | None:
+    """Return the words in the place of others in a sentence that is otherwise equal, if they may change what it says.
+
+    A title in the place of a name is wording: "Lund", "the mayor". A word in the place of "said" counts: "denied".
+    """
+    if not gone and [True] == [is_unspaced(each) and each.text < _FIRST_IDEOGRAPH for each in came]:
+        return Difference("word", "", _printed(came))  # no word has one letter, so it became another word
+    if place.is_opposite:
+        return Difference("word", _printed(gone), _printed(came))
+    olds, news = ([each for each in side if each.may_say and each.text != "%"] for side in (gone, came))
+    if not olds or not news or place.size > _SHORT or all(each.text in VAGUE for each in news):
+        return None
+    kinds, new_kinds = ({each.kind for each in side} for side in (olds, news))
+    if kinds == new_kinds == {"time"} or "name" in new_kinds or ("name" in kinds and all(map(known.has, news))):
+        return None
+    reporting = say_nothing(olds) + say_nothing(news)
+    if reporting == 2 or (reporting and (len(olds) + len(news) > 2 or kinds | new_kinds != {"word"})):
+        return None
+    return Difference("word", _printed(olds), _printed(news))
 
 
 def _firm_differences(gone: Sequence[Token], came: Sequence[Token], known: _Old) -> Iterable[Difference]:
@@ -356,10 +433,15 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], known: _Old)
         yield from _in_turn(olds, news, known)
         if kind == "negation" and olds and len(gone) <= _SHORT:
             yield Difference("negation", olds[0].printed, "")
-    olds, news = ([each for each in side if each.kind == "time"] for side in (gone, came))
-    for old, new in zip(olds, news, strict=False):
-        if _form(old) == _form(new):
-            yield Difference("time", old.printed, new.printed)
+    old_piece, new_piece = piece_of(gone), piece_of(came)
+    if old_piece != new_piece:
+        kind = (old_piece or new_piece).kind
+        yield Difference(kind, _printed(gone), _printed(came))
+    for kind in ("time", "unit"):
+        olds, news = ([each for each in side if each.kind == kind] for side in (gone, came))
+        for old, new in zip(olds, news, strict=False):
+            if kind == "unit" or _form(old) == _form(new):
+                yield Difference(new.kind, old.printed, new.printed)
 
 
 def _in_turn(olds: Sequence[Token], news: Sequence[Token], known: _Old) -> Iterable[Difference]:
@@ -403,7 +485,7 @@ def _take_glued(some: list[Token], others: list[Token]) -> int:
     for token in list(others):
         spans = ((first, end) for first in range(len(some)) for end in range(first + 2, min(len(some), first + 4) + 1))
         for first, end in spans:
-            if "".join(each.text for each in some[first:end]) == token.text:
+            if is_spelled("".join(each.text for each in some[first:end]), token):
                 others.remove(token)
                 del some[first:end]
                 taken += 1

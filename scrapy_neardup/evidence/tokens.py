@@ -15,22 +15,37 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
+from scrapy_neardup.evidence.counted import meaning_of
 from scrapy_neardup.evidence.names import skeleton
-from scrapy_neardup.evidence.number_words import CURRENCIES, LINE_END, MONTHS, WEEKDAYS, WORDS, read_table
+from scrapy_neardup.evidence.number_words import (
+    CURRENCIES,
+    LINE_END,
+    MONTHS,
+    PERCENT,
+    PERCENT_PAIRS,
+    WEEKDAYS,
+    WORDS,
+    all_languages,
+    read_table,
+)
 from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
 from scrapy_neardup.text.folding import fold
 
-TokenKind = Literal["number", "quantity", "code", "time", "negation", "name", "word"]
+TokenKind = Literal["number", "quantity", "code", "time", "negation", "unit", "name", "word"]
 
 _TABLE: dict[str, Any] = read_table("wording.json")
 _FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
 VAGUE, FUNCTION_WORDS = (frozenset(_TABLE[role].split()) for role in ("vague", "function_words"))
+OPPOSITES = [set(pair.split()) for pair in _TABLE["opposites"].split("|")]
+_SPELLED = {value: frozenset(words.split()) for value, words in _TABLE["numbers"].items()}
+_VALUES = {word: int(value) for value, words in _SPELLED.items() for word in words}
 _KINDS: dict[str, TokenKind] = {
     **dict.fromkeys(WEEKDAYS | MONTHS, "time"),
     **dict.fromkeys(_TABLE["quantities"].split(), "quantity"),
     **dict.fromkeys(_TABLE["negations"].split(), "negation"),
 }
+_PIECES: dict[str, TokenKind] = {word: kind for word, kind in _KINDS.items() if len(word) > 1 and word > "\u0e00"}
 _SAY_NOTHING = FUNCTION_WORDS.union(_TABLE["reporting"].split(), _TABLE["relative_days"].split())
 
 FIRM: frozenset[TokenKind] = frozenset(("number", "quantity", "code", "time", "negation"))
@@ -43,14 +58,19 @@ _BEFORE_MONEY = frozenset("n ngn rs r rm rp ksh kes tsh ush gh ghs us usd eur gb
 _ARABIC_DECIMAL = re.compile("(?<=[0-9])\u0631(?=[0-9])")  # "4ر95" is 4.95
 _UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff])")
 _FIRST_UNSPACED = "\u0e00"
+_FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
 _CLOSING = ".,;:)!?"
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _CAPITALISED = re.compile(r"(?<=[\w,;] )([A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f][\w'-]+)")
 _ARABIC_PREFIX = re.compile("^[\u0648\u0641]?[\u0628\u0644\u0643]?(?:\u0627\u0644)?(?=...)")
+_ARABIC_AND = "\u0648"
+_ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
 _ARABIC = ("\u0600", "\u06ff")
 _SAME_BEGINNING, _SAME_LETTERS = 0.6, 0.85  # shares of the longer of two spellings
 _LEAST_OF_FRACTION = 1000
+_INFIXES = "maya", "meye", "may", "mey", "mad", "med"
+_SYLLABLE = "+"  # behind a syllable of Vietnamese that is a small word of another language
 _LONG_NAME = 8  # letters: longer names may differ in a letter or two
 
 
@@ -62,9 +82,14 @@ class Token(NamedTuple):
     printed: str
 
     @property
+    def may_say(self) -> bool:
+        """Return whether a word may change what an equal sentence says: most short words do too."""
+        return (len(self.text) > 1 or self.kind != "word" or is_unspaced(self)) and self.text not in FUNCTION_WORDS
+
+    @property
     def says(self) -> bool:
         """Return whether a word may change what a sentence says: no article, no pronoun, no "said" or "today"."""
-        return (len(self.text) > 2 or self.text > _FIRST_UNSPACED) and self.text not in _SAY_NOTHING
+        return (len(self.text) > 2 or self.text > _FIRST_SYLLABIC) and self.text not in _SAY_NOTHING
 
 
 def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()) -> list[Token]:
@@ -79,27 +104,34 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
         letters = "".join(takewhile(str.isalpha, code))
         if letters in _BEFORE_MONEY or letters in CURRENCIES:
             return f"{letters} {code[len(letters) :]}"
-        hidden = _CODE_MARK + code.translate(_HIDDEN)
+        hidden = _CODE_MARK + code.replace("-", "").rstrip("s").translate(_HIDDEN)  # "AK-47s" is "AK47"
         codes[hidden] = found[1]
         return hidden
 
     tokens, starts = number_tokens(_CODE.sub(hide, _ARABIC_DECIMAL.sub(".", fold(text))))
     raw = list(tokens)
-    numbers = {first: (end, value) for first, end, value, _ in take_numbers(tokens, starts, language)}
+    numbers = {first: each for first, *each in take_numbers(tokens, starts, language)}
     found: list[Token] = []
     kinds = _KINDS.get
     place = 0
     while place < len(raw):
         token = raw[place]
         if place in numbers:
-            end, value = numbers[place]
+            end, value, mark = numbers[place]
             printed = " ".join(part.rstrip(_CLOSING) for part in raw[place:end] if part)
             _add_number(found, Token(value, "number", printed))
+            if mark not in ("", "."):
+                found.append(Token(mark, "unit", mark))
             place = end
             continue
         place += 1
         if token in codes:
             found.append(Token(token, "code", codes[token]))
+        elif token and (token, raw[place]) in PERCENT_PAIRS:
+            found.append(Token("%", "unit", f"{token} {raw[place]}"))
+            place += 1
+        elif token in PERCENT or (token in CURRENCIES and len(token) > 2):
+            found.append(Token("%" if token in PERCENT else CURRENCIES[token], "unit", token))
         elif len(token) < 2 and not token.isalnum():
             continue  # a mark, the sign of a currency, or nothing
         elif token[0].isdigit():
@@ -107,6 +139,11 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
             found.append(Token(_time(core, raw[place : place + 3]), "time", core))
         elif token > _FIRST_UNSPACED and _UNSPACED.search(token):
             found += [Token(part, kinds(part, "word"), part) for part in _UNSPACED.split(token) if part]
+        elif language == "vi" and token in FUNCTION_WORDS:
+            found.append(Token(token + _SYLLABLE, "word", token))
+        elif times := token in _VALUES and all_languages().scales.get(raw[place], 0):
+            found.append(Token(str(_VALUES[token] * times), "number", f"{token} {raw[place]}"))
+            place += 1
         else:
             found.append(Token(token, kinds(token) or ("name" if token in names else "word"), token))
     return found
@@ -153,24 +190,65 @@ def names_of(text: str) -> frozenset[str]:
     return frozenset(word.replace("'", "") for word in capitals - small) - FUNCTION_WORDS
 
 
+def is_unspaced(token: Token) -> bool:
+    """Return whether a token is one character of a script without spaces."""
+    return len(token.text) == 1 and _UNSPACED.match(token.text) is not None
+
+
+def piece_of(tokens: Sequence[Token]) -> Token | None:
+    """Return the quantity, the negation or the day that characters of a script without spaces have among them."""
+    joined = "".join(each.text for each in tokens if is_unspaced(each))
+    word = next((word for word in _PIECES if word in joined), "") if len(joined) > 1 else ""
+    return Token(word, _PIECES[word], word) if word else None
+
+
+def say_nothing(tokens: Sequence[Token]) -> bool:
+    """Return whether tokens are only words such as "said"; without spaces these are several characters."""
+    words = [each.text.removeprefix(_ARABIC_AND) or each.text for each in tokens]
+    return "".join(words) in _SAY_NOTHING or all(word in _SAY_NOTHING for word in words)
+
+
+def is_spelled(word: str, token: Token) -> bool:
+    """Return whether a word without its spaces is a token, or the same number in words: "twentyone" and 21."""
+    return word == token.text or (token.kind == "number" and word in _SPELLED.get(token.text, ()))
+
+
 def is_same_word(a: Token, b: Token) -> bool:
     """Decide whether two tokens are two spellings, or two forms, of one word, or one month written in two ways."""
     if a.kind == b.kind == "time" and not (a.text + b.text).isdigit():
         shorter, longer = sorted((a.text, b.text), key=len)
         return longer.startswith(shorter) or (shorter[:4] == longer[:4] and len(shorter) > 4)
+    if is_spelled(a.text, b) or is_spelled(b.text, a):
+        return True
     if a.kind in FIRM or b.kind in FIRM:
         return a.text == b.text and a.kind == b.kind
     if "name" in (a.kind, b.kind):
         sounds_alike = skeleton(a.text) == skeleton(b.text) != "" and a.text[0] == b.text[0]
         is_long = min(len(a.text), len(b.text)) >= _LONG_NAME and a.text[:3] == b.text[:3]
         return sounds_alike or (is_long and _are_alike(a.text, b.text))
-    return _are_alike(a.text, b.text)
+    return _are_alike(a.text, b.text) and not _is_other_form(a.text, b.text)
+
+
+def _is_other_form(a: str, b: str) -> bool:
+    """Decide whether words that are spelled alike do not mean the same.
+
+    In Polish a letter tells those who are missing from the dead, in Turkish "not" is inside of words: "kapatilacagi",
+    "kapatilmayacagi".
+    """
+    meanings = [meaning.kind for word in (a, b) if (meaning := meaning_of(word))]
+    shorter, longer = sorted((a, b), key=len)
+    is_negated = len(shorter) < len(longer) and any(shorter == longer.replace(each, "", 1) for each in _INFIXES)
+    return is_negated or (len(meanings) > 1 and meanings[0] != meanings[1])
 
 
 @lru_cache(1 << 14)
 def _are_alike(a: str, b: str) -> bool:
     """Decide whether two words have the same beginning and another ending, or differ in a letter or two."""
     if _ARABIC[0] <= a[0] <= _ARABIC[1]:
+        shorter, longer = sorted((a, b), key=len)
+        is_of_one_stem = longer.startswith(shorter) or longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
+        if is_of_one_stem and len(longer) - len(shorter) < min(3, len(shorter)):
+            return True
         a, b = (_ARABIC_PREFIX.sub("", word) for word in (a, b))
     if a == b:
         return True

@@ -101,7 +101,13 @@ def _partners(sentence: Sentence, old: Sequence[Sentence], holders: dict[int, li
                 scores[place] += weight
     if not scores:
         return []
-    best = max(scores, key=lambda place: (scores[place] / (4 + len(old[place].tokens)) ** 0.25, -place))
+    size = len(sentence.tokens)
+
+    def rank(place: int) -> tuple[float, int, int]:
+        longer = max(size, len(old[place].tokens))  # a title holds no more of it than the sentence itself
+        return scores[place] / (4 + longer) ** 0.25, -abs(size - len(old[place].tokens)), -place
+
+    best = max(scores, key=rank)
     held = set(old[best].tokens)
     total = len(weights)
 
