@@ -258,7 +258,7 @@ def _cost(reader: PageReader, data: Path) -> None:
     times: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(3):
         for name, (row, figures) in ways.items():
-            sketcher = Sketcher(row, figures=figures)
+            sketcher = Sketcher(row)
             start = time.process_time()
             for text in texts:
                 sketcher.fingerprint(Document("", "", "", "", text, 0.0))

@@ -46,6 +46,8 @@ DUPLICATES, RELATED = 0.3, 0.1
 SLOTS, IN_TITLE = 1 << 16, 8
 SKEW = 1.5  # some terms are in many topics; the commonest key has as many documents as in an hour of the web
 SOURCES = 500
+TITLE = "A title of the length that titles in the news have"
+TEXT_WORDS = 600
 
 
 class Drawn(NamedTuple):
@@ -86,6 +88,12 @@ def topic_of(slots: np.ndarray) -> tuple[bytes, tuple[int, ...]]:
     return topic, tuple(xxhash.xxh32_intdigest(slot.tobytes(), 77) for slot in slots[:KEYS])
 
 
+def text_of(number: int) -> str:
+    """Return a text that takes as many bytes as one of the news, 1.25 kB packed."""
+    words = np.random.default_rng(number).zipf(1.4, TEXT_WORDS) % 20_000
+    return " ".join(f"{word * 2_654_435_761 % 0xFFFFFFF:x}" for word in words.tolist())
+
+
 def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fingerprint, Document]]:
     generator = random.Random(seed)
     for number, (lanes, slots) in enumerate(drawn(count, seed)):
@@ -116,9 +124,12 @@ def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fing
                 specifics=generator.randbytes(3 * generator.randrange(12, 25)),
                 titles=generator.randbytes(2 * generator.randrange(4, 11)),
                 article_hash=generator.randbytes(4) if number % 2 else bytes(4),
+                content_hash=generator.randbytes(8),
                 language=b"en",
             ),
-            Document(key.hex(), url, "", "A title of the length that titles in the news have", "", seen_at),
+            Document(
+                key.hex(), url, "", "A title of the length that titles in the news have", text_of(number), seen_at
+            ),
         )
 
 

@@ -66,8 +66,14 @@ def _change(sentence: Sentence, difference: Difference, language: str) -> Change
         return None
     behind, before = difference.behind.split()[:2], difference.before.split()[-2:]
     label = new.label or old.label or " ".join(behind) or " ".join(before)
-    line = f"{label}: {difference.old} -> {difference.new}" if label else f"{difference.old} -> {difference.new}"
+    values = f"{_shown(old, difference.old)} -> {_shown(new, difference.new)}"
+    line = f"{label}: {values}" if label else values
     return Change(line, value_hashes([old]), value_hashes([new]))
+
+
+def _shown(figure: Figure, printed: str) -> str:
+    """Return a number as a decimal, whatever its words, and all else as it is printed."""
+    return figure.value if is_plain(figure.value) else printed
 
 
 def _figure_of(text: str, printed: str, language: str) -> Figure:

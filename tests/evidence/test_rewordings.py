@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_neardup.evidence.changes import changed_figures
+from scrapy_neardup.evidence.changes import changes_between
 from scrapy_neardup.evidence.counted import HARMED
+from scrapy_neardup.evidence.differences import Side, compare
 from scrapy_neardup.evidence.figures import find_figures
 
 SENTENCES = {
@@ -61,7 +62,8 @@ OTHER_THINGS = [
 
 
 def lines(old: str, new: str) -> list[str]:
-    return [change.line for change in changed_figures(find_figures(old), find_figures(new))]
+    sides = Side("", new), Side("", old)
+    return [change.line for change in changes_between(*sides, compare(*sides))]
 
 
 @pytest.mark.parametrize(("old", "new"), CASES)

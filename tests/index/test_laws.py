@@ -55,9 +55,9 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
         st.sampled_from(PRINTED),
     )
 
-    def articles(steps: list[tuple[str, int, int, str, bool, int, int, bytes, str, Printed]]) -> list[Article]:
+    def articles(steps: list[tuple[str, int, int, str, bool, int, int, str, Printed]]) -> list[Article]:
         clock, made = 0, []
-        for number, (base, equal, size, url, short, passed, delay, filling, topic, printed) in enumerate(steps):
+        for number, (base, equal, size, url, short, passed, delay, topic, printed) in enumerate(steps):
             clock = min(clock + passed, 60 * HOUR)
             text = base if equal == LANES else f"{base}{number}"
             source = url.removeprefix("https://")[:3] if url else "wir"
@@ -68,7 +68,6 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
                     equal=equal,
                     size=size,
                     short=short,
-                    specifics=filling,
                     topic="" if short else topic,
                     headline=printed[0],
                     figures=printed[1],

@@ -18,8 +18,6 @@ from documents import Article, topic
 from long_form import tries
 
 from scrapy_neardup.document import Join, Member
-from scrapy_neardup.evidence.changes import changed_figures
-from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.lab.feed import _document, objects_of
@@ -70,7 +68,6 @@ def _record(draw: random.Random, folder: Path) -> None:
     if old is None:
         return
     Judge(POLICY).decide(ARTICLE.document, new, [Candidate(b"k" * 8, old, draw.choice(("seen", "lost")))]).record.pack()
-    changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
 
 
 MEMBERS = [Member(f"{n:016x}", "https://a.example", "Ferry", "a.example", "a.example", "original") for n in (1, 2)]

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from documents import WIRE, Article, check, specifics
+from documents import WIRE, Article, check
 from newsdesk import START, Newsroom, opened, text, toll
 
-from scrapy_neardup.evidence.changes import have_other_figures
-from scrapy_neardup.evidence.figures import find_figures, pack_figures
 from scrapy_neardup.index import Index
 
 pytestmark = pytest.mark.in_memory
@@ -264,31 +261,6 @@ async def test_two_articles_of_one_source_with_the_same_background_are_no_copies
     found = await is_copy_of_wire(index, headline=headline, equal=equal, source="wire.example", url=f"{WIRE}/2")
 
     assert found is is_copy
-
-
-WIRE_STORY = Article(headline="abcd", topic="ABCDefghijkl", source="wire.example", url=WIRE)
-
-
-async def is_copy_of_wire(index: Index, **changes: Any) -> bool:
-    reply = Article("reply", like="wire", topic=WIRE_STORY.topic, source="paper.example", url=PAGE)
-    match = await check(index, replace(reply, **changes))
-    return match is not None and not match.related
-
-
-@pytest.mark.parametrize(("told", "is_copy"), [("ABCDefghijkl", True), ("WXYZmnopqrst", False)])
-async def test_two_sources_that_tell_each_other_s_title_have_one_text_and_no_template(
-    index: Index, told: str, is_copy: bool
-) -> None:
-    """Editors of two papers spell names and quotations in their own way."""
-    await check(index, replace(WIRE_STORY, specifics=specifics("abcde")))
-
-    assert await is_copy_of_wire(index, headline="abcd", equal=110, topic=told, specifics=specifics("awxyz")) is is_copy
-
-
-def test_a_figure_is_the_same_between_other_words_on_one_side() -> None:
-    note = "Gold fell {0} 3 dollars, silver lost {0} 5 cents, copper gained {0} 7 points and tin {0} 9 pence.".format
-
-    assert not have_other_figures(*(pack_figures(find_figures(note(word))) for word in ("sharply", "again")))
 
 
 NAMES = [

@@ -13,7 +13,6 @@ from typing import cast
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Kind, Member, Status, Story
-from scrapy_neardup.evidence.figures import Figure, pack_figures
 from scrapy_neardup.evidence.topic import KEYS, TITLE_BIT
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Judge
@@ -33,6 +32,8 @@ BANDS = 42
 ROWS = 3
 
 WIRE = "https://wire.example/a"
+
+FIGURE_LINES = [f"The {column} column of the register shows" for column in ("first", "next", "far", "near", "last")]
 
 _serial = itertools.count()
 
@@ -62,12 +63,6 @@ def band_keys(signature: bytes) -> tuple[int, ...]:
     )
 
 
-def specifics(names: str, figures: str = "") -> bytes:
-    """What fills a template: one letter a name, one digit a figure, each in a place of its own."""
-    values = [0x80 | ord(name) for name in names] + [ord(figure) for figure in figures]
-    return b"".join(struct.pack(">HB", 100 * place, value) for place, value in enumerate(values, 1))
-
-
 def topic(terms: str) -> bytes:
     """One letter a term, the heaviest first; a capital letter is a term of the title."""
     return b"".join(struct.pack(">H", ord(term.lower()) + TITLE_BIT * term.isupper()) for term in terms)
@@ -78,10 +73,11 @@ def headline(terms: str) -> bytes:
     return b"".join(struct.pack(">H", ord(term)) for term in sorted(set(terms)))
 
 
-def figures(values: str) -> bytes:
-    """Numbers with blanks between them, each in a place of its own."""
-    places = enumerate(values.split())
-    return pack_figures([Figure(value, struct.pack(">I", place)) for place, value in places])
+@lru_cache(maxsize=20_000)
+def sentence(seed: object, number: int) -> str:
+    """A sentence of invented words."""
+    generator = random.Random(repr((seed, number)))
+    return " ".join("".join(generator.choices("abcdefghijklmnopqrstuvwxyz", k=7)) for _ in range(5)) + "."
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,6 @@ class Article:
     equal: int = LANES
     size: int = 300
     short: bool = False
-    specifics: bytes = b""
     topic: str = ""  # one letter a term, a capital letter if it is in the title; two in common make a candidate
     headline: str = ""  # one letter a term of the title
     figures: str = ""  # numbers with blanks between them
@@ -117,7 +112,18 @@ class Article:
 
     @property
     def document(self) -> Document:
-        return Document(self.id, self.url, self.source, self.title, self.text, START + self.at, self.url)
+        return Document(self.id, self.url, self.source, self.title, self.prose, START + self.at, self.url)
+
+    @property
+    def prose(self) -> str:
+        """Sentences, of which the match has the same share as of the lanes, and one for each figure."""
+        if self.short:
+            return self.text
+        shared = self.equal // 2 if self.like else 0
+        sentences = [sentence(self.like, number) for number in range(shared)]
+        sentences += [sentence(self.text, number) for number in range(shared, LANES // 2)]
+        columns = enumerate(self.figures.split())
+        return "\n".join([*sentences, *(f"{FIGURE_LINES[place]} {value} units today." for place, value in columns)])
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -139,8 +145,6 @@ class Article:
             name_keys=tuple(key_of("name", name) for name in self.names[:4]),
             names=headline(self.names),
             vector=struct.pack(f"{len(self.vector)}b", *self.vector),
-            specifics=self.specifics,
-            figures=figures(self.figures),
             titles=headline(self.headline),
             article_hash=digest(f"{self.source} {self.number}", 4) if self.number else bytes(4),
             language=self.language.encode() or bytes(2),

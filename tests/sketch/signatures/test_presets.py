@@ -38,7 +38,7 @@ _TEXTS = st.one_of(
 
 
 def likeness_of(preset: str, one: str, other: str) -> Likeness:
-    row, sketcher = PRESETS[preset], Sketcher(PRESETS[preset], figures=False)
+    row, sketcher = PRESETS[preset], Sketcher(PRESETS[preset])
     a, b = (sketcher.fingerprint(Document("00" * 8, "", "", "", text, 0.0)) for text in (one, other))
     return likeness(row.measure, a.signature, b.signature, a.size, b.size, row.collisions)
 
