@@ -259,14 +259,15 @@ def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> 
         )
     old = tokens_of(aligned.partner, known.language, known.names)
     places, equal = _places(new, old)
-    is_lonely = len(places) == 1 and equal >= len(new) * (NEAR if places[0].size > _SHORT else HALF)
+    lonely = places[0] if len(places) == 1 else None
+    is_lonely = lonely is not None and equal >= len(new) * (NEAR if lonely.size > _SHORT else HALF)
     held = equal
     if number < _HEAD and places and places[0].is_dateline:
         held += len(places.pop(0).came)
     is_one_of_one = _count_firm(each.gone for each in places) == _count_firm(each.came for each in places)
     is_alone = is_lonely
-    if is_title:  # each paper writes its own: only another word in the same title counts
-        is_alone = is_lonely and equal >= NEAR * max(len(new), len(old)) and places[0].size < _SHORT
+    if is_title and lonely is not None:  # each paper writes its own: only another word in the same title counts
+        is_alone = is_lonely and lonely.size < _SHORT and equal >= NEAR * max(len(new), len(old))
     is_form = equal >= FORM * max(len(new), len(old))
     is_in_place = is_one_of_one and equal >= IN_PLACE * len(new)
     differences: list[Difference] = []
@@ -402,7 +403,7 @@ def _word_for_word(place: _Place, gone: Sequence[Token], came: Sequence[Token], 
 
     A title in the place of a name is wording: "Lund", "the mayor". A word in the place of "said" counts: "denied".
     """
-    if not gone and [True] == [is_unspaced(each) and each.text < _FIRST_IDEOGRAPH for each in came]:
+    if not gone and len(came) == 1 and is_unspaced(came[0]) and came[0].text < _FIRST_IDEOGRAPH:
         return Difference("word", "", _printed(came))  # no word has one letter, so it became another word
     if place.is_opposite:
         return Difference("word", _printed(gone), _printed(came))
