@@ -49,6 +49,7 @@ _FIRST_IDEOGRAPH = "\u3040"
 _Operation = tuple[int, int, int, int]  # first token and end in the old sentence, and in the new one
 _WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
 _LONGEST_CUT = 0.15  # share of a sentence: a neighbour of its partner that has more is joined to the partner
+_BESIDE = 4  # words
 _HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _LONGEST_DATELINE, _LONGEST_LINE = 5, 12  # words
 _TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
@@ -79,6 +80,7 @@ class Difference(NamedTuple):
     is_one_of_one: bool = False  # whether as many numbers are gone from the sentence as came
     is_swapped: bool = False  # whether it is one name in the place of another one, in a sentence of a form
     is_alone: bool = False  # whether the rest of the sentence is equal
+    values: tuple[str, str] = ("", "")  # of numbers, as decimals; else as they are printed
 
 
 class Sentence(NamedTuple):
@@ -355,12 +357,24 @@ def _places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[_Place], i
         came = [each for each in new[start:stop] if not moved[each.text]]
         is_inside = first > 0 and end < len(old)  # the partner may be longer
         if came or is_inside:
-            before, behind = (
-                [each for each in side if each.kind != "unit"]
-                for side in (new[max(0, start - 3) : start], new[stop : stop + 3])
-            )
-            places.append(_Place(gone, came, _printed(before), _printed(behind)))
+            places.append(_Place(gone, came, *_beside(new, start, stop)))
     return places, len(new) - sum(len(each.came) for each in places)
+
+
+def _beside(tokens: Sequence[Token], start: int, stop: int) -> tuple[str, str]:
+    """Return the words before and behind a place, up to the next comma or the end of the sentence."""
+    before: list[Token] = []
+    for each in reversed(tokens[max(0, start - _BESIDE) : start]):
+        if each.closes:
+            break
+        before.insert(0, each)
+    behind: list[Token] = []
+    for at in range(stop, min(len(tokens), stop + _BESIDE)):
+        if at and tokens[at - 1].closes:
+            break
+        behind.append(tokens[at])
+    printed = [_printed([each for each in side if each.kind != "unit"]) for side in (before, behind)]
+    return printed[0], printed[1]
 
 
 def _joined(operations: list[_Operation], new: Sequence[Token]) -> list[_Operation]:
@@ -399,24 +413,30 @@ def _differences(place: _Place, known: _Old, *, is_lonely: bool) -> tuple[list[D
 
 
 def _word_for_word(place: _Place, gone: Sequence[Token], came: Sequence[Token], known: _Old) -> Difference | None:
-    """Return the words in the place of others in a sentence that is otherwise equal, if they may change what it says.
-
-    A title in the place of a name is wording: "Lund", "the mayor". A word in the place of "said" counts: "denied".
-    """
+    """Return the words in the place of others in an otherwise equal sentence, if they may change what it says."""
     if not gone and len(came) == 1 and is_unspaced(came[0]) and came[0].text < _FIRST_IDEOGRAPH:
         return Difference("word", "", _printed(came))  # no word has one letter, so it became another word
     if place.is_opposite:
         return Difference("word", _printed(gone), _printed(came))
     olds, news = ([each for each in side if each.may_say and each.text != "%"] for side in (gone, came))
-    if not olds or not news or place.size > _SHORT or all(each.text in VAGUE for each in news):
-        return None
-    kinds, new_kinds = ({each.kind for each in side} for side in (olds, news))
-    if kinds == new_kinds == {"time"} or "name" in new_kinds or ("name" in kinds and all(map(known.has, news))):
-        return None
-    reporting = say_nothing(olds) + say_nothing(news)
-    if reporting == 2 or (reporting and (len(olds) + len(news) > 2 or kinds | new_kinds != {"word"})):
+    if not olds or not news or place.size > _SHORT or _is_wording(olds, news, known):
         return None
     return Difference("word", _printed(olds), _printed(news))
+
+
+def _is_wording(olds: Sequence[Token], news: Sequence[Token], known: _Old) -> bool:
+    """Decide whether words in the place of others say the same.
+
+    A title in the place of a name does: "Lund", "the mayor". A word in the place of "said" may not: "denied".
+    """
+    kinds, new_kinds = ({each.kind for each in side} for side in (olds, news))
+    if kinds == new_kinds == {"time"} or all(each.text in VAGUE for each in news):
+        return True
+    if "name" in new_kinds or ("name" in kinds and all(map(known.has, news))):
+        return True
+    reporting = say_nothing(olds) + say_nothing(news)
+    are_two_words = len(olds) + len(news) == 2 and kinds | new_kinds == {"word"}
+    return reporting == 2 or (reporting == 1 and not are_two_words)
 
 
 def _firm_differences(gone: Sequence[Token], came: Sequence[Token], known: _Old) -> Iterable[Difference]:
@@ -434,21 +454,22 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], known: _Old)
         yield from _in_turn(olds, news, known)
         if kind == "negation" and olds and len(gone) <= _SHORT:
             yield Difference("negation", olds[0].printed, "")
-    old_piece, new_piece = piece_of(gone), piece_of(came)
-    if old_piece != new_piece:
-        kind = (old_piece or new_piece).kind
-        yield Difference(kind, _printed(gone), _printed(came))
+    pieces = piece_of(gone), piece_of(came)
+    if pieces[0] != pieces[1]:
+        kind = next(each.kind for each in pieces if each)
+        yield Difference(kind, _printed(gone), _printed(came), values=(_printed(gone), _printed(came)))
     for kind in ("time", "unit"):
         olds, news = ([each for each in side if each.kind == kind] for side in (gone, came))
         for old, new in zip(olds, news, strict=False):
             if kind == "unit" or _form(old) == _form(new):
-                yield Difference(new.kind, old.printed, new.printed)
+                yield Difference(new.kind, old.printed, new.printed, values=(old.printed, new.printed))
 
 
 def _in_turn(olds: Sequence[Token], news: Sequence[Token], known: _Old) -> Iterable[Difference]:
     for number, new in enumerate(news):
         if number < len(olds):
-            yield Difference(new.kind, olds[number].printed, new.printed)
+            old = olds[number]
+            yield Difference(new.kind, old.printed, new.printed, values=(old.value, new.value))
         elif new.kind == "negation" or not known.has(new):
             yield Difference(new.kind, "", new.printed)
 
@@ -495,4 +516,11 @@ def _take_glued(some: list[Token], others: list[Token]) -> int:
 
 
 def _printed(tokens: Sequence[Token]) -> str:
-    return " ".join(each.printed for each in tokens)
+    """Return words as they are told: characters of scripts without spaces stand together."""
+    words = ""
+    last = None
+    for each in tokens:
+        is_apart = last is not None and not (is_unspaced(each) and is_unspaced(last))
+        words += " " * is_apart + each.printed
+        last = each
+    return words

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 from scrapy_neardup.evidence.counted import meaning_of
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.number_words import (
+    COMMA,
     CURRENCIES,
     LINE_END,
     MONTHS,
@@ -34,6 +35,7 @@ from scrapy_neardup.text.folding import fold
 TokenKind = Literal["number", "quantity", "code", "time", "negation", "unit", "name", "word"]
 
 _TABLE: dict[str, Any] = read_table("wording.json")
+_MARKS = (LINE_END, COMMA, "(")
 _FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
 VAGUE, FUNCTION_WORDS = (frozenset(_TABLE[role].split()) for role in ("vague", "function_words"))
@@ -60,6 +62,10 @@ _UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 _FIRST_UNSPACED = "\u0e00"
 _FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
+_SPACED_CLOCK = re.compile("(?<![0-9])([0-2]?[0-9]) h ([0-5][0-9])(?![0-9])")  # "7 h 15"
+_DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])\\.[0-5][0-9]")
+_BESIDE_CLOCK = WORDS["clock"].union(_TABLE["beside_clock"].split())
+_BEHIND_TIME = "月日号號点點时時월일시"
 _CLOSING = ".,;:)!?"
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
 _CAPITALISED = re.compile(r"(?<=[\w,;] )([A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f][\w'-]+)")
@@ -80,6 +86,12 @@ class Token(NamedTuple):
     text: str
     kind: TokenKind
     printed: str
+    closes: bool = False  # whether a comma, a bracket or the end of a sentence is behind it
+
+    @property
+    def value(self) -> str:
+        """Return the value of a number as a decimal, and all else as it is printed."""
+        return self.text if self.kind == "number" else self.printed
 
     @property
     def may_say(self) -> bool:
@@ -108,77 +120,142 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
         codes[hidden] = found[1]
         return hidden
 
-    tokens, starts = number_tokens(_CODE.sub(hide, _ARABIC_DECIMAL.sub(".", fold(text))))
+    tokens, starts = number_tokens(_CODE.sub(hide, _SPACED_CLOCK.sub(r"\1h\2", _ARABIC_DECIMAL.sub(".", fold(text)))))
     raw = list(tokens)
-    numbers = {first: each for first, *each in take_numbers(tokens, starts, language)}
-    found: list[Token] = []
-    kinds = _KINDS.get
+    numbers = {first: (end, value, mark) for first, end, value, mark in take_numbers(tokens, starts, language)}
+    words = _Words([], raw, codes, language, names)
     place = 0
     while place < len(raw):
-        token = raw[place]
-        if place in numbers:
-            end, value, mark = numbers[place]
-            printed = " ".join(part.rstrip(_CLOSING) for part in raw[place:end] if part)
-            _add_number(found, Token(value, "number", printed))
-            if mark not in ("", "."):
-                found.append(Token(mark, "unit", mark))
-            place = end
-            continue
-        place += 1
-        if token in codes:
-            found.append(Token(token, "code", codes[token]))
-        elif token and (token, raw[place]) in PERCENT_PAIRS:
-            found.append(Token("%", "unit", f"{token} {raw[place]}"))
-            place += 1
-        elif token in PERCENT or (token in CURRENCIES and len(token) > 2):
-            found.append(Token("%" if token in PERCENT else CURRENCIES[token], "unit", token))
-        elif len(token) < 2 and not token.isalnum():
-            continue  # a mark, the sign of a currency, or nothing
-        elif token[0].isdigit():
-            core = token.rstrip(_CLOSING)
-            found.append(Token(_time(core, raw[place : place + 3]), "time", core))
-        elif token > _FIRST_UNSPACED and _UNSPACED.search(token):
-            found += [Token(part, kinds(part, "word"), part) for part in _UNSPACED.split(token) if part]
-        elif language == "vi" and token in FUNCTION_WORDS:
-            found.append(Token(token + _SYLLABLE, "word", token))
-        elif times := token in _VALUES and all_languages().scales.get(raw[place], 0):
-            found.append(Token(str(_VALUES[token] * times), "number", f"{token} {raw[place]}"))
-            place += 1
+        place = words.add_number(place, *numbers[place]) if place in numbers else words.add(place)
+    return words.found
+
+
+class _Words(NamedTuple):
+    """The tokens that are found in a text, and what is known of it. ``raw`` has empty tokens at its end."""
+
+    found: list[Token]
+    raw: list[str]
+    codes: dict[str, str]
+    language: str
+    names: frozenset[str]
+
+    def add_number(self, place: int, end: int, value: str, mark: str) -> int:
+        """Add a number, or a date or time that looks like one. Return the place behind it."""
+        raw = self.raw
+        printed = " ".join(part.rstrip(_CLOSING) for part in raw[place:end] if part)
+        closes = raw[end - 1][-1:] in _CLOSING
+        if _DOTTED_CLOCK.fullmatch(printed) and not _BESIDE_CLOCK.isdisjoint((raw[place - 1], raw[end])):
+            self.found.append(Token(_time(printed.replace(".", ":"), ""), "time", printed, closes))
+        elif raw[end] == "h" or _is_of_time(raw[end]):
+            self.found.append(Token(value + raw[end][0], "time", printed + raw[end][0]))
         else:
-            found.append(Token(token, kinds(token) or ("name" if token in names else "word"), token))
-    return found
+            _add_number(self.found, Token(value, "number", printed, closes))
+        if mark not in ("", "."):
+            self.found.append(Token(mark, "unit", mark))
+        return end
+
+    def add(self, place: int) -> int:
+        """Add the token at a place, which is no number. Return the place behind it."""
+        token = self.raw[place]
+        if token in self.codes:
+            self.found.append(Token(token, "code", self.codes[token]))
+        elif len(token) < 2 and not token.isalnum():
+            if self.found and token in _MARKS:
+                self.found[-1] = self.found[-1]._replace(closes=True)
+        elif token[0].isdigit():
+            return self._add_time(place)
+        elif token > _FIRST_UNSPACED and _UNSPACED.search(token):
+            self.found.extend(Token(part, _KINDS.get(part, "word"), part) for part in _UNSPACED.split(token) if part)
+        else:
+            return self._add_unit(place) or self._add_word(place)
+        return place + 1
+
+    def _add_time(self, place: int) -> int:
+        token = self.raw[place]
+        core = token.rstrip(_CLOSING)
+        half, more = _half_of_day(self.raw[place + 1 : place + 5], self.language)
+        following = self.raw[place + 1]
+        sign = following[0] if _is_of_time(following) else ""
+        printed = f"{core} {half}m" if half else core + sign
+        self.found.append(Token(_time(core, half) + sign, "time", printed, core != token))
+        return place + 1 + more
+
+    def _add_unit(self, place: int) -> int:
+        """Add a currency or "percent" without a number, or return 0."""
+        token, following = self.raw[place : place + 2]
+        if (token, following) in PERCENT_PAIRS:
+            self.found.append(Token("%", "unit", f"{token} {following}"))
+            return place + 2
+        if token in PERCENT or (token in CURRENCIES and len(token) > 2):
+            self.found.append(Token("%" if token in PERCENT else CURRENCIES[token], "unit", token))
+            return place + 1
+        return 0
+
+    def _add_word(self, place: int) -> int:
+        token, following = self.raw[place : place + 2]
+        if self.language == "vi" and token in FUNCTION_WORDS:
+            self.found.append(Token(token + _SYLLABLE, "word", token))
+        elif token in _VALUES and following in all_languages().scales:
+            value = _VALUES[token] * all_languages().scales[following]
+            self.found.append(Token(str(value), "number", f"{token} {following}"))
+            return place + 2
+        else:
+            kind: TokenKind = "name" if token in self.names else "word"
+            self.found.append(Token(token, _KINDS.get(token, kind), token))
+        return place + 1
+
+
+def _is_of_time(word: str) -> bool:
+    """Return whether a word behind a number begins with "month", "day" or "hour" in a script without spaces."""
+    return word != "" and word[0] in _BEHIND_TIME
 
 
 def _add_number(found: list[Token], number: Token) -> None:
     """Add a number. "110 to 115" is one token, as "110-115" is, and so is "half a million"."""
-    if len(found) > 1 and found[-1].text in WORDS["to"] and found[-2].kind == "number":
+    if len(found) > 1 and found[-1].text in WORDS["to"] and found[-2].kind == "number" and not found[-2].closes:
         to, low = found.pop(), found.pop()
         printed = f"{low.printed} {to.printed} {number.printed}"
-        number = Token(f"{low.text}-{number.text}", "number", printed)
+        number = Token(f"{low.text}-{number.text}", "number", printed, number.closes)
     elif number.text.isdigit() and int(number.text) >= _LEAST_OF_FRACTION:
-        # "half a million", "a quarter of a million": at most two short words between.
-        place = next((at for at in (-1, -2, -3) if len(found) >= -at and found[at].text in _FRACTIONS), 0)
-        if place and all(len(each.text) < 3 for each in found[place + 1 :] if place < -1):
-            value = (_FRACTIONS[found[place].text] * int(number.text)).normalize()
-            printed = " ".join(each.printed for each in (*found[place:], number))
-            del found[place:]
-            number = Token(format(value, "f"), "number", printed)
+        number = _with_fraction(found, number)
     found.append(number)
 
 
-def _time(core: str, behind: Sequence[str]) -> str:
+def _with_fraction(found: list[Token], number: Token) -> Token:
+    """Take the fraction before a large number: "half a million", "a quarter of a million", "2 and a half"."""
+    place = next((at for at in (-1, -2, -3) if len(found) >= -at and found[at].text in _FRACTIONS), 0)
+    if not place or not all(len(each.text) < 3 for each in found[place + 1 :] if place < -1):
+        return number
+    times = _FRACTIONS[found[place].text]
+    whole = next((at for at in (place - 2, place - 3) if len(found) >= -at and found[at].kind == "number"), 0)
+    if whole and found[whole].text.isdigit() and all(each.text in FUNCTION_WORDS for each in found[whole + 1 : place]):
+        times, place = times + int(found[whole].text), whole
+    printed = " ".join(each.printed for each in (*found[place:], number))
+    del found[place:]
+    return Token(format((times * int(number.text)).normalize(), "f"), "number", printed, number.closes)
+
+
+def _half_of_day(behind: Sequence[str], language: str) -> tuple[str, int]:
+    """Return "a" or "p" if "am" or "p.m." stands behind a time, else "", and how many tokens that is."""
+    for half in "ap":
+        if behind[0] == f"{half}m" and language != "de":  # "um 20:15 am Montag"
+            return half, 1
+        if list(behind[:3]) == [half, LINE_END, "m"]:
+            return half, 3 + (behind[3:] == [LINE_END])
+    return "", 0
+
+
+def _time(core: str, half: str) -> str:
     """Return a time of day in minutes behind "@", and the number of a date or year as it is."""
     clock = _CLOCK.fullmatch(core)
-    is_afternoon = behind[:1] == ["pm"] or behind[:3] == ["p", LINE_END, "m"]
-    is_morning = behind[:1] == ["am"] or behind[:3] == ["a", LINE_END, "m"]
     if clock:
         hour, minute = int(clock[1]), int(clock[2])
-    elif (is_afternoon or is_morning) and core.isdigit() and len(core) < 3:
+    elif half and core.isdigit() and len(core) < 3:
         hour, minute = int(core), 0
     else:
         return core.lstrip("0") or "0"
-    if is_afternoon or is_morning:
-        hour = hour % 12 + 12 * is_afternoon
+    if half:
+        hour = hour % 12 + 12 * (half == "p")
     return f"@{60 * hour + minute}"
 
 
@@ -245,9 +322,7 @@ def _is_other_form(a: str, b: str) -> bool:
 def _are_alike(a: str, b: str) -> bool:
     """Decide whether two words have the same beginning and another ending, or differ in a letter or two."""
     if _ARABIC[0] <= a[0] <= _ARABIC[1]:
-        shorter, longer = sorted((a, b), key=len)
-        is_of_one_stem = longer.startswith(shorter) or longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
-        if is_of_one_stem and len(longer) - len(shorter) < min(3, len(shorter)):
+        if _are_of_one_stem(a, b):
             return True
         a, b = (_ARABIC_PREFIX.sub("", word) for word in (a, b))
     if a == b:
@@ -264,8 +339,15 @@ def _are_alike(a: str, b: str) -> bool:
     return len(longer) >= 6 and matcher.ratio() >= _SAME_LETTERS
 
 
+def _are_of_one_stem(a: str, b: str) -> bool:
+    """Decide whether an Arabic word is another one with one or two letters that are joined to it."""
+    shorter, longer = sorted((a, b), key=len)
+    is_longer = longer.startswith(shorter) or longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
+    return is_longer and len(longer) - len(shorter) < min(3, len(shorter))
+
+
 def _is_one_letter(shorter: str, longer: str) -> bool:
-    """Decide whether two endings differ in their first letter only: another one, one more, or two that changed places."""
+    """Decide whether two endings differ in their first letter only: another, one more, or two that changed places."""
     is_other = shorter[1:] == longer[1:]
     is_more = shorter == longer[1:]
     is_swapped = shorter[:2] == longer[1::-1] and shorter[2:] == longer[2:]

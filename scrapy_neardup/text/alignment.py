@@ -101,13 +101,7 @@ def _partners(sentence: Sentence, old: Sequence[Sentence], holders: dict[int, li
                 scores[place] += weight
     if not scores:
         return []
-    size = len(sentence.tokens)
-
-    def rank(place: int) -> tuple[float, int, int]:
-        longer = max(size, len(old[place].tokens))  # a title holds no more of it than the sentence itself
-        return scores[place] / (4 + longer) ** 0.25, -abs(size - len(old[place].tokens)), -place
-
-    best = max(scores, key=rank)
+    best = max(scores, key=lambda place: _rank(scores[place], len(sentence.tokens), len(old[place].tokens), place))
     held = set(old[best].tokens)
     total = len(weights)
 
@@ -123,3 +117,8 @@ def _partners(sentence: Sentence, old: Sequence[Sentence], holders: dict[int, li
         share += added(side)
         chosen = sorted((best, side))
     return [old[place] for place in chosen] if share >= _PARTNER else []
+
+
+def _rank(score: float, size: int, old_size: int, place: int) -> tuple[float, int, int]:
+    """Return how well an old sentence fits. A title that has all words but one fits no better than the sentence."""
+    return score / (4 + max(size, old_size)) ** 0.25, -abs(size - old_size), -place
