@@ -17,7 +17,7 @@ from xxhash import xxh32_digest
 from scrapy_neardup.evidence.counted import HARMED, LABELS, FigureKind
 from scrapy_neardup.evidence.differences import Comparison, Difference, Sentence, Side
 from scrapy_neardup.evidence.figures import NO_WORDS, Figure, Place, figures_of_title, find_figures, is_plain
-from scrapy_neardup.evidence.tokens import FUNCTION_WORDS
+from scrapy_neardup.evidence.tokens import FRACTIONS, FUNCTION_WORDS
 from scrapy_neardup.text.folding import fold
 
 _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
@@ -62,8 +62,8 @@ def _change(sentence: Sentence, difference: Difference) -> Change | None:
     """Return a change; None if the sentences count two things, or one value in two forms."""
     old = _figure_of(sentence.partner, difference.values[0])
     new = _figure_of(sentence.text, difference.values[1])
-    if difference.kind in ("number", "quantity") and is_plain(old.value) != is_plain(new.value):
-        return None
+    if is_plain(old.value) != is_plain(new.value) and not FRACTIONS.keys().isdisjoint((old.value, new.value)):
+        return None  # "two thirds" -> "half"
     if difference.kind == "number" and (not is_change(old, new) or _may_be_misread(old, new, difference)):
         return None
     if not difference.is_in_place and not old.label == new.label != "":

@@ -36,7 +36,7 @@ TokenKind = Literal["number", "quantity", "code", "time", "negation", "unit", "n
 
 _TABLE: dict[str, Any] = read_table("wording.json")
 _MARKS = (LINE_END, COMMA, "(")
-_FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
+FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
 VAGUE, FUNCTION_WORDS = (frozenset(_TABLE[role].split()) for role in ("vague", "function_words"))
 OPPOSITES = [set(pair.split()) for pair in _TABLE["opposites"].split("|")]
@@ -223,10 +223,10 @@ def _add_number(found: list[Token], number: Token) -> None:
 
 def _with_fraction(found: list[Token], number: Token) -> Token:
     """Take the fraction before a large number: "half a million", "a quarter of a million", "2 and a half"."""
-    place = next((at for at in (-1, -2, -3) if len(found) >= -at and found[at].text in _FRACTIONS), 0)
+    place = next((at for at in (-1, -2, -3) if len(found) >= -at and found[at].text in FRACTIONS), 0)
     if not place or not all(len(each.text) < 3 for each in found[place + 1 :] if place < -1):
         return number
-    times = _FRACTIONS[found[place].text]
+    times = FRACTIONS[found[place].text]
     whole = next((at for at in (place - 2, place - 3) if len(found) >= -at and found[at].kind == "number"), 0)
     if whole and found[whole].text.isdigit() and all(each.text in FUNCTION_WORDS for each in found[whole + 1 : place]):
         times, place = times + int(found[whole].text), whole
