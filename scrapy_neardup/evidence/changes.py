@@ -17,6 +17,7 @@ from xxhash import xxh32_digest
 from scrapy_neardup.evidence.counted import HARMED, LABELS, FigureKind
 from scrapy_neardup.evidence.differences import Comparison, Difference, Sentence, Side
 from scrapy_neardup.evidence.figures import NO_WORDS, Figure, Place, figures_of_title, find_figures, is_plain
+from scrapy_neardup.evidence.number_words import all_languages
 from scrapy_neardup.evidence.tokens import FRACTIONS, FUNCTION_WORDS
 from scrapy_neardup.text.folding import fold
 
@@ -62,8 +63,8 @@ def _change(sentence: Sentence, difference: Difference) -> Change | None:
     """Return a change; None if the sentences count two things, or one value in two forms."""
     old = _figure_of(sentence.partner, difference.values[0])
     new = _figure_of(sentence.text, difference.values[1])
-    if is_plain(old.value) != is_plain(new.value) and not FRACTIONS.keys().isdisjoint((old.value, new.value)):
-        return None  # "two thirds" -> "half"
+    if is_plain(old.value) != is_plain(new.value) and _are_parts(old.value, new.value):
+        return None  # "two thirds" -> "half"; "millions" is what is left of a number in words
     if difference.kind == "number" and (not is_change(old, new) or _may_be_misread(old, new, difference)):
         return None
     if not difference.is_in_place and not old.label == new.label != "":
@@ -73,6 +74,10 @@ def _change(sentence: Sentence, difference: Difference) -> Change | None:
     values = " -> ".join(printed)
     line = f"{label}: {values}" if label else values
     return Change(line, value_hashes([old]), value_hashes([new]))
+
+
+def _are_parts(*values: str) -> bool:
+    return not (FRACTIONS.keys() | all_languages().scales.keys()).isdisjoint(values)
 
 
 def _words_beside(difference: Difference) -> str:

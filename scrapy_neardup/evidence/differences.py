@@ -356,7 +356,8 @@ def _places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[_Place], i
         gone = [each for each in old[first:end] if not moved[each.text]]
         came = [each for each in new[start:stop] if not moved[each.text]]
         is_inside = first > 0 and end < len(old)  # the partner may be longer
-        if came or is_inside:
+        is_denial = len(operations) == 1 and len(gone) < _SHORT and any(each.kind == "negation" for each in gone)
+        if came or is_inside or is_denial:  # "not" is the last word in some languages
             places.append(_Place(gone, came, *_beside(new, start, stop)))
     return places, len(new) - sum(len(each.came) for each in places)
 

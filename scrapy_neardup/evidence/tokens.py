@@ -20,6 +20,7 @@ from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.number_words import (
     COMMA,
     CURRENCIES,
+    HEDGES,
     LINE_END,
     MONTHS,
     PERCENT,
@@ -47,6 +48,7 @@ _KINDS: dict[str, TokenKind] = {
     **dict.fromkeys(_TABLE["quantities"].split(), "quantity"),
     **dict.fromkeys(_TABLE["negations"].split(), "negation"),
 }
+_SMALL_WORDS = FUNCTION_WORDS | HEDGES  # "about", "around"
 _PIECES: dict[str, TokenKind] = {word: kind for word, kind in _KINDS.items() if len(word) > 1 and word > "\u0e00"}
 _SAY_NOTHING = FUNCTION_WORDS.union(_TABLE["reporting"].split(), _TABLE["relative_days"].split())
 
@@ -96,7 +98,7 @@ class Token(NamedTuple):
     @property
     def may_say(self) -> bool:
         """Return whether a word may change what an equal sentence says: most short words do too."""
-        return (len(self.text) > 1 or self.kind != "word" or is_unspaced(self)) and self.text not in FUNCTION_WORDS
+        return (len(self.text) > 1 or self.kind != "word" or is_unspaced(self)) and self.text not in _SMALL_WORDS
 
     @property
     def says(self) -> bool:
