@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -87,6 +87,11 @@ class Sentence(NamedTuple):
         """Return whether the old text does not have this sentence in any wording."""
         return self.words > 0 and not self.partner and not self.is_title
 
+    @property
+    def shown(self) -> str:
+        """Return what differs, such as "4 -> 9", or the whole sentence if the old text has none like it."""
+        return "; ".join(f"{each.old} -> {each.new}" for each in self.differences) or self.text
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -123,7 +128,11 @@ class Comparison:
 
         Each paper writes its own titles: in a title only figures, times, codes, quantities and negations count.
         """
-        return next((each for each in self.sentences if each.is_new or any(_counted(each))), None)
+        return next(self.differing, None)
+
+    @property
+    def differing(self) -> Iterator[Sentence]:
+        return (each for each in self.sentences if each.is_new or any(_counted(each)))
 
     @property
     def differences(self) -> list[tuple[Sentence, Difference]]:
@@ -327,7 +336,9 @@ def _with_next(tokens: Sequence[Token], at: int) -> tuple[str, ...]:
 
 
 def _differences(place: _Place, known: _Old, *, is_lonely: bool) -> tuple[list[Difference], int]:
-    """Return the content differences of one place, and how many of the new words are wording only.
+    """Return the content differences of one place, and how many other new words are held.
+
+    Such words say nothing, or are only spelled otherwise.
 
     ``is_lonely`` says that the rest of the sentence is equal.
     """
@@ -343,8 +354,6 @@ def _differences(place: _Place, known: _Old, *, is_lonely: bool) -> tuple[list[D
         found.append(Difference("name", _printed(names_old or olds), _printed(names_new)))
     elif news and olds and (is_word_for_word or _have_other_meaning(olds, news)):
         found.append(Difference("word", _printed(olds), _printed(news)))
-    else:
-        wording += len(news)
     return [each._replace(before=place.before, behind=place.behind) for each in found], wording
 
 
