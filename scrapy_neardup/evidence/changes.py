@@ -66,7 +66,8 @@ def _add(changes: dict[tuple[str, str], Change], sentence: Sentence, difference:
         return
     behind, before = difference.behind.split()[:2], difference.before.split()[-2:]
     named = [word for word in before if new.kind == SILENT and word not in FUNCTION_WORDS]  # "boeing: 737 -> 787"
-    label = new.label or old.label or " ".join(named or behind or before)
+    words = next((each for each in (named, behind, before) if not FUNCTION_WORDS.issuperset(each)), behind or before)
+    label = new.label or old.label or " ".join(words)
     values = f"{_shown(old, difference.old)} -> {_shown(new, difference.new)}"
     line = f"{label}: {values}" if label else values
     changes.setdefault((old.value, new.value), Change(line, value_hashes([old]), value_hashes([new])))

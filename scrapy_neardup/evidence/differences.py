@@ -34,6 +34,7 @@ from scrapy_neardup.evidence.tokens import (
 from scrapy_neardup.text.alignment import Aligned, align, read_sentences
 from scrapy_neardup.text.folding import fold
 
+SAME_ORDER = 0.3  # least share of a sentence that its partner has in one order
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
 IN_PLACE = 0.6  # share of a sentence that is equal: then a number in the place of another one is its new value
@@ -147,7 +148,7 @@ class Comparison:
             for each in sentence.differences
             if each.kind == "name" and each.is_swapped
         ]
-        return len(places) > 1 and places[0] < _HEAD
+        return bool(places) and places[0] < _HEAD and (len(places) > 1 or self.has_other_figures)
 
     @property
     def has_other_figures(self) -> bool:
@@ -243,13 +244,15 @@ def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> 
     words = max(1, len(new))
     if may_be_of_page and _is_of_page(aligned.text, new, known):
         return Sentence(aligned.text, "", 0, 0)
-    if not aligned.partner:
+    old = tokens_of(aligned.partner, known.language, known.names) if aligned.partner else []
+    places, equal = _places(new, old)
+    if not equal:
+        if not may_be_of_page and not is_title:
+            return Sentence(aligned.text, "", words, 0)
         unknown = (each for each in new if each.kind in FIRM and not known.has(each))
         return Sentence(
             aligned.text, "", words, 0, tuple(Difference(each.kind, "", each.printed) for each in unknown), is_title
         )
-    old = tokens_of(aligned.partner, known.language, known.names)
-    places, equal = _places(new, old)
     is_lonely = len(places) == 1 and equal >= NEAR * len(new)
     held = equal
     if number < _HEAD and places and places[0].is_dateline:
@@ -315,9 +318,12 @@ class _Place(NamedTuple):
 def _places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[_Place], int]:
     """Return the places where two partners differ, without words that only moved, and how many new words are equal.
 
-    Numbers, names and the like moved only together with the next word: two that changed places say something else.
+    Numbers, names and the like moved only together with the next word: two that changed places say something else. If
+    too few words have one order, the sentences only share words: then none is equal.
     """
     matcher = SequenceMatcher(None, [each.text for each in old], [each.text for each in new], autojunk=False)
+    if sum(block.size for block in matcher.get_matching_blocks()) < SAME_ORDER * len(new):
+        return [], 0
     operations = [each[1:] for each in matcher.get_opcodes() if each[0] != "equal"]
     moved_out = Counter(_with_next(old, at) for first, end, _, _ in operations for at in range(first, end))
     moved = moved_out & Counter(_with_next(new, at) for _, _, start, stop in operations for at in range(start, stop))
