@@ -16,12 +16,22 @@ from xxhash import xxh32_digest
 
 from scrapy_neardup.evidence.counted import HARMED, LABELS, SILENT, FigureKind, is_of_page
 from scrapy_neardup.evidence.differences import Comparison, Difference, Sentence, Side
-from scrapy_neardup.evidence.figures import NO_WORDS, Figure, Place, figures_of_title, find_figures, is_plain
+from scrapy_neardup.evidence.figures import (
+    NO_WORDS,
+    Figure,
+    Place,
+    figures_of_title,
+    find_figures,
+    is_plain,
+    short_value,
+)
 from scrapy_neardup.evidence.tokens import FUNCTION_WORDS, tokens_of
+from scrapy_neardup.wording import one_line
 
 _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
 _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
+_LONGEST_LINE = 120  # characters of a change that is told
 _LONGEST_OF_PAGE = 80  # characters of a line that may be of the page: "Read also: ...", "12 comments"
 _DIGITS = re.compile("[0-9]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
@@ -69,7 +79,7 @@ def _add(changes: dict[tuple[str, str], Change], sentence: Sentence, difference:
     words = next((each for each in (named, behind, before) if not FUNCTION_WORDS.issuperset(each)), behind or before)
     label = new.label or old.label or " ".join(words)
     values = f"{_shown(old, difference.old)} -> {_shown(new, difference.new)}"
-    line = f"{label}: {values}" if label else values
+    line = one_line(f"{label}: {values}" if label else values, _LONGEST_LINE)
     changes.setdefault((old.value, new.value), Change(line, value_hashes([old]), value_hashes([new])))
 
 
@@ -79,10 +89,10 @@ def _shown(figure: Figure, printed: str) -> str:
 
 
 def _figure_of(text: str, printed: str, language: str) -> Figure:
-    """Return the figure of a sentence that is printed so. The value of a time, a code or "hundreds" is what is printed."""
+    """Return the figure of a sentence that is printed so. The value of a time or a code is what is printed."""
     values = {each.text for each in tokens_of(printed, language) if each.kind == "number"}
     found = next((each for each in find_figures(text) if each.value in values), None)
-    return found or Figure(next(iter(values), printed), NO_WORDS + NO_WORDS)
+    return found or Figure(short_value(next(iter(values), printed)), NO_WORDS + NO_WORDS)
 
 
 def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:

@@ -50,7 +50,7 @@ _CAPITALISED = re.compile(r"(?<=[\w,;] )([A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u
 _ARABIC_PREFIX = re.compile("^[\u0648\u0641]?[\u0628\u0644\u0643]?(?:\u0627\u0644)?(?=...)")
 _ARABIC = ("\u0600", "\u06ff")
 _SAME_BEGINNING, _SAME_LETTERS = 0.6, 0.85  # shares of the longer of two spellings
-_LEAST_OF_FRACTION = 1000
+_LEAST_DIGITS = 4  # of a number behind "half a"
 _LONG_NAME = 8  # letters: longer names may differ in a letter or two
 
 
@@ -118,11 +118,11 @@ def _add_number(found: list[Token], number: Token) -> None:
         to, low = found.pop(), found.pop()
         printed = f"{low.printed} {to.printed} {number.printed}"
         number = Token(f"{low.text}-{number.text}", "number", printed)
-    elif number.text.isdigit() and int(number.text) >= _LEAST_OF_FRACTION:
+    elif number.text.isdigit() and len(number.text) >= _LEAST_DIGITS:
         # "half a million", "a quarter of a million": at most two short words between.
         place = next((at for at in (-1, -2, -3) if len(found) >= -at and found[at].text in _FRACTIONS), 0)
         if place and all(len(each.text) < 3 for each in found[place + 1 :] if place < -1):
-            value = (_FRACTIONS[found[place].text] * int(number.text)).normalize()
+            value = (_FRACTIONS[found[place].text] * Decimal(number.text)).normalize()
             printed = " ".join(each.printed for each in (*found[place:], number))
             del found[place:]
             number = Token(format(value, "f"), "number", printed)
@@ -187,7 +187,7 @@ def _are_alike(a: str, b: str) -> bool:
 
 
 def _is_one_letter(shorter: str, longer: str) -> bool:
-    """Decide whether two endings differ in their first letter only: another one, one more, or two that changed places."""
+    """Decide whether two endings differ in one letter: another one, one more, or two that changed places."""
     is_other = shorter[1:] == longer[1:]
     is_more = shorter == longer[1:]
     is_swapped = shorter[:2] == longer[1::-1] and shorter[2:] == longer[2:]
