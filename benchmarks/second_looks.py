@@ -53,9 +53,8 @@ async def judge(title: str, documents: Sequence[Document], rounds: int) -> None:
     await detector.close()
     looks = LOOKS.total() - LOOKS[0]
     read = sum(number * times for number, times in LOOKS.items())
-    print(
-        f"{title}: {count:,} documents, {looks / count:.1%} with a second look, {read / count:.2f} texts read a document"
-    )
+    print(f"{title}: {count:,} documents, {looks / count:.1%} with a second look")
+    print(f"  {read / count:.2f} texts read a document")
     print(f"  {summary.texts:,} texts of {summary.documents:,} documents in the window")
 
 

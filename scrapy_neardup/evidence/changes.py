@@ -14,17 +14,28 @@ from typing import NamedTuple
 
 from xxhash import xxh32_digest
 
-from scrapy_neardup.evidence.counted import HARMED, LABELS, FigureKind
+from scrapy_neardup.evidence.counted import HARMED, LABELS, SILENT, FigureKind, is_of_page
 from scrapy_neardup.evidence.differences import Comparison, Difference, Sentence, Side
-from scrapy_neardup.evidence.figures import NO_WORDS, Figure, Place, figures_of_title, find_figures, is_plain
+from scrapy_neardup.evidence.figures import (
+    NO_WORDS,
+    Figure,
+    Place,
+    figures_of_title,
+    find_figures,
+    is_plain,
+    short_value,
+)
 from scrapy_neardup.evidence.number_words import all_languages
 from scrapy_neardup.evidence.tokens import FRACTIONS, FUNCTION_WORDS
 from scrapy_neardup.text.folding import fold
+from scrapy_neardup.wording import one_line
 
 _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
 _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
 _WORD = re.compile(r"[\w'\u2019\u200c-]+")
+_LONGEST_LINE = 120  # characters of a change that is told
+_LONGEST_OF_PAGE = 80  # characters of a line that may be of the page: "Read also: ...", "12 comments"
 _DIGITS = re.compile("[0-9]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 _TOLD = ("number", "quantity", "time", "code")
@@ -47,43 +58,42 @@ def value_hashes(figures: Iterable[Figure]) -> bytes:
 def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Change, ...]:
     """Return the changes from the old text to the new one, each once: if a headline repeats it, it is told once."""
     changes: dict[tuple[str, str], Change] = {}
+    repeated = {each.text for each in comparison.sentences}
     for sentence, each in comparison.differences:
-        if each.kind in _TOLD and each.old and each.new and each.is_one_of_one and (each.old, each.new) not in changes:
-            change = _change(sentence, each)
-            if change is not None:
-                changes[each.old, each.new] = change
-    for before, after in _newest_tolls(_tolls(_figures_of_head(old)), _tolls(_figures_of_head(new))):
+        if each.kind in _TOLD and each.old and each.new and each.is_one_of_one and sentence.partner not in repeated:
+            _add(changes, sentence, each)
+    for before, after in _newest_tolls(_figures_of(old), _figures_of(new)):
         if (before.value, after.value) not in changes and is_change(before, after):
             line = f"{after.label}: {before.value} -> {after.value}"
             changes[before.value, after.value] = Change(line, value_hashes([before]), value_hashes([after]))
     return tuple({each.line: each for each in changes.values()}.values())
 
 
-def _change(sentence: Sentence, difference: Difference) -> Change | None:
-    """Return a change; None if the sentences count two things, or one value in two forms."""
+def _add(changes: dict[tuple[str, str], Change], sentence: Sentence, difference: Difference) -> None:
+    """Add a change, unless the sentences count two things, or one value in two forms."""
     old = _figure_of(sentence.partner, difference.values[0])
     new = _figure_of(sentence.text, difference.values[1])
     if is_plain(old.value) != is_plain(new.value) and _are_parts(old.value, new.value):
-        return None  # "two thirds" -> "half"; "millions" is what is left of a number in words
+        return  # "two thirds" -> "half"; "millions" is what is left of a number in words
     if difference.kind == "number" and (not is_change(old, new) or _may_be_misread(old, new, difference)):
-        return None
+        return
     if not difference.is_in_place and not old.label == new.label != "":
-        return None
-    label = new.label or old.label or _as_printed(sentence.text, _words_beside(difference))
-    printed = (_as_printed(sentence.partner, old.value), _as_printed(sentence.text, new.value))
-    values = " -> ".join(printed)
-    line = f"{label}: {values}" if label else values
-    return Change(line, value_hashes([old]), value_hashes([new]))
+        return
+    is_name = new.kind == SILENT  # "boeing: 737 -> 787"
+    label = new.label or old.label or _as_printed(sentence.text, _words_beside(difference, is_name=is_name))
+    values = f"{_as_printed(sentence.partner, old.value)} -> {_as_printed(sentence.text, new.value)}"
+    line = one_line(f"{label}: {values}" if label else values, _LONGEST_LINE)
+    changes.setdefault((old.value, new.value), Change(line, value_hashes([old]), value_hashes([new])))
 
 
 def _are_parts(*values: str) -> bool:
     return not (FRACTIONS.keys() | all_languages().scales.keys()).isdisjoint(values)
 
 
-def _words_beside(difference: Difference) -> str:
+def _words_beside(difference: Difference, *, is_name: bool) -> str:
     """Return the words that say what a figure counts: those behind it, or before it if there are none."""
     before, behind = difference.before.split(), difference.behind.split()
-    if difference.kind in ("time", "code") and before:
+    if (is_name or difference.kind in ("time", "code")) and before:
         return before[-1]  # "by", "until", "lot"
     while behind and behind[0] in FUNCTION_WORDS:
         behind.pop(0)
@@ -103,7 +113,7 @@ def _as_printed(text: str, folded: str) -> str:
 def _figure_of(text: str, value: str) -> Figure:
     """Return the figure of a sentence that has a value."""
     found = next((each for each in find_figures(text) if each.value == value), None)
-    return found or Figure(value, NO_WORDS + NO_WORDS)
+    return found or Figure(short_value(value), NO_WORDS + NO_WORDS)
 
 
 def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:
@@ -118,8 +128,10 @@ def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:
     return not (old.value + new.value).isdigit() and (longer.startswith(shorter) or longer.endswith(shorter))
 
 
-def _figures_of_head(side: Side) -> list[Figure]:
-    return [*figures_of_title(side.title, side.language), *(each for each in find_figures(side.text) if each.in_head)]
+def _figures_of(side: Side) -> list[Figure]:
+    lines = side.text.split("\n")
+    text = "\n".join(line for line in lines if len(line) > _LONGEST_OF_PAGE or not is_of_page(line))
+    return [*figures_of_title(side.title, side.language), *find_figures(text)]
 
 
 def is_change(before: Figure, after: Figure) -> bool:
@@ -156,15 +168,17 @@ def _are_equal(before: Figure, after: Figure) -> bool:
     return bool(low) and (high >= _LEAST_ROUNDED or not is_of_harmed) and high / low in _LOST_WORDS
 
 
-def _newest_tolls(before: dict[int, list[Figure]], after: dict[int, list[Figure]]) -> Iterator[tuple[Figure, Figure]]:
-    """Pair the newest tolls of each kind: the greatest of title and first sentence, as the others are parts of it.
+def _newest_tolls(old: Sequence[Figure], new: Sequence[Figure]) -> Iterator[tuple[Figure, Figure]]:
+    """Pair the newest tolls: the greatest of title and first sentence, as the others are parts of it.
 
     If the new text has the old toll too, a smaller one above it is a part of it: "three children among the nine dead".
     """
-    for kind in before.keys() & after.keys() & {FigureKind.DEAD}:
-        known, newest = (max(tolls[kind], key=lambda toll: Decimal(toll.value)) for tolls in (before, after))
-        is_known = any(_are_equal(newest, each) for each in before[kind])
-        is_history = any(_are_equal(known, each) for each in after[kind])
+    before, after = (_tolls(figures).get(FigureKind.DEAD, []) for figures in (old, new))
+    heads = [[toll for toll in tolls if toll.in_head] for tolls in (before, after)]
+    if all(heads):
+        known, newest = (max(tolls, key=lambda toll: Decimal(toll.value)) for tolls in heads)
+        is_known = any(_are_equal(newest, each) for each in before)
+        is_history = any(_are_equal(known, each) for each in after)
         is_part = is_history and Decimal(newest.value) < Decimal(known.value)
         if not is_known and not is_part and Decimal(newest.value) <= _MOST_GROWTH * (1 + Decimal(known.value)):
             yield known, newest

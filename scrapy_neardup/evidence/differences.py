@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -39,6 +39,7 @@ from scrapy_neardup.evidence.tokens import (
 from scrapy_neardup.text.alignment import Aligned, align, read_sentences
 from scrapy_neardup.text.folding import fold
 
+SAME_ORDER = 0.3  # least share of a sentence that its partner has in one order
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
 HALF = 0.5  # the same share, for a few words in the place of a few
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
@@ -101,6 +102,11 @@ class Sentence(NamedTuple):
         """Return whether the old text does not have this sentence in any wording."""
         return self.words > 0 and not self.partner and not self.is_title
 
+    @property
+    def shown(self) -> str:
+        """Return what differs, such as "4 -> 9", or the whole sentence if the old text has none like it."""
+        return "; ".join(f"{each.old} -> {each.new}" for each in self.differences) or self.text
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -138,7 +144,11 @@ class Comparison:
         Each paper writes its own titles: in a title only figures, times, codes, quantities and negations count, unless
         the rest of it is equal.
         """
-        return next((each for each in self.sentences if each.is_new or any(_counted(each))), None)
+        return next(self.differing, None)
+
+    @property
+    def differing(self) -> Iterator[Sentence]:
+        return (each for each in self.sentences if each.is_new or any(_counted(each)))
 
     @property
     def differences(self) -> list[tuple[Sentence, Difference]]:
@@ -153,7 +163,7 @@ class Comparison:
             for each in sentence.differences
             if each.kind == "name" and each.is_swapped
         ]
-        return len(places) > 1 and places[0] < _HEAD
+        return bool(places) and places[0] < _HEAD and (len(places) > 1 or self.has_other_figures)
 
     @property
     def has_other_figures(self) -> bool:
@@ -254,13 +264,15 @@ def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> 
     words = max(1, len(new))
     if may_be_of_page and _is_of_page(aligned.text, new, known):
         return Sentence(aligned.text, "", 0, 0)
-    if not aligned.partner:
+    old = tokens_of(aligned.partner, known.language, known.names) if aligned.partner else []
+    places, equal = _places(new, old)
+    if not equal:
+        if not may_be_of_page and not is_title:
+            return Sentence(aligned.text, "", words, 0)
         unknown = (each for each in new if each.kind in FIRM and not known.has(each))
         return Sentence(
             aligned.text, "", words, 0, tuple(Difference(each.kind, "", each.printed) for each in unknown), is_title
         )
-    old = tokens_of(aligned.partner, known.language, known.names)
-    places, equal = _places(new, old)
     lonely = places[0] if len(places) == 1 else None
     is_lonely = lonely is not None and equal >= len(new) * (NEAR if lonely.size > _SHORT else HALF)
     held = equal
@@ -299,14 +311,14 @@ def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
     folded = fold(text).casefold()
     if "©" in folded or _TEASER.match(folded) or known.title.issuperset(each.text for each in tokens):
         return True
-    if all(each.kind in ("name", "time") for each in tokens):
+    if all(each.kind in ("name", "time") for each in tokens) or (len(tokens) <= _LONGEST_LINE and is_of_page(text)):
         return True
     if any(each.kind in FIRM and not known.has(each) for each in tokens):
         return False
     words = text.split()
     is_byline = 2 <= len(words) <= 4 and all(word[0].isupper() and not word.isupper() for word in words)
     is_of_paper = len(tokens) <= _LONGEST_LINE / 2 and any(map(known.is_paper, tokens))
-    return len(tokens) < 2 or is_byline or is_of_paper or (len(tokens) <= _LONGEST_LINE and is_of_page(text))
+    return len(tokens) < 2 or is_byline or is_of_paper
 
 
 class _Place(NamedTuple):
@@ -344,17 +356,23 @@ class _Place(NamedTuple):
 
 
 def _places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[_Place], int]:
-    """Return the places where two partners differ, without words that only moved, and how many new words are equal."""
+    """Return the places where two partners differ, without words that only moved, and how many new words are equal.
+
+    Numbers, names and the like moved only together with the next word: two that changed places say something else. If
+    too few words have one order, the sentences only share words: then none is equal.
+    """
     matcher = SequenceMatcher(None, [each.text for each in old], [each.text for each in new], autojunk=False)
+    if sum(block.size for block in matcher.get_matching_blocks()) < SAME_ORDER * len(new):
+        return [], 0
     operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
-    moved_out = Counter(old[at].text for first, end, _, _ in operations for at in range(first, end))
-    moved = moved_out & Counter(new[at].text for _, _, start, stop in operations for at in range(start, stop))
+    moved_out = Counter(_with_next(old, at) for first, end, _, _ in operations for at in range(first, end))
+    moved = moved_out & Counter(_with_next(new, at) for _, _, start, stop in operations for at in range(start, stop))
     if len(operations) == 1:
         moved.clear()
     places = []
     for first, end, start, stop in operations:
-        gone = [each for each in old[first:end] if not moved[each.text]]
-        came = [each for each in new[start:stop] if not moved[each.text]]
+        gone = [old[at] for at in range(first, end) if not moved[_with_next(old, at)]]
+        came = [new[at] for at in range(start, stop) if not moved[_with_next(new, at)]]
         is_inside = first > 0 and end < len(old)  # the partner may be longer
         is_denial = len(operations) == 1 and len(gone) < _SHORT and any(each.kind == "negation" for each in gone)
         if came or is_inside or is_denial:  # "not" is the last word in some languages
@@ -391,8 +409,14 @@ def _joined(operations: list[_Operation], new: Sequence[Token]) -> list[_Operati
     return joined
 
 
+def _with_next(tokens: Sequence[Token], at: int) -> tuple[str, ...]:
+    return tuple(each.text for each in tokens[at : at + 1 + (tokens[at].kind != "word")])
+
+
 def _differences(place: _Place, known: _Old, *, is_lonely: bool) -> tuple[list[Difference], int]:
-    """Return the content differences of one place, and how many of the new words are wording only.
+    """Return the content differences of one place, and how many other new words are held.
+
+    Such words say nothing, or are only spelled otherwise.
 
     ``is_lonely`` says that the rest of the sentence is equal.
     """
@@ -408,8 +432,6 @@ def _differences(place: _Place, known: _Old, *, is_lonely: bool) -> tuple[list[D
         found.append(Difference("word", _printed(olds), _printed(news)))
     elif is_lonely and not found and (other := _word_for_word(place, gone, came, known)):
         found.append(other)
-    else:
-        wording += len(news)
     return [each._replace(before=place.before, behind=place.behind) for each in found], wording
 
 

@@ -76,7 +76,7 @@ _ARABIC_AND = "\u0648"
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
 _ARABIC = ("\u0600", "\u06ff")
 _SAME_BEGINNING, _SAME_LETTERS = 0.6, 0.85  # shares of the longer of two spellings
-_LEAST_OF_FRACTION = 1000
+_LEAST_DIGITS, _MOST_DIGITS = 4, 24  # of a number behind "half a"
 _INFIXES = "maya", "meye", "may", "mey", "mad", "med"
 _SYLLABLE = "+"  # behind a syllable of Vietnamese that is a small word of another language
 _LONG_NAME = 8  # letters: longer names may differ in a letter or two
@@ -218,7 +218,7 @@ def _add_number(found: list[Token], number: Token) -> None:
         to, low = found.pop(), found.pop()
         printed = f"{low.printed} {to.printed} {number.printed}"
         number = Token(f"{low.text}-{number.text}", "number", printed, number.closes)
-    elif number.text.isdigit() and int(number.text) >= _LEAST_OF_FRACTION:
+    elif number.text.isdigit() and _LEAST_DIGITS <= len(number.text) <= _MOST_DIGITS:
         number = _with_fraction(found, number)
     found.append(number)
 

@@ -190,15 +190,16 @@ class Pair:
     @property
     def containment(self) -> float:
         """Return the share of the smaller text that the larger one holds."""
-        if self.comparison is None:
+        if self.comparison is None or self.same_text:
             return self.likeness.containment
         return max(self.comparison.share, self.comparison.share_of_old)
 
     @property
     def resemblance(self) -> float:
         """Return the share of both texts that both have, or of another system the likeness of the signatures."""
-        is_of_sets = self.system.measure not in ("hamming", "cosine")
-        return self.comparison.resemblance if self.comparison and is_of_sets else self.likeness.similarity
+        if self.comparison is None or self.same_text or self.system.measure in ("hamming", "cosine"):
+            return self.likeness.similarity
+        return self.comparison.resemblance
 
     # Titles
 

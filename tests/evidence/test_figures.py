@@ -154,15 +154,15 @@ def test_another_notation_is_no_change(old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("old", "new", "expected"),
     [
-        ("a Boeing 737 crashed there", "a Boeing 787 crashed there"),
-        ("the 45-year-old pilot said", "the 46-year-old pilot said"),
-        ("John Smith, 45, was arrested", "John Smith, 46, was arrested"),
+        ("a Boeing 737 crashed there", "a Boeing 787 crashed there", "boeing: 737 -> 787"),
+        ("the 45-year-old pilot said", "the 46-year-old pilot said", "year old: 45 -> 46"),
+        ("John Smith, 45, was arrested", "John Smith, 46, was arrested", "john smith: 45 -> 46"),
     ],
 )
-def test_a_change_of_what_counts_nothing_is_not_told(old: str, new: str) -> None:
-    assert changes(old, new) == ("",)
+def test_a_change_of_what_counts_nothing_is_told_by_the_words_beside_it(old: str, new: str, expected: str) -> None:
+    assert changes(old, new) == (expected,)
 
 
 def test_a_new_toll_above_the_old_one_is_the_news() -> None:
@@ -236,3 +236,9 @@ UNITS = "1 |1.1|1 000 |(1|one hundred |1 am |a million |é|二万|вісім т�
 def test_of_a_megabyte_only_the_first_part_is_read(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     assert find_figures(text) == find_figures(text[:MAX_CHARACTERS])
+
+
+@pytest.mark.parametrize("ones", ["1" * 20, "1" * 40, "1" * 5000])
+def test_a_number_of_any_length_is_compared(ones: str) -> None:
+    for end in ("", ".25", "2"):
+        assert changes(f"The bank of the town paid {ones}.5 euros", f"The bank of the town paid {ones}{end} euros")
