@@ -2,7 +2,7 @@
 
 A figure is a number, in digits or words, with what it counts (see ``counted``) and a hash of the words around it.
 Dates, clock times, years and phone numbers are left out. Only lines of the article are read (``figures_of_body``), and
-at most ``MAX_FIGURES`` figures of a document are kept. ``changes`` compares the figures of two texts.
+at most ``MAX_FIGURES`` figures of a document. ``changes`` compares the figures of two texts.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from scrapy_neardup.text.body import Body, read_bodies
 MAX_FIGURES = 120
 MAX_CHARACTERS = 60_000
 _CUT = "~"  # in a long value, between its beginning and a hash
-CONTEXT_WORDS, CONTEXT_BYTES = 2, 4  # words on either side of a figure; bytes of their hashes
+CONTEXT_WORDS = 2  # on either side of a figure
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
-_LONGEST_VALUE = 16  # characters of a value that is packed as it is
+_LONGEST_VALUE = 16  # characters of a value that is kept as it is
 NO_WORDS = bytes(2)
 _STEM = 5  # letters of a word: "человек" and "человека" are one
 _FIRST, _LAST = slice(3), slice(-3, None)  # characters of a clause that stand near a figure
@@ -177,14 +177,14 @@ def _all_figures(text: str, language: str = "") -> list[Figure]:
         if figures and not last_mark and first - last_end <= _SHORTEST_GAP:
             kind = _shared_kind(figures, kind, tokens[last_end:first])
         figures.append(
-            Figure(_short(value), _context(before, behind), kind, Place.HEAD if first < head else Place.BODY)
+            Figure(short_value(value), _context(before, behind), kind, Place.HEAD if first < head else Place.BODY)
         )
         last_end, last_mark, claimed = end, mark, end + place
     return figures
 
 
-def _short(value: str) -> str:
-    """Return a value that is packed as it is, or of a long one its first characters and a hash."""
+def short_value(value: str) -> str:
+    """Return a value, or of a long one its first characters and a hash: nobody computes with it."""
     return value if len(value) <= _LONGEST_VALUE else f"{value[:3]}{_CUT}{xxh32_intdigest(value.encode()) % 10_000:04}"
 
 
