@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from xxhash import xxh32_digest
 
-from scrapy_neardup.evidence.counted import HARMED, LABELS, FigureKind
+from scrapy_neardup.evidence.counted import HARMED, FigureKind
 from scrapy_neardup.evidence.differences import Comparison, Difference, Sentence, Side
-from scrapy_neardup.evidence.figures import NO_WORDS, Figure, Place, figures_of_title, find_figures, is_plain
+from scrapy_neardup.evidence.figures import Figure, figures_of_head, find_figures, is_plain
 from scrapy_neardup.evidence.tokens import tokens_of
 
 _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
@@ -36,9 +36,8 @@ class Change(NamedTuple):
 
 
 def value_hashes(figures: Iterable[Figure]) -> bytes:
-    """Return 4 bytes for each figure, a hash of what it counts and its value."""
-    named = ((LABELS[each.kind].encode() or each.context, each.value.encode()) for each in figures)
-    return b"".join(xxh32_digest(name + value) for name, value in named)
+    """Return 4 bytes for each figure, a hash of its value and of what it counts, if that is known."""
+    return b"".join(xxh32_digest(f"{each.label}{each.value}".encode()) for each in figures)
 
 
 def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Change, ...]:
@@ -49,7 +48,8 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
             change = _change(sentence, each, new.language)
             if change is not None:
                 changes[each.old, each.new] = change
-    for before, after in _newest_tolls(_tolls(_figures_of_head(old)), _tolls(_figures_of_head(new))):
+    tolls = (_tolls(figures_of_head(side.title, side.text, side.language)) for side in (old, new))
+    for before, after in _newest_tolls(*tolls):
         if (before.value, after.value) not in changes and is_change(before, after):
             line = f"{after.label}: {before.value} -> {after.value}"
             changes[before.value, after.value] = Change(line, value_hashes([before]), value_hashes([after]))
@@ -80,7 +80,7 @@ def _figure_of(text: str, printed: str, language: str) -> Figure:
     """Return the figure of a sentence that is printed so. The value of a time, a code or "hundreds" is what is printed."""
     values = {each.text for each in tokens_of(printed, language) if each.kind == "number"}
     found = next((each for each in find_figures(text) if each.value in values), None)
-    return found or Figure(next(iter(values), printed), NO_WORDS + NO_WORDS)
+    return found or Figure(next(iter(values), printed))
 
 
 def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:
@@ -92,10 +92,6 @@ def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:
         return True  # "1,13" and "13,1": some sites print the two halves of a decimal in the other order
     shorter, longer = sorted((old.value, new.value), key=len)
     return not (old.value + new.value).isdigit() and (longer.startswith(shorter) or longer.endswith(shorter))
-
-
-def _figures_of_head(side: Side) -> list[Figure]:
-    return [*figures_of_title(side.title, side.language), *(each for each in find_figures(side.text) if each.in_head)]
 
 
 def is_change(before: Figure, after: Figure) -> bool:
@@ -158,6 +154,6 @@ def contradict(some: Sequence[Figure], others: Sequence[Figure]) -> bool:
 def _tolls(figures: Sequence[Figure]) -> dict[int, list[Figure]]:
     found: dict[int, list[Figure]] = {}
     for figure in figures:
-        if 0 < figure.kind < FigureKind.HOMES and figure.place != Place.CAPTION and _are_plain(figure):
+        if 0 < figure.kind < FigureKind.HOMES and _are_plain(figure):
             found.setdefault(figure.kind, []).append(figure)
     return found

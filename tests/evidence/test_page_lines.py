@@ -7,7 +7,6 @@ import pytest
 from scrapy_neardup.evidence.changes import changes_between
 from scrapy_neardup.evidence.differences import Side, compare
 from scrapy_neardup.evidence.figures import Figure, figures_of
-from scrapy_neardup.text.body import read_bodies
 
 FIRST = "The harbour authority reopened the northern ferry terminal on Thursday after a long storm."
 LAST = "Local traders welcomed the decision and said that they had lost most of their customers."
@@ -62,7 +61,3 @@ def test_outside_of_the_article_only_a_labelled_toll_is_read() -> None:
     assert is_changed("{} people on board were killed.", "below")
     assert {each.label for each in figures("Twelve workers were killed.", 12, "below")} == {"dead"}
     assert not any(is_changed(line, "below") for line in ("{} killed in a fire", "Top {} of today"))
-
-
-def test_a_text_without_words_has_no_short_lines() -> None:
-    assert read_bodies(["..."], min_words=8, min_block_words=8)[0].short_lines == []
