@@ -239,5 +239,4 @@ def test_a_record_that_cannot_be_written_costs_no_item(project: Project, site: N
     crawl = project.crawl(ITEM_A_PAGE, urls=urls, **settings)
     assert crawl.statuses == {"original": 2}
     assert crawl.neardup["record/errors"] == 2
-    assert crawl.hints == {"record": 2}
     assert len(crawl.lines("ERROR", "NEARDUP_RECORD: a line cannot be written", "No space left")) == 1
