@@ -16,7 +16,9 @@ from scrapy.utils.project import inside_project
 from scrapy_neardup.addon import add_components, checked_settings
 from scrapy_neardup.commands.inputs import add_json, add_store, located_settings, with_store
 from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
+from scrapy_neardup.content.urls import unnamed_site
 from scrapy_neardup.crawl.file_locations import can_be_written
+from scrapy_neardup.crawl.run_summary import sites_of_few
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError
 from scrapy_neardup.index import Index
@@ -28,6 +30,7 @@ from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.wording import without_password
 
 _PATIENCE = 10.0  # seconds for one receiver
+_MOST_CHANGES = 1000  # of stories, in which sites without names are looked for
 _SENTENCE = "The ferry had left the harbour of the island at noon, and the fog came down before it reached the strait. "
 _PAGE = (
     f"<html><body><nav>Home News Sport</nav><article><h1>A ferry in fog</h1>{f'<p>{_SENTENCE * 3}</p>' * 4}</article>"
@@ -173,12 +176,25 @@ async def _check_store(settings: NearDupSettings) -> list[Finding]:
     index = NearDupDetector(settings).index
     try:
         await index.open()
-        return [Finding("store", str(path))] if path else await _check_redis(index, without_password(settings.store))
+        found = [Finding("store", str(path))] if path else await _check_redis(index, without_password(settings.store))
+        return [*found, *await _check_sites(index, settings)]
     except NearDupError as error:
         file = "give this user the right to write the file, or move it away, or name another one in NEARDUP_STORE"
         return [Finding("store", str(error), file if path else "check NEARDUP_STORE; is the server running?")]
     finally:
         await index.close()
+
+
+async def _check_sites(index: Index, settings: NearDupSettings) -> list[Finding]:
+    """Look for a story that is no event because all its sites count as a few sources."""
+    changes, _ = await index.log_of_changes.newest(_MOST_CHANGES)
+    stories = await index.log_of_changes.stories(each.story for each in changes)
+    for _, members in stories.values():
+        sites = {unnamed_site(each.url) for each in members} - {""}
+        if told := sites_of_few(sites, settings):
+            mend = "give each publisher a name with a dot, such as paper1.example"
+            return [Finding("sources", told, mend, is_warning=True)]
+    return []
 
 
 async def _check_redis(index: Index, store: str) -> list[Finding]:

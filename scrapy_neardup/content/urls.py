@@ -142,6 +142,16 @@ def platform_of(source: str) -> str:
     return _suffixes()(source, include_psl_private_domains=False).top_domain_under_public_suffix or source
 
 
+def unnamed_site(url: str) -> str:
+    """Return host and port of a url whose host may have several publishers that no name tells apart, else ""."""
+    host = _host(url)
+    with suppress(ValueError):
+        port = urlsplit(url[:LONGEST_URL]).port
+        if port or _address(host) or "." not in host:
+            return f"{host}:{port}" if port else host
+    return ""
+
+
 def is_of_domain(name: str, domain: str) -> bool:
     """Return whether a text is a url, a host or ``host:port`` of a domain, or of one below it."""
     host = _host(name) or ("" if len(name.split()) > 1 else _host(_as_url(name)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
 from itertools import chain
@@ -14,9 +14,10 @@ from typing import Any
 from itemadapter import ItemAdapter
 from rich.cells import cell_len, chop_cells
 
-from scrapy_neardup.content.urls import source_of
+from scrapy_neardup.content.urls import source_of, unnamed_site
 from scrapy_neardup.document import LEVELS, STATUSES, Verdict, counted_names
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories.rules import WATCH_SHARE
 from scrapy_neardup.wording import counted, printable
 
 _MOST_STORIES = 20_000  # the same for events
@@ -101,6 +102,10 @@ HINTS = {
         "{share} have nothing in the field {time_field!r} (time in NEARDUP_ITEM_FIELDS), so they count as seen now:"
         " let the spider fill it, or name another field",
     ),
+    "sites-without-names": (
+        0,
+        "{unnamed}. Give each publisher a name with a dot, such as paper1.example",
+    ),
     "only-revisits": (
         _NEARLY_ALL,
         "{share} are pages that a crawl has seen within {hours:g} hours. To begin anew, empty the window with"
@@ -128,6 +133,7 @@ class _RunStory:
     url: str
     items: int = 0
     sources: set[str] = field(default_factory=set)
+    sites: set[str] = field(default_factory=set)  # see ``unnamed_site``
 
 
 class RunSummary:
@@ -170,6 +176,8 @@ class RunSummary:
         story.items += 1
         if len(story.sources) < _MOST_SOURCES and (source := source_of(url)):
             story.sources.add(self._settings.owner_of(source))
+        if len(story.sites) < _MOST_SOURCES and (site := unnamed_site(url)):
+            story.sites.add(site)
 
     def add_event(self, report: Mapping[str, Any]) -> None:
         self._levels[report["level"]] += 1
@@ -185,6 +193,7 @@ class RunSummary:
                 story = self._stories.setdefault(final, _RunStory(moved.title, moved.url))
                 story.items += moved.items
                 story.sources |= moved.sources
+                story.sites |= moved.sites
             if (report := self._events.pop(key, None)) is not None:
                 self._events[final] = max(report, self._events.get(final, report), key=lambda each: each["time"])
         self._events = dict(sorted(self._events.items(), key=lambda event: event[1]["time"]))
@@ -286,6 +295,12 @@ class RunSummary:
         if any(report["level"] != "ended" for report in self._events.values()) and self._settings.store != "memory://":
             yield "      scrapy neardup watch --events"
 
+    def _sites_without_names(self) -> tuple[str, int]:
+        """Say of the first story that its sites count as few sources. Return also the items of all such stories."""
+        told = {key: sites_of_few(story.sites, self._settings) for key, story in self._stories.items()}
+        found = [key for key, each in told.items() if each]
+        return (told[found[0]] if found else ""), sum(self._stories[key].items for key in found)
+
     def _hints(self) -> Iterator[tuple[str, int, str]]:
         """Yield the hints of a run: name, number of items, text."""
         statuses, settings = self._statuses, self._settings
@@ -296,6 +311,7 @@ class RunSummary:
             counts |= {name: self.problems[name] for name in _WITHOUT_TEXT}
         revisits = statuses["duplicate/revisit"]
         counts["only-revisits"] = revisits if revisits >= _FEWEST_REVISITS else 0
+        unnamed, counts["sites-without-names"] = self._sites_without_names()
         counts["untagged"] = self.untagged.total()
         counts["item-classes"] = self.skipped.total() if settings.item_classes and not self.judged else 0
         remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(self._long_fields)!r}}}, which holds long texts"
@@ -310,8 +326,28 @@ class RunSummary:
                     min_words=settings.min_words,
                     time_field=settings.item_fields["time"],
                     hours=settings.window / 3600,
+                    unnamed=unnamed,
                 )
                 yield name, items, filled
+
+
+def sites_of_few(sites: Collection[str], settings: NearDupSettings) -> str:
+    """Say as how few sources the sites of a story count, if it would be an event with as many sources as sites.
+
+    ``sites`` are those of ``unnamed_site``. Return "" if the story would be no event, or if its owners are named.
+    """
+    least = max(2, int(WATCH_SHARE * settings.events_min_sources)) + 1
+    if len(sites) < least:
+        return ""
+    owners = {site: settings.owner_of(source_of(f"http://{site}")) for site in sites}
+    unnamed = sorted(site for site, owner in owners.items() if owner not in settings.source_owners.values())
+    sources = len({owners[site] for site in unnamed})
+    if len(unnamed) < least or sources >= least:
+        return ""
+    return (
+        f"{len(unnamed)} sites with one story, such as {unnamed[0]}, count as {counted(sources, 'source')} for events,"
+        " as do all sites on one host, in one network, or without a dot in their names"
+    )
 
 
 def note_name(names: Counter[str], name: object) -> None:

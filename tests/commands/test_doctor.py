@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import jsonschema
 import pytest
 from fleet import Fleet, documented_rights, open_client
+from news_site import article
 from projects import ITEM_A_PAGE, Project
 from receivers import Receiver
 from redis import Redis
@@ -19,6 +20,7 @@ from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.lab.replay import opened as running
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.messages import message_of
 
@@ -94,6 +96,15 @@ def test_every_store_is_tried_and_nothing_is_left_in_it(shared_url: str, namespa
     if not shared_url.startswith("sqlite:"):
         assert found["rights"]["state"] == "ok"
         assert list(open_client(shared_url).scan_iter(f"{{neardup:{namespace}*")) == []
+
+
+async def test_papers_on_ports_of_one_host_are_told_apart_from_sources(sqlite_url: str, tmp_path: Path) -> None:
+    async with running(NearDupDetector(NearDupSettings(store=sqlite_url))) as detector:
+        for port in range(8000, 8004):
+            await detector.check(detector.document(article("fire"), url=f"http://127.0.0.1:{port}/fire", title="Fire"))
+    code, found = findings(tmp_path, "--store", sqlite_url)
+    assert (code, found["sources"]["state"]) == (0, "warning")
+    assert "4 sites with one story, such as 127.0.0.1:8000, count as 1 source for events" in found["sources"]["found"]
 
 
 def test_the_webhook_gets_a_test_event(receiver: Receiver, tmp_path: Path) -> None:
