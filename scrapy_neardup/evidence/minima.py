@@ -6,8 +6,6 @@ import math
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from scrapy_neardup.document import Evidence
 
 Measure = Literal["containment", "resemblance", "larger", "overlap", "hamming", "cosine"]
@@ -17,12 +15,8 @@ SET_MEASURES: tuple[Measure, ...] = ("containment", "resemblance", "larger")
 CONFIRMING_LANES = 128
 """How many lanes at the end of an ``overlap`` signature confirm what the others propose."""
 
-OPENING_SHINGLES = 60  # at the beginning of a text
-IN_OPENING = 1
-"""The bit of a lane that says whether its minimum is a shingle of the opening. The other seven are the minimum's."""
-
 LEAST_RESEMBLANCE = 0.045  # below this too few lanes are equal to estimate containment
-_BITS = 7  # of the minimum in a lane of the measures of two sets; the others have eight
+_BITS = 7  # of a lane that count for the measures of two sets; of the others all eight count
 
 
 def resemblance(a: bytes, b: bytes, bits: int = 8) -> float:
@@ -37,22 +31,6 @@ def resemblance(a: bytes, b: bytes, bits: int = 8) -> float:
 def _beyond_chance(share: float, bits: int) -> float:
     chance = 1 / (1 << bits)
     return max(0.0, (share - chance) / (1 - chance))
-
-
-def held_opening(own: Evidence, other: Evidence, resemblance: float) -> float:
-    """Return the share of a text's opening that another text holds, at any place, in [0, 1].
-
-    The lanes whose minima are in the opening are a sample of its shingles. If the other text holds such a shingle, the
-    lanes are equal, unless the other text has a lower minimum of its own. The longer a text is, the fewer lanes it has
-    for its opening: 8 of 256 for 1,900 words. If it has none, the share of the whole text stands in.
-    """
-    a, b = np.frombuffer(own.signature, np.uint8), np.frombuffer(other.signature, np.uint8)
-    lanes = np.count_nonzero(a & IN_OPENING)
-    if len(a) != len(b) or not lanes or not own.size:
-        return share_of(resemblance, own.size, other.size)
-    equal = float(np.count_nonzero((a ^ b)[(a & IN_OPENING).astype(bool)] <= IN_OPENING) / lanes)
-    of_both = (own.size + other.size) / (1 + resemblance)
-    return min(1.0, _beyond_chance(equal, _BITS) * of_both / own.size)
 
 
 def containment(resemblance: float, a: int, b: int) -> float:

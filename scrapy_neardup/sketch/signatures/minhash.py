@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.evidence.minima import CONFIRMING_LANES, IN_OPENING, OPENING_SHINGLES
+from scrapy_neardup.evidence.minima import CONFIRMING_LANES
 from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.sketch.signatures import SignedText
 from scrapy_neardup.sketch.signatures.presets import Preset
@@ -20,7 +20,6 @@ from scrapy_neardup.text.reading import Powers, distinct, mixed, shingle_hashes,
 
 _AT_ONCE = 1 << 16  # products of shingles and lanes: 256 kB stay in the processor's cache
 _SAMPLE_MASK = np.uint32(31)
-_IN_OPENING = np.uint32(IN_OPENING)
 _POWERS = Powers(0xC4CE_B9FE_1A85_EC53)
 _SAMPLE_SEED = np.uint32(0x5A3D_17E9)  # apart from the keys of bands
 
@@ -38,16 +37,9 @@ class MinHashSigner:
 
     def sign(self, bodies: Sequence[Body]) -> list[SignedText]:
         preset, hashes = self._preset, [distinct_features(body, self._preset) for body in bodies]
-        if preset.guarded:
-            parts = [part for body, each in zip(bodies, hashes, strict=True) for part in _in_two(body, each, preset)]
-            opening, rest = minima(parts, preset.num_perm, preset.seed).reshape(-1, 2, preset.num_perm).swapaxes(0, 1)
-            lowest = np.minimum(opening, rest)
-        else:
-            lowest = minima([each[: preset.sample or None] for each in hashes], preset.num_perm, preset.seed)
+        lowest = minima([each[: preset.sample or None] for each in hashes], preset.num_perm, preset.seed)
         keys = band_keys(lowest, preset.bands, preset.rows)
-        if preset.guarded:
-            lowest = lowest & ~_IN_OPENING | (opening <= rest)
-        elif preset.signature == "sketch":
+        if preset.signature == "sketch":
             lowest = np.hstack((lowest, minima(hashes, CONFIRMING_LANES, preset.seed)))
         return [
             SignedText(
@@ -57,28 +49,14 @@ class MinHashSigner:
         ]
 
 
-def _in_two(body: Body, hashes: NDArray[np.uint32], preset: Preset) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return the hashes of the first shingles of a body, and the others, or ``hashes``, which are all."""
-    if body.unspaced:
-        return _mixed_features(body, preset, OPENING_SHINGLES), hashes
-    windows = body.windows(preset.shingle_words)
-    is_longer = len(windows) > OPENING_SHINGLES
-    return windows[:OPENING_SHINGLES], windows[OPENING_SHINGLES:] if is_longer else hashes
-
-
 def distinct_features(body: Body, preset: Preset) -> NDArray[np.uint32]:
     """Return the distinct hashes of a body's shingles, sorted. Shingles are of words or of letters."""
     if preset.features == "letters":
         return distinct(window_hashes(code_points("".join(body.tokens)).astype(np.uint64), preset.shingle_characters))
     if not body.unspaced:
         return distinct(body.windows(preset.shingle_words))
-    return _mixed_features(body, preset)
-
-
-def _mixed_features(body: Body, preset: Preset, most: int | None = None) -> NDArray[np.uint32]:
-    """Return the distinct hashes of the shingles of the first tokens, of words or of characters without spaces."""
-    are_unspaced = body.reading.are_unspaced.take(body.kept.places[:most])
-    return shingle_hashes(body.hashes[:most], preset.shingle_words, preset.shingle_characters, are_unspaced)
+    are_unspaced = body.reading.are_unspaced.take(body.kept.places)
+    return shingle_hashes(body.hashes, preset.shingle_words, preset.shingle_characters, are_unspaced)
 
 
 def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> list[tuple[int, ...]]:
