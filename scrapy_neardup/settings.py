@@ -101,12 +101,9 @@ class NearDupSettings:
     """
 
     data_dir: str | None = setting(None, checks.optional(checks.path("the path of a directory, or None")))
-    """The directory of the files that a crawl keeps: the window and the dropped items. With None it is the first of
-    these that can be written to:
-
-    1. ``.scrapy`` beside ``scrapy.cfg``
-    2. ``scrapy-neardup/<project>`` in the user's data directory (``$XDG_DATA_HOME``, or ``~/.local/share`` on Linux)
-    3. ``.scrapy/<project>`` in the working directory
+    """The directory of the files that a crawl keeps: the window and the dropped items. With None it is ``.scrapy``
+    beside ``scrapy.cfg``. Without a ``scrapy.cfg``, and under scrapyd, it is ``.scrapy/<project>`` in the working
+    directory.
 
     ``<project>`` is the name that scrapyd gives the project, or else its ``BOT_NAME``. Crawls of one directory share
     a window. The log says where it is. Only your user can read the files. See docs/deployment.md.

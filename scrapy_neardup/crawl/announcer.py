@@ -49,9 +49,7 @@ class Announcer(Component):
         """Write a line to the feed of a setting, if there is one. Return False if that fails, and count the failure."""
         if setting not in self.feeds or self.feeds[setting].put(row):
             return True
-        name = setting.removeprefix("NEARDUP_").lower()
-        self.count(f"{name}/errors")
-        self.summary.problems[name.replace("_", "-")] += 1
+        self.count(f"{setting.removeprefix('NEARDUP_').lower()}/errors")
         return False
 
     async def tell(self, item: Any, verdict: Verdict, title: str, url: str) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_data_path
 from scrapy.utils.conf import closest_scrapy_cfg
 
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
@@ -26,13 +25,10 @@ def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) 
     """Return the settings with an absolute data directory.
 
     If the url of the store is a relative SQLite path, make it a path in that directory. This makes no file or
-    directory, and never raises. If no directory can be written to, it returns the last one that was considered. Writing
-    a file there fails later, with its own message.
+    directory, and never raises.
     """
-    given = (
-        [Path(os.path.expanduser(settings.data_dir))] if settings.data_dir else list(_possible_folders(scrapy_settings))
-    )
-    folder = next(filter(can_be_written, given), given[-1]).absolute()
+    given = Path(os.path.expanduser(settings.data_dir)) if settings.data_dir else _usual_folder(scrapy_settings)
+    folder = given.absolute()
     store = settings.store
     if store.startswith(_SQLITE):
         store = f"{_SQLITE}{folder / store.removeprefix(_SQLITE)}"
@@ -61,17 +57,12 @@ def log_window_location(settings: NearDupSettings) -> None:
         logger.error("No file can be made in %s: set NEARDUP_DATA_DIR to a writable directory", settings.data_dir)
 
 
-def _possible_folders(settings: Mapping[Any, Any]) -> Iterator[Path]:
-    """Yield the possible data directories, the best one first."""
-    name = _name_of(settings)
-    if closest := closest_scrapy_cfg():
-        data_dir = Path(closest).parent / ".scrapy"
-        # scrapyd runs many projects in one working directory, which may belong to another project.
-        yield data_dir / name if settings.get("PROJECT") else data_dir
-    user_dir = user_data_path("scrapy-neardup", appauthor=False)
-    if user_dir.is_absolute():  # it is relative if the user's home is unknown
-        yield user_dir / name
-    yield Path(".scrapy", name)
+def _usual_folder(settings: Mapping[Any, Any]) -> Path:
+    """Return where Scrapy itself keeps data: ``.scrapy`` of the project, or of the working directory."""
+    closest = closest_scrapy_cfg()
+    folder = Path(closest).parent / ".scrapy" if closest else Path(".scrapy")
+    # scrapyd runs many projects in one working directory, which may belong to another project.
+    return folder if closest and not settings.get("PROJECT") else folder / _name_of(settings)
 
 
 def _name_of(settings: Mapping[Any, Any]) -> str:

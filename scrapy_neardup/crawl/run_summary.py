@@ -97,10 +97,6 @@ HINTS = {
     "store-unavailable": (0, "the store was away for {share}: check NEARDUP_STORE with `scrapy neardup doctor`"),
     "time": (0, "the time of {share} cannot be read, so they count as seen now: check time in NEARDUP_ITEM_FIELDS"),
     "feed": (0, "{share} could not be written to a feed, so they do not count as seen: the errors above say why"),
-    "events-feed": (0, "{events} could not be written to NEARDUP_EVENTS_FEED: the error above says why"),
-    "dropped-feed": (0, "{share} were kept, because they could not be written to NEARDUP_DROPPED_FEED"),
-    "record": (0, "{share} were judged but not recorded: check NEARDUP_RECORD"),
-    "internal-error": (0, "{share} met an error of scrapy-neardup itself: please report the trace in the log"),
     "no-time": (
         _NOTABLE,
         "{share} have nothing in the field {time_field!r} (time in NEARDUP_ITEM_FIELDS), so they count as seen now:"
@@ -324,7 +320,6 @@ class RunSummary:
                 filled = text.format(
                     share=f"{items:,} of {max(items, self.judged):,} items",
                     items=counted(items, "item"),
-                    events=counted(items, "event"),
                     skipped=_most(self.skipped),
                     untagged=_most(self.untagged),
                     remedy=remedy if self._long_fields else _WITHOUT_TEXT.get(name),

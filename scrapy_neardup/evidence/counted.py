@@ -62,7 +62,6 @@ LABELS: tuple[str, ...] = (
     *_CURRENCY_SIGNS,
     *dict.fromkeys(_THINGS.values()),
 )
-LABELS += ("",) * (64 - len(LABELS))  # the kind of a packed figure has six bits
 """What is told of a figure, by its kind."""
 KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
 PEOPLE = KINDS["people"]

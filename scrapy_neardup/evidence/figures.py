@@ -1,21 +1,16 @@
 """The figures guard: the numbers of a text and what they count, so that "4 dead" -> "12 dead" is seen.
 
-A figure is a number, in digits or words, with what it counts (see ``counted``) and a hash of the words around it.
-Dates, clock times, years and phone numbers are left out. Only lines of the article are read (``figures_of_body``), and
-at most ``MAX_FIGURES`` figures of a document. ``changes`` compares the figures of two texts.
+A figure is a number, in digits or words, with what it counts (see ``counted``). Dates, clock times, years and phone
+numbers are left out. ``changes`` compares the figures of two texts.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from enum import IntEnum
 from typing import NamedTuple
 
-from xxhash import xxh32_digest, xxh32_intdigest
-
 from scrapy_neardup.evidence.counted import (
-    HARMED,
     KINDS,
     LABELS,
     PEOPLE,
@@ -29,67 +24,31 @@ from scrapy_neardup.evidence.counted import (
 )
 from scrapy_neardup.evidence.number_words import (
     COMMA,
-    CURRENCIES,
-    FIGURE,
-    HEDGES,
     LINE_END,
-    MONTHS,
-    PERCENT,
-    WEEKDAYS,
     WORDS,
 )
 from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
-from scrapy_neardup.text.body import Body, read_bodies
 
-MAX_FIGURES = 120
 MAX_CHARACTERS = 60_000
-_CUT = "~"  # in a long value, between its beginning and a hash
-CONTEXT_WORDS = 2  # on either side of a figure
+_MOST_FIGURES, _MOST_IN_TITLE = 120, 20  # that are read of an article
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
-_LONGEST_VALUE = 16  # characters of a value that is kept as it is
-NO_WORDS = bytes(2)
-_STEM = 5  # letters of a word: "человек" and "человека" are one
-_FIRST, _LAST = slice(3), slice(-3, None)  # characters of a clause that stand near a figure
-# Thai; with few exceptions, Thai and all scripts with higher code points are written without spaces.
-_UNSPACED = "\u0e00"
-_PASSED_OVER = HEDGES | WEEKDAYS | MONTHS | PERCENT | frozenset(CURRENCIES)
 SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।…")
 _FIRST_SENTENCE_WORDS = 8
 _OLDEST = 110
-_MOST_IN_TITLE = 20
-_MOST_WORDS_OF_TOLL = 4
 _SHORTEST_GAP = 2  # words between two values of one thing
 _PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
 _SCORE = re.compile("[0-9]{1,3}-[0-9]{1,3}")
-_DIGIT = re.compile("[0-9]")
-_LEAST_WORDS, _LEAST_WORDS_OF_BLOCK = 20, 8  # of a text that is read by blocks; of a block that is no caption
-
-
-class Place(IntEnum):
-    """Where a figure stands. In a line of the article without the end of a sentence it is no newest toll."""
-
-    BODY = 0
-    CAPTION = 1
-    HEAD = 2  # the first sentence
-    TITLE = 3
 
 
 class Figure(NamedTuple):
-    """A number of a text, what it counts and where it stands.
+    """A number of a text, and what it counts.
 
     ``value`` is a plain decimal ("1200", "6.1"), or several for scores and ranges ("3-1"), fractions and rows of
-    numbers ("7/32"). ``context`` has 4 bytes: 2 hash the words before, 2 the words behind. If one side has no words,
-    words farther off on the other side stand in for them, or zeros.
+    numbers ("7/32").
     """
 
     value: str
-    context: bytes
     kind: int = 0  # an index of ``counted.LABELS``
-    place: Place = Place.BODY
-
-    @property
-    def in_head(self) -> bool:
-        return self.place >= Place.HEAD
 
     @property
     def label(self) -> str:
@@ -103,89 +62,55 @@ class Figure(NamedTuple):
 
 
 def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
-    """Return the figures of an article, those of its title first."""
-    (body,) = read_bodies([text], min_words=_LEAST_WORDS, min_block_words=_LEAST_WORDS_OF_BLOCK)
-    return [*figures_of_title(title, language), *figures_of_body(body)]
+    """Return the first figures of an article, those of its title first.
 
-
-def figures_of_body(body: Body) -> tuple[Figure, ...]:
-    """Return the figures of the article.
-
-    They stand in the lines that are compared, and in short lines between them. A short line without the end of a
-    sentence is a heading or a row of a table: its figures are tolls only if it is as short as "Killed: 12". Such tolls,
-    and those of short sentences, are also read above and below the article. A text without sentences is read whole.
+    Short lines of the page, such as counters, are left out.
     """
-    lines = body.text.split("\n")
-    sentences = [line for line in lines if line.endswith(SENTENCE_ENDS)]
-    if 2 * sum(map(len, sentences)) <= sum(map(len, lines)):
-        return find_figures(body.printed)
-    figures = _all_figures("\n".join(sentences))
-    captions = [(line, Place.CAPTION) for line in lines if not line.endswith(SENTENCE_ENDS)]
-    short_lines = [(line, Place.BODY if is_between else None) for line, is_between in body.short_lines]
-    for line, place in [*captions, *short_lines]:
-        if (line.endswith(SENTENCE_ENDS) or _DIGIT.search(line)) and not is_of_page(line):
-            figures += _figures_of_line(line, place)
-    return _most(figures)
+    lines = [line for line in text[:MAX_CHARACTERS].split("\n") if line.endswith(SENTENCE_ENDS) or not is_of_page(line)]
+    return [*figures_of_title(title, language), *find_figures("\n".join(lines))][:_MOST_FIGURES]
 
 
-def _figures_of_line(line: str, place: Place | None) -> list[Figure]:
-    """Return the figures of a line, which has no place if it is above or below the article."""
-    is_long = len(line.split()) > _MOST_WORDS_OF_TOLL and not line.endswith(SENTENCE_ENDS)
-    lowest_kind = PEOPLE + 1 if is_long and place is not Place.CAPTION else 0
-    label = "".join(filter(str.isalpha, line.casefold()))
-    context_of_line = _hash([label] if label else []) + NO_WORDS
-    found = []
-    for figure in _all_figures(line):
-        kind = figure.kind if figure.kind >= lowest_kind else 0
-        context = figure.context if any(figure.context) else context_of_line
-        if (place is not None and any(context)) or 0 < kind < FigureKind.HOMES:
-            found.append(Figure(figure.value, context, kind, place or Place.BODY))
-    return found
+def figures_of_head(title: str, text: str, language: str) -> list[Figure]:
+    """Return the figures of a title, and of the first sentence of its text."""
+    tokens, starts = number_tokens(text[:MAX_CHARACTERS])
+    end = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
+    return [*figures_of_title(title, language), *_figures(tokens, starts, "", end)]
 
 
-def find_figures(text: str) -> tuple[Figure, ...]:
-    """Return the figures of a text, up to ``MAX_FIGURES``.
-
-    Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
-    """
-    return _most(_all_figures(text))
+def figures_of_title(title: str, language: str = "") -> tuple[Figure, ...]:
+    """Return the figures of a title in this language, which is an ISO 639-1 code, or "" if it is not known."""
+    return find_figures(title, language)[:_MOST_IN_TITLE]
 
 
 def counted_figures(figures: Iterable[Figure]) -> frozenset[Figure]:
-    """Return the figures that say what they count, without contexts and places."""
-    return frozenset(Figure(each.value, NO_WORDS, each.kind) for each in figures if each.label)
+    """Return the figures that say what they count."""
+    return frozenset(each for each in figures if each.label)
 
 
-def figures_of_title(title: str, language: str = "") -> list[Figure]:
-    """Return the figures of a title in this language, which is an ISO 639-1 code, or "" if it is not known."""
-    found = _most(_all_figures(title, language))[:_MOST_IN_TITLE]
-    return [each._replace(place=Place.TITLE) for each in found]
+def find_figures(text: str, language: str = "") -> tuple[Figure, ...]:
+    """Return the figures of a text.
 
-
-def _all_figures(text: str, language: str = "") -> list[Figure]:
+    Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
+    """
     tokens, starts = number_tokens(text[:MAX_CHARACTERS])
-    numbers = take_numbers(tokens, starts, language)
-    if not numbers:
-        return []
-    head = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
+    return tuple(_figures(tokens, starts, language, len(tokens)))
+
+
+def _figures(tokens: list[str], starts: list[int], language: str, end: int) -> list[Figure]:
+    """Return the figures before the token at ``end``."""
     figures: list[Figure] = []
     last_end = claimed = 0  # behind the figure before this one, and behind the word that says what it counts
     last_mark = ""
-    for first, end, value, mark in numbers:
-        before, behind = tokens[max(0, first - REACH) : first][::-1], tokens[end : end + REACH]
+    for first, next_token, value, mark in take_numbers(tokens, starts, language):
+        if first >= end:
+            break
+        before, behind = tokens[max(0, first - REACH) : first][::-1], tokens[next_token : next_token + REACH]
         kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
         if figures and not last_mark and first - last_end <= _SHORTEST_GAP:
             kind = _shared_kind(figures, kind, tokens[last_end:first])
-        figures.append(
-            Figure(short_value(value), _context(before, behind), kind, Place.HEAD if first < head else Place.BODY)
-        )
-        last_end, last_mark, claimed = end, mark, end + place
+        figures.append(Figure(value, kind))
+        last_end, last_mark, claimed = next_token, mark, next_token + place
     return figures
-
-
-def short_value(value: str) -> str:
-    """Return a value, or of a long one its first characters and a hash: nobody computes with it."""
-    return value if len(value) <= _LONGEST_VALUE else f"{value[:3]}{_CUT}{xxh32_intdigest(value.encode()) % 10_000:04}"
 
 
 def _shared_kind(figures: list[Figure], kind: int, between: Sequence[str]) -> int:
@@ -224,54 +149,6 @@ def _is_name_or_age(value: str, mark: str, before: list[str], behind: list[str])
     is_between_commas = nearest in (COMMA, "(") and (mark or behind[:1] == [COMMA])
     is_age = is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST
     return bool(is_age) or nearest in WORDS["named"]
-
-
-def _context(before: list[str], behind: list[str]) -> bytes:
-    words_before, words_behind = _words(before, _LAST), _words(behind, _FIRST)
-    hash_before, hash_behind = _hash(words_before), _hash(words_behind)
-    # If the line begins or ends with the number, words farther off on the other side stand in for the missing ones.
-    if not words_before:
-        hash_before = _hash(_words(behind, _FIRST, 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
-    elif not words_behind:
-        hash_behind = _hash(_words(before, _LAST, 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
-    return hash_before + hash_behind
-
-
-def _words(tokens: list[str], near: slice, count: int = CONTEXT_WORDS) -> list[str]:
-    """Return how many numbers stand before the next word, and the nearest ``count`` words of the line; or nothing.
-
-    Words of one or two letters say little. In scripts without spaces a token is a clause, and its near end counts.
-    """
-    words: list[str] = []
-    passed = 0
-    for token in tokens:
-        if token == LINE_END or len(words) == count:
-            break
-        if token == FIGURE:
-            passed += not words
-        elif token > _UNSPACED:
-            words.append(token[near])
-        elif len(token) > 2 and token not in _PASSED_OVER:
-            words.append(token[:_STEM])
-    return [str(passed), *words] if words else words
-
-
-def _hash(words: list[str]) -> bytes:
-    return xxh32_digest(" ".join(words).encode("utf-8", "surrogatepass"))[:2] if words else NO_WORDS
-
-
-def _most(figures: list[Figure]) -> tuple[Figure, ...]:
-    """Return as many figures as are kept: of a text full of numbers the tolls, and the first others.
-
-    The last one stands for all the rest: its context is a hash of their contexts, and its value one of their values.
-    """
-    if len(figures) > MAX_FIGURES:
-        figures = sorted(figures, key=lambda figure: figure.kind not in HARMED)
-        rest = figures[MAX_FIGURES - 1 :]
-        value = xxh32_intdigest(" ".join(figure.value for figure in rest).encode())
-        context = xxh32_digest(b"".join(figure.context for figure in rest))
-        figures = [*figures[: MAX_FIGURES - 1], Figure(str(value), context)]
-    return tuple(figures)
 
 
 def is_plain(value: str) -> bool:

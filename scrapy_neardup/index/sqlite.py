@@ -237,11 +237,8 @@ class SQLiteStore(Store):
         if self._thread is None:
             raise StoreUnavailable(f"{self.location}: the store is closed")
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._explaining, function, *arguments)
-
-    def _explaining(self, function: Callable[..., R], *arguments: object) -> R:
         try:
-            return function(*arguments)
+            return await loop.run_in_executor(self._thread, function, *arguments)
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter if SQLite quotes damaged bytes
             raise self._file.explained(error) from error
 

@@ -15,7 +15,6 @@ LEAST_COMMON, LEAST_COMMON_OF_ONE_SOURCE = 0.5, 0.67  # mean share that two copi
 WEIGHTS_OF_COMMON = 4, 4, 2, 1  # of resemblance, containment, titles and beginnings in this mean
 LIKE_FORMS = 0.7  # two forms have this share of their titles in common, and each text tells less of the other title
 LESS_COVERED = 0.05
-TITLE_COVERAGE = 0.4  # mean share of two titles that the other text tells, if both are about the same
 
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
@@ -75,6 +74,10 @@ def other_form(pair: Pair) -> Finding | None:
 
 
 # No copy
+
+
+def less_alike_than_others(pair: Pair) -> Finding | None:
+    return applying("the texts of other candidates, which are more alike, were compared") if pair.is_passed_over else None
 
 
 def little_in_common(pair: Pair) -> Finding:

@@ -81,7 +81,6 @@ class Body:
     boilerplate: frozenset[int] = frozenset()  # keys
     kept: Lines = field(init=False)  # the long lines that are no boilerplate
     hashes: NDArray[np.uint64] = field(init=False)  # of the tokens of these lines
-    _windows: dict[int, NDArray[np.uint32]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         is_kept = self.is_long & self._is_own() if self.boilerplate else self.is_long
@@ -118,9 +117,7 @@ class Body:
 
     def windows(self, width: int) -> NDArray[np.uint32]:
         """Return the hashes of all runs of ``width`` tokens in the lines that are kept."""
-        if (windows := self._windows.get(width)) is None:
-            windows = self._windows[width] = window_hashes(self.hashes, width)
-        return windows
+        return window_hashes(self.hashes, width)
 
     @property
     def words(self) -> int:
@@ -129,15 +126,6 @@ class Body:
     @property
     def text(self) -> str:
         return "\n".join(self._texts(self.kept))
-
-    @property
-    def short_lines(self) -> list[tuple[str, bool]]:
-        """Return the lines that are too short to count, each with whether it is between lines that are kept."""
-        is_short = ~self.is_long & self._is_own()
-        short = self.all_lines.at(is_short)
-        start = self.kept.start
-        is_between = (short.start > start[0]) & (short.start < start[-1]) if len(start) else is_short[is_short]
-        return list(zip(self._texts(short), is_between.tolist(), strict=True))
 
     def lead_keys(self, most: int) -> tuple[int, ...]:
         """Return keys of the first whole sentences: most abridged and extended copies begin as their original."""

@@ -128,8 +128,6 @@ class Reading:
     starts: NDArray[np.intp]
     ends: NDArray[np.intp]
     hashes: NDArray[np.uint64]
-    _sums: NDArray[np.uint64]  # for each character, the sum of the hashes of all characters before it
-    _back: NDArray[np.uint64]  # for each character, the factor that moves a sum beginning there to the first place
 
     @classmethod
     def of(cls, *texts: str) -> Reading:
@@ -145,16 +143,12 @@ class Reading:
         np.add.accumulate(hashes, out=sums[1:])
         starts, ends = _tokens(flags, present)
         bounds = np.array([*accumulate((len(each) + 1 for each in texts), initial=1)])
-        return cls(text, bounds, flags, present, starts, ends, _span_hashes(sums, back, starts, ends), sums, back)
+        return cls(text, bounds, flags, present, starts, ends, _span_hashes(sums, back, starts, ends))
 
     @property
     def are_unspaced(self) -> NDArray[np.bool_]:
         """Return which tokens are characters of a script without spaces."""
         return cast("NDArray[np.bool_]", (self.flags.take(self.starts) & UNSPACED).astype(bool))
-
-    def span_hashes(self, starts: NDArray[np.intp], ends: NDArray[np.intp]) -> NDArray[np.uint64]:
-        """Return hashes of runs of characters, whatever their case."""
-        return _span_hashes(self._sums, self._back, starts, ends)
 
     def tokens(self, first: int = 0, end: int | None = None) -> list[str]:
         """Return the tokens from ``first`` to before ``end``, folded and in lower case."""

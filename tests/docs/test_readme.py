@@ -78,7 +78,7 @@ def test_the_spider_of_the_readme_drops_a_copy(site: NewsSite, tmp_path: Path) -
         site.publish(path, page(article("ferry"), "Ferry runs aground"))
     (spider,) = [text for title, text in blocks(ROOT / "README.md", "python") if title == "courier.py"]
     (tmp_path / "courier.py").write_text(spider.replace(SITE, site.url), encoding="utf-8")
-    done = run_scrapy(tmp_path, "runspider", "courier.py", environment={"XDG_DATA_HOME": str(tmp_path)})
+    done = run_scrapy(tmp_path, "runspider", "courier.py")
     assert [item["neardup_status"] for item in read_lines(tmp_path / "items.jsonl")] == ["original"], done.stderr
     assert "2 items judged, 1 kept" in done.stderr
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.evidence.changes import changes_between
 from scrapy_neardup.evidence.differences import Side, compare
-from scrapy_neardup.evidence.figures import MAX_CHARACTERS, MAX_FIGURES, find_figures
+from scrapy_neardup.evidence.figures import MAX_CHARACTERS, find_figures
 
 STORY = (
     "{} people were killed in the harbour of Izmir when a ferry sank.\n"
@@ -219,8 +219,7 @@ def test_a_change_is_seen_wherever_it_stands_in_a_text_full_of_numbers(count: in
 
 @given(st.text())
 def test_any_text_is_read_and_equals_itself(text: str) -> None:
-    figures = find_figures(text)
-    assert len(figures) <= MAX_FIGURES
+    find_figures(text)
     assert changes(text, text) == ()
 
 
