@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
@@ -223,7 +224,7 @@ class Join:
 
     The values of figures are hashed, with 4 bytes for each figure. ``figures_before`` and ``figures_after`` hold the
     values that changed, in the order of the member's ``changes``. If one change concerns several figures, its value is
-    four zero bytes.
+    four zero bytes. ``figures`` are read only if the story has changed figures.
     """
 
     first: Member
@@ -231,7 +232,7 @@ class Join:
     is_coverage: bool = True
     figures_before: bytes = b""
     figures_after: bytes = b""
-    figures: bytes = b""  # the values of all figures of the document
+    figures: Callable[[], bytes] = bytes  # returns the values of all figures of the document
     also: Member | None = None  # the first document of another story that turned out to be the same one
     earlier_of_page: str = ""  # id of an earlier document of the page; if it is a member, this one is not counted
     counted_at: int | None = None  # when the document counts, in Unix seconds; None if that is the member's own time

@@ -127,11 +127,9 @@ def _with_lead(text: str, html: str, start: int) -> str:
     They stand before the first paragraph of the text. A teaser of another article, a caption or a notice is no lead.
     """
     end = _end_of_first_paragraph(text, html, start)
-    if not end:
-        return text
-    known = _squeezed(fold(text[:_TEXT_READ]))
+    known = _squeezed(fold(text[:_TEXT_READ])) if end else ""
     lost: list[_Block] = []
-    for block in _blocks(html[start:end]):
+    for block in _blocks(html[start:end]) if end else ():
         if block.tag not in _HEADINGS and count_words(block.text) < _LEAST_WORDS:
             continue
         key = _squeezed(fold(block.text))
@@ -139,8 +137,7 @@ def _with_lead(text: str, html: str, start: int) -> str:
         if block.tag == "h1" or not is_known:
             lost.append(block)
         elif _is_paragraph(block.text):
-            lead = _lead_of(lost, html[:start]) if lost else []
-            return _with_lines(text, lead, key[:_PLACE]) if lead else text
+            return _with_lines(text, _lead_of(lost, html[:start]), key[:_PLACE])
     return text
 
 
@@ -152,13 +149,18 @@ def _end_of_first_paragraph(text: str, html: str, start: int) -> int:
     for run in _RUN.finditer(html, start, end):
         if count_words(run[1]) < _LEAST_WORDS:
             continue
-        tags = html[max(start, run.start() - 300) : run.start() + 1].lower()
-        if _squeezed(unescape(run[1]))[:_PLACE] in known:
-            if _is_paragraph(run[1]):
-                return run.end() if has_some else 0
-        elif not _NO_LEAD_TAG.search(tags[tags.rfind("<") :]) and (_ENDS.search(run[1]) or _LEAD_TAG.search(tags)):
-            has_some = True
+        if _squeezed(unescape(run[1]))[:_PLACE] not in known:
+            has_some = has_some or _may_be_lead(run[1], html[max(start, run.start() - 300) : run.start() + 1].lower())
+        elif _is_paragraph(run[1]):
+            end = run.end()
+            break
     return end if has_some else 0
+
+
+def _may_be_lead(run: str, tags: str) -> bool:
+    """Decide whether a run of characters may be part of a lead, by itself or by the ``tags`` before it."""
+    is_refused = _NO_LEAD_TAG.search(tags[tags.rfind("<") :])
+    return not is_refused and bool(_ENDS.search(run) or _LEAD_TAG.search(tags))
 
 
 def _is_paragraph(text: str) -> bool:

@@ -14,14 +14,15 @@ from typing import NamedTuple
 
 from xxhash import xxh32_digest
 
-from scrapy_neardup.evidence.counted import HARMED, FigureKind
+from scrapy_neardup.evidence.counted import HARMED, SILENT, FigureKind, is_of_page
 from scrapy_neardup.evidence.differences import Comparison, Difference, Sentence, Side
-from scrapy_neardup.evidence.figures import Figure, figures_of_head, find_figures, is_plain
-from scrapy_neardup.evidence.tokens import tokens_of
+from scrapy_neardup.evidence.figures import Figure, figures_of_title, find_figures, is_plain
+from scrapy_neardup.evidence.tokens import FUNCTION_WORDS, tokens_of
 
 _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
 _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
+_LONGEST_OF_PAGE = 80  # characters of a line that may be of the page: "Read also: ...", "12 comments"
 _DIGITS = re.compile("[0-9]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 _TOLD = ("number", "quantity", "time", "code")
@@ -43,32 +44,31 @@ def value_hashes(figures: Iterable[Figure]) -> bytes:
 def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Change, ...]:
     """Return the changes from the old text to the new one, each once: if a headline repeats it, it is told once."""
     changes: dict[tuple[str, str], Change] = {}
+    repeated = {each.text for each in comparison.sentences}
     for sentence, each in comparison.differences:
-        if each.kind in _TOLD and each.old and each.is_one_of_one and (each.old, each.new) not in changes:
-            change = _change(sentence, each, new.language)
-            if change is not None:
-                changes[each.old, each.new] = change
-    tolls = (_tolls(figures_of_head(side.title, side.text, side.language)) for side in (old, new))
-    for before, after in _newest_tolls(*tolls):
+        if each.kind in _TOLD and each.old and each.is_one_of_one and sentence.partner not in repeated:
+            _add(changes, sentence, each, new.language)
+    for before, after in _newest_tolls(_figures_of(old), _figures_of(new)):
         if (before.value, after.value) not in changes and is_change(before, after):
             line = f"{after.label}: {before.value} -> {after.value}"
             changes[before.value, after.value] = Change(line, value_hashes([before]), value_hashes([after]))
-    return tuple(changes.values())
+    return tuple({change.line: change for change in changes.values()}.values())
 
 
-def _change(sentence: Sentence, difference: Difference, language: str) -> Change | None:
-    """Return a change; None if the sentences count two things, or one value in two forms."""
+def _add(changes: dict[tuple[str, str], Change], sentence: Sentence, difference: Difference, language: str) -> None:
+    """Add a change, unless the sentences count two things, or one value in two forms."""
     old = _figure_of(sentence.partner, difference.old, language)
     new = _figure_of(sentence.text, difference.new, language)
     if difference.kind == "number" and (not is_change(old, new) or _may_be_misread(old, new, difference)):
-        return None
+        return
     if not difference.is_in_place and not old.label == new.label != "":
-        return None
+        return
     behind, before = difference.behind.split()[:2], difference.before.split()[-2:]
-    label = new.label or old.label or " ".join(behind) or " ".join(before)
+    named = [word for word in before if new.kind == SILENT and word not in FUNCTION_WORDS]  # "boeing: 737 -> 787"
+    label = new.label or old.label or " ".join(named or behind or before)
     values = f"{_shown(old, difference.old)} -> {_shown(new, difference.new)}"
     line = f"{label}: {values}" if label else values
-    return Change(line, value_hashes([old]), value_hashes([new]))
+    changes.setdefault((old.value, new.value), Change(line, value_hashes([old]), value_hashes([new])))
 
 
 def _shown(figure: Figure, printed: str) -> str:
@@ -92,6 +92,12 @@ def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:
         return True  # "1,13" and "13,1": some sites print the two halves of a decimal in the other order
     shorter, longer = sorted((old.value, new.value), key=len)
     return not (old.value + new.value).isdigit() and (longer.startswith(shorter) or longer.endswith(shorter))
+
+
+def _figures_of(side: Side) -> list[Figure]:
+    lines = side.text.split("\n")
+    text = "\n".join(line for line in lines if len(line) > _LONGEST_OF_PAGE or not is_of_page(line))
+    return [*figures_of_title(side.title, side.language), *find_figures(text)]
 
 
 def is_change(before: Figure, after: Figure) -> bool:
@@ -128,15 +134,17 @@ def _are_equal(before: Figure, after: Figure) -> bool:
     return bool(low) and (high >= _LEAST_ROUNDED or not is_of_harmed) and high / low in _LOST_WORDS
 
 
-def _newest_tolls(before: dict[int, list[Figure]], after: dict[int, list[Figure]]) -> Iterator[tuple[Figure, Figure]]:
-    """Pair the newest tolls of each kind: the greatest of title and first sentence, as the others are parts of it.
+def _newest_tolls(old: Sequence[Figure], new: Sequence[Figure]) -> Iterator[tuple[Figure, Figure]]:
+    """Pair the newest tolls: the greatest of title and first sentence, as the others are parts of it.
 
     If the new text has the old toll too, a smaller one above it is a part of it: "three children among the nine dead".
     """
-    for kind in before.keys() & after.keys() & {FigureKind.DEAD}:
-        known, newest = (max(tolls[kind], key=lambda toll: Decimal(toll.value)) for tolls in (before, after))
-        is_known = any(_are_equal(newest, each) for each in before[kind])
-        is_history = any(_are_equal(known, each) for each in after[kind])
+    before, after = (_tolls(figures).get(FigureKind.DEAD, []) for figures in (old, new))
+    heads = [[toll for toll in tolls if toll.in_head] for tolls in (before, after)]
+    if all(heads):
+        known, newest = (max(tolls, key=lambda toll: Decimal(toll.value)) for tolls in heads)
+        is_known = any(_are_equal(newest, each) for each in before)
+        is_history = any(_are_equal(known, each) for each in after)
         is_part = is_history and Decimal(newest.value) < Decimal(known.value)
         if not is_known and not is_part and Decimal(newest.value) <= _MOST_GROWTH * (1 + Decimal(known.value)):
             yield known, newest

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from scrapy_neardup.evidence.counted import is_of_page, meaning_of
 from scrapy_neardup.evidence.figures import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
-from scrapy_neardup.evidence.number_words import MONTHS
+from scrapy_neardup.evidence.number_words import MONTHS, language_of
 from scrapy_neardup.evidence.tokens import (
     FIRM,
     FUNCTION_WORDS,
@@ -44,6 +44,7 @@ _LONGEST_DATELINE, _LONGEST_LINE = 5, 12  # words
 _TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
 _WORD = re.compile(r"\w+")
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
+_AROUND = 8  # words beside the part of a sentence that differs, by which its numbers are read
 _NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
 
 
@@ -138,7 +139,7 @@ class Comparison:
             for each in sentence.differences
             if each.kind == "name" and each.is_swapped
         ]
-        return len(places) > 1 and places[0] < _HEAD
+        return len(places) > 1 and places[0] < _HEAD and self.share >= FORM
 
     @property
     def has_other_figures(self) -> bool:
@@ -195,6 +196,13 @@ class _Old:
     def _skeletons(self) -> frozenset[str]:
         return frozenset(map(skeleton, self._words & self.names)) - {""}
 
+    def named(self, tokens: Iterable[Token]) -> list[Token]:
+        """Return tokens with the words among them that are names."""
+        return [
+            each._replace(kind="name") if each.kind == "word" and each.says and each.text in self.names else each
+            for each in tokens
+        ]
+
     def has(self, token: Token) -> bool:
         """Return whether the old text has a word, or a name in any spelling. The name of a paper counts as known."""
         if token.text in self._words:
@@ -230,8 +238,12 @@ def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> 
     may_be_of_page = not is_title and (aligned.words <= _SHORT + 1 or not aligned.text.endswith(SENTENCE_ENDS))
     if not aligned.partner and not may_be_of_page and not is_title:
         return Sentence(aligned.text, "", aligned.words, 0)
-    new = tokens_of(aligned.text, known.language, known.names)
-    words = max(1, len(new))
+    text, partner = (aligned.text, aligned.partner) if may_be_of_page else _parts_that_differ(aligned)
+    is_whole = text is aligned.text
+    language = known.language if is_whole else known.language or language_of(fold(aligned.text).casefold().split())
+    new = tokens_of(text, language)
+    left_out = 0 if is_whole else max(0, aligned.words - len(new))  # equal words
+    words = max(1, left_out + len(new))
     if may_be_of_page and _is_of_page(aligned.text, new, known):
         return Sentence(aligned.text, "", 0, 0)
     if not aligned.partner:
@@ -239,15 +251,16 @@ def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> 
         return Sentence(
             aligned.text, "", words, 0, tuple(Difference(each.kind, "", each.printed) for each in unknown), is_title
         )
-    old = tokens_of(aligned.partner, known.language, known.names)
+    old = tokens_of(partner, language)
     places, equal = _places(new, old)
-    is_lonely = len(places) == 1 and equal >= NEAR * len(new)
+    equal += left_out
+    is_lonely = len(places) == 1 and equal >= NEAR * words
     held = equal
     if number < _HEAD and places and places[0].is_dateline:
         held += len(places.pop(0).came)
     is_one_of_one = _count_firm(each.gone for each in places) == _count_firm(each.came for each in places)
-    is_form = equal >= FORM * max(len(new), len(old))
-    is_in_place = is_one_of_one and equal >= IN_PLACE * len(new)
+    is_form = equal >= FORM * max(words, left_out + len(old))
+    is_in_place = is_one_of_one and equal >= IN_PLACE * words
     differences: list[Difference] = []
     for place in places:
         if place.is_content:
@@ -264,6 +277,19 @@ def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> 
     return Sentence(aligned.text, aligned.partner, words, min(held, words), tuple(differences), is_title)
 
 
+def _parts_that_differ(aligned: Aligned) -> tuple[str, str]:
+    """Return both sentences without the equal words before and behind all that differs, but for a few beside it."""
+    new, old = aligned.text.split(), aligned.partner.split()
+    first = next((at for at, (one, other) in enumerate(zip(new, old, strict=False)) if one != other), 0)
+    backwards = zip(reversed(new), reversed(old), strict=False)
+    last = next((at for at, (one, other) in enumerate(backwards) if one != other), 0)
+    first = max(0, first - _AROUND)
+    last = max(0, min(last, len(new) - first, len(old) - first) - _AROUND)
+    if not first and not last:
+        return aligned.text, aligned.partner
+    return " ".join(new[first : len(new) - last]), " ".join(old[first : len(old) - last])
+
+
 def _count_firm(parts: Iterable[Sequence[Token]]) -> int:
     return sum(each.kind in ("number", "quantity", "negation") for part in parts for each in part)
 
@@ -273,7 +299,7 @@ def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
     folded = fold(text).casefold()
     if "©" in folded or _TEASER.match(folded) or known.title.issuperset(each.text for each in tokens):
         return True
-    if all(each.kind in ("name", "time") for each in tokens):
+    if all(each.kind in ("name", "time") for each in known.named(tokens)):
         return True
     if len(tokens) <= _LONGEST_LINE and is_of_page(text) and not any(each.is_grave for each in find_figures(text)):
         return True  # a counter, such as "3 min read"
@@ -306,19 +332,38 @@ class _Place(NamedTuple):
 
 
 def _places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[_Place], int]:
-    """Return the places where two partners differ, without words that only moved, and how many new words are equal."""
-    matcher = SequenceMatcher(None, [each.text for each in old], [each.text for each in new], autojunk=False)
-    operations = [each[1:] for each in matcher.get_opcodes() if each[0] != "equal"]
-    moved_out = Counter(old[at].text for first, end, _, _ in operations for at in range(first, end))
-    moved = moved_out & Counter(new[at].text for _, _, start, stop in operations for at in range(start, stop))
+    """Return the places where two partners differ, without words that only moved, and how many new words are equal.
+
+    Numbers, names and the like moved only together with the next word: two that changed places say something else.
+    """
+    operations = _operations([each.text for each in old], [each.text for each in new])
+    moved_out = Counter(_with_next(old, at) for first, end, _, _ in operations for at in range(first, end))
+    moved = moved_out & Counter(_with_next(new, at) for _, _, start, stop in operations for at in range(start, stop))
     places = []
     for first, end, start, stop in operations:
-        gone = [each for each in old[first:end] if not moved[each.text]]
-        came = [each for each in new[start:stop] if not moved[each.text]]
+        gone = [old[at] for at in range(first, end) if not moved[_with_next(old, at)]]
+        came = [new[at] for at in range(start, stop) if not moved[_with_next(new, at)]]
         is_inside = first > 0 and end < len(old)  # the partner may be longer
         if came or is_inside:
             places.append(_Place(gone, came, _printed(new[max(0, start - 3) : start]), _printed(new[stop : stop + 3])))
     return places, len(new) - sum(len(each.came) for each in places)
+
+
+def _operations(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
+    """Return the bounds of the parts that differ, in ``old`` and in ``new``."""
+    begin = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), -1)
+    backwards = zip(reversed(old[begin:]), reversed(new[begin:]), strict=False)
+    behind = next((at for at, (one, other) in enumerate(backwards) if one != other), -1)
+    if begin >= 0 and behind >= 0:
+        end, stop = len(old) - behind, len(new) - behind
+        if set(old[begin:end]).isdisjoint(new[begin:stop]):  # which is soon seen
+            return [(begin, end, begin, stop)]
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    return [each[1:] for each in matcher.get_opcodes() if each[0] != "equal"]
+
+
+def _with_next(tokens: Sequence[Token], at: int) -> tuple[str, ...]:
+    return tuple(each.text for each in tokens[at : at + 1 + (tokens[at].kind != "word")])
 
 
 def _differences(place: _Place, known: _Old, *, is_lonely: bool) -> tuple[list[Difference], int]:
@@ -326,9 +371,10 @@ def _differences(place: _Place, known: _Old, *, is_lonely: bool) -> tuple[list[D
 
     ``is_lonely`` says that the rest of the sentence is equal.
     """
-    gone, came = list(place.gone), list(place.came)
+    gone, came = known.named(place.gone), known.named(place.came)
     wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
-    found = [*_firm_differences(gone, came, known)]
+    is_firm = any(each.kind in FIRM for each in (*gone, *came))
+    found = [*_firm_differences(gone, came, known)] if is_firm else []
     olds, news = ([each for each in side if each.kind in ("name", "word") and each.says] for side in (gone, came))
     wording += sum(each.kind in ("name", "word") for each in came) - len(news)
     names_old, names_new = ([each for each in side if each.kind == "name"] for side in (olds, news))
@@ -402,7 +448,8 @@ def _take_spellings(gone: list[Token], came: list[Token]) -> int:
 def _take_glued(some: list[Token], others: list[Token]) -> int:
     """Take words out that are written together in ``others`` and apart in ``some``. Return how many there were."""
     taken = 0
-    for token in list(others):
+    beginnings = tuple(each.text for each in some[:-1])
+    for token in [each for each in others if each.text.startswith(beginnings)]:
         spans = ((first, end) for first in range(len(some)) for end in range(first + 2, min(len(some), first + 4) + 1))
         for first, end in spans:
             if "".join(each.text for each in some[first:end]) == token.text:

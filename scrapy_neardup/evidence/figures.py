@@ -49,6 +49,7 @@ class Figure(NamedTuple):
 
     value: str
     kind: int = 0  # an index of ``counted.LABELS``
+    in_head: bool = False  # in a title or the first sentence of a text
 
     @property
     def label(self) -> str:
@@ -70,21 +71,14 @@ def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
     return [*figures_of_title(title, language), *find_figures("\n".join(lines))][:_MOST_FIGURES]
 
 
-def figures_of_head(title: str, text: str, language: str) -> list[Figure]:
-    """Return the figures of a title, and of the first sentence of its text."""
-    tokens, starts = number_tokens(text[:MAX_CHARACTERS])
-    end = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
-    return [*figures_of_title(title, language), *_figures(tokens, starts, "", end)]
-
-
 def figures_of_title(title: str, language: str = "") -> tuple[Figure, ...]:
     """Return the figures of a title in this language, which is an ISO 639-1 code, or "" if it is not known."""
-    return find_figures(title, language)[:_MOST_IN_TITLE]
+    return tuple(each._replace(in_head=True) for each in find_figures(title, language)[:_MOST_IN_TITLE])
 
 
 def counted_figures(figures: Iterable[Figure]) -> frozenset[Figure]:
-    """Return the figures that say what they count."""
-    return frozenset(each for each in figures if each.label)
+    """Return the figures that say what they count, wherever they stand."""
+    return frozenset(each._replace(in_head=False) for each in figures if each.label)
 
 
 def find_figures(text: str, language: str = "") -> tuple[Figure, ...]:
@@ -93,24 +87,18 @@ def find_figures(text: str, language: str = "") -> tuple[Figure, ...]:
     Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
     """
     tokens, starts = number_tokens(text[:MAX_CHARACTERS])
-    return tuple(_figures(tokens, starts, language, len(tokens)))
-
-
-def _figures(tokens: list[str], starts: list[int], language: str, end: int) -> list[Figure]:
-    """Return the figures before the token at ``end``."""
+    head = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
     figures: list[Figure] = []
     last_end = claimed = 0  # behind the figure before this one, and behind the word that says what it counts
     last_mark = ""
-    for first, next_token, value, mark in take_numbers(tokens, starts, language):
-        if first >= end:
-            break
-        before, behind = tokens[max(0, first - REACH) : first][::-1], tokens[next_token : next_token + REACH]
+    for first, end, value, mark in take_numbers(tokens, starts, language):
+        before, behind = tokens[max(0, first - REACH) : first][::-1], tokens[end : end + REACH]
         kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
         if figures and not last_mark and first - last_end <= _SHORTEST_GAP:
             kind = _shared_kind(figures, kind, tokens[last_end:first])
-        figures.append(Figure(value, kind))
-        last_end, last_mark, claimed = next_token, mark, next_token + place
-    return figures
+        figures.append(Figure(value, kind, in_head=first < head))
+        last_end, last_mark, claimed = end, mark, end + place
+    return tuple(figures)
 
 
 def _shared_kind(figures: list[Figure], kind: int, between: Sequence[str]) -> int:

@@ -92,12 +92,23 @@ def number_words(tokens: Iterable[str], code: str = "") -> dict[str, NumberWords
     known = of_word.keys() & tokens
     read = [code]
     if not code:
-        votes = Counter(name for word in known for name in of_word[word])
-        first = max(languages, key=votes.__getitem__)  # English, which is the first one, if there are only digits
+        votes, first = _votes(known)
         least = max(_SECOND_LANGUAGE, votes[first] / 2)
         read = [*(name for name in languages if name != first and votes[name] >= least), first]
     tables = [languages[name] for name in read if name in languages]
     return {word: table for table in tables for word in known if word in table.small or word in table.scales}
+
+
+def language_of(words: Iterable[str]) -> str:
+    """Return the language of which most of these words are."""
+    return _votes(all_languages().of_word.keys() & words)[1]
+
+
+def _votes(known: Iterable[str]) -> tuple[Counter[str], str]:
+    """Return how many of these words each language has, and the language that has most of them."""
+    languages, of_word, _ = all_languages()
+    votes = Counter(name for word in known for name in of_word[word])
+    return votes, max(languages, key=votes.__getitem__)  # English, which is the first one, if there are only digits
 
 
 @lru_cache(maxsize=1)

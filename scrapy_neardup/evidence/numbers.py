@@ -93,6 +93,11 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
     Tokens are case-folded and have ASCII digits; three empty tokens follow. Numbers are the tokens that begin with a
     digit or with the mark of a telephone number. Takes linear time.
     """
+    return folded_tokens(fold(text))
+
+
+def folded_tokens(text: str) -> tuple[list[str], list[int]]:
+    """Return the same of a folded text."""
     found = _TOKEN.findall(_plain(text))
     tokens = [*filter(None, map(_MARKS.get, found, found))]
     starts = [place for place, token in enumerate(tokens) if token < ":" and _IS_NUMBER(token)]
@@ -100,7 +105,6 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
 
 
 def _plain(text: str) -> str:
-    text = fold(text)
     if "'я" in text:
         text = text.replace("'я", "я")  # inside Ukrainian words: "п'ять"
     text = _SPLIT_MONEY.sub(r"\1,", with_myriads(text))
@@ -165,7 +169,7 @@ def _in_digits(tokens: list[str], first: int) -> tuple[str, int, str]:
 
 def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, closed: bool) -> tuple[str, int, str]:
     scale, end = (1, end) if closed else _scale(tokens, first, end)
-    rest, rest_end = _rest(tokens, end, scale) if core.isdigit() else (0, end)
+    rest, rest_end = _rest(tokens, end, scale) if core.isdigit() and len(core) <= _LONGEST else (0, end)
     mark, end = _mark(tokens, first, rest_end, closed)
     return str(int(core) * scale + rest) if rest else _value(core.replace(":", "-"), scale, mark), end, mark
 

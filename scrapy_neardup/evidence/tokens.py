@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from decimal import Decimal
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any, Literal, NamedTuple
 
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.number_words import CURRENCIES, LINE_END, MONTHS, WEEKDAYS, WORDS, read_table
-from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
+from scrapy_neardup.evidence.numbers import folded_tokens, take_numbers
 from scrapy_neardup.text.folding import fold
 
 TokenKind = Literal["number", "quantity", "code", "time", "negation", "name", "word"]
@@ -46,11 +46,12 @@ _FIRST_UNSPACED = "\u0e00"
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
 _CLOSING = ".,;:)!?"
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
-_CAPITALISED = re.compile(r"(?<=[\w,;] )([A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f][\w'-]+)")
+_CAPITALISED = re.compile(r"[A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f](?<=[\w,;] .)[\w'-]+")
 _ARABIC_PREFIX = re.compile("^[\u0648\u0641]?[\u0628\u0644\u0643]?(?:\u0627\u0644)?(?=...)")
 _ARABIC = ("\u0600", "\u06ff")
 _SAME_BEGINNING, _SAME_LETTERS = 0.6, 0.85  # shares of the longer of two spellings
-_LEAST_OF_FRACTION = 1000
+_LEAST_OF_FRACTION = 4  # digits of a thousand
+_MOST_KNOWN, _LONGEST_KNOWN = 1 << 14, 24  # tokens that are remembered; characters of one of them
 _LONG_NAME = 8  # letters: longer names may differ in a letter or two
 
 
@@ -67,10 +68,10 @@ class Token(NamedTuple):
         return (len(self.text) > 2 or self.text > _FIRST_UNSPACED) and self.text not in _SAY_NOTHING
 
 
-def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()) -> list[Token]:
-    """Return the tokens of a text. ``names`` are the words that count as names, see ``names_of``.
+def tokens_of(text: str, language: str = "") -> list[Token]:
+    """Return the tokens of a text. Names are words here, see ``names_of``.
 
-    ``language`` is an ISO 639-1 code, or "" if it is not known.
+    ``language`` is an ISO 639-1 code, or "" if it is not known: then the words of the text tell it.
     """
     codes: dict[str, str] = {}
 
@@ -83,33 +84,50 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
         codes[hidden] = found[1]
         return hidden
 
-    tokens, starts = number_tokens(_CODE.sub(hide, _ARABIC_DECIMAL.sub(".", fold(text))))
+    tokens, starts = folded_tokens(_CODE.sub(hide, _ARABIC_DECIMAL.sub(".", fold(text))))
     raw = list(tokens)
     numbers = {first: (end, value) for first, end, value, _ in take_numbers(tokens, starts, language)}
+    special = {*numbers, *starts}
+    if codes:
+        special.update(place for place, token in enumerate(raw) if token in codes)
     found: list[Token] = []
-    kinds = _KINDS.get
-    place = 0
-    while place < len(raw):
+    behind = 0  # the last special token
+    for place in sorted(special):
+        if place < behind:
+            continue  # a part of a number
         token = raw[place]
+        found += chain.from_iterable(map(_PLAIN.__getitem__, raw[behind:place]))
+        behind = place + 1
         if place in numbers:
-            end, value = numbers[place]
-            printed = " ".join(part.rstrip(_CLOSING) for part in raw[place:end] if part)
+            behind, value = numbers[place]
+            printed = " ".join(part.rstrip(_CLOSING) for part in raw[place:behind] if part)
             _add_number(found, Token(value, "number", printed))
-            place = end
-            continue
-        place += 1
-        if token in codes:
+        elif token in codes:
             found.append(Token(token, "code", codes[token]))
-        elif len(token) < 2 and not token.isalnum():
-            continue  # a mark, the sign of a currency, or nothing
-        elif token[0].isdigit():
-            core = token.rstrip(_CLOSING)
-            found.append(Token(_time(core, raw[place : place + 3]), "time", core))
-        elif token > _FIRST_UNSPACED and _UNSPACED.search(token):
-            found += [Token(part, kinds(part, "word"), part) for part in _UNSPACED.split(token) if part]
         else:
-            found.append(Token(token, kinds(token) or ("name" if token in names else "word"), token))
+            core = token.rstrip(_CLOSING)
+            found.append(Token(_time(core, raw[behind : behind + 3]), "time", core))
+    found += chain.from_iterable(map(_PLAIN.__getitem__, raw[behind:]))
     return found
+
+
+class _PlainTokens(dict[str, tuple[Token, ...]]):
+    """The words of which a token without digits is made. Most are made once only, because texts repeat their words."""
+
+    def __missing__(self, token: str) -> tuple[Token, ...]:
+        is_unspaced = token > _FIRST_UNSPACED and _UNSPACED.search(token)
+        parts = [*filter(None, _UNSPACED.split(token))] if is_unspaced else [token]
+        if len(token) < 2 and not token.isalnum():
+            parts = []  # a mark, the sign of a currency, or nothing
+        found = tuple(Token(part, _KINDS.get(part, "word"), part) for part in parts)
+        if len(token) <= _LONGEST_KNOWN:
+            if len(self) >= _MOST_KNOWN:
+                self.clear()
+            self[token] = found
+        return found
+
+
+_PLAIN = _PlainTokens()
 
 
 def _add_number(found: list[Token], number: Token) -> None:
@@ -118,7 +136,7 @@ def _add_number(found: list[Token], number: Token) -> None:
         to, low = found.pop(), found.pop()
         printed = f"{low.printed} {to.printed} {number.printed}"
         number = Token(f"{low.text}-{number.text}", "number", printed)
-    elif number.text.isdigit() and int(number.text) >= _LEAST_OF_FRACTION:
+    elif number.text.isdigit() and _LEAST_OF_FRACTION <= len(number.text) <= _LONGEST_KNOWN:
         # "half a million", "a quarter of a million": at most two short words between.
         place = next((at for at in (-1, -2, -3) if len(found) >= -at and found[at].text in _FRACTIONS), 0)
         if place and all(len(each.text) < 3 for each in found[place + 1 :] if place < -1):
@@ -148,13 +166,15 @@ def _time(core: str, behind: Sequence[str]) -> str:
 def names_of(text: str) -> frozenset[str]:
     """Return the folded words that stand with a capital inside a sentence, and nowhere with a small letter."""
     folded = fold(text)
-    small = {word for word in _WORD.findall(folded) if word[0].islower()}
-    capitals = {word.casefold() for word in _CAPITALISED.findall(folded)}
-    return frozenset(word.replace("'", "") for word in capitals - small) - FUNCTION_WORDS
+    capitals = set(map(str.casefold, _CAPITALISED.findall(folded)))
+    names = capitals.difference(_WORD.findall(folded)) if capitals else capitals
+    return frozenset(word.replace("'", "") for word in names) - FUNCTION_WORDS
 
 
 def is_same_word(a: Token, b: Token) -> bool:
     """Decide whether two tokens are two spellings, or two forms, of one word, or one month written in two ways."""
+    if a.text[0] != b.text[0] and not (_is_arabic(a.text) and _is_arabic(b.text)):
+        return False
     if a.kind == b.kind == "time" and not (a.text + b.text).isdigit():
         shorter, longer = sorted((a.text, b.text), key=len)
         return longer.startswith(shorter) or (shorter[:4] == longer[:4] and len(shorter) > 4)
@@ -167,10 +187,14 @@ def is_same_word(a: Token, b: Token) -> bool:
     return _are_alike(a.text, b.text)
 
 
+def _is_arabic(word: str) -> bool:
+    return _ARABIC[0] <= word[0] <= _ARABIC[1]
+
+
 @lru_cache(1 << 14)
 def _are_alike(a: str, b: str) -> bool:
     """Decide whether two words have the same beginning and another ending, or differ in a letter or two."""
-    if _ARABIC[0] <= a[0] <= _ARABIC[1]:
+    if _is_arabic(a):
         a, b = (_ARABIC_PREFIX.sub("", word) for word in (a, b))
     if a == b:
         return True

@@ -114,11 +114,6 @@ def shared_part(pair: Pair) -> Finding:
 # Not dropped
 
 
-def page_with_new_text(pair: Pair) -> Finding | None:
-    is_kept = pair.same_page and not pair.same_text and pair.policy.keep_updates
-    return applying("kept: its page had another text before") if is_kept else None
-
-
 def variant_came_first(pair: Pair) -> Finding | None:
     """The run has this page already, but only as a variant of it, such as a print page."""
     is_variant = pair.is_one_run and pair.old.is_variant > pair.new.is_variant

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache, partial
 
-from scrapy_neardup.document import Document, Join, Member, Verdict
+from scrapy_neardup.document import LONG_TEXT, Document, Join, Member, Verdict
 from scrapy_neardup.evidence.changes import Change, value_hashes
 from scrapy_neardup.evidence.figures import Figure, figures_of
 from scrapy_neardup.evidence.lead import find_lead
@@ -17,6 +19,7 @@ from scrapy_neardup.rules.uniting import first_topic
 from scrapy_neardup.wording import one_line
 
 _LONGEST_TITLE = 220  # characters of a text that stand for a missing title
+_DIGITS = re.compile(r"\d+")
 _TOLD_OF_TEXT = 1_000  # characters in which the words are looked for by which a document joined its story
 
 MANY_FIGURES_IN_100 = 3
@@ -46,11 +49,16 @@ def join_of(
         if match.id != match.story:
             return story
         old = match.pair.old_text
-        of_old = figures if match.pair.same_text else figures_of(old.title, old.text, match.language) if old else []
-        has_many = _has_many(of_old, match.record.size)
+        if match.pair.same_text:
+            has_many = _has_many(document.text, match.record.size, figures)
+        else:
+            of_old = partial(figures_of, old.title, old.text, match.language) if old else tuple
+            has_many = _has_many(old.text if old else "", match.record.size, of_old)
         return replace(story, counted_at=match.record.counted_at, has_many_figures=has_many)
 
-    figures = figures_of(document.title, document.text, document.language)
+    figures = cache(partial(figures_of, document.title, document.text, document.language))
+    if len(document.text) >= LONG_TEXT:
+        figures()  # now, when nothing waits for it
 
     # Only the first document of a story has its url and title in the match.
     is_first = match.original == match.story
@@ -73,27 +81,30 @@ def join_of(
             language=document.language,
             topic=topic,
             terms=_shared(match, document) if topic else (),
-            has_many_figures=_has_many(figures, match.pair.new.size),
+            has_many_figures=_has_many(document.text, match.pair.new.size, figures),
         ),
         is_coverage=_is_coverage(match),
         earlier_of_page=earlier_of_page,
         counted_at=document.counted_second,
         figures_before=b"".join(change.before for change in changes),
         figures_after=b"".join(change.after for change in changes),
-        figures=value_hashes(figures),
+        figures=lambda: value_hashes(figures()),
         document=document,
         also=first(also, also.original_url, also.original_title, also.language) if also else None,
     )
 
 
-def _has_many(figures: Sequence[Figure], size: int) -> bool:
+def _has_many(text: str, size: int, figures: Callable[[], Sequence[Figure]]) -> bool:
     """Decide whether a text of this size is full of figures, such as a result, a forecast, a price list.
 
-    Reports of people in danger, and of an earthquake, are not, however many figures they have.
+    Reports of people in danger, and of an earthquake, are not, however many figures they have. Most texts have so few
+    digits that their figures are not read.
     """
-    if any(each.is_grave for each in figures):
+    most = MANY_FIGURES_IN_100 * max(100, size)
+    if 100 * len(_DIGITS.findall(text)) <= most:
         return False
-    return 100 * len(figures) > MANY_FIGURES_IN_100 * max(100, size)
+    found = figures()
+    return not any(each.is_grave for each in found) and 100 * len(found) > most
 
 
 def _is_coverage(match: Match) -> bool:

@@ -117,10 +117,11 @@ class Match:
     def kept_share(self) -> float:
         """Return the share of the new document's text that is in a document that was kept.
 
-        If the text of that document is gone, it is the share in the candidate, times the share of the candidate's text
-        that was kept.
+        If the candidate was dropped, it is counted in the text of the document that was kept. If that text is gone, or
+        the candidate would only have been dropped, it is the share in the candidate, times the share of the
+        candidate's text that was kept.
         """
-        if self.pair.kept_comparison is not None:
+        if self.pair.old.is_dropped and self.pair.kept_comparison is not None:
             return self.pair.kept_comparison.share
         return self.share * self.record.kept_share_parts / WHOLE_TEXT
 

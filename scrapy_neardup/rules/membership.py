@@ -94,7 +94,8 @@ def count_join(
     is_counted = join.is_coverage and not is_again
     is_news = is_counted and _count_item(counters, member, join.time)
     is_news |= _note_figures(counters, key, owner, join)
-    _support_values(counters, owner, split(join.figures, VALUE_BYTES))
+    if counters.printed:
+        _support_values(counters, owner, split(join.figures(), VALUE_BYTES))
     if counters.joined <= MOST_MEMBERS_KEPT or is_news:
         to_keep.append((key, pack_member(replace(member, is_counted=is_counted, number=counters.joined))))
     return to_keep

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 CandidateState = Literal["seen", "lost"]
 """``seen``: the candidate is delivered or its run lives. ``lost``: its run is dead."""
 
-REVISIT_SHARE = 0.93  # a page that comes again says nothing new if its earlier version holds this much of its text
-REWRITTEN_SHARE = 0.7  # nor if its words changed, but its earlier version holds this much of it and of its beginning
+REWRITTEN_SHARE = 0.7  # of the text of a page that its earlier version holds
 TOGETHER = 600  # seconds between two documents that count as those of one run if there are no runs
 LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more than accident made them share these
 _NO_SOURCE, _NO_NUMBER, _NO_URL, _NO_LANGUAGE = bytes(4), bytes(4), bytes(8), bytes(2)
@@ -190,7 +189,7 @@ class Pair:
     @property
     def containment(self) -> float:
         """Return the share of the smaller text that the larger one holds."""
-        if self.comparison is None:
+        if self.comparison is None or self.same_text:
             return self.likeness.containment
         return max(self.comparison.share, self.comparison.share_of_old)
 
@@ -198,7 +197,9 @@ class Pair:
     def resemblance(self) -> float:
         """Return the share of both texts that both have, or of another system the likeness of the signatures."""
         is_of_sets = self.system.measure not in ("hamming", "cosine")
-        return self.comparison.resemblance if self.comparison and is_of_sets else self.likeness.similarity
+        if self.comparison is not None and is_of_sets and not self.same_text:
+            return self.comparison.resemblance
+        return self.likeness.similarity
 
     # Titles
 
@@ -210,12 +211,13 @@ class Pair:
 
     @property
     def is_rewritten(self) -> bool:
-        """Return whether the document's own page had another text before: much of it is new, or its beginning."""
-        if not self.same_page or self.same_text or self.share >= REVISIT_SHARE:
+        """Return whether the document's own page had another text before, which does not say what the new one says.
+
+        Without texts it is rewritten if its earlier version holds too little of it.
+        """
+        if not self.same_page or self.same_text:
             return False
-        return self.share < REWRITTEN_SHARE or (
-            self.comparison is not None and self.comparison.held_head < REWRITTEN_SHARE
-        )
+        return self.share < REWRITTEN_SHARE if self.comparison is None else self.comparison.content is not None
 
     @property
     def is_page_changed(self) -> bool:

@@ -19,13 +19,14 @@ MOST_LOOKS = 4
 def chosen_for_second_look(pairs: Sequence[Pair]) -> list[bytes]:
     """Return the keys of at most ``MOST_LOOKS`` candidates, the best first.
 
-    They are those that may be copies. Of candidates with equal texts one is chosen. None is chosen if the window has
-    the very text of the new document.
+    They are those that may be copies. Of candidates with equal texts one is chosen. If the window has the very text of
+    the new document, only another text of its own page is chosen.
     """
-    pairs = [pair for pair in pairs if other_scope(pair) is None]
-    if any(pair.same_content and pair.state == "seen" for pair in pairs):
-        return []
-    alike = [pair for pair in pairs if pair.may_be_copy]
+    alike = [pair for pair in pairs if other_scope(pair) is None and pair.may_be_copy]
+    equal = [pair for pair in alike if pair.same_content and pair.state == "seen"]
+    if equal:
+        is_of_page = any(pair.same_page for pair in equal)
+        alike = [pair for pair in alike if pair.same_page and not pair.same_text and not is_of_page]
     copies = dict[bytes, bytes]()  # content -> key
     for pair in sorted(alike, key=_rank):
         copies.setdefault(pair.old.content_hash, pair.key)

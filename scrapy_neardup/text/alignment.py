@@ -10,8 +10,8 @@ many sentences proposes no partner.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -46,74 +46,79 @@ class Aligned(NamedTuple):
 def read_sentences(*texts: str) -> list[list[Sentence]]:
     """Return the sentences of each text. A line ends a sentence, as a full stop does."""
     reading = Reading.of(*texts)
-    starts = sentence_starts(reading)
-    first = reading.starts.searchsorted(starts)
-    cuts = [
-        np.arange(begin, end, LONGEST)
-        for begin, end in zip(first, next_starts(first, len(reading.starts)), strict=True)
-    ]
-    first = np.concatenate(cuts) if cuts else first
-    end = next_starts(first, len(reading.starts))
-    of_text = reading.bounds.searchsorted(reading.starts.take(first), side="right") - 1
-    hashes = reading.hashes.tolist()
-    found: list[list[Sentence]] = [[] for _ in texts]
-    for number, text in enumerate(texts):
+    first = reading.starts.searchsorted(sentence_starts(reading))
+    counts = next_starts(first, len(reading.starts)) - first
+    if len(counts) and counts.max() > LONGEST:
+        cuts = [np.arange(begin, begin + count, LONGEST) for begin, count in zip(first, counts, strict=True)]
+        first = np.concatenate(cuts)
+    end = next_starts(first, len(reading.starts)).tolist()
+    starts, hashes, first = reading.starts.take(first), reading.hashes.tolist(), first.tolist()
+    bounds, of_text = reading.bounds.tolist(), [0, *starts.searchsorted(reading.bounds[1:]).tolist()]
+    found = []
+    for text, begins, behind, (one, other) in zip(texts, bounds, bounds[1:], pairwise(of_text), strict=False):
         _, printed, places = fold_with_places(text)
-        begins, behind = int(reading.bounds[number]), int(reading.bounds[number + 1]) - 1
-        chosen = (of_text == number).nonzero()[0]
-        starts_of = [int(reading.starts[first[each]]) for each in chosen]
-        for each, start, stop in zip(chosen.tolist(), starts_of, [*starts_of[1:], behind], strict=True):
-            words = printed[places[start - begins] : places[stop - begins]].strip()
-            found[number].append(Sentence(words, tuple(hashes[first[each] : end[each]])))
+        edges = [places[at - begins] for at in (*starts[one:other].tolist(), behind - 1)]
+        words = [printed[start:stop].strip() for start, stop in pairwise(edges)]
+        tokens = [tuple(hashes[begin:stop]) for begin, stop in zip(first[one:other], end[one:other], strict=True)]
+        found.append([*map(Sentence, words, tokens)])
     return found
 
 
 def align(new: Sequence[Sentence], old: Sequence[Sentence]) -> list[Aligned]:
     """Return each sentence of the new text with its partner in the old one."""
-    known = {each.tokens: each for each in old}
-    holders: dict[int, list[int]] = {}
-    for place, sentence in enumerate(old):
-        for token in set(sentence.tokens):
-            holders.setdefault(token, []).append(place)
+    equals = {each.tokens: each for each in old}
+    wanted = {token for each in new if each.tokens not in equals for token in each.tokens}
+    others = _Holders(old, wanted, taken={each.tokens for each in new})
     aligned = []
     for sentence in new:
         words = len(sentence.tokens)
-        if (equal := known.get(sentence.tokens)) is not None:
+        if (equal := equals.get(sentence.tokens)) is not None:
             aligned.append(Aligned(sentence.text, equal.text, words, words, is_equal=True))
         else:
-            partners = _partners(sentence, old, holders)
-            tokens = {token for each in partners for token in each.tokens}
-            held = sum(token in tokens for token in sentence.tokens)
-            aligned.append(
-                Aligned(sentence.text, " ".join(each.text for each in partners), words, held, is_equal=False)
-            )
+            chosen = others.partners(sentence)
+            tokens = set[int]().union(*(others.tokens[place] for place in chosen))
+            held = sum(map(tokens.__contains__, sentence.tokens))
+            partner = " ".join(old[place].text for place in chosen)
+            aligned.append(Aligned(sentence.text, partner, words, held, is_equal=False))
     return aligned
 
 
-def _partners(sentence: Sentence, old: Sequence[Sentence], holders: dict[int, list[int]]) -> list[Sentence]:
-    """Return the old sentence, or two neighbours, that hold most of a sentence; nothing if none holds enough of it."""
-    weights = {token: 1 / len(holders[token]) if token in holders else 1.0 for token in sentence.tokens}
-    scores = defaultdict[int, float](float)
-    for token, weight in weights.items():
-        places = holders.get(token, ())
-        if len(places) <= _MOST_PROPOSED:
-            for place in places:
-                scores[place] += weight
-    if not scores:
-        return []
-    best = max(scores, key=lambda place: (scores[place] / (4 + len(old[place].tokens)) ** 0.25, -place))
-    held = set(old[best].tokens)
-    total = len(weights)
+class _Holders:
+    """The sentences of the old text by the tokens that are looked for.
 
-    def added(place: int) -> float:
-        if not 0 <= place < len(old):
-            return 0.0
-        return len((weights.keys() & set(old[place].tokens)) - held) / total
+    Those that the new text repeats are ``taken``: of sentences that hold as much another one is chosen.
+    """
 
-    share = len(weights.keys() & held) / total
-    side = max((best - 1, best + 1), key=added)
-    chosen = [best]
-    if added(side) >= _NEIGHBOUR:
-        share += added(side)
-        chosen = sorted((best, side))
-    return [old[place] for place in chosen] if share >= _PARTNER else []
+    def __init__(self, old: Sequence[Sentence], wanted: set[int], *, taken: set[tuple[int, ...]]) -> None:
+        self._is_taken = [each.tokens in taken for each in old]
+        self.tokens = [wanted.intersection(each.tokens) for each in old]
+        self._lengths = [len(each.tokens) for each in old]
+        self._places: dict[int, list[int]] = {}
+        for place, tokens in enumerate(self.tokens):
+            for token in tokens:
+                self._places.setdefault(token, []).append(place)
+
+    def partners(self, sentence: Sentence) -> list[int]:
+        """Return the place of the sentence, or of two neighbours, that hold most of this one; nothing if none does."""
+        wanted = dict.fromkeys(sentence.tokens)
+        scores: dict[int, float] = {}
+        for token in wanted:
+            places = self._places.get(token, ())
+            if len(places) <= _MOST_PROPOSED:
+                for place in places:
+                    scores[place] = scores.get(place, 0.0) + 1 / len(places)
+        if not scores:
+            return []
+        best = max(
+            scores,
+            key=lambda at: (scores[at] / (4 + self._lengths[at]) ** 0.25, not self._is_taken[at], -at),
+        )
+        held = wanted.keys() & self.tokens[best]
+        left = wanted.keys() - held
+        sides = [at for at in (best - 1, best + 1) if 0 <= at < len(self.tokens) and not self._is_taken[at]]
+        added = {place: len(left & self.tokens[place]) for place in sides}
+        side = max(added, key=added.__getitem__, default=best)
+        chosen, share = [best], len(held)
+        if added.get(side, 0) >= _NEIGHBOUR * len(wanted):
+            chosen, share = sorted((best, side)), share + added[side]
+        return chosen if share >= _PARTNER * len(wanted) else []

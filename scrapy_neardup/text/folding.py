@@ -94,7 +94,7 @@ def fold(text: str) -> str:
     return text if text.isascii() else _fold(text)[0]
 
 
-def fold_with_places(text: str) -> tuple[str, str, Sequence[int]]:
+def fold_with_places(text: str) -> tuple[str, str, range | NDArray[np.intp]]:
     """Return a folded text, the text with its letters composed, and where in it each folded character stands.
 
     The last place is the end of the text.
@@ -102,7 +102,7 @@ def fold_with_places(text: str) -> tuple[str, str, Sequence[int]]:
     if text.isascii():
         return text, text, range(len(text) + 1)
     folded, composed, widths = _fold(text)
-    return folded, composed, [*np.arange(len(composed)).repeat(widths).tolist(), len(composed)]
+    return folded, composed, np.append(np.arange(len(composed)).repeat(widths), len(composed))
 
 
 def _fold(text: str) -> tuple[str, str, NDArray[np.uint8]]:

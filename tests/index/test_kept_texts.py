@@ -20,7 +20,7 @@ from scrapy_neardup.records.documents import NO_TEXT
 from scrapy_neardup.records.texts import StoredText, pack_text
 
 ARTICLE = Article("The ferry ran aground.", title="Ferry aground", source="wire.example")
-KEPT = StoredText("Ferry aground", "The ferry ran aground.")
+KEPT = StoredText("Ferry aground", ARTICLE.prose)
 EDITED = Article("The ferry ran aground off Skerrow.", like=ARTICLE.text, equal=120, source="other.example")
 
 
@@ -46,7 +46,7 @@ async def test_a_text_is_kept_with_its_record(index: Index) -> None:
         await check(index, article)
 
     assert await text_of(index, first) == KEPT
-    assert await text_of(index, other) == ("", EDITED.text, False)
+    assert await text_of(index, other) == ("", EDITED.prose, False)
     assert (await index.summary()).texts == 2
 
 
@@ -124,7 +124,7 @@ async def test_the_texts_of_a_copy_and_its_match_are_given_to_the_judge(index: I
 
     assert match is not None
     assert (match.pair.old_text, match.pair.kept_text) == (KEPT, KEPT)
-    assert match.pair.new_text == ("", EDITED.text, False)
+    assert match.pair.new_text == ("", EDITED.prose, False)
 
 
 async def test_a_document_that_came_in_the_same_batch_lends_its_text(index: Index) -> None:

@@ -97,7 +97,7 @@ class Model:
             found = [self.candidate(other, old, run) for other, old in self.records.items()]
         decision = Judge(POLICY).decide(replace(article.document, id=key.hex()), new, found, self.texts)
         self.records.setdefault(key, decision.record)
-        self.texts.setdefault(key, StoredText.of(article.title, article.text))
+        self.texts.setdefault(key, StoredText.of(article.title, article.prose))
         return decision
 
     def deliver(self, article: Article) -> None:

@@ -80,7 +80,7 @@ def _members(draw: random.Random, folder: Path) -> None:
 
 def _story(draw: random.Random, folder: Path) -> None:
     counters = StoryCounters()
-    count_join(counters, Join(MEMBERS[0], MEMBERS[1], figures_after=b"abcd", figures=b"abcd"), ())
+    count_join(counters, Join(MEMBERS[0], MEMBERS[1], figures_after=b"abcd", figures=lambda: b"abcd"), ())
     other = StoryCounters()
     begin_story(other, MEMBERS[1])
     unite((bytes(8), bytes.fromhex(MEMBERS[1].id)), counters, other, ())

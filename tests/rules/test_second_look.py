@@ -12,7 +12,7 @@ from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.second_look import MOST_LOOKS, chosen_for_second_look
 from scrapy_neardup.rules.systems.news import NEWS
 
-NEW = Article("new", at=60, source="new.example", topic="ABCDefgh")
+NEW = Article("new", at=60, source="new.example")
 
 
 def chosen(
@@ -44,20 +44,17 @@ def test_the_most_alike_are_chosen() -> None:
     assert len(LIKE) > MOST_LOOKS
 
 
-def test_one_is_chosen_by_its_topic() -> None:
-    topics = [Article(name, topic=terms, source=name) for name, terms in (("far", "ABCDexyz"), ("near", "ABCDefgx"))]
-    assert chosen(*topics, STRANGER, *LIKE) == ["like 110", "like 100", "like 90", "near"]
-
-
 def test_the_page_comes_first_however_little_is_left_of_its_text() -> None:
     page = Article("rewritten", url=WIRE, source="wire.example", at=-900)
     new = NEW.copy(url=WIRE, source="wire.example", at=0)
     assert chosen(*LIKE, page, new=new)[0] == "rewritten"
 
 
-def test_no_text_is_read_if_the_window_has_the_very_text() -> None:
+def test_if_the_window_has_the_very_text_only_that_of_the_own_page_is_read() -> None:
     same = Article("new", source="other.example")
     assert chosen(*LIKE, same) == []
+    page, new = LIKE[0].copy(url=WIRE, at=-900), NEW.copy(url=WIRE, source=LIKE[0].source)
+    assert chosen(*LIKE[1:], page, same, new=new) == ["like 70"]
     assert "like 110" in chosen(*LIKE, same, state="lost")
 
 

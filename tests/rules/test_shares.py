@@ -31,8 +31,9 @@ def test_the_share_is_of_the_document_s_own_text(resemblance: float, own: int, o
     assert share_of(resemblance, own, other) == pytest.approx(share)
 
 
-async def test_shares_multiply_along_copies_that_would_be_dropped(index: Index) -> None:
+async def test_shares_multiply_along_copies_that_would_be_dropped(open_index: OpenIndex, store_url: str) -> None:
     """The original has left the window by the time of the second copy."""
+    index = await open_index(store_url, Policy(keep_updates=False))
     await check(index, edit(0, 128))
     first = await check(index, edit(1, 110, at=20 * HOUR))
     again = await check(index, edit(2, 110, at=30 * HOUR))
@@ -78,7 +79,8 @@ async def test_the_share_from_which_on_is_dropped_is_a_setting() -> None:
     texts = [("wire.example", WIRE), ("paper.example", f"{WIRE}\n{words('own', 100)}")]
 
     for drop_share, would_drop in ((0.4, True), (0.9, False)):
-        assert (await verdicts(texts, drop_share=drop_share))[1].would_drop is would_drop
+        assert (await verdicts(texts, drop_share=drop_share, keep_updates=False))[1].would_drop is would_drop
+        assert not (await verdicts(texts, drop_share=drop_share))[1].would_drop, "it has sentences of its own"
 
 
 async def test_the_very_share_of_the_setting_is_dropped_and_registered_as_dropped() -> None:

@@ -158,27 +158,27 @@ async def test_a_figure_of_a_title_that_a_preset_compares_makes_an_update() -> N
     assert (verdict.status, verdict.changes, verdict.would_drop) == ("update", ("dead: 4 -> 12",), False)
 
 
-async def test_a_text_that_holds_its_match_and_adds_a_block_is_extended(newsroom: Newsroom) -> None:
-    await newsroom.publish("fire", "wire", 0, url=ELSEWHERE, text=text("fire", 300))
+@pytest.mark.parametrize("keep_updates", [True, False])
+async def test_a_text_that_holds_its_match_and_adds_a_sentence_is_extended(keep_updates: bool) -> None:
+    """It is dropped only if the share that is held decides alone."""
+    async with opened(store="memory://", keep_updates=keep_updates) as room:
+        await room.publish("fire", "wire", 0, url=ELSEWHERE, text=text("fire", 300))
+        verdict = await room.publish("fire", "paper", 60, url=PAGE, text=f"{text('fire', 300)}\n{text('more', 60)}")
 
-    verdict = await newsroom.publish("fire", "paper", 60, url=PAGE, text=f"{text('fire', 300)}\n{text('more', 60)}")
+    assert (verdict.kind, verdict.would_drop) == ("extended", not keep_updates)
+    assert verdict.share == pytest.approx(300 / 360, abs=0.01)
 
-    assert (verdict.kind, verdict.would_drop) == ("extended", True)
 
-
-@pytest.mark.parametrize(
-    "fact", ["a petition with 800 signatures was handed over by", "its owner Margaret Reed spoke of"]
-)
-async def test_a_copy_is_kept_for_a_name_or_a_figure_that_its_match_lacks(newsroom: Newsroom, fact: str) -> None:
-    wire = f"{toll(3)}\nThe fire brigade of Skerrow worked with Harbour Master Olsen until the fire was out at last."
+@pytest.mark.parametrize("where", ["above", "below"])
+async def test_a_copy_is_kept_for_a_sentence_that_its_match_lacks(newsroom: Newsroom, where: str) -> None:
+    wire, own = text("fire", 2500), "The people said that the owner spoke of a petition to the council."
     await newsroom.publish("fire", "wire", 0, url=ELSEWHERE, text=wire)
 
-    verdict = await newsroom.publish(
-        "fire", "paper", 60, url=PAGE, text=f"{wire}\nThe people said {fact} {text('more', 50)}"
-    )
+    lines = (own, wire) if where == "above" else (wire, own)
+    verdict = await newsroom.publish("fire", "paper", 60, url=PAGE, text="\n".join(lines))
 
     assert (verdict.status, verdict.would_drop) == ("duplicate", False)
-    assert (verdict.share or 0) > 0.7
+    assert (verdict.share or 0) > 0.99
 
 
 @pytest.mark.parametrize(
@@ -219,22 +219,6 @@ async def test_two_sources_that_share_a_part_have_a_copy_if_most_is_common_or_th
     assert (verdict.status == "duplicate") is is_copy
 
 
-@pytest.mark.parametrize(
-    ("size", "begins", "drops"), [(300, "", True), (300, text("denial", 40), False), (2500, text("denial", 60), False)]
-)
-async def test_a_text_that_begins_with_something_of_its_own_is_kept(
-    newsroom: Newsroom, size: int, begins: str, drops: bool
-) -> None:
-    """It holds as much of its own as one that ends with it."""
-    await newsroom.publish("fire", "wire", 0, url=ELSEWHERE, text=text("fire", size))
-
-    after = f"{begins or text('fire', 40)}\n{text('fire', size)}\n{'' if begins else text('denial', 40)}"
-    verdict = await newsroom.publish("fire", "paper", 60, url=PAGE, text=after)
-
-    assert (verdict.status, verdict.would_drop) == ("duplicate", drops)
-    assert (verdict.share or 0) > 0.8
-
-
 async def test_two_lists_of_one_source_are_no_copies_if_each_title_names_its_own_place(newsroom: Newsroom) -> None:
     """Unless a figure changed: that is an update."""
     names = [f"Candidate{n} {word.title()}" for n, word in enumerate(text("names", 60).split())]
@@ -256,11 +240,13 @@ async def test_two_lists_of_one_source_are_no_copies_if_each_title_names_its_own
 async def test_two_articles_of_one_source_with_the_same_background_are_no_copies(
     index: Index, headline: str, equal: int, is_copy: bool
 ) -> None:
-    await check(index, replace(WIRE_STORY, headline="abcdefgh", size=200))
+    wire = replace(ARTICLE, headline="abcdefgh", topic="ABCDefghijkl", size=200)
+    await check(index, wire)
 
-    found = await is_copy_of_wire(index, headline=headline, equal=equal, source="wire.example", url=f"{WIRE}/2")
+    reply = wire.copy(text="reply", like="wire", equal=equal, headline=headline, url=f"{WIRE}/2")
+    match = await check(index, reply)
 
-    assert found is is_copy
+    assert (match is not None and not match.related) is is_copy
 
 
 NAMES = [

@@ -34,7 +34,7 @@ from scrapy_neardup.stories.report import languages_of
 
 def copying(name: str, source: str, *values: str) -> Join:
     """A text that says so, and differs in no figure from what it is a copy of."""
-    return replace(join(name, 70, source), figures=b"".join(map(said, values)))
+    return replace(join(name, 70, source), figures=lambda: b"".join(map(said, values)))
 
 
 def speaking(name: str, language: str) -> Join:

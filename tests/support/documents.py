@@ -222,7 +222,7 @@ def changed(name: str, source: str, *values: str, before: str = "4", also: str =
         replace(member(name, 60, source, status="update"), changes=lines),
         figures_before=said(before) * len(values),
         figures_after=b"".join(map(said, values)),
-        figures=b"".join(map(said, values)) + said(also),
+        figures=lambda: b"".join(map(said, values)) + said(also),
     )
 
 

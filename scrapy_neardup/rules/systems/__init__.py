@@ -17,7 +17,6 @@ STRANGERS: Sequence[Guard] = (guards.other_scope,)
 """They leave a pair out, for every system."""
 
 NOT_DROPPED: Sequence[Guard] = (
-    guards.page_with_new_text,
     guards.variant_came_first,
     guards.unread_text,
     guards.other_content,
