@@ -34,6 +34,7 @@ NO_SCALES = set(
     " бил пин сая खरब".split()
 )
 SCALES = {"bn": 10**9, "bi": 10**9, "tn": 10**12, "mil": 1000, "mia": 10**9}  # as most newspapers use them
+SCALES |= {"करोड": 10**7, "லட்சம்": 10**5, "கோடி": 10**7}
 NO_MONTHS = {"may", "mars", "set", "out", "mac", "mei", "nisan", "mart", "ekim", "luty", "machi", "march"}
 NO_UNITS = {
     "time",

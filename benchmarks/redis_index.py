@@ -30,7 +30,6 @@ import xxhash
 from news_server import redis_server
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.evidence.figures import Figure, pack_figures
 from scrapy_neardup.evidence.topic import KEYS, MOST_TOPIC_TERMS, TITLE_BIT
 from scrapy_neardup.index.index import Index
 from scrapy_neardup.index.redis.store import RedisStore
@@ -118,10 +117,6 @@ def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fing
                 sample_keys=samples,
                 topic=topic,
                 topic_keys=topic_keys,
-                figures=pack_figures(
-                    [Figure(str(generator.randrange(1000)), generator.randbytes(4)) for _ in range(16)]
-                ),
-                specifics=generator.randbytes(3 * generator.randrange(12, 25)),
                 titles=generator.randbytes(2 * generator.randrange(4, 11)),
                 article_hash=generator.randbytes(4) if number % 2 else bytes(4),
                 content_hash=generator.randbytes(8),

@@ -1,4 +1,4 @@
-"""What two texts say of labelled pairs: changed figures that are told, lines told, copies found, drops that lose a fact.
+"""What two texts say of labelled pairs: changed figures told, lines told, copies found, drops that lose a fact.
 
 usage: python benchmarks/two_texts.py [LABELS] [--data DIR] [--lines]
 

@@ -17,7 +17,9 @@ from scrapy_neardup.lab.replay import opened
 from scrapy_neardup.lab.stored import StoredDocument, is_document_id, named_document
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import has_words
-from scrapy_neardup.wording import counted, printable
+from scrapy_neardup.wording import counted, one_line, printable
+
+_MOST_SENTENCES, _LONGEST = 10, 300  # sentences that are printed, and characters of each
 
 Sides = dict[str, tuple[str, StoredDocument]]
 """The arguments A and B, each with its document."""
@@ -98,6 +100,11 @@ def _print(sides: Sides, found: Comparison) -> None:
         lines = [f"score: {parts}; known documents: {found.documents:,}", *terms]
         _print_lines(f"Topics: {found.topic.score:.3f}", lines)
     _print_lines("Figures", found.changes)
+    for old, new, differs in found.sentences[:_MOST_SENTENCES]:
+        lines = (("A", old or "no such sentence"), ("B", new), ("differs", differs if differs != new else ""))
+        _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in lines if each])
+    if (left := len(found.sentences) - _MOST_SENTENCES) > 0:
+        print(f"\nand {counted(left, 'other sentence')}: see --json")
 
 
 def _print_lines(title: str, lines: Iterable[str]) -> None:

@@ -1,1 +1,1 @@
-"""Guards, which look at more than shingles: boilerplate, templates, figures, titles and topics."""
+"""What two documents have in common besides shingles: boilerplate, titles, names, topics, and what their texts say."""

@@ -10,19 +10,31 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import islice
 from typing import NamedTuple
 
 from xxhash import xxh32_digest
 
-from scrapy_neardup.evidence.counted import HARMED, SILENT, FigureKind, is_of_page
+from scrapy_neardup.evidence.counted import HARMED, SILENT, FigureKind
 from scrapy_neardup.evidence.differences import Comparison, Difference, Sentence, Side
-from scrapy_neardup.evidence.figures import Figure, figures_of_title, find_figures, is_plain
-from scrapy_neardup.evidence.tokens import FUNCTION_WORDS, tokens_of
+from scrapy_neardup.evidence.figures import (
+    Figure,
+    figures_of,
+    find_figures,
+    is_plain,
+    short_value,
+)
+from scrapy_neardup.evidence.number_words import all_languages
+from scrapy_neardup.evidence.tokens import FRACTIONS, FUNCTION_WORDS
+from scrapy_neardup.text.folding import fold
+from scrapy_neardup.wording import one_line
 
 _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
 _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
-_LONGEST_OF_PAGE = 80  # characters of a line that may be of the page: "Read also: ...", "12 comments"
+_WORD = re.compile(r"[\w'\u2019\u200c-]+")
+_LONGEST_LINE = 120  # characters of a change that is told
+_MOST_HASHED = 120  # figures of a text
 _DIGITS = re.compile("[0-9]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 _TOLD = ("number", "quantity", "time", "code")
@@ -37,8 +49,8 @@ class Change(NamedTuple):
 
 
 def value_hashes(figures: Iterable[Figure]) -> bytes:
-    """Return 4 bytes for each figure, a hash of its value and of what it counts, if that is known."""
-    return b"".join(xxh32_digest(f"{each.label}{each.value}".encode()) for each in figures)
+    """Return 4 bytes for each of the first figures, a hash of its value and of what it counts, if that is known."""
+    return b"".join(xxh32_digest(f"{each.label}{each.value}".encode()) for each in islice(figures, _MOST_HASHED))
 
 
 def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Change, ...]:
@@ -46,41 +58,61 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
     changes: dict[tuple[str, str], Change] = {}
     repeated = {each.text for each in comparison.sentences}
     for sentence, each in comparison.differences:
-        if each.kind in _TOLD and each.old and each.is_one_of_one and sentence.partner not in repeated:
-            _add(changes, sentence, each, new.language)
-    for before, after in _newest_tolls(_figures_of(old), _figures_of(new)):
+        if each.kind in _TOLD and each.old and each.new and each.is_one_of_one and sentence.partner not in repeated:
+            _add(changes, sentence, each)
+    old_figures, new_figures = (figures_of(side.title, side.text, side.language) for side in (old, new))
+    for before, after in _newest_tolls(old_figures, new_figures):
         if (before.value, after.value) not in changes and is_change(before, after):
             line = f"{after.label}: {before.value} -> {after.value}"
             changes[before.value, after.value] = Change(line, value_hashes([before]), value_hashes([after]))
-    return tuple({change.line: change for change in changes.values()}.values())
+    return tuple({each.line: each for each in changes.values()}.values())
 
 
-def _add(changes: dict[tuple[str, str], Change], sentence: Sentence, difference: Difference, language: str) -> None:
+def _add(changes: dict[tuple[str, str], Change], sentence: Sentence, difference: Difference) -> None:
     """Add a change, unless the sentences count two things, or one value in two forms."""
-    old = _figure_of(sentence.partner, difference.old, language)
-    new = _figure_of(sentence.text, difference.new, language)
+    old = _figure_of(sentence.partner, difference.values[0])
+    new = _figure_of(sentence.text, difference.values[1])
+    if is_plain(old.value) != is_plain(new.value) and _are_parts(old.value, new.value):
+        return  # "two thirds" -> "half"; "millions" is what is left of a number in words
     if difference.kind == "number" and (not is_change(old, new) or _may_be_misread(old, new, difference)):
         return
     if not difference.is_in_place and not old.label == new.label != "":
         return
-    behind, before = difference.behind.split()[:2], difference.before.split()[-2:]
-    named = [word for word in before if new.kind == SILENT and word not in FUNCTION_WORDS]  # "boeing: 737 -> 787"
-    label = new.label or old.label or " ".join(named or behind or before)
-    values = f"{_shown(old, difference.old)} -> {_shown(new, difference.new)}"
-    line = f"{label}: {values}" if label else values
+    is_name = new.kind == SILENT  # "boeing: 737 -> 787"
+    label = new.label or old.label or _as_printed(sentence.text, _words_beside(difference, is_name=is_name))
+    values = f"{_as_printed(sentence.partner, old.value)} -> {_as_printed(sentence.text, new.value)}"
+    line = one_line(f"{label}: {values}" if label else values, _LONGEST_LINE)
     changes.setdefault((old.value, new.value), Change(line, value_hashes([old]), value_hashes([new])))
 
 
-def _shown(figure: Figure, printed: str) -> str:
-    """Return a number as a decimal, whatever its words, and all else as it is printed."""
-    return figure.value if is_plain(figure.value) else printed
+def _are_parts(*values: str) -> bool:
+    return not (FRACTIONS.keys() | all_languages().scales.keys()).isdisjoint(values)
 
 
-def _figure_of(text: str, printed: str, language: str) -> Figure:
-    """Return the figure of a sentence that is printed so. The value of a time, a code or "hundreds" is what is printed."""
-    values = {each.text for each in tokens_of(printed, language) if each.kind == "number"}
-    found = next((each for each in find_figures(text) if each.value in values), None)
-    return found or Figure(next(iter(values), printed))
+def _words_beside(difference: Difference, *, is_name: bool) -> str:
+    """Return the words that say what a figure counts: those behind it, or before it if there are none."""
+    before, behind = difference.before.split(), difference.behind.split()
+    if (is_name or difference.kind in ("time", "code")) and before:
+        return before[-1]  # "by", "until", "lot"
+    while behind and behind[0] in FUNCTION_WORDS:
+        behind.pop(0)
+    counted = behind[:2]
+    if counted[1:] and counted[1] in FUNCTION_WORDS:
+        counted.pop()
+    return " ".join(counted or before[-2:])
+
+
+def _as_printed(text: str, folded: str) -> str:
+    """Return words of a sentence with their capitals and accents."""
+    words = [*_WORD.findall(text), *_WORD.findall(text.replace("-", " "))]
+    printed = {fold(word).casefold().replace("'", ""): word for word in reversed(words)}
+    return " ".join(printed.get(word, word) for word in folded.split())
+
+
+def _figure_of(text: str, value: str) -> Figure:
+    """Return the figure of a sentence that has a value."""
+    found = next((each for each in find_figures(text) if each.value == value), None)
+    return found or Figure(short_value(value))
 
 
 def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:
@@ -88,16 +120,11 @@ def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:
     in_digits = [any(map(str.isdigit, each)) for each in (difference.old, difference.new)]
     if not all(in_digits):
         return _ARABIC.search(difference.old + difference.new) is not None
-    if sorted(_DIGITS.findall(difference.old)) == sorted(_DIGITS.findall(difference.new)):
+    digits = [sorted(_DIGITS.findall(each)) for each in (difference.old, difference.new)]
+    if digits[0] == digits[1] and len(digits[0]) > 1:
         return True  # "1,13" and "13,1": some sites print the two halves of a decimal in the other order
     shorter, longer = sorted((old.value, new.value), key=len)
     return not (old.value + new.value).isdigit() and (longer.startswith(shorter) or longer.endswith(shorter))
-
-
-def _figures_of(side: Side) -> list[Figure]:
-    lines = side.text.split("\n")
-    text = "\n".join(line for line in lines if len(line) > _LONGEST_OF_PAGE or not is_of_page(line))
-    return [*figures_of_title(side.title, side.language), *find_figures(text)]
 
 
 def is_change(before: Figure, after: Figure) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -19,32 +19,44 @@ from typing import NamedTuple
 from scrapy_neardup.evidence.counted import is_of_page, meaning_of
 from scrapy_neardup.evidence.figures import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
-from scrapy_neardup.evidence.number_words import MONTHS, language_of
+from scrapy_neardup.evidence.number_words import MONTHS
 from scrapy_neardup.evidence.tokens import (
     FIRM,
     FUNCTION_WORDS,
+    OPPOSITES,
     TEASERS,
     VAGUE,
     Token,
     TokenKind,
     is_same_word,
+    is_spelled,
+    is_unspaced,
     names_of,
+    piece_of,
+    say_nothing,
     tokens_of,
 )
 from scrapy_neardup.text.alignment import Aligned, align, read_sentences
 from scrapy_neardup.text.folding import fold
 
+SAME_ORDER = 0.3  # least share of a sentence that its partner has in one order
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
+HALF = 0.5  # the same share, for a few words in the place of a few
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
 IN_PLACE = 0.6  # share of a sentence that is equal: then a number in the place of another one is its new value
 _SHORT = 3  # words: a longer part of a sentence that differs is another wording
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
+_FIRST_IDEOGRAPH = "\u3040"
+_Operation = tuple[int, int, int, int]  # first token and end in the old sentence, and in the new one
+_WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
+_LONGEST_CUT = 0.15  # share of a sentence: a neighbour of its partner that has more is joined to the partner
+_BESIDE = 4  # words
 _HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _LONGEST_DATELINE, _LONGEST_LINE = 5, 12  # words
 _TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
 _WORD = re.compile(r"\w+")
+_CURRENCY_SIGN = re.compile("[$\u00a3\u00a5\u20a0-\u20c0]")
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
-_AROUND = 8  # words beside the part of a sentence that differs, by which its numbers are read
 _NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
 
 
@@ -68,6 +80,8 @@ class Difference(NamedTuple):
     is_in_place: bool = False  # whether the sentences are so alike that this is another value of the same thing
     is_one_of_one: bool = False  # whether as many numbers are gone from the sentence as came
     is_swapped: bool = False  # whether it is one name in the place of another one, in a sentence of a form
+    is_alone: bool = False  # whether the rest of the sentence is equal
+    values: tuple[str, str] = ("", "")  # of numbers, as decimals; else as they are printed
 
 
 class Sentence(NamedTuple):
@@ -87,6 +101,11 @@ class Sentence(NamedTuple):
     def is_new(self) -> bool:
         """Return whether the old text does not have this sentence in any wording."""
         return self.words > 0 and not self.partner and not self.is_title
+
+    @property
+    def shown(self) -> str:
+        """Return what differs, such as "4 -> 9", or the whole sentence if the old text has none like it."""
+        return "; ".join(f"{each.old} -> {each.new}" for each in self.differences) or self.text
 
 
 @dataclass(frozen=True)
@@ -122,9 +141,14 @@ class Comparison:
     def content(self) -> Sentence | None:
         """Return the first sentence that says what the old text does not say, None if there is none.
 
-        Each paper writes its own titles: in a title only figures, times, codes, quantities and negations count.
+        Each paper writes its own titles: in a title only figures, times, codes, quantities and negations count, unless
+        the rest of it is equal.
         """
-        return next((each for each in self.sentences if each.is_new or any(_counted(each))), None)
+        return next(self.differing, None)
+
+    @property
+    def differing(self) -> Iterator[Sentence]:
+        return (each for each in self.sentences if each.is_new or any(_counted(each)))
 
     @property
     def differences(self) -> list[tuple[Sentence, Difference]]:
@@ -139,7 +163,8 @@ class Comparison:
             for each in sentence.differences
             if each.kind == "name" and each.is_swapped
         ]
-        return len(places) > 1 and places[0] < _HEAD and self.share >= FORM
+        is_in_head = bool(places) and places[0] < _HEAD and self.share >= FORM
+        return is_in_head and (len(places) > 1 or self.has_other_figures)
 
     @property
     def has_other_figures(self) -> bool:
@@ -157,7 +182,7 @@ class Comparison:
 
 
 def _counted(sentence: Sentence) -> Iterable[Difference]:
-    return (each for each in sentence.differences if not sentence.is_title or each.kind in FIRM)
+    return (each for each in sentence.differences if not sentence.is_title or each.kind in FIRM or each.is_alone)
 
 
 class _Old:
@@ -196,13 +221,6 @@ class _Old:
     def _skeletons(self) -> frozenset[str]:
         return frozenset(map(skeleton, self._words & self.names)) - {""}
 
-    def named(self, tokens: Iterable[Token]) -> list[Token]:
-        """Return tokens with the words among them that are names."""
-        return [
-            each._replace(kind="name") if each.kind == "word" and each.says and each.text in self.names else each
-            for each in tokens
-        ]
-
     def has(self, token: Token) -> bool:
         """Return whether the old text has a word, or a name in any spelling. The name of a paper counts as known."""
         if token.text in self._words:
@@ -225,7 +243,7 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
         is_title = bool(new.title) and number == 0
         if any(each.text in line for line in learned):
             found.append(Sentence(each.text, "", 0, 0))
-        elif each.is_equal:
+        elif each.is_equal and (each.text == each.partner or _signs(each.text) == _signs(each.partner)):
             found.append(Sentence(each.text, each.partner, each.words, each.words, is_title=is_title))
         else:
             found.append(_compared(each, known, number, is_title=is_title))
@@ -234,33 +252,39 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
     return Comparison(tuple(found), old_words, held_head)
 
 
+def _signs(text: str) -> list[str]:
+    """Return the signs of currencies, which are no words."""
+    return sorted(_CURRENCY_SIGN.findall(text))
+
+
 def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> Sentence:
     may_be_of_page = not is_title and (aligned.words <= _SHORT + 1 or not aligned.text.endswith(SENTENCE_ENDS))
     if not aligned.partner and not may_be_of_page and not is_title:
         return Sentence(aligned.text, "", aligned.words, 0)
-    text, partner = (aligned.text, aligned.partner) if may_be_of_page else _parts_that_differ(aligned)
-    is_whole = text is aligned.text
-    language = known.language if is_whole else known.language or language_of(fold(aligned.text).casefold().split())
-    new = tokens_of(text, language)
-    left_out = 0 if is_whole else max(0, aligned.words - len(new))  # equal words
-    words = max(1, left_out + len(new))
+    new = tokens_of(aligned.text, known.language, known.names)
+    words = max(1, len(new))
     if may_be_of_page and _is_of_page(aligned.text, new, known):
         return Sentence(aligned.text, "", 0, 0)
-    if not aligned.partner:
+    old = tokens_of(aligned.partner, known.language, known.names) if aligned.partner else []
+    places, equal = _places(new, old)
+    if not equal:
+        if not may_be_of_page and not is_title:
+            return Sentence(aligned.text, "", words, 0)
         unknown = (each for each in new if each.kind in FIRM and not known.has(each))
         return Sentence(
             aligned.text, "", words, 0, tuple(Difference(each.kind, "", each.printed) for each in unknown), is_title
         )
-    old = tokens_of(partner, language)
-    places, equal = _places(new, old)
-    equal += left_out
-    is_lonely = len(places) == 1 and equal >= NEAR * words
+    lonely = places[0] if len(places) == 1 else None
+    is_lonely = lonely is not None and equal >= len(new) * (NEAR if lonely.size > _SHORT else HALF)
     held = equal
     if number < _HEAD and places and places[0].is_dateline:
         held += len(places.pop(0).came)
     is_one_of_one = _count_firm(each.gone for each in places) == _count_firm(each.came for each in places)
-    is_form = equal >= FORM * max(words, left_out + len(old))
-    is_in_place = is_one_of_one and equal >= IN_PLACE * words
+    is_alone = is_lonely
+    if is_title and lonely is not None:  # each paper writes its own: only another word in the same title counts
+        is_alone = is_lonely and lonely.size < _SHORT and equal >= NEAR * max(len(new), len(old))
+    is_form = equal >= FORM * max(len(new), len(old))
+    is_in_place = is_one_of_one and equal >= IN_PLACE * len(new)
     differences: list[Difference] = []
     for place in places:
         if place.is_content:
@@ -268,26 +292,15 @@ def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> 
             is_value = is_in_place and max(len(place.gone), len(place.came)) <= _LONGEST_VALUE
             is_swapped = is_form and len(place.gone) == len(place.came) <= _SHORT
             differences += [
-                each._replace(is_in_place=is_value, is_one_of_one=is_one_of_one, is_swapped=is_swapped)
+                each._replace(
+                    is_in_place=is_value, is_one_of_one=is_one_of_one, is_swapped=is_swapped, is_alone=is_alone
+                )
                 for each in found
             ]
             held += wording
         else:
             held += len(place.came)
     return Sentence(aligned.text, aligned.partner, words, min(held, words), tuple(differences), is_title)
-
-
-def _parts_that_differ(aligned: Aligned) -> tuple[str, str]:
-    """Return both sentences without the equal words before and behind all that differs, but for a few beside it."""
-    new, old = aligned.text.split(), aligned.partner.split()
-    first = next((at for at, (one, other) in enumerate(zip(new, old, strict=False)) if one != other), 0)
-    backwards = zip(reversed(new), reversed(old), strict=False)
-    last = next((at for at, (one, other) in enumerate(backwards) if one != other), 0)
-    first = max(0, first - _AROUND)
-    last = max(0, min(last, len(new) - first, len(old) - first) - _AROUND)
-    if not first and not last:
-        return aligned.text, aligned.partner
-    return " ".join(new[first : len(new) - last]), " ".join(old[first : len(old) - last])
 
 
 def _count_firm(parts: Iterable[Sequence[Token]]) -> int:
@@ -299,7 +312,7 @@ def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
     folded = fold(text).casefold()
     if "©" in folded or _TEASER.match(folded) or known.title.issuperset(each.text for each in tokens):
         return True
-    if all(each.kind in ("name", "time") for each in known.named(tokens)):
+    if all(each.kind in ("name", "time") for each in tokens):
         return True
     if len(tokens) <= _LONGEST_LINE and is_of_page(text) and not any(each.is_grave for each in find_figures(text)):
         return True  # a counter, such as "3 min read"
@@ -324,42 +337,79 @@ class _Place(NamedTuple):
         return not self.before and not self.gone and len(self.came) <= _LONGEST_DATELINE
 
     @property
+    def size(self) -> float:
+        """Return how many words differ. In scripts without spaces four characters count as a word."""
+        return max(sum(0.25 if is_unspaced(each) else 1 for each in side) for side in (self.gone, self.came))
+
+    @property
+    def is_opposite(self) -> bool:
+        """Return whether a small word became its opposite: "before" and "after", "over" and "under"."""
+        pair = {each.text for each in (*self.gone, *self.came)}
+        return len(self.gone) == len(self.came) == 1 and pair in OPPOSITES
+
+    @property
     def is_content(self) -> bool:
         """Return False if only function words differ, or if words of the old sentence are just left out."""
-        if any(each.text not in FUNCTION_WORDS for each in self.came):
+        if any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came):
             return True
-        return len(self.gone) <= _SHORT and any(each.kind == "negation" for each in self.gone)
+        if self.is_opposite:
+            return True
+        is_left_out = any(each.kind == "negation" for each in self.gone) or piece_of(self.gone) is not None
+        return self.size <= _SHORT and is_left_out
 
 
 def _places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[_Place], int]:
     """Return the places where two partners differ, without words that only moved, and how many new words are equal.
 
-    Numbers, names and the like moved only together with the next word: two that changed places say something else.
+    Numbers, names and the like moved only together with the next word: two that changed places say something else. If
+    too few words have one order, the sentences only share words: then none is equal.
     """
-    operations = _operations([each.text for each in old], [each.text for each in new])
+    matcher = SequenceMatcher(None, [each.text for each in old], [each.text for each in new], autojunk=False)
+    if sum(block.size for block in matcher.get_matching_blocks()) < SAME_ORDER * len(new):
+        return [], 0
+    operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
     moved_out = Counter(_with_next(old, at) for first, end, _, _ in operations for at in range(first, end))
     moved = moved_out & Counter(_with_next(new, at) for _, _, start, stop in operations for at in range(start, stop))
+    if len(operations) == 1:
+        moved.clear()
     places = []
     for first, end, start, stop in operations:
         gone = [old[at] for at in range(first, end) if not moved[_with_next(old, at)]]
         came = [new[at] for at in range(start, stop) if not moved[_with_next(new, at)]]
         is_inside = first > 0 and end < len(old)  # the partner may be longer
-        if came or is_inside:
-            places.append(_Place(gone, came, _printed(new[max(0, start - 3) : start]), _printed(new[stop : stop + 3])))
+        is_denial = len(operations) == 1 and len(gone) < _SHORT and any(each.kind == "negation" for each in gone)
+        if came or is_inside or is_denial:  # "not" is the last word in some languages
+            places.append(_Place(gone, came, *_beside(new, start, stop)))
     return places, len(new) - sum(len(each.came) for each in places)
 
 
-def _operations(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
-    """Return the bounds of the parts that differ, in ``old`` and in ``new``."""
-    begin = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), -1)
-    backwards = zip(reversed(old[begin:]), reversed(new[begin:]), strict=False)
-    behind = next((at for at, (one, other) in enumerate(backwards) if one != other), -1)
-    if begin >= 0 and behind >= 0:
-        end, stop = len(old) - behind, len(new) - behind
-        if set(old[begin:end]).isdisjoint(new[begin:stop]):  # which is soon seen
-            return [(begin, end, begin, stop)]
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
-    return [each[1:] for each in matcher.get_opcodes() if each[0] != "equal"]
+def _beside(tokens: Sequence[Token], start: int, stop: int) -> tuple[str, str]:
+    """Return the words before and behind a place, up to the next comma or the end of the sentence."""
+    before: list[Token] = []
+    for each in reversed(tokens[max(0, start - _BESIDE) : start]):
+        if each.closes:
+            break
+        before.insert(0, each)
+    behind: list[Token] = []
+    for at in range(stop, min(len(tokens), stop + _BESIDE)):
+        if at and tokens[at - 1].closes:
+            break
+        behind.append(tokens[at])
+    printed = [_printed([each for each in side if each.kind != "unit"]) for side in (before, behind)]
+    return printed[0], printed[1]
+
+
+def _joined(operations: list[_Operation], new: Sequence[Token]) -> list[_Operation]:
+    """Join the parts of one word of a script without spaces, and leave out the ends of a sentence that was cut."""
+    joined: list[_Operation] = []
+    for first, end, start, stop in operations:
+        is_cut = first == end and (start == 0 or stop == len(new)) and stop - start <= _LONGEST_CUT * len(new)
+        if is_cut and all(is_unspaced(each) and each.kind not in FIRM for each in new[start:stop]):
+            continue
+        if joined and start - joined[-1][3] <= _WITHIN_WORD and all(map(is_unspaced, new[joined[-1][3] : start])):
+            first, _, start, _ = joined.pop()
+        joined.append((first, end, start, stop))
+    return joined
 
 
 def _with_next(tokens: Sequence[Token], at: int) -> tuple[str, ...]:
@@ -367,26 +417,52 @@ def _with_next(tokens: Sequence[Token], at: int) -> tuple[str, ...]:
 
 
 def _differences(place: _Place, known: _Old, *, is_lonely: bool) -> tuple[list[Difference], int]:
-    """Return the content differences of one place, and how many of the new words are wording only.
+    """Return the content differences of one place, and how many other new words are held.
+
+    Such words say nothing, or are only spelled otherwise.
 
     ``is_lonely`` says that the rest of the sentence is equal.
     """
-    gone, came = known.named(place.gone), known.named(place.came)
+    gone, came = list(place.gone), list(place.came)
     wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
-    is_firm = any(each.kind in FIRM for each in (*gone, *came))
-    found = [*_firm_differences(gone, came, known)] if is_firm else []
+    found = [*_firm_differences(gone, came, known)]
     olds, news = ([each for each in side if each.kind in ("name", "word") and each.says] for side in (gone, came))
     wording += sum(each.kind in ("name", "word") for each in came) - len(news)
     names_old, names_new = ([each for each in side if each.kind == "name"] for side in (olds, news))
-    is_unknown = not all(map(known.has, news))
-    is_word_for_word = is_lonely and is_unknown and max(len(olds), len(news)) <= _SHORT
     if names_new and (names_old or not all(map(known.has, names_new))):
         found.append(Difference("name", _printed(names_old or olds), _printed(names_new)))
-    elif news and olds and (is_word_for_word or _have_other_meaning(olds, news)):
+    elif news and olds and _have_other_meaning(olds, news):
         found.append(Difference("word", _printed(olds), _printed(news)))
-    else:
-        wording += len(news)
+    elif is_lonely and not found and (other := _word_for_word(place, gone, came, known)):
+        found.append(other)
     return [each._replace(before=place.before, behind=place.behind) for each in found], wording
+
+
+def _word_for_word(place: _Place, gone: Sequence[Token], came: Sequence[Token], known: _Old) -> Difference | None:
+    """Return the words in the place of others in an otherwise equal sentence, if they may change what it says."""
+    if not gone and len(came) == 1 and is_unspaced(came[0]) and came[0].text < _FIRST_IDEOGRAPH:
+        return Difference("word", "", _printed(came))  # no word has one letter, so it became another word
+    if place.is_opposite:
+        return Difference("word", _printed(gone), _printed(came))
+    olds, news = ([each for each in side if each.may_say and each.text != "%"] for side in (gone, came))
+    if not olds or not news or place.size > _SHORT or _is_wording(olds, news, known):
+        return None
+    return Difference("word", _printed(olds), _printed(news))
+
+
+def _is_wording(olds: Sequence[Token], news: Sequence[Token], known: _Old) -> bool:
+    """Decide whether words in the place of others say the same.
+
+    A title in the place of a name does: "Lund", "the mayor". A word in the place of "said" may not: "denied".
+    """
+    kinds, new_kinds = ({each.kind for each in side} for side in (olds, news))
+    if kinds == new_kinds == {"time"} or all(each.text in VAGUE for each in news):
+        return True
+    if "name" in new_kinds or ("name" in kinds and all(map(known.has, news))):
+        return True
+    reporting = say_nothing(olds) + say_nothing(news)
+    are_two_words = len(olds) + len(news) == 2 and kinds | new_kinds == {"word"}
+    return reporting == 2 or (reporting == 1 and not are_two_words)
 
 
 def _firm_differences(gone: Sequence[Token], came: Sequence[Token], known: _Old) -> Iterable[Difference]:
@@ -404,16 +480,22 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], known: _Old)
         yield from _in_turn(olds, news, known)
         if kind == "negation" and olds and len(gone) <= _SHORT:
             yield Difference("negation", olds[0].printed, "")
-    olds, news = ([each for each in side if each.kind == "time"] for side in (gone, came))
-    for old, new in zip(olds, news, strict=False):
-        if _form(old) == _form(new):
-            yield Difference("time", old.printed, new.printed)
+    pieces = piece_of(gone), piece_of(came)
+    if pieces[0] != pieces[1]:
+        kind = next(each.kind for each in pieces if each)
+        yield Difference(kind, _printed(gone), _printed(came), values=(_printed(gone), _printed(came)))
+    for kind in ("time", "unit"):
+        olds, news = ([each for each in side if each.kind == kind] for side in (gone, came))
+        for old, new in zip(olds, news, strict=False):
+            if kind == "unit" or _form(old) == _form(new):
+                yield Difference(new.kind, old.printed, new.printed, values=(old.printed, new.printed))
 
 
 def _in_turn(olds: Sequence[Token], news: Sequence[Token], known: _Old) -> Iterable[Difference]:
     for number, new in enumerate(news):
         if number < len(olds):
-            yield Difference(new.kind, olds[number].printed, new.printed)
+            old = olds[number]
+            yield Difference(new.kind, old.printed, new.printed, values=(old.value, new.value))
         elif new.kind == "negation" or not known.has(new):
             yield Difference(new.kind, "", new.printed)
 
@@ -448,11 +530,10 @@ def _take_spellings(gone: list[Token], came: list[Token]) -> int:
 def _take_glued(some: list[Token], others: list[Token]) -> int:
     """Take words out that are written together in ``others`` and apart in ``some``. Return how many there were."""
     taken = 0
-    beginnings = tuple(each.text for each in some[:-1])
-    for token in [each for each in others if each.text.startswith(beginnings)]:
+    for token in list(others):
         spans = ((first, end) for first in range(len(some)) for end in range(first + 2, min(len(some), first + 4) + 1))
         for first, end in spans:
-            if "".join(each.text for each in some[first:end]) == token.text:
+            if is_spelled("".join(each.text for each in some[first:end]), token):
                 others.remove(token)
                 del some[first:end]
                 taken += 1
@@ -461,4 +542,11 @@ def _take_glued(some: list[Token], others: list[Token]) -> int:
 
 
 def _printed(tokens: Sequence[Token]) -> str:
-    return " ".join(each.printed for each in tokens)
+    """Return words as they are told: characters of scripts without spaces stand together."""
+    words = ""
+    last = None
+    for each in tokens:
+        is_apart = last is not None and not (is_unspaced(each) and is_unspaced(last))
+        words += " " * is_apart + each.printed
+        last = each
+    return words

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from xxhash import xxh32_intdigest
+
 from scrapy_neardup.evidence.counted import (
     KINDS,
     LABELS,
@@ -30,7 +32,10 @@ from scrapy_neardup.evidence.number_words import (
 from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
 
 MAX_CHARACTERS = 60_000
-_MOST_FIGURES, _MOST_IN_TITLE = 120, 20  # that are read of an article
+_MOST_IN_TITLE = 20
+_LONGEST_OF_PAGE = 80  # characters of a line that may be of the page: "Read also: ...", "12 comments"
+_CUT = "~"  # in a long value, between its beginning and a hash
+_LONGEST_VALUE = 16  # characters of a value that is kept as it is
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
 SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।…")
 _FIRST_SENTENCE_WORDS = 8
@@ -63,12 +68,10 @@ class Figure(NamedTuple):
 
 
 def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
-    """Return the first figures of an article, those of its title first.
-
-    Short lines of the page, such as counters, are left out.
-    """
-    lines = [line for line in text[:MAX_CHARACTERS].split("\n") if line.endswith(SENTENCE_ENDS) or not is_of_page(line)]
-    return [*figures_of_title(title, language), *find_figures("\n".join(lines))][:_MOST_FIGURES]
+    """Return the figures of an article, those of its title first. Short lines of the page are left out."""
+    lines = text[:MAX_CHARACTERS].split("\n")
+    of_article = "\n".join(line for line in lines if len(line) > _LONGEST_OF_PAGE or not is_of_page(line))
+    return [*figures_of_title(title, language), *find_figures(of_article)]
 
 
 def figures_of_title(title: str, language: str = "") -> tuple[Figure, ...]:
@@ -96,9 +99,14 @@ def find_figures(text: str, language: str = "") -> tuple[Figure, ...]:
         kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
         if figures and not last_mark and first - last_end <= _SHORTEST_GAP:
             kind = _shared_kind(figures, kind, tokens[last_end:first])
-        figures.append(Figure(value, kind, in_head=first < head))
+        figures.append(Figure(short_value(value), kind, in_head=first < head))
         last_end, last_mark, claimed = end, mark, end + place
     return tuple(figures)
+
+
+def short_value(value: str) -> str:
+    """Return a value, or of a long one its first characters and a hash: nobody computes with it."""
+    return value if len(value) <= _LONGEST_VALUE else f"{value[:3]}{_CUT}{xxh32_intdigest(value.encode()) % 10_000:04}"
 
 
 def _shared_kind(figures: list[Figure], kind: int, between: Sequence[str]) -> int:

@@ -153,6 +153,9 @@ def _in_words(tokens: list[str], first: int, language: NumberWords) -> tuple[str
     if tokens[first] in MONTHS and not tokens[first + 1].isalpha():
         return None  # "Sept. 11" is not French
     core, end = read_spelled(tokens, first, language)
+    rest, behind = _rest(tokens, end, language.scales.get(tokens[end - 1], 0)) if core.isdigit() else (0, end)
+    if rest:  # "dos mil 300"
+        core, end = str(int(core) + rest), behind
     return _scaled_and_marked(tokens, first, end, core, closed=False) if core else None
 
 

@@ -12,25 +12,44 @@ from collections.abc import Sequence
 from decimal import Decimal
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
+from scrapy_neardup.evidence.counted import meaning_of
 from scrapy_neardup.evidence.names import skeleton
-from scrapy_neardup.evidence.number_words import CURRENCIES, LINE_END, MONTHS, WEEKDAYS, WORDS, read_table
-from scrapy_neardup.evidence.numbers import folded_tokens, take_numbers
+from scrapy_neardup.evidence.number_words import (
+    COMMA,
+    CURRENCIES,
+    HEDGES,
+    LINE_END,
+    MONTHS,
+    PERCENT,
+    PERCENT_PAIRS,
+    WEEKDAYS,
+    WORDS,
+    all_languages,
+    read_table,
+)
+from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
 from scrapy_neardup.text.folding import fold
 
-TokenKind = Literal["number", "quantity", "code", "time", "negation", "name", "word"]
+TokenKind = Literal["number", "quantity", "code", "time", "negation", "unit", "name", "word"]
 
 _TABLE: dict[str, Any] = read_table("wording.json")
-_FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
+_MARKS = (LINE_END, COMMA, "(")
+FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
 VAGUE, FUNCTION_WORDS = (frozenset(_TABLE[role].split()) for role in ("vague", "function_words"))
+OPPOSITES = [set(pair.split()) for pair in _TABLE["opposites"].split("|")]
+_SPELLED = {value: frozenset(words.split()) for value, words in _TABLE["numbers"].items()}
+_VALUES = {word: int(value) for value, words in _SPELLED.items() for word in words}
 _KINDS: dict[str, TokenKind] = {
     **dict.fromkeys(WEEKDAYS | MONTHS, "time"),
     **dict.fromkeys(_TABLE["quantities"].split(), "quantity"),
     **dict.fromkeys(_TABLE["negations"].split(), "negation"),
 }
+_SMALL_WORDS = FUNCTION_WORDS | HEDGES  # "about", "around"
+_PIECES: dict[str, TokenKind] = {word: kind for word, kind in _KINDS.items() if len(word) > 1 and word > "\u0e00"}
 _SAY_NOTHING = FUNCTION_WORDS.union(_TABLE["reporting"].split(), _TABLE["relative_days"].split())
 
 FIRM: frozenset[TokenKind] = frozenset(("number", "quantity", "code", "time", "negation"))
@@ -43,15 +62,23 @@ _BEFORE_MONEY = frozenset("n ngn rs r rm rp ksh kes tsh ush gh ghs us usd eur gb
 _ARABIC_DECIMAL = re.compile("(?<=[0-9])\u0631(?=[0-9])")  # "4ر95" is 4.95
 _UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff])")
 _FIRST_UNSPACED = "\u0e00"
+_FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
+_SPACED_CLOCK = re.compile("(?<![0-9])([0-2]?[0-9]) h ([0-5][0-9])(?![0-9])")  # "7 h 15"
+_DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])\\.[0-5][0-9]")
+_BESIDE_CLOCK = WORDS["clock"].union(_TABLE["beside_clock"].split())
+_BEHIND_TIME = "月日号號点點时時월일시"
 _CLOSING = ".,;:)!?"
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
-_CAPITALISED = re.compile(r"[A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f](?<=[\w,;] .)[\w'-]+")
+_CAPITALISED = re.compile(r"(?<=[\w,;] )([A-Z\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u042f][\w'-]+)")
 _ARABIC_PREFIX = re.compile("^[\u0648\u0641]?[\u0628\u0644\u0643]?(?:\u0627\u0644)?(?=...)")
+_ARABIC_AND = "\u0648"
+_ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
 _ARABIC = ("\u0600", "\u06ff")
 _SAME_BEGINNING, _SAME_LETTERS = 0.6, 0.85  # shares of the longer of two spellings
-_LEAST_OF_FRACTION = 4  # digits of a thousand
-_MOST_KNOWN, _LONGEST_KNOWN = 1 << 14, 24  # tokens that are remembered; characters of one of them
+_LEAST_DIGITS, _MOST_DIGITS = 4, 24  # of a number behind "half a"
+_INFIXES = "maya", "meye", "may", "mey", "mad", "med"
+_SYLLABLE = "+"  # behind a syllable of Vietnamese that is a small word of another language
 _LONG_NAME = 8  # letters: longer names may differ in a letter or two
 
 
@@ -61,17 +88,28 @@ class Token(NamedTuple):
     text: str
     kind: TokenKind
     printed: str
+    closes: bool = False  # whether a comma, a bracket or the end of a sentence is behind it
+
+    @property
+    def value(self) -> str:
+        """Return the value of a number as a decimal, and all else as it is printed."""
+        return self.text if self.kind == "number" else self.printed
+
+    @property
+    def may_say(self) -> bool:
+        """Return whether a word may change what an equal sentence says: most short words do too."""
+        return (len(self.text) > 1 or self.kind != "word" or is_unspaced(self)) and self.text not in _SMALL_WORDS
 
     @property
     def says(self) -> bool:
         """Return whether a word may change what a sentence says: no article, no pronoun, no "said" or "today"."""
-        return (len(self.text) > 2 or self.text > _FIRST_UNSPACED) and self.text not in _SAY_NOTHING
+        return (len(self.text) > 2 or self.text > _FIRST_SYLLABIC) and self.text not in _SAY_NOTHING
 
 
-def tokens_of(text: str, language: str = "") -> list[Token]:
-    """Return the tokens of a text. Names are words here, see ``names_of``.
+def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()) -> list[Token]:
+    """Return the tokens of a text. ``names`` are the words that count as names, see ``names_of``.
 
-    ``language`` is an ISO 639-1 code, or "" if it is not known: then the words of the text tell it.
+    ``language`` is an ISO 639-1 code, or "" if it is not known.
     """
     codes: dict[str, str] = {}
 
@@ -80,121 +118,214 @@ def tokens_of(text: str, language: str = "") -> list[Token]:
         letters = "".join(takewhile(str.isalpha, code))
         if letters in _BEFORE_MONEY or letters in CURRENCIES:
             return f"{letters} {code[len(letters) :]}"
-        hidden = _CODE_MARK + code.translate(_HIDDEN)
+        hidden = _CODE_MARK + code.replace("-", "").rstrip("s").translate(_HIDDEN)  # "AK-47s" is "AK47"
         codes[hidden] = found[1]
         return hidden
 
-    tokens, starts = folded_tokens(_CODE.sub(hide, _ARABIC_DECIMAL.sub(".", fold(text))))
+    tokens, starts = number_tokens(_CODE.sub(hide, _SPACED_CLOCK.sub(r"\1h\2", _ARABIC_DECIMAL.sub(".", fold(text)))))
     raw = list(tokens)
-    numbers = {first: (end, value) for first, end, value, _ in take_numbers(tokens, starts, language)}
-    special = {*numbers, *starts}
-    if codes:
-        special.update(place for place, token in enumerate(raw) if token in codes)
-    found: list[Token] = []
-    behind = 0  # the last special token
-    for place in sorted(special):
-        if place < behind:
-            continue  # a part of a number
-        token = raw[place]
-        found += chain.from_iterable(map(_PLAIN.__getitem__, raw[behind:place]))
-        behind = place + 1
-        if place in numbers:
-            behind, value = numbers[place]
-            printed = " ".join(part.rstrip(_CLOSING) for part in raw[place:behind] if part)
-            _add_number(found, Token(value, "number", printed))
-        elif token in codes:
-            found.append(Token(token, "code", codes[token]))
+    numbers = {first: (end, value, mark) for first, end, value, mark in take_numbers(tokens, starts, language)}
+    words = _Words([], raw, codes, language, names)
+    place = 0
+    while place < len(raw):
+        place = words.add_number(place, *numbers[place]) if place in numbers else words.add(place)
+    return words.found
+
+
+class _Words(NamedTuple):
+    """The tokens that are found in a text, and what is known of it. ``raw`` has empty tokens at its end."""
+
+    found: list[Token]
+    raw: list[str]
+    codes: dict[str, str]
+    language: str
+    names: frozenset[str]
+
+    def add_number(self, place: int, end: int, value: str, mark: str) -> int:
+        """Add a number, or a date or time that looks like one. Return the place behind it."""
+        raw = self.raw
+        printed = " ".join(part.rstrip(_CLOSING) for part in raw[place:end] if part)
+        closes = raw[end - 1][-1:] in _CLOSING
+        if _DOTTED_CLOCK.fullmatch(printed) and not _BESIDE_CLOCK.isdisjoint((raw[place - 1], raw[end])):
+            self.found.append(Token(_time(printed.replace(".", ":"), ""), "time", printed, closes))
+        elif raw[end] == "h" or _is_of_time(raw[end]):
+            self.found.append(Token(value + raw[end][0], "time", printed + raw[end][0]))
         else:
-            core = token.rstrip(_CLOSING)
-            found.append(Token(_time(core, raw[behind : behind + 3]), "time", core))
-    found += chain.from_iterable(map(_PLAIN.__getitem__, raw[behind:]))
-    return found
+            _add_number(self.found, Token(value, "number", printed, closes))
+        if mark not in ("", "."):
+            self.found.append(Token(mark, "unit", mark))
+        return end
+
+    def add(self, place: int) -> int:
+        """Add the token at a place, which is no number. Return the place behind it."""
+        token = self.raw[place]
+        if token in self.codes:
+            self.found.append(Token(token, "code", self.codes[token]))
+        elif len(token) < 2 and not token.isalnum():
+            if self.found and token in _MARKS:
+                self.found[-1] = self.found[-1]._replace(closes=True)
+        elif token[0].isdigit():
+            return self._add_time(place)
+        elif token > _FIRST_UNSPACED and _UNSPACED.search(token):
+            self.found.extend(Token(part, _KINDS.get(part, "word"), part) for part in _UNSPACED.split(token) if part)
+        else:
+            return self._add_unit(place) or self._add_word(place)
+        return place + 1
+
+    def _add_time(self, place: int) -> int:
+        token = self.raw[place]
+        core = token.rstrip(_CLOSING)
+        half, more = _half_of_day(self.raw[place + 1 : place + 5], self.language)
+        following = self.raw[place + 1]
+        sign = following[0] if _is_of_time(following) else ""
+        printed = f"{core} {half}m" if half else core + sign
+        self.found.append(Token(_time(core, half) + sign, "time", printed, core != token))
+        return place + 1 + more
+
+    def _add_unit(self, place: int) -> int:
+        """Add a currency or "percent" without a number, or return 0."""
+        token, following = self.raw[place : place + 2]
+        if (token, following) in PERCENT_PAIRS:
+            self.found.append(Token("%", "unit", f"{token} {following}"))
+            return place + 2
+        if token in PERCENT or (token in CURRENCIES and len(token) > 2):
+            self.found.append(Token("%" if token in PERCENT else CURRENCIES[token], "unit", token))
+            return place + 1
+        return 0
+
+    def _add_word(self, place: int) -> int:
+        token, following = self.raw[place : place + 2]
+        if self.language == "vi" and token in FUNCTION_WORDS:
+            self.found.append(Token(token + _SYLLABLE, "word", token))
+        elif token in _VALUES and following in all_languages().scales:
+            value = _VALUES[token] * all_languages().scales[following]
+            self.found.append(Token(str(value), "number", f"{token} {following}"))
+            return place + 2
+        else:
+            kind: TokenKind = "name" if token in self.names else "word"
+            self.found.append(Token(token, _KINDS.get(token, kind), token))
+        return place + 1
 
 
-class _PlainTokens(dict[str, tuple[Token, ...]]):
-    """The words of which a token without digits is made. Most are made once only, because texts repeat their words."""
-
-    def __missing__(self, token: str) -> tuple[Token, ...]:
-        is_unspaced = token > _FIRST_UNSPACED and _UNSPACED.search(token)
-        parts = [*filter(None, _UNSPACED.split(token))] if is_unspaced else [token]
-        if len(token) < 2 and not token.isalnum():
-            parts = []  # a mark, the sign of a currency, or nothing
-        found = tuple(Token(part, _KINDS.get(part, "word"), part) for part in parts)
-        if len(token) <= _LONGEST_KNOWN:
-            if len(self) >= _MOST_KNOWN:
-                self.clear()
-            self[token] = found
-        return found
-
-
-_PLAIN = _PlainTokens()
+def _is_of_time(word: str) -> bool:
+    """Return whether a word behind a number begins with "month", "day" or "hour" in a script without spaces."""
+    return word != "" and word[0] in _BEHIND_TIME
 
 
 def _add_number(found: list[Token], number: Token) -> None:
     """Add a number. "110 to 115" is one token, as "110-115" is, and so is "half a million"."""
-    if len(found) > 1 and found[-1].text in WORDS["to"] and found[-2].kind == "number":
+    if len(found) > 1 and found[-1].text in WORDS["to"] and found[-2].kind == "number" and not found[-2].closes:
         to, low = found.pop(), found.pop()
         printed = f"{low.printed} {to.printed} {number.printed}"
-        number = Token(f"{low.text}-{number.text}", "number", printed)
-    elif number.text.isdigit() and _LEAST_OF_FRACTION <= len(number.text) <= _LONGEST_KNOWN:
-        # "half a million", "a quarter of a million": at most two short words between.
-        place = next((at for at in (-1, -2, -3) if len(found) >= -at and found[at].text in _FRACTIONS), 0)
-        if place and all(len(each.text) < 3 for each in found[place + 1 :] if place < -1):
-            value = (_FRACTIONS[found[place].text] * int(number.text)).normalize()
-            printed = " ".join(each.printed for each in (*found[place:], number))
-            del found[place:]
-            number = Token(format(value, "f"), "number", printed)
+        number = Token(f"{low.text}-{number.text}", "number", printed, number.closes)
+    elif number.text.isdigit() and _LEAST_DIGITS <= len(number.text) <= _MOST_DIGITS:
+        number = _with_fraction(found, number)
     found.append(number)
 
 
-def _time(core: str, behind: Sequence[str]) -> str:
+def _with_fraction(found: list[Token], number: Token) -> Token:
+    """Take the fraction before a large number: "half a million", "a quarter of a million", "2 and a half"."""
+    place = next((at for at in (-1, -2, -3) if len(found) >= -at and found[at].text in FRACTIONS), 0)
+    if not place or not all(len(each.text) < 3 for each in found[place + 1 :] if place < -1):
+        return number
+    times = FRACTIONS[found[place].text]
+    whole = next((at for at in (place - 2, place - 3) if len(found) >= -at and found[at].kind == "number"), 0)
+    if whole and found[whole].text.isdigit() and all(each.text in FUNCTION_WORDS for each in found[whole + 1 : place]):
+        times, place = times + int(found[whole].text), whole
+    printed = " ".join(each.printed for each in (*found[place:], number))
+    del found[place:]
+    return Token(format((times * int(number.text)).normalize(), "f"), "number", printed, number.closes)
+
+
+def _half_of_day(behind: Sequence[str], language: str) -> tuple[str, int]:
+    """Return "a" or "p" if "am" or "p.m." stands behind a time, else "", and how many tokens that is."""
+    for half in "ap":
+        if behind[0] == f"{half}m" and language != "de":  # "um 20:15 am Montag"
+            return half, 1
+        if list(behind[:3]) == [half, LINE_END, "m"]:
+            return half, 3 + (behind[3:] == [LINE_END])
+    return "", 0
+
+
+def _time(core: str, half: str) -> str:
     """Return a time of day in minutes behind "@", and the number of a date or year as it is."""
     clock = _CLOCK.fullmatch(core)
-    is_afternoon = behind[:1] == ["pm"] or behind[:3] == ["p", LINE_END, "m"]
-    is_morning = behind[:1] == ["am"] or behind[:3] == ["a", LINE_END, "m"]
     if clock:
         hour, minute = int(clock[1]), int(clock[2])
-    elif (is_afternoon or is_morning) and core.isdigit() and len(core) < 3:
+    elif half and core.isdigit() and len(core) < 3:
         hour, minute = int(core), 0
     else:
         return core.lstrip("0") or "0"
-    if is_afternoon or is_morning:
-        hour = hour % 12 + 12 * is_afternoon
+    if half:
+        hour = hour % 12 + 12 * (half == "p")
     return f"@{60 * hour + minute}"
 
 
 def names_of(text: str) -> frozenset[str]:
     """Return the folded words that stand with a capital inside a sentence, and nowhere with a small letter."""
     folded = fold(text)
-    capitals = set(map(str.casefold, _CAPITALISED.findall(folded)))
-    names = capitals.difference(_WORD.findall(folded)) if capitals else capitals
-    return frozenset(word.replace("'", "") for word in names) - FUNCTION_WORDS
+    small = {word for word in _WORD.findall(folded) if word[0].islower()}
+    capitals = {word.casefold() for word in _CAPITALISED.findall(folded)}
+    return frozenset(word.replace("'", "") for word in capitals - small) - FUNCTION_WORDS
+
+
+def is_unspaced(token: Token) -> bool:
+    """Return whether a token is one character of a script without spaces."""
+    return len(token.text) == 1 and _UNSPACED.match(token.text) is not None
+
+
+def piece_of(tokens: Sequence[Token]) -> Token | None:
+    """Return the quantity, the negation or the day that characters of a script without spaces have among them."""
+    joined = "".join(each.text for each in tokens if is_unspaced(each))
+    word = next((word for word in _PIECES if word in joined), "") if len(joined) > 1 else ""
+    return Token(word, _PIECES[word], word) if word else None
+
+
+def say_nothing(tokens: Sequence[Token]) -> bool:
+    """Return whether tokens are only words such as "said"; without spaces these are several characters."""
+    words = [each.text.removeprefix(_ARABIC_AND) or each.text for each in tokens]
+    return "".join(words) in _SAY_NOTHING or all(word in _SAY_NOTHING for word in words)
+
+
+def is_spelled(word: str, token: Token) -> bool:
+    """Return whether a word without its spaces is a token, or the same number in words: "twentyone" and 21."""
+    return word == token.text or (token.kind == "number" and word in _SPELLED.get(token.text, ()))
 
 
 def is_same_word(a: Token, b: Token) -> bool:
     """Decide whether two tokens are two spellings, or two forms, of one word, or one month written in two ways."""
-    if a.text[0] != b.text[0] and not (_is_arabic(a.text) and _is_arabic(b.text)):
-        return False
     if a.kind == b.kind == "time" and not (a.text + b.text).isdigit():
         shorter, longer = sorted((a.text, b.text), key=len)
         return longer.startswith(shorter) or (shorter[:4] == longer[:4] and len(shorter) > 4)
+    if is_spelled(a.text, b) or is_spelled(b.text, a):
+        return True
     if a.kind in FIRM or b.kind in FIRM:
         return a.text == b.text and a.kind == b.kind
     if "name" in (a.kind, b.kind):
         sounds_alike = skeleton(a.text) == skeleton(b.text) != "" and a.text[0] == b.text[0]
         is_long = min(len(a.text), len(b.text)) >= _LONG_NAME and a.text[:3] == b.text[:3]
         return sounds_alike or (is_long and _are_alike(a.text, b.text))
-    return _are_alike(a.text, b.text)
+    return _are_alike(a.text, b.text) and not _is_other_form(a.text, b.text)
 
 
-def _is_arabic(word: str) -> bool:
-    return _ARABIC[0] <= word[0] <= _ARABIC[1]
+def _is_other_form(a: str, b: str) -> bool:
+    """Decide whether words that are spelled alike do not mean the same.
+
+    In Polish a letter tells those who are missing from the dead, in Turkish "not" is inside of words: "kapatilacagi",
+    "kapatilmayacagi".
+    """
+    meanings = [meaning.kind for word in (a, b) if (meaning := meaning_of(word))]
+    shorter, longer = sorted((a, b), key=len)
+    is_negated = len(shorter) < len(longer) and any(shorter == longer.replace(each, "", 1) for each in _INFIXES)
+    return is_negated or (len(meanings) > 1 and meanings[0] != meanings[1])
 
 
 @lru_cache(1 << 14)
 def _are_alike(a: str, b: str) -> bool:
     """Decide whether two words have the same beginning and another ending, or differ in a letter or two."""
-    if _is_arabic(a):
+    if _ARABIC[0] <= a[0] <= _ARABIC[1]:
+        if _are_of_one_stem(a, b):
+            return True
         a, b = (_ARABIC_PREFIX.sub("", word) for word in (a, b))
     if a == b:
         return True
@@ -210,8 +341,15 @@ def _are_alike(a: str, b: str) -> bool:
     return len(longer) >= 6 and matcher.ratio() >= _SAME_LETTERS
 
 
+def _are_of_one_stem(a: str, b: str) -> bool:
+    """Decide whether an Arabic word is another one with one or two letters that are joined to it."""
+    shorter, longer = sorted((a, b), key=len)
+    is_longer = longer.startswith(shorter) or longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
+    return is_longer and len(longer) - len(shorter) < min(3, len(shorter))
+
+
 def _is_one_letter(shorter: str, longer: str) -> bool:
-    """Decide whether two endings differ in their first letter only: another one, one more, or two that changed places."""
+    """Decide whether two endings differ in their first letter only: another, one more, or two that changed places."""
     is_other = shorter[1:] == longer[1:]
     is_more = shorter == longer[1:]
     is_swapped = shorter[:2] == longer[1::-1] and shorter[2:] == longer[2:]

@@ -38,7 +38,9 @@ class Comparison:
     topic: TopicParts | None  # None if the preset compares no topics, or if a document is too short
     terms: tuple[str, ...]  # that the topics share, as words of titles and texts; those that add most come first
     documents: int  # from which it is known how rare terms are
-    changes: tuple[str, ...]  # of figures; without their labels if the window keeps no text of the second
+    changes: tuple[str, ...]  # of figures, times and codes; none if the window lacks a text
+    sentences: tuple[tuple[str, str, str], ...]  # that differ: in the first text ("" if it has none like it), in the
+    # second, and in what they differ
 
 
 def compare(
@@ -70,6 +72,7 @@ def compare(
     has_topics = detector.preset.topic_terms and first.record.signature and second.record.signature
     judged = alone if unfound else verdict
     rule = unfound or _rule(decision)
+    texts_compared = decision.match.pair.comparison if decision.match else None
     measured = _MEASURED.get(judge.system.measure, "")
     return Comparison(
         status=judged.status,
@@ -84,6 +87,9 @@ def compare(
         terms=tuple(_terms(first, second)) if has_topics else (),
         documents=0 if detector.sketcher.topics is None else detector.sketcher.topics.frequencies.documents,
         changes=told or verdict.changes,
+        sentences=tuple((each.partner, each.text, each.shown) for each in texts_compared.differing)
+        if texts_compared
+        else (),
     )
 
 

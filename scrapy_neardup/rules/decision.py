@@ -154,12 +154,7 @@ class Judge:
         if not match.is_seen or (new.is_boilerplate and not match.pair.same_text):
             return _alone(document, new, match.story)  # it takes the place of a lost match in its story
         status, kind = _status(match, compared, changes)
-        may_drop = (
-            status == "duplicate"
-            and not is_kept
-            and self.policy.may_drop(document.source, match.kept_share)
-            and not any_applies(match.pair, NOT_DROPPED)
-        )
+        may_drop = status == "duplicate" and not is_kept and self._may_drop(document.source, match)
         return Verdict(
             status,
             kind=kind,
@@ -175,6 +170,13 @@ class Judge:
             changes=tuple(change.line for change in changes),
             id=document.id,
         )
+
+    def _may_drop(self, source: str, match: Match) -> bool:
+        """Decide whether a crawl drops this copy. The pair notes why."""
+        what = "share of its text that a kept document holds"
+        held = Measured(what, match.kept_share, self.policy.drop_share, "NEARDUP_DROP_SHARE")
+        match.pair.findings.append(Finding(not held.is_reached, (held,)))
+        return self.policy.may_drop(source, match.kept_share) and not any_applies(match.pair, NOT_DROPPED)
 
 
 def _give_texts(document: Document, pairs: Sequence[Pair], candidates: Sequence[Candidate], texts: Texts) -> None:

@@ -131,12 +131,12 @@ def unread_text(pair: Pair) -> Finding | None:
 
 def other_content(pair: Pair) -> Finding | None:
     """A sentence says what the text that was kept does not say."""
-    sentence = pair.kept_comparison.content if pair.kept_comparison and pair.policy.keep_updates else None
-    if sentence is None:
+    if pair.kept_comparison is None or not pair.policy.keep_updates:
         return None
-    differences = "; ".join(f"{each.old} -> {each.new}" for each in sentence.differences)
-    words = one_line(differences or sentence.text, _LONGEST_FACT)
-    return applying(f"kept: the older text does not say this: {words}")
+    sentence = pair.kept_comparison.content
+    if sentence is None:
+        return Finding(False, ("no sentence says what the older text does not say",))
+    return applying(f"kept: the older text does not say this: {one_line(sentence.shown, _LONGEST_FACT)}")
 
 
 # Not related by its text

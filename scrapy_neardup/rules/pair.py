@@ -196,10 +196,9 @@ class Pair:
     @property
     def resemblance(self) -> float:
         """Return the share of both texts that both have, or of another system the likeness of the signatures."""
-        is_of_sets = self.system.measure not in ("hamming", "cosine")
-        if self.comparison is not None and is_of_sets and not self.same_text:
-            return self.comparison.resemblance
-        return self.likeness.similarity
+        if self.comparison is None or self.same_text or self.system.measure in ("hamming", "cosine"):
+            return self.likeness.similarity
+        return self.comparison.resemblance
 
     # Titles
 

@@ -1,4 +1,4 @@
-"""Make the fingerprint of a main content: tokens, boilerplate, shingles, signature, band keys and figures."""
+"""Make the fingerprint of a main content: tokens, boilerplate, shingles, signature and band keys."""
 
 from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.sketch.origin import page_hash, source_hash

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ from scrapy_neardup.timings import Timings
 _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
 _ARTICLE_KEY_SEED = 0xA271
+_CURRENCY_SIGN = re.compile("[$\u00a3\u00a5\u20a0-\u20c0]")
 _LEAD_CHARACTERS = 2000  # in which a text says what it is about
 
 
@@ -122,7 +124,7 @@ class Sketcher(TextSketcher):
             vector=vector if topic else b"",
             titles=pack_terms(origin.terms) if self.preset.guarded else b"",
             article_hash=origin.article_hash,
-            content_hash=_content_hash(document.title, sketch),
+            content_hash=_content_hash(document, sketch),
             language=language,
             learned=draft.texts_of(draft.left_out),
             is_boilerplate=is_boilerplate,
@@ -165,9 +167,12 @@ class Sketcher(TextSketcher):
         return self._sources.learn(source, page, article, origin.terms, draft.lines, draft, origin.site_terms)
 
 
-def _content_hash(title: str, sketch: TextSketch) -> bytes:
-    """Return a hash of the title and all lines of a text, with one spelling for what a reader cannot tell apart."""
-    words = " ".join(fold(title).casefold().split())
+def _content_hash(document: Document, sketch: TextSketch) -> bytes:
+    """Return a hash of the title and all lines of a text, with one spelling for what a reader cannot tell apart.
+
+    The signs of currencies are no tokens: "$3" and "£3" would be equal.
+    """
+    words = " ".join([*fold(document.title).casefold().split(), *_CURRENCY_SIGN.findall(document.text)])
     return xxhash.xxh64_digest(sketch.content_hash + words.encode("utf-8", "surrogatepass"))
 
 

@@ -109,10 +109,14 @@ class _Holders:
                     scores[place] = scores.get(place, 0.0) + 1 / len(places)
         if not scores:
             return []
-        best = max(
-            scores,
-            key=lambda at: (scores[at] / (4 + self._lengths[at]) ** 0.25, not self._is_taken[at], -at),
-        )
+        size = len(sentence.tokens)
+
+        def rank(at: int) -> tuple[float, bool, int, int]:
+            """Return how well a sentence fits. A title that has all words but one fits no better than the sentence."""
+            longer = max(size, self._lengths[at])
+            return scores[at] / (4 + longer) ** 0.25, not self._is_taken[at], -abs(size - self._lengths[at]), -at
+
+        best = max(scores, key=rank)
         held = wanted.keys() & self.tokens[best]
         left = wanted.keys() - held
         sides = [at for at in (best - 1, best + 1) if 0 <= at < len(self.tokens) and not self._is_taken[at]]

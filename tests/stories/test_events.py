@@ -103,7 +103,7 @@ async def test_the_alarm_budget_raises_the_threshold(
 async def test_a_story_that_cannot_be_kept_costs_no_verdict(redis_url: str, namespace: str) -> None:
     """A user who may check but not join."""
     with Redis.from_url(redis_url) as admin:
-        keys = [f"{{neardup:{namespace}*:{kind}" for kind in ("records:*", "bands:*", "runs")]
+        keys = [f"{{neardup:{namespace}*:{kind}" for kind in ("records:*", "texts:*", "bands:*", "runs")]
         admin.acl_setuser(namespace, enabled=True, passwords=["+secret"], keys=keys, categories=["+@all"])
         try:
             url = redis_url.replace("redis://", f"redis://{namespace}:secret@")

@@ -40,7 +40,7 @@ class Preset:
     samples: int = 0  # at most this many shingles are keys of their own
     leads: int = 0  # at most this many first sentences are keys of their own
     with_title: bool = False  # the title is a line of the text
-    guarded: bool = False  # boilerplate lines leave the text, and reports of one template are told apart
+    guarded: bool = False  # boilerplate lines leave the text
     sample: int = 0  # features of the lowest hashes that a sketch is made of; 0 is all
     collisions: int = 0  # equal lanes that are not yet enough for "overlap"
     topic_terms: int = 0  # at most this many terms of title and lead; a document may join a story by them

@@ -1,0 +1,69 @@
+"""The lines that are told of two texts: values and labels in the words of the text, and nothing that was misread."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_neardup.evidence.changes import changes_between
+from scrapy_neardup.evidence.differences import Side, compare
+
+# A sentence with {old|new}, and the line that is told of it.
+TOLD = [
+    ("en", "Voters may use {2195|2445} polling units in the state.", "polling units: 2195 -> 2445"),
+    ("en", "Everybody must leave the valley by {18:00|15:00} today.", "by: 18:00 -> 15:00"),
+    ("en", "The ferry leaves the pier at 6:40 {p.m.|a.m.} and returns.", "at: 6:40 pm -> 6:40 am"),
+    ("en", "The match will be played on {Tuesday|Thursday} in the old hall.", "on: Tuesday -> Thursday"),
+    ("en", "Dairies recalled lot {B4471|B4417} of the cheese after tests.", "lot: B4471 -> B4417"),
+    ("en", "{Dozens|Hundreds} of farmers blocked the road for hours.", "farmers blocked: Dozens -> Hundreds"),
+    ("en", "The museum paid {$840, 650|$910, 650} for the old map.", "$: 840650 -> 910650"),
+    ("en", "The fund gave {half a million|a million} dollars to the school.", "$: 500000 -> 1000000"),
+    ("en", "The state will spend 3 {lakh|crore} rupees on the new well.", "₹: 300000 -> 30000000"),
+    ("es", "La feria recibió {dos mil 300|2 700} visitas el domingo.", "visitas: 2300 -> 2700"),
+    ("fr", "Le marché ouvre à {7 h 15|9 h 15} sur la place.", "à: 7h15 -> 9h15"),
+    ("de", "Der Zug fährt um {22.30|20.30} Uhr vom alten Bahnhof ab.", "um: 22.30 -> 20.30"),
+    ("pt", "A loja abre às {18h|13h} perto da praça central.", "às: 18h -> 13h"),
+    ("id", "Kapal itu berangkat pukul {16.30|18.30} dari dermaga lama.", "pukul: 16.30 -> 18.30"),
+    ("hi", "राज्य नए कुएँ पर पांच {लाख|करोड़} रुपये खर्च करेगा।", "रुपये खर्च: 500000 -> 50000000"),
+    ("ta", "நகராட்சி புதிய கிணற்றுக்கு 5 {லட்சம்|கோடி} ரூபாய் தரும்.", "ரூபாய் தரும்: 500000 -> 50000000"),
+    ("zh", "新的图书馆将于{二|八}月开放，市民可以免费参观。", "书馆将于: 2月 -> 8月"),
+    ("ko", "축제에는 관람객 {3만|4만} 5천 명이 다녀갔다.", "명이 다녀갔다: 35000 -> 45000"),
+]
+NOT_TOLD = [
+    ("en", "The museum paid {$840, 650|$840,650} for the old map."),
+    ("en", "The fund gave {half a million|500,000} dollars to the school."),
+    ("en", "The state will spend {3 lakh|300,000} rupees on the new well."),
+    ("en", "The new line will cost {$20 million|20 million dollars} and open in spring."),
+    ("en", "Prices rose by {1,13|13,1} points at the exchange."),
+    ("en", "{Two thirds|Half} of the shops stay open late in winter."),
+    ("es", "La feria recibió {dos mil 300|2 300} visitas el domingo."),
+    ("fr", "La foire a accueilli {2 300|2.300} visiteurs dimanche."),
+    ("ja", "祭りには{3万5千|35000}人が訪れたと市が発表した。"),
+    ("ko", "축제에는 관람객 {3만 5천|35,000}명이 다녀갔다."),
+    ("hi", "राज्य नए कुएँ पर {पांच|5} लाख रुपये खर्च करेगा।"),
+    ("zh", "广场上聚集了{数十|数百}名学生，交通一度中断。"),
+]
+
+
+def told(language: str, text: str) -> list[str]:
+    head, rest = text.split("{")
+    edit, tail = rest.split("}")
+    old, new = (Side("", head + value + tail, "", language) for value in edit.split("|"))
+    return [each.line for each in changes_between(new, old, compare(new, old))]
+
+
+@pytest.mark.parametrize(("language", "text", "line"), TOLD)
+def test_a_changed_value_is_told_in_the_words_of_the_text(language: str, text: str, line: str) -> None:
+    assert told(language, text) == [line]
+
+
+@pytest.mark.parametrize(("language", "text"), NOT_TOLD)
+def test_one_value_in_two_forms_is_not_told(language: str, text: str) -> None:
+    assert [line for line in told(language, text) if any(map(str.isdigit, line))] == []
+
+
+def test_a_value_that_title_and_text_repeat_is_told_once() -> None:
+    old, new = (
+        Side(f"{value} dead in fire", f"{value} people were killed in a fire in the old mill.", "", "en")
+        for value in ("Four", "Nine")
+    )
+    assert [each.line for each in changes_between(new, old, compare(new, old))] == ["dead: 4 -> 9"]

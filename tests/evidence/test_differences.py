@@ -1,0 +1,87 @@
+"""Content differences and wording: two papers print one text, and one of them another word."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_neardup.evidence.differences import Comparison, Side, compare
+
+# Two texts a language are enough to show the mechanism; braces hold the word of the old text and that of the new one.
+CONTENT = [
+    ("en", "The {northern|southern} gate of the harbour stays shut until the storm has passed."),
+    ("en", "The board has {confirmed|denied} that the plant at the river will be sold."),
+    ("en", "Nurses at the clinic will be paid their bonus next {week|year}. The clinic was built last year."),
+    ("en", "{Half|Most} of the bridges in the valley were damaged by the flood."),
+    ("en", "Only drivers {over|under} 70 have to renew their licence at the office."),
+    ("en", "The lifeboat was paid for with {$40|£40} from every family in the village."),
+    ("en", "Sales of the company {doubled|halved} between the spring and the autumn."),
+    ("de", "Die Stadt zahlt dem Verein 30 {Euro|Dollar} für jeden gepflanzten Baum."),
+    ("de", "Die {Hälfte|Mehrzahl} der Schulen im Landkreis bekommt neue Fenster."),
+    ("fr", "La {moitié|totalité} des quais du port sera rénovée au printemps."),
+    ("ru", "Заседание совета перенесли на {пятницу|понедельник} из-за болезни судьи."),
+    ("ru", "Ремонт моста обошёлся области в 12 миллионов {рублей|долларов}."),
+    ("pl", "Koncert na rynku przełożono na {poniedziałek|sobotę} z powodu burzy."),
+    ("tr", "Bakan, limanın kış boyunca {kapatılmayacağını|kapatılacağını} duyurdu."),
+    ("tr", "Belediye sel için 3 milyon {lira|dolar} ayırdı."),
+    ("fa", "شورای شهر طرح ساخت پل تازه را {رد|تصویب} کرد."),
+    ("hi", "गाँव में आग लगने से {सात|नौ} घर जल गए।"),
+    ("vi", "Tỉnh ban hành cảnh báo màu {đỏ|vàng} cho vùng ven biển."),
+    ("vi", "Giá gạo ở chợ huyện {tăng|giảm} trong tuần. Giá cá giảm từ tháng trước."),
+    ("bn", "লঞ্চে অতিরিক্ত যাত্রী {ছিল না|ছিল}।"),
+    ("ko", "공장 측은 설비에 이상이 {없었다고|있었다고} 밝혔다."),
+    ("el", "Ο υπουργός {απέρριψε|δέχτηκε} το αίτημα των κατοίκων για νέα έρευνα."),
+    ("zh", "市政府{没有发现|发现}桥梁存在安全隐患。"),
+    ("zh", "演唱会改在星期{二|四}举行，门票仍然有效。"),
+    ("th", "ทางการเตือนว่าถนนสาย{เหนือ|ใต้}จะปิดเพราะน้ำท่วม"),
+    ("th", "บริษัทยืนยันว่าสะพาน{ไม่ได้|}ชำรุดก่อนเกิดเหตุ"),
+]
+WORDING = [
+    ("en", "Twenty trees fell in the storm, the mayor {said|stated}."),
+    ("en", "Soldiers found two {AK-47|AK-47s} under the floor of the old house."),
+    ("en", "The tunnel is {three|3} {kilometres|kilometers} long."),
+    ("en", "Unemployment rose by {ten per cent|10 percent} in the valley last year."),
+    ("de", "Der Zug kam erst nach {zwanzig|20} Minuten am Bahnhof an."),
+    ("it", "Il sindaco ha {detto|dichiarato} che la piazza resterà vuota."),
+    ("ru", "Пожар {произошёл|произошел} ночью на складе у реки."),
+    ("pl", "Straty wyniosły {dziesięć|10} procent rocznych dochodów gminy."),
+    ("pl", "W wypadku ucierpiało {siedem|7} osób z okolicznych wsi."),
+    ("ar", "وبلغ طول الطريق الجديد {ثلاثة|3} كيلومترات قرب البحر."),
+    ("fa", "بانک {سه|۳} میلیارد دلار برای ساخت راه آهن پرداخت."),
+    ("hi", "मेले में {बीस|20} दुकानें जल गईं और बाजार बंद रहा।"),
+    ("vi", "Cây cầu mới dài {hai mươi|20} kilomet và rất đẹp."),
+    ("de", "Von der Sperrung sind {rund|etwa} 900 Haushalte betroffen."),
+    ("id", "Sekolah itu memiliki {dua belas|12} kelas dan sebuah lapangan."),
+    ("ta", "திருவிழாவில் {ஏழு|7} கடைகள் தீயில் எரிந்தன."),
+    ("zh", "市长{表示|说}，新的图书馆将在秋天落成。"),
+]
+BEFORE = {"en": "The report came out this morning.", "zh": "报道于今天早上发布。"}
+
+
+def compared(language: str, text: str, *, is_title: bool = False) -> Comparison:
+    """Compare the text before with the text after each edit."""
+    sides = []
+    for which in (1, 0):
+        printed = text
+        while "{" in printed:
+            head, rest = printed.split("{", 1)
+            edit, tail = rest.split("}", 1)
+            printed = head + edit.split("|")[which] + tail
+        body = "" if is_title else printed
+        title = printed if is_title else ""
+        sides.append(Side(title, f"{BEFORE.get(language, '')}\n{body}", f"{which}.example", language))
+    return compare(*sides)
+
+
+@pytest.mark.parametrize(("language", "text"), CONTENT)
+def test_a_word_that_changes_the_news_is_a_content_difference(language: str, text: str) -> None:
+    assert compared(language, text).content is not None
+
+
+@pytest.mark.parametrize(("language", "text"), WORDING)
+def test_another_wording_is_none(language: str, text: str) -> None:
+    assert compared(language, text).content is None
+
+
+def test_a_word_in_a_title_counts_if_the_rest_of_the_title_is_equal() -> None:
+    assert compared("en", "Fire in a hotel by the lake: three guests {dead|unhurt}", is_title=True).content
+    assert not compared("en", "Three guests {dead|unhurt} in {fire|blaze} at hotel", is_title=True).content
