@@ -10,20 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from itertools import islice
 from typing import NamedTuple
 
 from xxhash import xxh32_digest
 
 from scrapy_neardup.evidence.counted import HARMED, SILENT, FigureKind
 from scrapy_neardup.evidence.differences import Comparison, Difference, Sentence, Side
-from scrapy_neardup.evidence.figures import (
-    Figure,
-    figures_of,
-    find_figures,
-    is_plain,
-    short_value,
-)
+from scrapy_neardup.evidence.figures import Figure, figures_of, figures_of_head, find_figures, is_plain, short_value
 from scrapy_neardup.evidence.number_words import all_languages
 from scrapy_neardup.evidence.tokens import FRACTIONS, FUNCTION_WORDS
 from scrapy_neardup.text.folding import fold
@@ -34,7 +27,6 @@ _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
 _WORD = re.compile(r"[\w'\u2019\u200c-]+")
 _LONGEST_LINE = 120  # characters of a change that is told
-_MOST_HASHED = 120  # figures of a text
 _DIGITS = re.compile("[0-9]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 _TOLD = ("number", "quantity", "time", "code")
@@ -49,8 +41,8 @@ class Change(NamedTuple):
 
 
 def value_hashes(figures: Iterable[Figure]) -> bytes:
-    """Return 4 bytes for each of the first figures, a hash of its value and of what it counts, if that is known."""
-    return b"".join(xxh32_digest(f"{each.label}{each.value}".encode()) for each in islice(figures, _MOST_HASHED))
+    """Return 4 bytes for each figure, a hash of its value and of what it counts, if that is known."""
+    return b"".join(xxh32_digest(f"{each.label}{each.value}".encode()) for each in figures)
 
 
 def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Change, ...]:
@@ -60,11 +52,9 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
     for sentence, each in comparison.differences:
         if each.kind in _TOLD and each.old and each.new and each.is_one_of_one and sentence.partner not in repeated:
             _add(changes, sentence, each)
-    old_figures, new_figures = (figures_of(side.title, side.text, side.language) for side in (old, new))
-    for before, after in _newest_tolls(old_figures, new_figures):
-        if (before.value, after.value) not in changes and is_change(before, after):
-            line = f"{after.label}: {before.value} -> {after.value}"
-            changes[before.value, after.value] = Change(line, value_hashes([before]), value_hashes([after]))
+    for before, after in _newest_toll(old, new):
+        line = f"{after.label}: {before.value} -> {after.value}"
+        changes.setdefault((before.value, after.value), Change(line, value_hashes([before]), value_hashes([after])))
     return tuple({each.line: each for each in changes.values()}.values())
 
 
@@ -161,20 +151,27 @@ def _are_equal(before: Figure, after: Figure) -> bool:
     return bool(low) and (high >= _LEAST_ROUNDED or not is_of_harmed) and high / low in _LOST_WORDS
 
 
-def _newest_tolls(old: Sequence[Figure], new: Sequence[Figure]) -> Iterator[tuple[Figure, Figure]]:
-    """Pair the newest tolls: the greatest of title and first sentence, as the others are parts of it.
+def _newest_toll(old: Side, new: Side) -> Iterator[tuple[Figure, Figure]]:
+    """Pair the tolls of the dead: the greatest of title and first sentence, as the others are parts of it.
 
     If the new text has the old toll too, a smaller one above it is a part of it: "three children among the nine dead".
     """
-    before, after = (_tolls(figures).get(FigureKind.DEAD, []) for figures in (old, new))
-    heads = [[toll for toll in tolls if toll.in_head] for tolls in (before, after)]
-    if all(heads):
-        known, newest = (max(tolls, key=lambda toll: Decimal(toll.value)) for tolls in heads)
-        is_known = any(_are_equal(newest, each) for each in before)
-        is_history = any(_are_equal(known, each) for each in after)
-        is_part = is_history and Decimal(newest.value) < Decimal(known.value)
-        if not is_known and not is_part and Decimal(newest.value) <= _MOST_GROWTH * (1 + Decimal(known.value)):
-            yield known, newest
+    heads = [_dead(figures_of_head(side.title, side.text, side.language)) for side in (old, new)]
+    if not all(heads):
+        return
+    known, newest = (max(tolls, key=lambda toll: Decimal(toll.value)) for tolls in heads)
+    if _are_equal(known, newest):
+        return
+    before, after = (_dead(figures_of(side.title, side.text, side.language)) for side in (old, new))
+    is_known = any(_are_equal(newest, each) for each in before)
+    is_history = any(_are_equal(known, each) for each in after)
+    is_part = is_history and Decimal(newest.value) < Decimal(known.value)
+    if not is_known and not is_part and Decimal(newest.value) <= _MOST_GROWTH * (1 + Decimal(known.value)):
+        yield known, newest
+
+
+def _dead(figures: Sequence[Figure]) -> list[Figure]:
+    return _tolls(figures).get(FigureKind.DEAD, [])
 
 
 def contradict(some: Sequence[Figure], others: Sequence[Figure]) -> bool:

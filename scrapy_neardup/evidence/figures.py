@@ -32,10 +32,9 @@ from scrapy_neardup.evidence.number_words import (
 from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
 
 MAX_CHARACTERS = 60_000
-_MOST_IN_TITLE = 20
-_LONGEST_OF_PAGE = 80  # characters of a line that may be of the page: "Read also: ...", "12 comments"
-_CUT = "~"  # in a long value, between its beginning and a hash
+_MOST_FIGURES, _MOST_IN_TITLE = 120, 20  # that are read of an article
 _LONGEST_VALUE = 16  # characters of a value that is kept as it is
+_LONGEST_OF_PAGE = 80  # characters of a line that may be of the page: "Read also: ...", "12 comments"
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
 SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।…")
 _FIRST_SENTENCE_WORDS = 8
@@ -54,7 +53,6 @@ class Figure(NamedTuple):
 
     value: str
     kind: int = 0  # an index of ``counted.LABELS``
-    in_head: bool = False  # in a title or the first sentence of a text
 
     @property
     def label(self) -> str:
@@ -68,20 +66,30 @@ class Figure(NamedTuple):
 
 
 def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
-    """Return the figures of an article, those of its title first. Short lines of the page are left out."""
+    """Return the first figures of an article, those of its title first.
+
+    Short lines of the page, such as counters, are left out.
+    """
     lines = text[:MAX_CHARACTERS].split("\n")
-    of_article = "\n".join(line for line in lines if len(line) > _LONGEST_OF_PAGE or not is_of_page(line))
-    return [*figures_of_title(title, language), *find_figures(of_article)]
+    lines = [line for line in lines if len(line) > _LONGEST_OF_PAGE or not is_of_page(line)]
+    return [*figures_of_title(title, language), *find_figures("\n".join(lines))][:_MOST_FIGURES]
+
+
+def figures_of_head(title: str, text: str, language: str) -> list[Figure]:
+    """Return the figures of a title, and of the first sentence of its text."""
+    tokens, starts = number_tokens(text[:MAX_CHARACTERS])
+    end = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
+    return [*figures_of_title(title, language), *_figures(tokens, starts, "", end)]
 
 
 def figures_of_title(title: str, language: str = "") -> tuple[Figure, ...]:
     """Return the figures of a title in this language, which is an ISO 639-1 code, or "" if it is not known."""
-    return tuple(each._replace(in_head=True) for each in find_figures(title, language)[:_MOST_IN_TITLE])
+    return find_figures(title, language)[:_MOST_IN_TITLE]
 
 
 def counted_figures(figures: Iterable[Figure]) -> frozenset[Figure]:
-    """Return the figures that say what they count, wherever they stand."""
-    return frozenset(each._replace(in_head=False) for each in figures if each.label)
+    """Return the figures that say what they count."""
+    return frozenset(each for each in figures if each.label)
 
 
 def find_figures(text: str, language: str = "") -> tuple[Figure, ...]:
@@ -90,23 +98,29 @@ def find_figures(text: str, language: str = "") -> tuple[Figure, ...]:
     Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
     """
     tokens, starts = number_tokens(text[:MAX_CHARACTERS])
-    head = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
+    return tuple(_figures(tokens, starts, language, len(tokens)))
+
+
+def _figures(tokens: list[str], starts: list[int], language: str, end: int) -> list[Figure]:
+    """Return the figures before the token at ``end``."""
     figures: list[Figure] = []
     last_end = claimed = 0  # behind the figure before this one, and behind the word that says what it counts
     last_mark = ""
-    for first, end, value, mark in take_numbers(tokens, starts, language):
-        before, behind = tokens[max(0, first - REACH) : first][::-1], tokens[end : end + REACH]
+    for first, next_token, value, mark in take_numbers(tokens, starts, language):
+        if first >= end:
+            break
+        before, behind = tokens[max(0, first - REACH) : first][::-1], tokens[next_token : next_token + REACH]
         kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
         if figures and not last_mark and first - last_end <= _SHORTEST_GAP:
             kind = _shared_kind(figures, kind, tokens[last_end:first])
-        figures.append(Figure(short_value(value), kind, in_head=first < head))
-        last_end, last_mark, claimed = end, mark, end + place
-    return tuple(figures)
+        figures.append(Figure(short_value(value), kind))
+        last_end, last_mark, claimed = next_token, mark, next_token + place
+    return figures
 
 
 def short_value(value: str) -> str:
     """Return a value, or of a long one its first characters and a hash: nobody computes with it."""
-    return value if len(value) <= _LONGEST_VALUE else f"{value[:3]}{_CUT}{xxh32_intdigest(value.encode()) % 10_000:04}"
+    return value if len(value) <= _LONGEST_VALUE else f"{value[:3]}~{xxh32_intdigest(value.encode()) % 10_000:04}"
 
 
 def _shared_kind(figures: list[Figure], kind: int, between: Sequence[str]) -> int:

@@ -191,6 +191,8 @@ def _give_texts(document: Document, pairs: Sequence[Pair], candidates: Sequence[
             pair.new_text = new_text
             pair.old_text = texts.get(key)
             pair.kept_text = texts.get(candidate.kept) if pair.old.is_dropped else pair.old_text
+        else:
+            pair.is_passed_over = pair.may_be_copy and not pair.same_content
 
 
 def _choose(seen: Sequence[Match]) -> Match | None:

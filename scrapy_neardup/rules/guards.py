@@ -76,6 +76,10 @@ def other_form(pair: Pair) -> Finding | None:
 # No copy
 
 
+def less_alike_than_others(pair: Pair) -> Finding | None:
+    return applying("the texts of other candidates, which are more alike, were compared") if pair.is_passed_over else None
+
+
 def little_in_common(pair: Pair) -> Finding:
     return too_low(Measured(pair.system.measure, pair.likeness.score, pair.policy.threshold, "threshold"))
 

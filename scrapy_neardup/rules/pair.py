@@ -90,6 +90,7 @@ class Pair:
         self.new_text: StoredText | None = None
         self.old_text: StoredText | None = None
         self.kept_text: StoredText | None = None
+        self.is_passed_over = False  # whether other candidates were chosen for a second look, which are more alike
         self.same_text = new.text_hash == old.text_hash
         self.same_content = new.has_content(old)
         self.same_source = new.source_hash == old.source_hash and new.source_hash != _NO_SOURCE

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from scrapy_neardup.rules.guards import other_scope
 from scrapy_neardup.rules.pair import Pair
 
-MOST_LOOKS = 4
+MOST_LOOKS = 2
 """How many texts are read for one document."""
 
 
