@@ -16,7 +16,7 @@ from xxhash import xxh32_digest
 
 from scrapy_neardup.evidence.counted import HARMED, SILENT, FigureKind
 from scrapy_neardup.evidence.differences import Comparison, Difference, Sentence, Side
-from scrapy_neardup.evidence.figures import Figure, figures_of, figures_of_head, find_figures, is_plain
+from scrapy_neardup.evidence.figures import Figure, figures_of, figures_of_head, find_figures, is_plain, short_value
 from scrapy_neardup.evidence.number_words import all_languages
 from scrapy_neardup.evidence.tokens import FRACTIONS, FUNCTION_WORDS
 from scrapy_neardup.text.folding import fold
@@ -102,7 +102,7 @@ def _as_printed(text: str, folded: str) -> str:
 def _figure_of(text: str, value: str) -> Figure:
     """Return the figure of a sentence that has a value."""
     found = next((each for each in find_figures(text) if each.value == value), None)
-    return found or Figure(value)
+    return found or Figure(short_value(value))
 
 
 def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from xxhash import xxh32_intdigest
+
 from scrapy_neardup.evidence.counted import (
     KINDS,
     LABELS,
@@ -31,6 +33,8 @@ from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
 
 MAX_CHARACTERS = 60_000
 _MOST_FIGURES, _MOST_IN_TITLE = 120, 20  # that are read of an article
+_LONGEST_VALUE = 16  # characters of a value that is kept as it is
+_LONGEST_OF_PAGE = 80  # characters of a line that may be of the page: "Read also: ...", "12 comments"
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
 SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।…")
 _FIRST_SENTENCE_WORDS = 8
@@ -66,7 +70,8 @@ def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
 
     Short lines of the page, such as counters, are left out.
     """
-    lines = [line for line in text[:MAX_CHARACTERS].split("\n") if line.endswith(SENTENCE_ENDS) or not is_of_page(line)]
+    lines = text[:MAX_CHARACTERS].split("\n")
+    lines = [line for line in lines if len(line) > _LONGEST_OF_PAGE or not is_of_page(line)]
     return [*figures_of_title(title, language), *find_figures("\n".join(lines))][:_MOST_FIGURES]
 
 
@@ -108,9 +113,14 @@ def _figures(tokens: list[str], starts: list[int], language: str, end: int) -> l
         kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
         if figures and not last_mark and first - last_end <= _SHORTEST_GAP:
             kind = _shared_kind(figures, kind, tokens[last_end:first])
-        figures.append(Figure(value, kind))
+        figures.append(Figure(short_value(value), kind))
         last_end, last_mark, claimed = next_token, mark, next_token + place
     return figures
+
+
+def short_value(value: str) -> str:
+    """Return a value, or of a long one its first characters and a hash: nobody computes with it."""
+    return value if len(value) <= _LONGEST_VALUE else f"{value[:3]}~{xxh32_intdigest(value.encode()) % 10_000:04}"
 
 
 def _shared_kind(figures: list[Figure], kind: int, between: Sequence[str]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.document import Evidence
@@ -16,21 +15,20 @@ CONFIRMING_LANES = 128
 """How many lanes at the end of an ``overlap`` signature confirm what the others propose."""
 
 LEAST_RESEMBLANCE = 0.045  # below this too few lanes are equal to estimate containment
-_BITS = 7  # of a lane that count for the measures of two sets; of the others all eight count
+_CHANCE = 1 / 256  # that two lanes of one byte are equal by chance
 
 
-def resemblance(a: bytes, b: bytes, bits: int = 8) -> float:
+def resemblance(a: bytes, b: bytes) -> float:
     """Return the Jaccard resemblance of two shingle sets, in [0, 1], estimated from signatures of one byte a lane.
 
-    It is 0 if a signature is empty or the lengths differ. Broder (1997). The highest ``bits`` of a lane count. The
-    share of lanes that are equal by chance is taken off: Li and Koenig (2010), "b-bit minwise hashing".
+    It is 0 if a signature is empty or the lengths differ. Broder (1997). The share of lanes that are equal by chance
+    is taken off: Li and Koenig (2010), "b-bit minwise hashing".
     """
-    return _beyond_chance(equal_lanes(a, b, bits), bits)
+    return _beyond_chance(equal_lanes(a, b))
 
 
-def _beyond_chance(share: float, bits: int) -> float:
-    chance = 1 / (1 << bits)
-    return max(0.0, (share - chance) / (1 - chance))
+def _beyond_chance(share: float) -> float:
+    return max(0.0, (share - _CHANCE) / (1 - _CHANCE))
 
 
 def containment(resemblance: float, a: int, b: int) -> float:
@@ -46,17 +44,12 @@ def share_of(resemblance: float, own: int, other: int) -> float:
     return min(1.0, resemblance * (own + other) / ((1 + resemblance) * own)) if own else 0.0
 
 
-def equal_lanes(a: bytes, b: bytes, bits: int = 8) -> float:
-    """Return the share of lanes of one byte each whose highest ``bits`` are equal."""
+def equal_lanes(a: bytes, b: bytes) -> float:
+    """Return the share of lanes of one byte each that are equal."""
     if not a or len(a) != len(b):
         return 0.0
-    differ = (int.from_bytes(a, "big") ^ int.from_bytes(b, "big")) & _highest(bits, len(a))
+    differ = int.from_bytes(a, "big") ^ int.from_bytes(b, "big")
     return differ.to_bytes(len(a), "big").count(0) / len(a)
-
-
-@lru_cache(8)
-def _highest(bits: int, lanes: int) -> int:
-    return int.from_bytes(bytes([0x100 - (0x100 >> bits)]) * lanes, "big")
 
 
 def cosine(a: bytes, b: bytes) -> float:
@@ -98,9 +91,8 @@ def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, col
         score = equal_lanes(a, b) if measure == "hamming" else cosine(a, b)
         return Likeness(score, score, score)
     lanes = len(a) - CONFIRMING_LANES if measure == "overlap" else len(a)
-    bits = 8 if measure == "overlap" else _BITS
-    share = equal_lanes(a[:lanes], b[:lanes], bits)
-    similarity = _beyond_chance(share, bits)
+    share = equal_lanes(a[:lanes], b[:lanes])
+    similarity = _beyond_chance(share)
     contained = containment(similarity, size_a, size_b)
     if measure == "overlap":
         score = resemblance(a[lanes:], b[lanes:]) if round(share * lanes) > collisions else 0.0

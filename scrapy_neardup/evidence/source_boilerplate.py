@@ -70,7 +70,7 @@ class DocumentLines(Protocol):
     def terms_in(self, lines: Lines) -> frozenset[int]: ...
 
     def counted_in(self, line: int) -> frozenset[Figure]:
-        """Return the figures of a line that say what they count, without their contexts and places."""
+        """Return the figures of a line that say what they count."""
 
     def counted_in_news(self, lines: Lines) -> frozenset[Figure]:
         """Return the same of the title and of the first lines but these."""
