@@ -101,8 +101,8 @@ def _print(sides: Sides, found: Comparison) -> None:
         _print_lines(f"Topics: {found.topic.score:.3f}", lines)
     _print_lines("Figures", found.changes)
     for old, new, differs in found.sentences[:_MOST_SENTENCES]:
-        lines = (("A", old or "no such sentence"), ("B", new), ("differs", differs if differs != new else ""))
-        _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in lines if each])
+        named = ("A", old or "no such sentence"), ("B", new), ("differs", differs if differs != new else "")
+        _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in named if each])
     if (left := len(found.sentences) - _MOST_SENTENCES) > 0:
         print(f"\nand {counted(left, 'other sentence')}: see --json")
 
