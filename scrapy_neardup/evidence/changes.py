@@ -14,17 +14,9 @@ from typing import NamedTuple
 
 from xxhash import xxh32_digest
 
-from scrapy_neardup.evidence.counted import HARMED, LABELS, SILENT, FigureKind, is_of_page
+from scrapy_neardup.evidence.counted import HARMED, LABELS, SILENT, FigureKind
 from scrapy_neardup.evidence.differences import Comparison, Difference, Sentence, Side
-from scrapy_neardup.evidence.figures import (
-    NO_WORDS,
-    Figure,
-    Place,
-    figures_of_title,
-    find_figures,
-    is_plain,
-    short_value,
-)
+from scrapy_neardup.evidence.figures import NO_WORDS, Figure, figures_of, find_figures, is_plain, short_value
 from scrapy_neardup.evidence.tokens import FUNCTION_WORDS, tokens_of
 from scrapy_neardup.wording import one_line
 
@@ -32,7 +24,6 @@ _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, mil
 _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
 _LONGEST_LINE = 120  # characters of a change that is told
-_LONGEST_OF_PAGE = 80  # characters of a line that may be of the page: "Read also: ...", "12 comments"
 _DIGITS = re.compile("[0-9]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 _TOLD = ("number", "quantity", "time", "code")
@@ -59,7 +50,7 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
     for sentence, each in comparison.differences:
         if each.kind in _TOLD and each.old and each.is_one_of_one and sentence.partner not in repeated:
             _add(changes, sentence, each, new.language)
-    for before, after in _newest_tolls(_figures_of(old), _figures_of(new)):
+    for before, after in _newest_tolls(*(figures_of(each.title, each.text, each.language) for each in (old, new))):
         if (before.value, after.value) not in changes and is_change(before, after):
             line = f"{after.label}: {before.value} -> {after.value}"
             changes[before.value, after.value] = Change(line, value_hashes([before]), value_hashes([after]))
@@ -104,12 +95,6 @@ def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:
         return True  # "1,13" and "13,1": some sites print the two halves of a decimal in the other order
     shorter, longer = sorted((old.value, new.value), key=len)
     return not (old.value + new.value).isdigit() and (longer.startswith(shorter) or longer.endswith(shorter))
-
-
-def _figures_of(side: Side) -> list[Figure]:
-    lines = side.text.split("\n")
-    text = "\n".join(line for line in lines if len(line) > _LONGEST_OF_PAGE or not is_of_page(line))
-    return [*figures_of_title(side.title, side.language), *find_figures(text)]
 
 
 def is_change(before: Figure, after: Figure) -> bool:
@@ -174,6 +159,6 @@ def contradict(some: Sequence[Figure], others: Sequence[Figure]) -> bool:
 def _tolls(figures: Sequence[Figure]) -> dict[int, list[Figure]]:
     found: dict[int, list[Figure]] = {}
     for figure in figures:
-        if 0 < figure.kind < FigureKind.HOMES and figure.place != Place.CAPTION and _are_plain(figure):
+        if 0 < figure.kind < FigureKind.HOMES and _are_plain(figure):
             found.setdefault(figure.kind, []).append(figure)
     return found

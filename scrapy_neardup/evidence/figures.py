@@ -1,7 +1,7 @@
 """The figures guard: the numbers of a text and what they count, so that "4 dead" -> "12 dead" is seen.
 
 A figure is a number, in digits or words, with what it counts (see ``counted``) and a hash of the words around it.
-Dates, clock times, years and phone numbers are left out. Only lines of the article are read (``figures_of_body``), and
+Dates, clock times, years and phone numbers are left out, and so are lines of the page. There are
 at most ``MAX_FIGURES`` figures of a document. ``changes`` compares the figures of two texts.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from enum import IntEnum
 from typing import NamedTuple
 
 from xxhash import xxh32_digest, xxh32_intdigest
@@ -39,7 +38,6 @@ from scrapy_neardup.evidence.number_words import (
     WORDS,
 )
 from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
-from scrapy_neardup.text.body import Body, read_bodies
 
 MAX_FIGURES = 120
 MAX_CHARACTERS = 60_000
@@ -57,21 +55,10 @@ SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।…")
 _FIRST_SENTENCE_WORDS = 8
 _OLDEST = 110
 _MOST_IN_TITLE = 20
-_MOST_WORDS_OF_TOLL = 4
 _SHORTEST_GAP = 2  # words between two values of one thing
 _PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
 _SCORE = re.compile("[0-9]{1,3}-[0-9]{1,3}")
-_DIGIT = re.compile("[0-9]")
-_LEAST_WORDS, _LEAST_WORDS_OF_BLOCK = 20, 8  # of a text that is read by blocks; of a block that is no caption
-
-
-class Place(IntEnum):
-    """Where a figure stands. In a line of the article without the end of a sentence it is no newest toll."""
-
-    BODY = 0
-    CAPTION = 1
-    HEAD = 2  # the first sentence
-    TITLE = 3
+_LONGEST_OF_PAGE = 80  # characters of a line that may be of the page: "Read also: ...", "12 comments"
 
 
 class Figure(NamedTuple):
@@ -85,11 +72,7 @@ class Figure(NamedTuple):
     value: str
     context: bytes
     kind: int = 0  # an index of ``counted.LABELS``
-    place: Place = Place.BODY
-
-    @property
-    def in_head(self) -> bool:
-        return self.place >= Place.HEAD
+    in_head: bool = False  # whether it stands in the title or the first sentence
 
     @property
     def label(self) -> str:
@@ -98,44 +81,10 @@ class Figure(NamedTuple):
 
 
 def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
-    """Return the figures of an article, those of its title first."""
-    (body,) = read_bodies([text], min_words=_LEAST_WORDS, min_block_words=_LEAST_WORDS_OF_BLOCK)
-    return [*figures_of_title(title, language), *figures_of_body(body)]
-
-
-def figures_of_body(body: Body) -> tuple[Figure, ...]:
-    """Return the figures of the article.
-
-    They stand in the lines that are compared, and in short lines between them. A short line without the end of a
-    sentence is a heading or a row of a table: its figures are tolls only if it is as short as "Killed: 12". Such tolls,
-    and those of short sentences, are also read above and below the article. A text without sentences is read whole.
-    """
-    lines = body.text.split("\n")
-    sentences = [line for line in lines if line.endswith(SENTENCE_ENDS)]
-    if 2 * sum(map(len, sentences)) <= sum(map(len, lines)):
-        return find_figures(body.printed)
-    figures = _all_figures("\n".join(sentences))
-    captions = [(line, Place.CAPTION) for line in lines if not line.endswith(SENTENCE_ENDS)]
-    short_lines = [(line, Place.BODY if is_between else None) for line, is_between in body.short_lines]
-    for line, place in [*captions, *short_lines]:
-        if (line.endswith(SENTENCE_ENDS) or _DIGIT.search(line)) and not is_of_page(line):
-            figures += _figures_of_line(line, place)
-    return _most(figures)
-
-
-def _figures_of_line(line: str, place: Place | None) -> list[Figure]:
-    """Return the figures of a line, which has no place if it is above or below the article."""
-    is_long = len(line.split()) > _MOST_WORDS_OF_TOLL and not line.endswith(SENTENCE_ENDS)
-    lowest_kind = PEOPLE + 1 if is_long and place is not Place.CAPTION else 0
-    label = "".join(filter(str.isalpha, line.casefold()))
-    context_of_line = _hash([label] if label else []) + NO_WORDS
-    found = []
-    for figure in _all_figures(line):
-        kind = figure.kind if figure.kind >= lowest_kind else 0
-        context = figure.context if any(figure.context) else context_of_line
-        if (place is not None and any(context)) or 0 < kind < FigureKind.HOMES:
-            found.append(Figure(figure.value, context, kind, place or Place.BODY))
-    return found
+    """Return the figures of an article, those of its title first. Lines of the page have none: "12 comments"."""
+    lines = text[:MAX_CHARACTERS].split("\n")
+    article = "\n".join(line for line in lines if len(line) > _LONGEST_OF_PAGE or not is_of_page(line))
+    return [*figures_of_title(title, language), *find_figures(article)]
 
 
 def find_figures(text: str) -> tuple[Figure, ...]:
@@ -149,7 +98,7 @@ def find_figures(text: str) -> tuple[Figure, ...]:
 def figures_of_title(title: str, language: str = "") -> list[Figure]:
     """Return the figures of a title in this language, which is an ISO 639-1 code, or "" if it is not known."""
     found = _most(_all_figures(title, language))[:_MOST_IN_TITLE]
-    return [each._replace(place=Place.TITLE) for each in found]
+    return [each._replace(in_head=True) for each in found]
 
 
 def _all_figures(text: str, language: str = "") -> list[Figure]:
@@ -166,9 +115,7 @@ def _all_figures(text: str, language: str = "") -> list[Figure]:
         kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
         if figures and not last_mark and first - last_end <= _SHORTEST_GAP:
             kind = _shared_kind(figures, kind, tokens[last_end:first])
-        figures.append(
-            Figure(short_value(value), _context(before, behind), kind, Place.HEAD if first < head else Place.BODY)
-        )
+        figures.append(Figure(short_value(value), _context(before, behind), kind, first < head))
         last_end, last_mark, claimed = end, mark, end + place
     return figures
 

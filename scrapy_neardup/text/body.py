@@ -130,15 +130,6 @@ class Body:
     def text(self) -> str:
         return "\n".join(self._texts(self.kept))
 
-    @property
-    def short_lines(self) -> list[tuple[str, bool]]:
-        """Return the lines that are too short to count, each with whether it is between lines that are kept."""
-        is_short = ~self.is_long & self._is_own()
-        short = self.all_lines.at(is_short)
-        start = self.kept.start
-        is_between = (short.start > start[0]) & (short.start < start[-1]) if len(start) else is_short[is_short]
-        return list(zip(self._texts(short), is_between.tolist(), strict=True))
-
     def lead_keys(self, most: int) -> tuple[int, ...]:
         """Return keys of the first whole sentences: most abridged and extended copies begin as their original."""
         whole = self.kept.keys[self.kept.words >= _LEAST_WORDS]

@@ -7,7 +7,6 @@ import pytest
 from scrapy_neardup.evidence.changes import changes_between
 from scrapy_neardup.evidence.differences import Side, compare
 from scrapy_neardup.evidence.figures import Figure, figures_of
-from scrapy_neardup.text.body import read_bodies
 
 FIRST = "The harbour authority reopened the northern ferry terminal on Thursday after a long storm."
 LAST = "Local traders welcomed the decision and said that they had lost most of their customers."
@@ -66,7 +65,3 @@ def test_a_toll_is_told_wherever_it_stands() -> None:
     assert told("Killed: {}", "below")[1] == ["dead: 12 -> 31"]
     assert told("{} people on board were killed.", "below")[1] == ["dead: 12 -> 31"]
     assert {each.label for each in figures("Twelve workers were killed.", 12, "below")} == {"dead"}
-
-
-def test_a_text_without_words_has_no_short_lines() -> None:
-    assert read_bodies(["..."], min_words=8, min_block_words=8)[0].short_lines == []
