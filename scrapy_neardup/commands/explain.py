@@ -100,6 +100,10 @@ def _print(sides: Sides, found: Comparison) -> None:
         lines = [f"score: {parts}; known documents: {found.documents:,}", *terms]
         _print_lines(f"Topics: {found.topic.score:.3f}", lines)
     _print_lines("Figures", found.changes)
+    _print_sentences(found)
+
+
+def _print_sentences(found: Comparison) -> None:
     for old, new, differs in found.sentences[:_MOST_SENTENCES]:
         named = ("A", old or "no such sentence"), ("B", new), ("differs", differs if differs != new else "")
         _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in named if each])

@@ -137,14 +137,17 @@ def _newest_tolls(old: Sequence[Figure], new: Sequence[Figure]) -> Iterator[tupl
     If the new text has the old toll too, a smaller one above it is a part of it: "three children among the nine dead".
     """
     before, after = (_tolls(figures).get(FigureKind.DEAD, []) for figures in (old, new))
-    heads = [[toll for toll in tolls if toll.in_head] for tolls in (before, after)]
-    if all(heads):
-        known, newest = (max(tolls, key=lambda toll: Decimal(toll.value)) for tolls in heads)
-        is_known = any(_are_equal(newest, each) for each in before)
-        is_history = any(_are_equal(known, each) for each in after)
-        is_part = is_history and Decimal(newest.value) < Decimal(known.value)
-        if not is_known and not is_part and Decimal(newest.value) <= _MOST_GROWTH * (1 + Decimal(known.value)):
-            yield known, newest
+    known, newest = (
+        max((toll for toll in tolls if toll.in_head), key=lambda toll: Decimal(toll.value), default=None)
+        for tolls in (before, after)
+    )
+    if known is None or newest is None:
+        return
+    is_known = any(_are_equal(newest, each) for each in before)
+    is_history = any(_are_equal(known, each) for each in after)
+    is_part = is_history and Decimal(newest.value) < Decimal(known.value)
+    if not is_known and not is_part and Decimal(newest.value) <= _MOST_GROWTH * (1 + Decimal(known.value)):
+        yield known, newest
 
 
 def contradict(some: Sequence[Figure], others: Sequence[Figure]) -> bool:
