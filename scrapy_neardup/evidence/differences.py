@@ -347,7 +347,9 @@ def _places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[_Place], i
     """Return the places where two partners differ, without words that only moved, and how many new words are equal."""
     matcher = SequenceMatcher(None, [each.text for each in old], [each.text for each in new], autojunk=False)
     operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
-    moved_out = Counter(old[at].text for first, end, _, _ in operations for at in range(first, end))
+    left = [(at, first > 0 and end < len(old)) for first, end, _, _ in operations for at in range(first, end)]
+    # A figure at the edge may be that of the next sentence, which came as a neighbour.
+    moved_out = Counter(old[at].text for at, is_inside in left if is_inside or old[at].kind != "number")
     moved = moved_out & Counter(new[at].text for _, _, start, stop in operations for at in range(start, stop))
     if len(operations) == 1:
         moved.clear()
