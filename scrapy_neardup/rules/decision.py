@@ -133,7 +133,7 @@ class Judge:
         return [Pair(each.key, new, each.record, self.policy, self.system, each.state) for each in candidates]
 
     def _with_holder(self, document: Document, new: Record, candidates: Iterable[Candidate]) -> Record:
-        """Return the record with the candidate that holds the text of the document, and need not hold it much longer."""
+        """Return the record with the newest candidate that holds the same text, and need not hold it much longer."""
         if new.text_at == NO_TEXT:
             return new
         second, longest = seconds_of(bytes.fromhex(document.id)), longest_hold(self.policy.window)
