@@ -59,13 +59,13 @@ class NearDupSettings:
     """
 
     drop_share: float = setting(0.7, checks.number(float, 0, 1))
-    """With ``'drop'`` a duplicate is dropped only if this share of its text is in a document that is kept. So a drop
-    costs at most about 30 % of the text of an item. A higher value keeps more copies; 0 drops every duplicate.
+    """With ``'drop'`` a duplicate is dropped only if this share of its words is in a document that is kept. With
+    ``NEARDUP_KEEP_UPDATES`` the rest may only be worded in another way. A higher value keeps more copies. 0 lets the
+    wording differ as much as you like.
 
-    If a source prints a text again under another title, the share must be 0.9. The share is an estimate with a
-    standard error of about 0.03. Boilerplate of the item's own site does not count. Text that is known as boilerplate
-    from other sites only counts as missing from the match. So nobody can have an article dropped by printing its
-    sentences. The presets ``simhash`` and ``multiref`` use the similarity instead.
+    The words are counted in both texts. Boilerplate of the item's own site does not count. If a text is not kept, the
+    share is an estimate with a standard error of about 0.03, and the presets ``simhash`` and ``multiref`` use the
+    similarity instead.
     """
 
     delivered: Delivered = setting("stored", checks.one_of(*get_args(Delivered)))
@@ -121,8 +121,9 @@ class NearDupSettings:
 
     keep_texts: bool = setting(True, checks.boolean)
     """With True the window keeps the first 20,000 characters of each text, packed, as long as it keeps the document.
-    The plugin reads a text when a later document may be a copy of it or of its story. With False it writes no texts.
-    This takes a third less memory. See docs/howto/purge.md#without-texts."""
+    The plugin reads a text when a later document may be a copy of it. With False it writes no texts. Then no change is
+    told, and only copies that are equal to the last line are dropped. This takes a third less memory. See
+    docs/howto/purge.md#without-texts."""
 
     namespace: str = setting("default", checks.matching(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
     """Crawls with the same namespace and store share a window, unless their settings make different fingerprints. See
@@ -144,8 +145,10 @@ class NearDupSettings:
     with those of others. A page that comes again under its url is always recognised."""
 
     keep_updates: bool = setting(True, checks.boolean)
-    """With True a copy whose figures changed is an ``update``. So is a page that comes again with another text. With
-    False both are duplicates if they are alike enough."""
+    """With True a copy whose figures changed is an ``update``. So is a page that comes again with another text. A copy
+    is dropped only if its text and the text that was kept can be compared, and no sentence says what that text does not
+    say. With False all of these are duplicates if they are alike enough, and the share alone decides what is dropped.
+    """
 
     min_words: int = setting(20, checks.number(int, 1, 10_000))
     """Shorter texts are ``unchecked`` with the reason ``too-short``, unless the window holds exactly the same text. In

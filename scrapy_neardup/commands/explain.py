@@ -100,9 +100,14 @@ def _print(sides: Sides, found: Comparison) -> None:
         lines = [f"score: {parts}; known documents: {found.documents:,}", *terms]
         _print_lines(f"Topics: {found.topic.score:.3f}", lines)
     _print_lines("Figures", found.changes)
+    _print_sentences(found)
+
+
+def _print_sentences(found: Comparison) -> None:
+    """Print the sentences of two texts that differ, and in what."""
     for old, new, differs in found.sentences[:_MOST_SENTENCES]:
-        sides = (("A", old or "no such sentence"), ("B", new), ("differs", differs if differs != new else ""))
-        _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in sides if each])
+        rows = (("A", old or "no such sentence"), ("B", new), ("differs", differs if differs != new else ""))
+        _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in rows if each])
     if (left := len(found.sentences) - _MOST_SENTENCES) > 0:
         print(f"\nand {counted(left, 'other sentence')}: see --json")
 

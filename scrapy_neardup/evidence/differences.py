@@ -368,7 +368,9 @@ def _places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[_Place], i
     if sum(block.size for block in matcher.get_matching_blocks()) < SAME_ORDER * len(new):
         return [], 0
     operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
-    moved_out = Counter(_with_next(old, at) for first, end, _, _ in operations for at in range(first, end))
+    left = [(at, first > 0 and end < len(old)) for first, end, _, _ in operations for at in range(first, end)]
+    # A figure at the edge may be that of the next sentence, which came as a neighbour.
+    moved_out = Counter(_with_next(old, at) for at, is_inside in left if is_inside or old[at].kind != "number")
     moved = moved_out & Counter(_with_next(new, at) for _, _, start, stop in operations for at in range(start, stop))
     if len(operations) == 1:
         moved.clear()

@@ -93,8 +93,7 @@ class Judge:
         ``texts`` has the texts of the candidates that ``second_look`` returns, and of the documents that were kept
         instead of them, as far as they are known.
         """
-        if holders := self._holders(document, new, candidates):
-            new = replace(new, text_at=max(holders))
+        new = self._with_holder(document, new, candidates)
         pairs = self._pairs(new, candidates)
         _give_texts(document, pairs, candidates, texts)
         related = [(pair, self.system.relation(pair)) for pair in pairs]
@@ -135,13 +134,14 @@ class Judge:
     def _pairs(self, new: Record, candidates: Iterable[Candidate]) -> list[Pair]:
         return [Pair(each.key, new, each.record, self.policy, self.system, each.state) for each in candidates]
 
-    def _holders(self, document: Document, new: Record, candidates: Iterable[Candidate]) -> list[bytes]:
-        """Return the keys of candidates that hold the text of a new document, and need not hold it much longer."""
+    def _with_holder(self, document: Document, new: Record, candidates: Iterable[Candidate]) -> Record:
+        """Let the newest candidate hold the text of a new document that has the same one, for as long as is needed."""
         if new.text_at == NO_TEXT:
-            return []
+            return new
         second, longest = seconds_of(bytes.fromhex(document.id)), longest_hold(self.policy.window)
-        holders = (key for key, old, *_ in candidates if old.text_at == key and old.has_content(new))
-        return [key for key in holders if abs(seconds_of(key) - second) <= longest]
+        equal = (key for key, old, *_ in candidates if old.text_at == key and old.has_content(new))
+        holders = [key for key in equal if abs(seconds_of(key) - second) <= longest]
+        return replace(new, text_at=max(holders)) if holders else new
 
     def _verdict(
         self, document: Document, match: Match, compared: Match, changes: Sequence[Change], *, is_kept: bool

@@ -77,7 +77,9 @@ def other_form(pair: Pair) -> Finding | None:
 
 
 def less_alike_than_others(pair: Pair) -> Finding | None:
-    return applying("the texts of other candidates, which are more alike, were compared") if pair.is_passed_over else None
+    return (
+        applying("the texts of other candidates, which are more alike, were compared") if pair.is_passed_over else None
+    )
 
 
 def little_in_common(pair: Pair) -> Finding:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, partial
 
-from scrapy_neardup.document import LONG_TEXT, Document, Join, Member, Verdict
+from scrapy_neardup.document import Document, Join, Member, Verdict
 from scrapy_neardup.evidence.changes import Change, value_hashes
-from scrapy_neardup.evidence.figures import Figure, figures_of
+from scrapy_neardup.evidence.figures import figures_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, shared_terms, shared_words, topic_cosine
+from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.guards import FIRST_COSINE_IF_STRONG
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.uniting import first_topic
@@ -48,17 +48,8 @@ def join_of(
         story = Member(match.story, url, title, source, owner_of(source), "original", language=language)
         if match.id != match.story:
             return story
-        old = match.pair.old_text
-        if match.pair.same_text:
-            has_many = _has_many(document.text, match.record.size, figures)
-        else:
-            of_old = partial(figures_of, old.title, old.text, match.language) if old else tuple
-            has_many = _has_many(old.text if old else "", match.record.size, of_old)
+        has_many = _has_many(document if match.pair.same_text else match.pair.old_text, match.record.size)
         return replace(story, counted_at=match.record.counted_at, has_many_figures=has_many)
-
-    figures = cache(partial(figures_of, document.title, document.text, document.language))
-    if len(document.text) >= LONG_TEXT:
-        figures()  # now, when nothing waits for it
 
     # Only the first document of a story has its url and title in the match.
     is_first = match.original == match.story
@@ -81,30 +72,30 @@ def join_of(
             language=document.language,
             topic=topic,
             terms=_shared(match, document) if topic else (),
-            has_many_figures=_has_many(document.text, match.pair.new.size, figures),
+            has_many_figures=_has_many(document, match.pair.new.size),
         ),
         is_coverage=_is_coverage(match),
         earlier_of_page=earlier_of_page,
         counted_at=document.counted_second,
         figures_before=b"".join(change.before for change in changes),
         figures_after=b"".join(change.after for change in changes),
-        figures=lambda: value_hashes(figures()),
+        figures=lambda: value_hashes(figures_of(document.title, document.text, document.language)),
         document=document,
         also=first(also, also.original_url, also.original_title, also.language) if also else None,
     )
 
 
-def _has_many(text: str, size: int, figures: Callable[[], Sequence[Figure]]) -> bool:
+def _has_many(read: Document | StoredText | None, size: int) -> bool:
     """Decide whether a text of this size is full of figures, such as a result, a forecast, a price list.
 
     Reports of people in danger, and of an earthquake, are not, however many figures they have. Most texts have so few
     digits that their figures are not read.
     """
     most = MANY_FIGURES_IN_100 * max(100, size)
-    if 100 * len(_DIGITS.findall(text)) <= most:
+    if read is None or 100 * len(_DIGITS.findall(read.text)) <= most:
         return False
-    found = figures()
-    return not any(each.is_grave for each in found) and 100 * len(found) > most
+    figures = figures_of(read.title, read.text)
+    return not any(each.is_grave for each in figures) and 100 * len(figures) > most
 
 
 def _is_coverage(match: Match) -> bool:

@@ -82,6 +82,12 @@ def test_another_wording_is_none(language: str, text: str) -> None:
     assert compared(language, text).content is None
 
 
+def test_a_figure_is_new_although_the_next_sentence_of_the_old_text_has_it() -> None:
+    sides = (f"About {value} percent of the crew had no training. Debts stand at 2,100." for value in ("2,100", "7"))
+    new, old = (Side("", text, "", "en") for text in sides)
+    assert compare(new, old).content
+
+
 def test_a_word_in_a_title_counts_if_the_rest_of_the_title_is_equal() -> None:
     assert compared("en", "Fire in a hotel by the lake: three guests {dead|unhurt}", is_title=True).content
     assert not compared("en", "Three guests {dead|unhurt} in {fire|blaze} at hotel", is_title=True).content

@@ -13,6 +13,7 @@ from scrapy_neardup.rules.pair import Guard, Pair, any_applies
 from scrapy_neardup.rules.systems import COPY, NONE, PROOFS, RELATED, STRANGERS, TRANSLATION, Relation
 
 NO_COPY: Sequence[Guard] = (
+    guards.less_alike_than_others,
     guards.little_in_common,
     guards.other_subject,
     guards.shared_part,
