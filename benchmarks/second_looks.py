@@ -49,7 +49,7 @@ async def judge(title: str, documents: Sequence[Document], rounds: int) -> None:
             later = f"{int(each.id, 16) + (number * QUARTER << 32):016x}"
             verdict = await detector.check(replace(each, id=later, seen_at=each.seen_at + number * QUARTER))
             statuses[verdict.status] += 1
-    summary, count = await detector.summary(), rounds * len(documents)
+    summary, count = await detector.index.summary(), rounds * len(documents)
     await detector.close()
     looks = LOOKS.total() - LOOKS[0]
     read = sum(number * times for number, times in LOOKS.items())

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from scrapy_neardup.addon import Addon
     from scrapy_neardup.content.extractors import Extractor
     from scrapy_neardup.detector import NearDupDetector
-    from scrapy_neardup.index.upkeep import StoreSummary
     from scrapy_neardup.items import NearDupItem
     from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
     from scrapy_neardup.pipeline import CapturePipeline, NearDuplicate, NearDupPipeline
@@ -58,7 +57,6 @@ __all__ = [
     "SettingsError",
     "Status",
     "StoreError",
-    "StoreSummary",
     "StoreUnavailable",
     "Story",
     "StoryEvent",
@@ -79,7 +77,6 @@ _HOMES = {
     "NearDupSpiderMiddleware": "middleware",
     "NearDuplicate": "pipeline",
     "Rule": "stories.rules",
-    "StoreSummary": "index.upkeep",
     "StoryEvent": "stories.event",
 }
 

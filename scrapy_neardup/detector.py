@@ -28,7 +28,7 @@ from scrapy_neardup.stories.tracker import StoryTracker
 from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
-    from scrapy_neardup.index.upkeep import Selection, StoreSummary
+    from scrapy_neardup.index.upkeep import Selection
     from scrapy_neardup.records.documents import Record
     from scrapy_neardup.rules.decision import Decision
 
@@ -168,10 +168,6 @@ class NearDupDetector:
                     await self.delivery.end()
             finally:
                 await self.index.close()
-
-    async def summary(self) -> StoreSummary:
-        """Return a summary of the window. Raise StoreError if it does not answer."""
-        return await self.index.summary()
 
     async def purge(self, *, source: str = "", url: str = "", dry_run: bool = False) -> int:
         """Remove the documents of one source or of one page. Without arguments remove the whole namespace.

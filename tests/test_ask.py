@@ -105,7 +105,7 @@ async def test_coverage_tells_copies_from_reports(room: Newsroom, ask: Ask) -> N
     assert [each["source"] for each in by_url["reports"]] == ["b.example"]
     assert (by_text["owners"], by_text["owners_of_reports"], by_url["owners"], by_id["owners"]) == (3, 1, 2, 2)
     assert (await ask.coverage(text("new")))["status"] == "original"
-    assert (await room.detector.summary()).documents == 4, "asking registers nothing"
+    assert (await room.detector.index.summary()).documents == 4, "asking registers nothing"
 
 
 async def test_which_articles_are_on_one_site_only(room: Newsroom, ask: Ask) -> None:

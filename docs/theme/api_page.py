@@ -14,7 +14,7 @@ GROUPS = {
         "Addon NearDupSpiderMiddleware NearDupDownloaderMiddleware NearDupPipeline CapturePipeline NearDuplicate "
         "NearDupItem NearDupFields"
     ),
-    "Judging documents in any program": "NearDupDetector NearDupSettings StoreSummary",
+    "Judging documents in any program": "NearDupDetector NearDupSettings",
     "Documents and verdicts": "Document Fingerprint Verdict Status Kind Reason",
     "Stories and events": "StoryEvent Story Member Extent Level",
     "What you may write yourself": "Rule Extractor",

@@ -200,7 +200,7 @@ async def coverage_of(detector: NearDupDetector, name: str) -> Answer:
 
 async def explain_emptiness(detector: NearDupDetector, summary: StoreSummary | None = None) -> None:
     """Say on standard error if the window is empty, and where documents are. Its namespace may be mistyped."""
-    summary = summary or await detector.summary()
+    summary = summary or await detector.index.summary()
     if summary.documents:
         return
     message = f"The window of namespace {summary.namespace!r} in {summary.location} is empty."

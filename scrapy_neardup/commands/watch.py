@@ -237,7 +237,7 @@ async def _mute(detector: NearDupDetector, story: str, *, muted: bool) -> None:
 
 async def _show_window(detector: NearDupDetector, options: argparse.Namespace) -> None:
     with working("reading the window"):
-        summary = await detector.summary()
+        summary = await detector.index.summary()
         await explain_emptiness(detector, summary)
     configuration = {
         **asdict(detector.preset),

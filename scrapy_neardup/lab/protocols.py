@@ -170,7 +170,7 @@ async def evaluate(
         async with opened(NearDupDetector(settings, run=str(seed))) as detector:
             judged = [each async for each in replay(timed, detector)]
             final_stories = await detector.final_stories()
-            summary = await detector.summary()
+            summary = await detector.index.summary()
         on_judged(len(judged))
         if summary.store.bytes is not None and summary.documents:
             sizes.append(summary.store.bytes / summary.documents)

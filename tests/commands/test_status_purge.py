@@ -58,7 +58,7 @@ async def test_a_purged_source_is_named_by_nothing(detector: NearDupDetector, so
     assert await detector.purge(source=source, dry_run=True) == 2, "its document and the copy that names it"
     assert await detector.purge(source=source) == 2
 
-    assert (await detector.summary()).documents == 1
+    assert (await detector.index.summary()).documents == 1
     assert await _status(detector, ONE) == "original"
     assert await _status(detector, TWO) == "duplicate"
 
@@ -84,7 +84,7 @@ async def test_a_purged_copy_leaves_its_original(detector: NearDupDetector) -> N
 async def test_purging_all_leaves_no_document_and_no_story(detector: NearDupDetector) -> None:
     assert await detector.purge() == 3
 
-    summary = await detector.summary()
+    summary = await detector.index.summary()
     assert (summary.documents, summary.stories, summary.events) == (0, 0, 0)
     assert await _status(detector, ONE) == "original"
 
@@ -99,7 +99,7 @@ async def test_nothing_is_purged_of_another_source_page_or_namespace(
     assert await detector.purge(source="example.org") == 0
     assert await detector.purge(url="https://www.wire.example/ab") == 0
 
-    assert (await detector.summary()).documents == 3
+    assert (await detector.index.summary()).documents == 3
     await other.close()
 
 

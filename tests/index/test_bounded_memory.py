@@ -157,7 +157,7 @@ async def test_a_crawl_a_day_knows_what_it_has_seen_in_31_days(
                 verdict = await detector.check(document)
                 detector.delivery.deliver([document.id])
                 found.setdefault(age, set()).add(verdict.status)
-            hours = (await detector.summary()).documents_per_hour
+            hours = (await detector.index.summary()).documents_per_hour
             assert min(hours) * HOUR >= time.time() - window - 2 * HOUR
             await detector.close()
 

@@ -381,7 +381,7 @@ async def test_the_store_keeps_an_event_until_all_signals_are_sent() -> None:
         others.append(asyncio.create_task(pipeline.announcer.send_events()))
         for _ in range(20):
             await asyncio.sleep(0)
-        waiting.append((await pipeline.detector.summary()).waiting)
+        waiting.append((await pipeline.detector.index.summary()).waiting)
 
     others: list[asyncio.Task[None]] = []
     crawler.signals.connect(note_waiting, story_event)
@@ -391,7 +391,7 @@ async def test_the_store_keeps_an_event_until_all_signals_are_sent() -> None:
         await pipeline.detector.check(document)
     await pipeline.announcer.send_events()
     await asyncio.gather(*others)
-    waiting.append((await pipeline.detector.summary()).waiting)
+    waiting.append((await pipeline.detector.index.summary()).waiting)
     await pipeline.close_spider()
     await pipeline._close_detector()
     assert waiting == [3, 3, 3, 0]

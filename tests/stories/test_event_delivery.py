@@ -216,7 +216,7 @@ async def crawl(store: str, namespace: str, *urls: str) -> AsyncIterator[Newsroo
 
 
 async def waiting(room: Newsroom) -> int:
-    return (await room.detector.summary()).waiting
+    return (await room.detector.index.summary()).waiting
 
 
 async def test_the_next_crawl_sends_what_a_receiver_missed(shared_url: str, namespace: str, receiver: Receiver) -> None:

@@ -211,7 +211,7 @@ async def test_no_command_is_refused(restricted: RedisServer, preset: str) -> No
         await detector.index.count_verdicts(1, {"original": 1})
         await detector.index.verdict_counts(0, 2)
         await detector.index.records()
-        await detector.summary()
+        await detector.index.summary()
         await detector.purge(source=f"{paper}.example")
         await detector.finish(all_over=True)
         await Ask(detector).stories()
