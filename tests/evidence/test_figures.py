@@ -156,7 +156,7 @@ def test_another_notation_is_no_change(old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("a Boeing 737 crashed there", "a Boeing 787 crashed there", "boeing: 737 -> 787"),
+        ("a Boeing 737 crashed there", "a Boeing 787 crashed there", "Boeing: 737 -> 787"),
         ("the 45-year-old pilot said", "the 46-year-old pilot said", "year old: 45 -> 46"),
         ("John Smith, 45, was arrested", "John Smith, 46, was arrested", "john smith: 45 -> 46"),
     ],

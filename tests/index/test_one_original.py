@@ -75,7 +75,7 @@ async def test_every_store_knows_its_other_namespaces(shared_url: str, namespace
     async with opened("news", shared_url, namespace) as checker:
         await statuses(checker, "https://a.example/")
     async with opened("news", shared_url, f"{namespace}-mistyped") as mistyped:
-        assert namespace in (await mistyped.summary()).namespaces
+        assert namespace in (await mistyped.index.summary()).namespaces
 
 
 async def test_two_versions_never_read_each_others_records(
@@ -89,7 +89,7 @@ async def test_two_versions_never_read_each_others_records(
             assert await statuses(new, "https://a.example/", "https://b.example/") == ["original", "duplicate"]
             assert await statuses(old, "https://c.example/") == ["duplicate"]
 
-            olds, news = await old.summary(), await new.summary()
+            olds, news = await old.index.summary(), await new.index.summary()
             assert (olds.documents, news.documents) == (3, 2)
             assert olds.config in " ".join(news.other_configs)
             assert news.config in " ".join(olds.other_configs)

@@ -163,12 +163,12 @@ async def test_changes_of_both_stories_count_once(index: Index) -> None:
     """A source of one story confirms the figure that a source of the other one brought."""
     await joined(index, replace(changed("one", "a.example", "12"), first=EARLY))
     await joined(index, replace(changed("two", "b.example", "31", before="9"), first=LATE))
-    await joined(index, replace(joining(LATE, "three", 70), figures=said("31")))
+    await joined(index, replace(joining(LATE, "three", 70), figures=lambda: said("31")))
 
     story = await index.stories.unite(EARLY.id, LATE)
     assert len(story.changes) == 1
     again = await index.stories.unite(EARLY.id, LATE)
-    confirmed = await joined(index, replace(joining(LATE, "four", 80), figures=said("12") + said("31")))
+    confirmed = await joined(index, replace(joining(LATE, "four", 80), figures=lambda: said("12") + said("31")))
 
     assert again.changes == story.changes
     assert len(confirmed.changes) == 2
