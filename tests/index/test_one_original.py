@@ -95,4 +95,4 @@ async def test_two_versions_never_read_each_others_records(
             assert news.config in " ".join(olds.other_configs)
 
             assert await new.index.purge(Selection()) == 5
-            assert (await old.summary()).documents == 0
+            assert (await old.index.summary()).documents == 0

@@ -38,7 +38,7 @@ def test_a_story_opens_to_its_timeline_and_its_members_with_why_each_joined(brow
         assert texts(rows.locator(".why")) == [
             "the first version we saw",
             "copy, the same text",
-            "figures changed: 12 dead, was 4; 58 ill, was 31; officials said: 29, was 17; "
+            "figures changed: 12 dead, was 4; 58 ill, was 31; 29 patients, was 17; "
             "99% of the shorter text is in the longer one",
             "copy, the same text",
         ]
