@@ -16,9 +16,10 @@ from typing import NamedTuple
 from xxhash import xxh32_digest
 
 from scrapy_neardup.evidence.counted import HARMED, SILENT, FigureKind
-from scrapy_neardup.evidence.differences import Comparison, Difference, Sentence, Side
+from scrapy_neardup.evidence.differences import Comparison, Sentence, Side
 from scrapy_neardup.evidence.figures import Figure, figures_of, figures_of_head, find_figures, is_plain, short_value
 from scrapy_neardup.evidence.number_words import all_languages
+from scrapy_neardup.evidence.replacements import Difference
 from scrapy_neardup.evidence.tokens import FRACTIONS, FUNCTION_WORDS
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.wording import one_line

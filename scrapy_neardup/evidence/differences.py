@@ -9,50 +9,26 @@ no list knows all words that change the news.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import cached_property
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.counted import is_of_page, meaning_of
+from scrapy_neardup.evidence.counted import is_of_page
 from scrapy_neardup.evidence.figures import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
-from scrapy_neardup.evidence.number_words import MONTHS
-from scrapy_neardup.evidence.tokens import (
-    FIRM,
-    FUNCTION_WORDS,
-    OPPOSITES,
-    TEASERS,
-    VAGUE,
-    Token,
-    TokenKind,
-    is_same_word,
-    is_spelled,
-    is_unspaced,
-    names_of,
-    piece_of,
-    say_nothing,
-    tokens_of,
-)
+from scrapy_neardup.evidence.replacements import SHORT, Difference, Place, differences_of, find_places
+from scrapy_neardup.evidence.tokens import FIRM, TEASERS, Token, names_of, tokens_of
 from scrapy_neardup.text.alignment import Aligned, align, read_sentences
 from scrapy_neardup.text.folding import fold
 
-SAME_ORDER = 0.3  # least share of a sentence that its partner has in one order
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
 HALF = 0.5  # the same share, for a few words in the place of a few
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
 IN_PLACE = 0.6  # share of a sentence that is equal: then a number in the place of another one is its new value
-_SHORT = 3  # words: a longer part of a sentence that differs is another wording
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
-_FIRST_IDEOGRAPH = "\u3040"
-_Operation = tuple[int, int, int, int]  # first token and end in the old sentence, and in the new one
-_WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
-_LONGEST_CUT = 0.15  # share of a sentence: a neighbour of its partner that has more is joined to the partner
-_BESIDE = 4  # words
 _HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
-_LONGEST_DATELINE, _LONGEST_LINE = 5, 12  # words
+_LONGEST_LINE = 12  # words
 _TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
 _WORD = re.compile(r"\w+")
 _CURRENCY_SIGN = re.compile("[$\u00a3\u00a5\u20a0-\u20c0]")
@@ -67,21 +43,6 @@ class Side(NamedTuple):
     text: str
     source: str = ""
     language: str = ""
-
-
-class Difference(NamedTuple):
-    """Words of the old sentence, and those in their place in the new one; "" if nothing stands there."""
-
-    kind: TokenKind
-    old: str
-    new: str
-    before: str = ""  # the words beside it in the new sentence
-    behind: str = ""
-    is_in_place: bool = False  # whether the sentences are so alike that this is another value of the same thing
-    is_one_of_one: bool = False  # whether as many numbers are gone from the sentence as came
-    is_swapped: bool = False  # whether it is one name in the place of another one, in a sentence of a form
-    is_alone: bool = False  # whether the rest of the sentence is equal
-    values: tuple[str, str] = ("", "")  # of numbers, as decimals; else as they are printed
 
 
 class Sentence(NamedTuple):
@@ -258,49 +219,76 @@ def _signs(text: str) -> list[str]:
 
 
 def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> Sentence:
-    may_be_of_page = not is_title and (aligned.words <= _SHORT + 1 or not aligned.text.endswith(SENTENCE_ENDS))
-    if not aligned.partner and not may_be_of_page and not is_title:
+    """Return a sentence that is not equal to its partner, or has none."""
+    may_be_of_page = not is_title and (aligned.words <= SHORT + 1 or not aligned.text.endswith(SENTENCE_ENDS))
+    is_read = may_be_of_page or is_title  # of a sentence without a partner only figures of such lines are asked for
+    if not aligned.partner and not is_read:
         return Sentence(aligned.text, "", aligned.words, 0)
     new = tokens_of(aligned.text, known.language, known.names)
-    words = max(1, len(new))
     if may_be_of_page and _is_of_page(aligned.text, new, known):
         return Sentence(aligned.text, "", 0, 0)
     old = tokens_of(aligned.partner, known.language, known.names) if aligned.partner else []
-    places, equal = _places(new, old)
-    if not equal:
-        if not may_be_of_page and not is_title:
-            return Sentence(aligned.text, "", words, 0)
-        unknown = (each for each in new if each.kind in FIRM and not known.has(each))
-        return Sentence(
-            aligned.text, "", words, 0, tuple(Difference(each.kind, "", each.printed) for each in unknown), is_title
-        )
-    lonely = places[0] if len(places) == 1 else None
-    is_lonely = lonely is not None and equal >= len(new) * (NEAR if lonely.size > _SHORT else HALF)
-    held = equal
-    if number < _HEAD and places and places[0].is_dateline:
-        held += len(places.pop(0).came)
-    is_one_of_one = _count_firm(each.gone for each in places) == _count_firm(each.came for each in places)
-    is_alone = is_lonely
-    if is_title and lonely is not None:  # each paper writes its own: only another word in the same title counts
-        is_alone = is_lonely and lonely.size < _SHORT and equal >= NEAR * max(len(new), len(old))
-    is_form = equal >= FORM * max(len(new), len(old))
-    is_in_place = is_one_of_one and equal >= IN_PLACE * len(new)
-    differences: list[Difference] = []
-    for place in places:
-        if place.is_content:
-            found, wording = _differences(place, known, is_lonely=is_lonely)
-            is_value = is_in_place and max(len(place.gone), len(place.came)) <= _LONGEST_VALUE
-            is_swapped = is_form and len(place.gone) == len(place.came) <= _SHORT
+    places, equal = find_places(new, old)
+    if equal:
+        partners = _Partners(aligned, new, old, equal, is_title=is_title, may_have_dateline=number < _HEAD)
+        return partners.sentence(places, known)
+    unknown = (each for each in new if is_read and each.kind in FIRM and not known.has(each))
+    differences = tuple(Difference(each.kind, "", each.printed) for each in unknown)
+    return Sentence(aligned.text, "", max(1, len(new)), 0, differences, is_title)
+
+
+@dataclass(frozen=True)
+class _Partners:
+    """Two partners, of which so many words are ``equal``."""
+
+    aligned: Aligned
+    new: list[Token]
+    old: list[Token]
+    equal: int
+    is_title: bool
+    may_have_dateline: bool
+
+    def sentence(self, places: list[Place], known: _Old) -> Sentence:
+        is_lonely, is_alone = self._is_lonely(places), self._is_alone(places)
+        held = self.equal
+        if self.may_have_dateline and places and places[0].is_dateline:
+            held += len(places.pop(0).came)
+        is_one_of_one = _count_firm(each.gone for each in places) == _count_firm(each.came for each in places)
+        differences: list[Difference] = []
+        for place in places:
+            if not place.is_content:
+                held += len(place.came)
+                continue
+            found, wording = differences_of(place, known.has, is_lonely=is_lonely)
+            held += wording
+            is_in_place, is_swapped = is_one_of_one and self._is_value(place), self._is_swapped(place)
             differences += [
                 each._replace(
-                    is_in_place=is_value, is_one_of_one=is_one_of_one, is_swapped=is_swapped, is_alone=is_alone
+                    is_in_place=is_in_place, is_one_of_one=is_one_of_one, is_swapped=is_swapped, is_alone=is_alone
                 )
                 for each in found
             ]
-            held += wording
-        else:
-            held += len(place.came)
-    return Sentence(aligned.text, aligned.partner, words, min(held, words), tuple(differences), is_title)
+        words = max(1, len(self.new))
+        text, partner = self.aligned.text, self.aligned.partner
+        return Sentence(text, partner, words, min(held, words), tuple(differences), self.is_title)
+
+    def _is_lonely(self, places: Sequence[Place]) -> bool:
+        """Return whether the sentences differ in one place only."""
+        return len(places) == 1 and self.equal >= len(self.new) * (NEAR if places[0].size > SHORT else HALF)
+
+    def _is_alone(self, places: Sequence[Place]) -> bool:
+        """Return the same for titles, which each paper writes anew: only another word in the same title counts."""
+        if not self.is_title or not self._is_lonely(places):
+            return self._is_lonely(places)
+        return places[0].size < SHORT and self.equal >= NEAR * max(len(self.new), len(self.old))
+
+    def _is_value(self, place: Place) -> bool:
+        is_short = max(len(place.gone), len(place.came)) <= _LONGEST_VALUE
+        return is_short and self.equal >= IN_PLACE * len(self.new)
+
+    def _is_swapped(self, place: Place) -> bool:
+        is_form = self.equal >= FORM * max(len(self.new), len(self.old))
+        return is_form and len(place.gone) == len(place.came) <= SHORT
 
 
 def _count_firm(parts: Iterable[Sequence[Token]]) -> int:
@@ -322,233 +310,3 @@ def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
     is_byline = 2 <= len(words) <= 4 and all(word[0].isupper() and not word.isupper() for word in words)
     is_of_paper = len(tokens) <= _LONGEST_LINE / 2 and any(map(known.is_paper, tokens))
     return len(tokens) < 2 or is_byline or is_of_paper
-
-
-class _Place(NamedTuple):
-    """A place where two partners differ: the words that are gone, those that came, and those beside them."""
-
-    gone: list[Token]
-    came: list[Token]
-    before: str
-    behind: str
-
-    @property
-    def is_dateline(self) -> bool:
-        return not self.before and not self.gone and len(self.came) <= _LONGEST_DATELINE
-
-    @property
-    def size(self) -> float:
-        """Return how many words differ. In scripts without spaces four characters count as a word."""
-        return max(sum(0.25 if is_unspaced(each) else 1 for each in side) for side in (self.gone, self.came))
-
-    @property
-    def is_opposite(self) -> bool:
-        """Return whether a small word became its opposite: "before" and "after", "over" and "under"."""
-        pair = {each.text for each in (*self.gone, *self.came)}
-        return len(self.gone) == len(self.came) == 1 and pair in OPPOSITES
-
-    @property
-    def is_content(self) -> bool:
-        """Return False if only function words differ, or if words of the old sentence are just left out."""
-        if any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came):
-            return True
-        if self.is_opposite:
-            return True
-        is_left_out = any(each.kind == "negation" for each in self.gone) or piece_of(self.gone) is not None
-        return self.size <= _SHORT and is_left_out
-
-
-def _places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[_Place], int]:
-    """Return the places where two partners differ, without words that only moved, and how many new words are equal.
-
-    Numbers, names and the like moved only together with the next word: two that changed places say something else. If
-    too few words have one order, the sentences only share words: then none is equal.
-    """
-    matcher = SequenceMatcher(None, [each.text for each in old], [each.text for each in new], autojunk=False)
-    if sum(block.size for block in matcher.get_matching_blocks()) < SAME_ORDER * len(new):
-        return [], 0
-    operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
-    left = [(at, first > 0 and end < len(old)) for first, end, _, _ in operations for at in range(first, end)]
-    # A figure at the edge may be that of the next sentence, which came as a neighbour.
-    moved_out = Counter(_with_next(old, at) for at, is_inside in left if is_inside or old[at].kind != "number")
-    moved = moved_out & Counter(_with_next(new, at) for _, _, start, stop in operations for at in range(start, stop))
-    if len(operations) == 1:
-        moved.clear()
-    places = []
-    for first, end, start, stop in operations:
-        gone = [old[at] for at in range(first, end) if not moved[_with_next(old, at)]]
-        came = [new[at] for at in range(start, stop) if not moved[_with_next(new, at)]]
-        is_inside = first > 0 and end < len(old)  # the partner may be longer
-        is_denial = len(operations) == 1 and len(gone) < _SHORT and any(each.kind == "negation" for each in gone)
-        if came or is_inside or is_denial:  # "not" is the last word in some languages
-            places.append(_Place(gone, came, *_beside(new, start, stop)))
-    return places, len(new) - sum(len(each.came) for each in places)
-
-
-def _beside(tokens: Sequence[Token], start: int, stop: int) -> tuple[str, str]:
-    """Return the words before and behind a place, up to the next comma or the end of the sentence."""
-    before: list[Token] = []
-    for each in reversed(tokens[max(0, start - _BESIDE) : start]):
-        if each.closes:
-            break
-        before.insert(0, each)
-    behind: list[Token] = []
-    for at in range(stop, min(len(tokens), stop + _BESIDE)):
-        if at and tokens[at - 1].closes:
-            break
-        behind.append(tokens[at])
-    printed = [_printed([each for each in side if each.kind != "unit"]) for side in (before, behind)]
-    return printed[0], printed[1]
-
-
-def _joined(operations: list[_Operation], new: Sequence[Token]) -> list[_Operation]:
-    """Join the parts of one word of a script without spaces, and leave out the ends of a sentence that was cut."""
-    joined: list[_Operation] = []
-    for first, end, start, stop in operations:
-        is_cut = first == end and (start == 0 or stop == len(new)) and stop - start <= _LONGEST_CUT * len(new)
-        if is_cut and all(is_unspaced(each) and each.kind not in FIRM for each in new[start:stop]):
-            continue
-        if joined and start - joined[-1][3] <= _WITHIN_WORD and all(map(is_unspaced, new[joined[-1][3] : start])):
-            first, _, start, _ = joined.pop()
-        joined.append((first, end, start, stop))
-    return joined
-
-
-def _with_next(tokens: Sequence[Token], at: int) -> tuple[str, ...]:
-    return tuple(each.text for each in tokens[at : at + 1 + (tokens[at].kind != "word")])
-
-
-def _differences(place: _Place, known: _Old, *, is_lonely: bool) -> tuple[list[Difference], int]:
-    """Return the content differences of one place, and how many other new words are held.
-
-    Such words say nothing, or are only spelled otherwise.
-
-    ``is_lonely`` says that the rest of the sentence is equal.
-    """
-    gone, came = list(place.gone), list(place.came)
-    wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
-    found = [*_firm_differences(gone, came, known)]
-    olds, news = ([each for each in side if each.kind in ("name", "word") and each.says] for side in (gone, came))
-    wording += sum(each.kind in ("name", "word") for each in came) - len(news)
-    names_old, names_new = ([each for each in side if each.kind == "name"] for side in (olds, news))
-    if names_new and (names_old or not all(map(known.has, names_new))):
-        found.append(Difference("name", _printed(names_old or olds), _printed(names_new)))
-    elif news and olds and _have_other_meaning(olds, news):
-        found.append(Difference("word", _printed(olds), _printed(news)))
-    elif is_lonely and not found and (other := _word_for_word(place, gone, came, known)):
-        found.append(other)
-    return [each._replace(before=place.before, behind=place.behind) for each in found], wording
-
-
-def _word_for_word(place: _Place, gone: Sequence[Token], came: Sequence[Token], known: _Old) -> Difference | None:
-    """Return the words in the place of others in an otherwise equal sentence, if they may change what it says."""
-    if not gone and len(came) == 1 and is_unspaced(came[0]) and came[0].text < _FIRST_IDEOGRAPH:
-        return Difference("word", "", _printed(came))  # no word has one letter, so it became another word
-    if place.is_opposite:
-        return Difference("word", _printed(gone), _printed(came))
-    olds, news = ([each for each in side if each.may_say and each.text != "%"] for side in (gone, came))
-    if not olds or not news or place.size > _SHORT or _is_wording(olds, news, known):
-        return None
-    return Difference("word", _printed(olds), _printed(news))
-
-
-def _is_wording(olds: Sequence[Token], news: Sequence[Token], known: _Old) -> bool:
-    """Decide whether words in the place of others say the same.
-
-    A title in the place of a name does: "Lund", "the mayor". A word in the place of "said" may not: "denied".
-    """
-    kinds, new_kinds = ({each.kind for each in side} for side in (olds, news))
-    if kinds == new_kinds == {"time"} or all(each.text in VAGUE for each in news):
-        return True
-    if "name" in new_kinds or ("name" in kinds and all(map(known.has, news))):
-        return True
-    reporting = say_nothing(olds) + say_nothing(news)
-    are_two_words = len(olds) + len(news) == 2 and kinds | new_kinds == {"word"}
-    return reporting == 2 or (reporting == 1 and not are_two_words)
-
-
-def _firm_differences(gone: Sequence[Token], came: Sequence[Token], known: _Old) -> Iterable[Difference]:
-    """Yield the numbers, codes, negations and times that differ, each with the one in its place."""
-    values = "number", "quantity"
-    olds, news = ([each for each in side if each.kind in values] for side in (gone, came))
-    if not olds and news:  # "no one has died" -> "three have died"
-        olds = [each for each in gone if each.kind == "negation"]
-        gone = [each for each in gone if each.kind != "negation"]
-    yield from _in_turn(olds, [each for each in news if each.text not in VAGUE], known)
-    for kind in ("code", "negation"):
-        olds, news = ([each for each in side if each.kind == kind] for side in (gone, came))
-        if kind == "negation" and olds and news:
-            continue
-        yield from _in_turn(olds, news, known)
-        if kind == "negation" and olds and len(gone) <= _SHORT:
-            yield Difference("negation", olds[0].printed, "")
-    pieces = piece_of(gone), piece_of(came)
-    if pieces[0] != pieces[1]:
-        kind = next(each.kind for each in pieces if each)
-        yield Difference(kind, _printed(gone), _printed(came), values=(_printed(gone), _printed(came)))
-    for kind in ("time", "unit"):
-        olds, news = ([each for each in side if each.kind == kind] for side in (gone, came))
-        for old, new in zip(olds, news, strict=False):
-            if kind == "unit" or _form(old) == _form(new):
-                yield Difference(new.kind, old.printed, new.printed, values=(old.printed, new.printed))
-
-
-def _in_turn(olds: Sequence[Token], news: Sequence[Token], known: _Old) -> Iterable[Difference]:
-    for number, new in enumerate(news):
-        if number < len(olds):
-            old = olds[number]
-            yield Difference(new.kind, old.printed, new.printed, values=(old.value, new.value))
-        elif new.kind == "negation" or not known.has(new):
-            yield Difference(new.kind, "", new.printed)
-
-
-def _form(time: Token) -> str:
-    """Return how a time is told: "@" is a time of day, "#" the number of a date."""
-    if time.text[0].isdigit():
-        return "#"
-    if time.text[0] == "@":
-        return "@"
-    return "month" if time.text in MONTHS else "day"
-
-
-def _have_other_meaning(gone: Sequence[Token], came: Sequence[Token]) -> bool:
-    """Decide whether other words say what happened to people: "injured" in place of "dead"."""
-    old, new = ({meaning.kind for each in side if (meaning := meaning_of(each.text))} for side in (gone, came))
-    return bool(old and new and old != new)
-
-
-def _take_spellings(gone: list[Token], came: list[Token]) -> int:
-    """Take the words out that are only spelled otherwise. Return how many there were."""
-    taken = 0
-    for token in list(came):
-        like = next((each for each in gone if is_same_word(each, token)), None)
-        if like is not None:
-            gone.remove(like)
-            came.remove(token)
-            taken += 1
-    return taken
-
-
-def _take_glued(some: list[Token], others: list[Token]) -> int:
-    """Take words out that are written together in ``others`` and apart in ``some``. Return how many there were."""
-    taken = 0
-    for token in list(others):
-        spans = ((first, end) for first in range(len(some)) for end in range(first + 2, min(len(some), first + 4) + 1))
-        for first, end in spans:
-            if is_spelled("".join(each.text for each in some[first:end]), token):
-                others.remove(token)
-                del some[first:end]
-                taken += 1
-                break
-    return taken
-
-
-def _printed(tokens: Sequence[Token]) -> str:
-    """Return words as they are told: characters of scripts without spaces stand together."""
-    words = ""
-    last = None
-    for each in tokens:
-        is_apart = last is not None and not (is_unspaced(each) and is_unspaced(last))
-        words += " " * is_apart + each.printed
-        last = each
-    return words

@@ -244,6 +244,14 @@ async def test_comparison_names_what_changed() -> None:
     assert ("ninety" in old, "forty" in new, differs) == (True, True, "ninety -> forty")
 
 
+async def test_comparison_names_the_guards_of_a_drop() -> None:
+    comparison = await compare(document(FERRY), document(FERRY.replace("villages", "village")), NearDupSettings())
+    assert comparison.status == "duplicate"
+    assert any("NEARDUP_DROP_SHARE = 0.7" in line for line in comparison.why)
+    assert comparison.why[-1] == "no sentence says what the older text does not say"
+    assert comparison.sentences == ()
+
+
 async def test_comparison_of_two_reports_of_one_form() -> None:
     def report(company: str, cents: int, day: int) -> RecordedPage:
         return document(

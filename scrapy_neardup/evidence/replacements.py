@@ -1,0 +1,321 @@
+"""The words that differ between two partners of an alignment, and which of them change what is said.
+
+A *place* is a part of two sentences in which they differ. Words that only moved are no part of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from scrapy_neardup.evidence.counted import meaning_of
+from scrapy_neardup.evidence.number_words import MONTHS
+from scrapy_neardup.evidence.tokens import (
+    FIRM,
+    FUNCTION_WORDS,
+    OPPOSITES,
+    VAGUE,
+    Token,
+    TokenKind,
+    is_same_word,
+    is_spelled,
+    is_unspaced,
+    piece_of,
+    say_nothing,
+)
+
+SAME_ORDER = 0.3  # least share of a sentence that its partner has in one order
+SHORT = 3  # words: a longer part of a sentence that differs is another wording
+_FIRST_IDEOGRAPH = "\u3040"
+_WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
+_LONGEST_CUT = 0.15  # share of a sentence: a neighbour of its partner that has more is joined to the partner
+_BESIDE = 4  # words
+_LONGEST_DATELINE = 5  # words
+_TOLD_AS_PRINTED: tuple[TokenKind, ...] = ("time", "unit")
+
+_Operation = tuple[int, int, int, int]
+"""First token and end of a place in the old sentence, and in the new one."""
+
+Has = Callable[[Token], bool]
+"""Whether the old text has a word anywhere."""
+
+
+class Difference(NamedTuple):
+    """Words of the old sentence, and those in their place in the new one; "" if nothing stands there."""
+
+    kind: TokenKind
+    old: str
+    new: str
+    before: str = ""  # the words beside it in the new sentence
+    behind: str = ""
+    is_in_place: bool = False  # whether the sentences are so alike that this is another value of the same thing
+    is_one_of_one: bool = False  # whether as many numbers are gone from the sentence as came
+    is_swapped: bool = False  # whether it is one name in the place of another one, in a sentence of a form
+    is_alone: bool = False  # whether the rest of the sentence is equal
+    values: tuple[str, str] = ("", "")  # of numbers, as decimals; else as they are printed
+
+
+class Place(NamedTuple):
+    """A place where two partners differ: the words that are gone, those that came, and those beside them."""
+
+    gone: list[Token]
+    came: list[Token]
+    before: str
+    behind: str
+
+    @property
+    def is_dateline(self) -> bool:
+        return not self.before and not self.gone and len(self.came) <= _LONGEST_DATELINE
+
+    @property
+    def size(self) -> float:
+        """Return how many words differ. In scripts without spaces four characters count as a word."""
+        return max(sum(0.25 if is_unspaced(each) else 1 for each in side) for side in (self.gone, self.came))
+
+    @property
+    def is_opposite(self) -> bool:
+        """Return whether a small word became its opposite: "before" and "after", "over" and "under"."""
+        pair = {each.text for each in (*self.gone, *self.came)}
+        return len(self.gone) == len(self.came) == 1 and pair in OPPOSITES
+
+    @property
+    def is_denial(self) -> bool:
+        """Return whether a "not" is gone. It is the last word in some languages."""
+        return len(self.gone) < SHORT and any(each.kind == "negation" for each in self.gone)
+
+    @property
+    def is_content(self) -> bool:
+        """Return False if only function words differ, or if words of the old sentence are just left out."""
+        if any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came):
+            return True
+        if self.is_opposite:
+            return True
+        is_left_out = any(each.kind == "negation" for each in self.gone) or piece_of(self.gone) is not None
+        return self.size <= SHORT and is_left_out
+
+
+def find_places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[Place], int]:
+    """Return the places where two partners differ, and how many new words are equal.
+
+    Numbers, names and the like moved only together with the next word: two that changed places say something else. If
+    too few words have one order, the sentences only share words: then none is equal.
+    """
+    matcher = SequenceMatcher(None, [each.text for each in old], [each.text for each in new], autojunk=False)
+    if sum(block.size for block in matcher.get_matching_blocks()) < SAME_ORDER * len(new):
+        return [], 0
+    operations = _joined([each[1:] for each in matcher.get_opcodes() if each[0] != "equal"], new)
+    moved = _moved(operations, new, old)
+    places = []
+    for first, end, start, stop in operations:
+        place = Place(_stayed(old, first, end, moved), _stayed(new, start, stop, moved), *_beside(new, start, stop))
+        is_inside = first > 0 and end < len(old)  # the partner may be longer
+        if place.came or is_inside or (len(operations) == 1 and place.is_denial):
+            places.append(place)
+    return places, len(new) - sum(len(each.came) for each in places)
+
+
+def _stayed(tokens: Sequence[Token], first: int, end: int, moved: Counter[tuple[str, ...]]) -> list[Token]:
+    return [tokens[at] for at in range(first, end) if not moved[_with_next(tokens, at)]]
+
+
+def _moved(operations: Sequence[_Operation], new: Sequence[Token], old: Sequence[Token]) -> Counter[tuple[str, ...]]:
+    """Return the words that stand in one place of the old sentence, and in another one of the new one."""
+    moved_out = Counter[tuple[str, ...]]()
+    if len(operations) == 1:
+        return moved_out
+    for first, end, _, _ in operations:
+        is_inside = first > 0 and end < len(old)
+        # A figure at the edge may be that of the next sentence, which came as a neighbour.
+        moved_out.update(_with_next(old, at) for at in range(first, end) if is_inside or old[at].kind != "number")
+    return moved_out & Counter(_with_next(new, at) for _, _, start, stop in operations for at in range(start, stop))
+
+
+def _beside(tokens: Sequence[Token], start: int, stop: int) -> tuple[str, str]:
+    """Return the words before and behind a place, up to the next comma or the end of the sentence."""
+    before: list[Token] = []
+    for each in reversed(tokens[max(0, start - _BESIDE) : start]):
+        if each.closes:
+            break
+        before.insert(0, each)
+    behind: list[Token] = []
+    for at in range(stop, min(len(tokens), stop + _BESIDE)):
+        if at and tokens[at - 1].closes:
+            break
+        behind.append(tokens[at])
+    printed = [_printed([each for each in side if each.kind != "unit"]) for side in (before, behind)]
+    return printed[0], printed[1]
+
+
+def _joined(operations: list[_Operation], new: Sequence[Token]) -> list[_Operation]:
+    """Join the parts of one word of a script without spaces, and leave out the ends of a sentence that was cut."""
+    joined: list[_Operation] = []
+    for first, end, start, stop in operations:
+        is_cut = first == end and (start == 0 or stop == len(new)) and stop - start <= _LONGEST_CUT * len(new)
+        if is_cut and all(is_unspaced(each) and each.kind not in FIRM for each in new[start:stop]):
+            continue
+        if joined and start - joined[-1][3] <= _WITHIN_WORD and all(map(is_unspaced, new[joined[-1][3] : start])):
+            first, _, start, _ = joined.pop()
+        joined.append((first, end, start, stop))
+    return joined
+
+
+def _with_next(tokens: Sequence[Token], at: int) -> tuple[str, ...]:
+    return tuple(each.text for each in tokens[at : at + 1 + (tokens[at].kind != "word")])
+
+
+def differences_of(place: Place, has: Has, *, is_lonely: bool) -> tuple[list[Difference], int]:
+    """Return the content differences of one place, and how many other new words are held.
+
+    Such words say nothing, or are only spelled otherwise. ``is_lonely`` says that the rest of the sentence is equal.
+    """
+    gone, came = list(place.gone), list(place.came)
+    wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
+    found = [*_firm_differences(gone, came, has)]
+    olds, news = _said(gone), _said(came)
+    wording += sum(each.kind in ("name", "word") for each in came) - len(news)
+    other = _other_words(olds, news, has)
+    if other is None and is_lonely and not found:
+        other = _word_for_word(place, gone, came, has)
+    if other is not None:
+        found.append(other)
+    return [each._replace(before=place.before, behind=place.behind) for each in found], wording
+
+
+def _said(tokens: Sequence[Token]) -> list[Token]:
+    return [each for each in tokens if each.kind in ("name", "word") and each.says]
+
+
+def _other_words(olds: Sequence[Token], news: Sequence[Token], has: Has) -> Difference | None:
+    """Return a name in the place of others, or another word for what happened to people."""
+    names_old, names_new = ([each for each in side if each.kind == "name"] for side in (olds, news))
+    if names_new and (names_old or not all(map(has, names_new))):
+        return Difference("name", _printed(names_old or olds), _printed(names_new))
+    if news and olds and _have_other_meaning(olds, news):
+        return Difference("word", _printed(olds), _printed(news))
+    return None
+
+
+def _word_for_word(place: Place, gone: Sequence[Token], came: Sequence[Token], has: Has) -> Difference | None:
+    """Return the words in the place of others in an otherwise equal sentence, if they may change what it says."""
+    if not gone and len(came) == 1 and is_unspaced(came[0]) and came[0].text < _FIRST_IDEOGRAPH:
+        return Difference("word", "", _printed(came))  # no word has one letter, so it became another word
+    if place.is_opposite:
+        return Difference("word", _printed(gone), _printed(came))
+    olds, news = ([each for each in side if each.may_say and each.text != "%"] for side in (gone, came))
+    if not olds or not news or place.size > SHORT or _is_wording(olds, news, has):
+        return None
+    return Difference("word", _printed(olds), _printed(news))
+
+
+def _is_wording(olds: Sequence[Token], news: Sequence[Token], has: Has) -> bool:
+    """Decide whether words in the place of others say the same.
+
+    A title in the place of a name does: "Lund", "the mayor". A word in the place of "said" may not: "denied".
+    """
+    kinds, new_kinds = ({each.kind for each in side} for side in (olds, news))
+    if kinds == new_kinds == {"time"} or all(each.text in VAGUE for each in news):
+        return True
+    if "name" in new_kinds or ("name" in kinds and all(map(has, news))):
+        return True
+    reporting = say_nothing(olds) + say_nothing(news)
+    are_two_words = len(olds) + len(news) == 2 and kinds | new_kinds == {"word"}
+    return reporting == 2 or (reporting == 1 and not are_two_words)
+
+
+def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) -> Iterable[Difference]:
+    """Yield the numbers, codes, negations and times that differ, each with the one in its place."""
+    olds, news = _of_kind(gone, "number", "quantity"), _of_kind(came, "number", "quantity")
+    if not olds and news:  # "no one has died" -> "three have died"
+        olds = _of_kind(gone, "negation")
+        gone = [each for each in gone if each.kind != "negation"]
+    yield from _in_turn(olds, [each for each in news if each.text not in VAGUE], has)
+    yield from _in_turn(_of_kind(gone, "code"), _of_kind(came, "code"), has)
+    yield from _denials(gone, came, has)
+    pieces = piece_of(gone), piece_of(came)
+    if pieces[0] != pieces[1]:
+        kind = next(each.kind for each in pieces if each)
+        yield Difference(kind, _printed(gone), _printed(came), values=(_printed(gone), _printed(came)))
+    yield from _times_and_units(gone, came)
+
+
+def _of_kind(tokens: Sequence[Token], *kinds: TokenKind) -> list[Token]:
+    return [each for each in tokens if each.kind in kinds]
+
+
+def _denials(gone: Sequence[Token], came: Sequence[Token], has: Has) -> Iterable[Difference]:
+    """Yield a "not" that came or is gone. One in the place of another says the same."""
+    olds, news = _of_kind(gone, "negation"), _of_kind(came, "negation")
+    if not olds:
+        yield from _in_turn((), news, has)
+    elif not news and len(gone) <= SHORT:
+        yield Difference("negation", olds[0].printed, "")
+
+
+def _times_and_units(gone: Sequence[Token], came: Sequence[Token]) -> Iterable[Difference]:
+    for kind in _TOLD_AS_PRINTED:
+        for old, new in zip(_of_kind(gone, kind), _of_kind(came, kind), strict=False):
+            if kind == "unit" or _form(old) == _form(new):
+                yield Difference(new.kind, old.printed, new.printed, values=(old.printed, new.printed))
+
+
+def _in_turn(olds: Sequence[Token], news: Sequence[Token], has: Has) -> Iterable[Difference]:
+    for number, new in enumerate(news):
+        if number < len(olds):
+            old = olds[number]
+            yield Difference(new.kind, old.printed, new.printed, values=(old.value, new.value))
+        elif new.kind == "negation" or not has(new):
+            yield Difference(new.kind, "", new.printed)
+
+
+def _form(time: Token) -> str:
+    """Return how a time is told: "@" is a time of day, "#" the number of a date."""
+    if time.text[0].isdigit():
+        return "#"
+    if time.text[0] == "@":
+        return "@"
+    return "month" if time.text in MONTHS else "day"
+
+
+def _have_other_meaning(gone: Sequence[Token], came: Sequence[Token]) -> bool:
+    """Decide whether other words say what happened to people: "injured" in place of "dead"."""
+    old, new = ({meaning.kind for each in side if (meaning := meaning_of(each.text))} for side in (gone, came))
+    return bool(old and new and old != new)
+
+
+def _take_spellings(gone: list[Token], came: list[Token]) -> int:
+    """Take the words out that are only spelled otherwise. Return how many there were."""
+    taken = 0
+    for token in list(came):
+        like = next((each for each in gone if is_same_word(each, token)), None)
+        if like is not None:
+            gone.remove(like)
+            came.remove(token)
+            taken += 1
+    return taken
+
+
+def _take_glued(some: list[Token], others: list[Token]) -> int:
+    """Take words out that are written together in ``others`` and apart in ``some``. Return how many there were."""
+    taken = 0
+    for token in list(others):
+        spans = ((first, end) for first in range(len(some)) for end in range(first + 2, min(len(some), first + 4) + 1))
+        for first, end in spans:
+            if is_spelled("".join(each.text for each in some[first:end]), token):
+                others.remove(token)
+                del some[first:end]
+                taken += 1
+                break
+    return taken
+
+
+def _printed(tokens: Sequence[Token]) -> str:
+    """Return words as they are told: characters of scripts without spaces stand together."""
+    words = ""
+    last = None
+    for each in tokens:
+        is_apart = last is not None and not (is_unspaced(each) and is_unspaced(last))
+        words += " " * is_apart + each.printed
+        last = each
+    return words

@@ -1,0 +1,49 @@
+"""What two texts say of each other: figures that changed places, words in another order, how much is held."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from news_site import article
+
+from scrapy_neardup.evidence.differences import Comparison, Side, compare
+
+STORY = (
+    "The ferry Aurora ran aground off Skerrow, and rescuers worked through the night to bring people to land.\n"
+    "In the harbour {} people were killed and {} were injured, said the mayor after a look at the first reports.\n"
+    "About {} percent of the crew had no training for such a storm."
+)
+
+
+def compared(new: str, old: str) -> Comparison:
+    return compare(Side("", new), Side("", old))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [(5, 3, 7), (3, 5, 5)],
+    ids=["changed places", "as in the sentence before"],
+)
+def test_a_figure_that_stands_elsewhere_is_content(other: tuple[object, ...]) -> None:
+    old = STORY.format(3, 5, 7)
+
+    assert compared(old, old).content is None
+    assert compared(STORY.format(*other), old).content is not None
+
+
+def test_a_sentence_of_the_same_words_in_another_order_is_new() -> None:
+    words = article("ferry", 45).split()
+    mixed = random.Random(1).sample(words, len(words))
+
+    found = compared(" ".join(mixed), " ".join(words))
+
+    assert found.content is not None
+    assert found.share == 0
+
+
+def test_reworded_parts_are_not_held() -> None:
+    old = "The governor of the island told the council that nobody had expected such a wave in the old harbour."
+    new = "The governor of the island admitted to councillors that few people had foreseen a flood in the old harbour."
+
+    assert 0.4 < compared(new, old).share < 0.8
