@@ -33,7 +33,6 @@ from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
 
 MAX_CHARACTERS = 60_000
 _LONGEST_VALUE = 16  # characters of a value that is kept as it is
-_LONGEST_OF_PAGE = 80  # characters of a line that may be of the page: "Read also: ...", "12 comments"
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
 SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।…")
 _FIRST_SENTENCE_WORDS = 8
@@ -67,7 +66,7 @@ class Figure(NamedTuple):
 def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
     """Return the figures of an article, those of its title first. Short lines of the page are left out."""
     lines = text[:MAX_CHARACTERS].split("\n")
-    lines = [line for line in lines if len(line) > _LONGEST_OF_PAGE or not is_of_page(line)]
+    lines = [line for line in lines if line.endswith(SENTENCE_ENDS) or not is_of_page(line)]
     return [*find_figures(title, language), *find_figures("\n".join(lines))]
 
 
