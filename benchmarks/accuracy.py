@@ -28,7 +28,7 @@ from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.evidence.counted import HARMED
 from scrapy_neardup.evidence.figures import find_figures
 from scrapy_neardup.lab.feed import read_background, read_labelled
-from scrapy_neardup.lab.protocols import COPIES, evaluate
+from scrapy_neardup.lab.protocols import COPIES, evaluate, mean
 from scrapy_neardup.lab.replay import PageReader
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
@@ -68,7 +68,8 @@ async def _gold(data: Path, reader: PageReader, seeds: Sequence[int]) -> None:
         evaluation = await evaluate([*pages, *others], SETTINGS, seeds)
         for label in LABELS:
             clusters = [*clusters_of[label], *([None] * len(others))]
-            for protocol, score in evaluation.mean_scores(clusters).items():
+            for protocol, scores in evaluation.scores(clusters).items():
+                score = mean(scores)
                 rates = (f"{rate:.4f}" for rate in (score.precision, score.recall, score.f1))
                 rows.append((among, label, protocol, *rates))
         print(f"{among}: {evaluation.bytes or 0:.0f} bytes a document")

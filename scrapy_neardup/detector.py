@@ -8,7 +8,6 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy_neardup.content.document_maker import DocumentMaker
@@ -20,17 +19,15 @@ from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
 from scrapy_neardup.index.batch import Checked
 from scrapy_neardup.index.index import Knowledge
 from scrapy_neardup.index.runs import Run
+from scrapy_neardup.index.upkeep import Selection
+from scrapy_neardup.records.documents import Record
+from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import NEWS_AGE
 from scrapy_neardup.stories.tracker import StoryTracker
 from scrapy_neardup.timings import Timings
-
-if TYPE_CHECKING:
-    from scrapy_neardup.index.upkeep import Selection
-    from scrapy_neardup.records.documents import Record
-    from scrapy_neardup.rules.decision import Decision
 
 logger = logging.getLogger(__name__)
 
@@ -52,8 +49,6 @@ def select(source: str = "", url: str = "") -> Selection:
 
     Raise ValueError if ``source`` is not a domain, or ``url`` is not a web address.
     """
-    from scrapy_neardup.index.upkeep import Selection  # no crawl needs it
-
     if source:
         domain = require_domain(source)
         return Selection(domain, source_hash(domain), is_named=lambda name: is_of_domain(name, domain))

@@ -6,19 +6,19 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from scrapy.crawler import Crawler
 
 from scrapy_neardup import signals
 from scrapy_neardup.crawl.feeds import VerdictCounter, feeds_of
 from scrapy_neardup.crawl.run_summary import RunSummary
 from scrapy_neardup.crawl.shared import Component
+from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict, counted_names
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from scrapy_neardup.detector import NearDupDetector
-    from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.stories.event import Sender, StoryEvent
+from scrapy_neardup.stories.receivers import receivers_of
+from scrapy_neardup.stories.report import special_report
 
 logger = logging.getLogger(__name__)
 
@@ -37,10 +37,6 @@ class Announcer(Component):
             self._add_receivers(*self.settings.receivers)
 
     def _add_receivers(self, *named: Any) -> None:
-        from scrapy_neardup.stories.event import Sender
-        from scrapy_neardup.stories.receivers import receivers_of
-        from scrapy_neardup.stories.report import special_report
-
         outbox, report = self._detector.stories.outbox, partial(special_report, zone=self.settings.zone)
         senders = {each.key: Sender(each, report, outbox.note_result) for each in receivers_of(*named)}
         outbox.send_to(senders, self.settings.events_levels)
@@ -81,8 +77,6 @@ class Announcer(Component):
                 await self._detector.confirm_events()
 
     async def _send_event(self, event: StoryEvent) -> None:
-        from scrapy_neardup.stories.report import special_report
-
         report = special_report(event, zone=self.settings.zone)
         self.write("NEARDUP_EVENTS_FEED", report)
         self.count(f"events/{event.level}")

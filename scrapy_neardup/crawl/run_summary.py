@@ -16,8 +16,10 @@ from rich.cells import cell_len, chop_cells
 
 from scrapy_neardup.content.urls import source_of, unnamed_site
 from scrapy_neardup.document import LEVELS, STATUSES, Verdict, counted_names
+from scrapy_neardup.evidence.counted import rank_of
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.rules import WATCH_SHARE
+from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.wording import counted, printable
 
 _MOST_STORIES = 20_000  # the same for events
@@ -278,9 +280,6 @@ class RunSummary:
         """Yield a few changes of figures: of the dead first, then those that most items print."""
         if not self._changes:
             return
-        from scrapy_neardup.evidence.counted import rank_of  # most crawls have no changed figures
-        from scrapy_neardup.stories.summary import read_change
-
         yield "Changed figures, with the items that print them:"
         rows = [(read_change(line), title, items) for (_, line), (title, items) in self._changes.items()]
         for change, title, items in sorted(rows, key=lambda row: (rank_of(row[0].label), -row[2]))[:_SHOWN]:

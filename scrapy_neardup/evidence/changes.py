@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import islice
 from typing import NamedTuple
 
 from xxhash import xxh32_digest
@@ -28,6 +29,7 @@ _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
 _WORD = re.compile(r"[\w'\u2019\u200c-]+")
 _LONGEST_LINE = 120  # characters of a change that is told
+_MOST_HASHED = 120  # figures of a text
 _DIGITS = re.compile("[0-9]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 _TOLD = ("number", "quantity", "time", "code")
@@ -42,8 +44,8 @@ class Change(NamedTuple):
 
 
 def value_hashes(figures: Iterable[Figure]) -> bytes:
-    """Return 4 bytes for each figure, a hash of its value and of what it counts, if that is known."""
-    return b"".join(xxh32_digest(f"{each.label}{each.value}".encode()) for each in figures)
+    """Return 4 bytes for each of the first figures, a hash of its value and of what it counts, if that is known."""
+    return b"".join(xxh32_digest(f"{each.label}{each.value}".encode()) for each in islice(figures, _MOST_HASHED))
 
 
 def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Change, ...]:

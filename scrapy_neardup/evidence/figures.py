@@ -32,9 +32,7 @@ from scrapy_neardup.evidence.number_words import (
 from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
 
 MAX_CHARACTERS = 60_000
-_MOST_FIGURES, _MOST_IN_TITLE = 120, 20  # that are read of an article
 _LONGEST_VALUE = 16  # characters of a value that is kept as it is
-_LONGEST_OF_PAGE = 80  # characters of a line that may be of the page: "Read also: ...", "12 comments"
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
 SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।…")
 _FIRST_SENTENCE_WORDS = 8
@@ -66,13 +64,11 @@ class Figure(NamedTuple):
 
 
 def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
-    """Return the first figures of an article, those of its title first.
-
-    Short lines of the page, such as counters, are left out.
-    """
+    """Return the figures of an article, those of its title first. Short lines of the page are left out."""
     lines = text[:MAX_CHARACTERS].split("\n")
     lines = [line for line in lines if _is_sentence(line) or not is_of_page(line)]
-    return [*figures_of_title(title, language), *find_figures("\n".join(lines))][:_MOST_FIGURES]
+    return [*find_figures(title, language), *find_figures("
+".join(lines))]
 
 
 def _is_sentence(line: str) -> bool:
@@ -84,12 +80,7 @@ def figures_of_head(title: str, text: str, language: str) -> list[Figure]:
     """Return the figures of a title, and of the first sentence of its text."""
     tokens, starts = number_tokens(text[:MAX_CHARACTERS])
     end = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
-    return [*figures_of_title(title, language), *_figures(tokens, starts, "", end)]
-
-
-def figures_of_title(title: str, language: str = "") -> tuple[Figure, ...]:
-    """Return the figures of a title in this language, which is an ISO 639-1 code, or "" if it is not known."""
-    return find_figures(title, language)[:_MOST_IN_TITLE]
+    return [*find_figures(title, language), *_figures(tokens, starts, "", end)]
 
 
 def counted_figures(figures: Iterable[Figure]) -> frozenset[Figure]:
@@ -98,7 +89,7 @@ def counted_figures(figures: Iterable[Figure]) -> frozenset[Figure]:
 
 
 def find_figures(text: str, language: str = "") -> tuple[Figure, ...]:
-    """Return the figures of a text.
+    """Return the figures of a text. Its ``language`` is an ISO 639-1 code, or "" if it is not known.
 
     Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from scrapy_neardup.evidence.changes import contradict
-from scrapy_neardup.evidence.figures import SENTENCE_ENDS, figures_of_title, find_figures
+from scrapy_neardup.evidence.figures import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import find_names
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.text.body import read_bodies
@@ -54,7 +54,7 @@ def tells_headline(headline: str, sentence: str) -> bool:
     fewest = _FEWEST_SHARED if len(terms) > _SHORT_HEADLINE else 1
     if max(len(names), len(terms & terms_of(sentence))) < fewest:
         return False
-    return not contradict(figures_of_title(headline), find_figures(sentence))
+    return not contradict(find_figures(headline), find_figures(sentence))
 
 
 def _are_one_line(headline: str, line: str) -> bool:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, cast
+from functools import partial
+from typing import cast
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.vectors import BLOCK
+from scrapy_neardup.index.changes import Changes
 from scrapy_neardup.index.layout import Layout, reads, swaps
 from scrapy_neardup.index.store import Argument, Breaker, Call, Client, Store, answers, swap
 from scrapy_neardup.index.stories import ENDED_SECONDS
+from scrapy_neardup.index.upkeep import Selection, StoreSummary, records_of, survey, to_purge
 from scrapy_neardup.index.window import Window
 from scrapy_neardup.records.documents import WITHDRAWN, Record, read_record
 from scrapy_neardup.records.learned import (
@@ -29,10 +31,6 @@ from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.sketch.origin import packed_language, source_hash
-
-if TYPE_CHECKING:
-    from scrapy_neardup.index.changes import Changes
-    from scrapy_neardup.index.upkeep import Selection, StoreSummary
 
 logger = logging.getLogger(__name__)
 
@@ -77,13 +75,7 @@ class Index(Window):
 
     def __init__(self, store: Store, namespace: str, config: str, judge: Judge) -> None:
         super().__init__(store, Layout(namespace, config, judge.policy.window), judge)
-
-    @cached_property
-    def log_of_changes(self) -> Changes:
-        """The log of changes of stories, to read it."""
-        from scrapy_neardup.index.changes import Changes  # no crawl needs it
-
-        return Changes(self.store, self.layout, self.policy)
+        self.log_of_changes = Changes(self.store, self.layout, self.policy)
 
     async def open(self) -> None:
         """Connect, inside the running loop. Opening twice does no harm.
@@ -112,15 +104,11 @@ class Index(Window):
     @reads
     async def records(self, client: Client) -> list[tuple[bytes, Record]]:
         """Return the keys and records of all documents. This reads the whole window: it is for people."""
-        from scrapy_neardup.index.upkeep import records_of  # no crawl needs it
-
         return await records_of(client, self.layout)
 
     @reads
     async def summary(self, client: Client) -> StoreSummary:
         """Return a summary of this namespace and configuration."""
-        from scrapy_neardup.index.upkeep import survey
-
         return await survey(client, self.store.location, self.layout, self.stories)
 
     async def purge(self, selection: Selection, *, dry_run: bool = False) -> int:
@@ -131,8 +119,6 @@ class Index(Window):
         ``dry_run`` only count the documents. This is not one atomic step: documents that are registered meanwhile may
         stay.
         """
-        from scrapy_neardup.index.upkeep import to_purge
-
         count, calls = await self.store.ask(lambda client: to_purge(client, self.layout, selection), reads=True)
         for first in range(0, 0 if dry_run else len(calls), _PURGED_AT_ONCE):
             await self.store.ask(partial(answers, calls=calls[first : first + _PURGED_AT_ONCE]))

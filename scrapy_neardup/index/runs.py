@@ -50,7 +50,6 @@ _REPORTED_TOGETHER = 64
 _MOST_COPIES = 1000  # whose match is remembered as one of another run, until somebody asks for its fate
 _END_SECONDS = 4.0  # how long a failing store is tried again at the end
 _PAUSE = 0.25
-_SUFFIX = ".run"
 _GONE = (
     "it was emptied, removed or replaced while this crawl runs. The crawl goes on with an empty window. So copies of"
     " earlier articles count as originals, events may be raised again, and events that waited are lost"

@@ -143,10 +143,6 @@ class Evaluation:
             "b-cubed": [b_cubed(true, order.stories) for true, order in came],
         }
 
-    def mean_scores(self, clusters: Sequence[str | None]) -> dict[str, Score]:
-        """Return the means of precision, recall and F1 over the orders."""
-        return {protocol: mean(scores) for protocol, scores in self.scores(clusters).items()}
-
 
 async def evaluate(
     pages: Sequence[RecordedPage],

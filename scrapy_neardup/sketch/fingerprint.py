@@ -11,7 +11,7 @@ from functools import partial
 import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.evidence.figures import figures_of_title
+from scrapy_neardup.evidence.figures import find_figures
 from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.titles import pack_terms, terms_of
@@ -162,7 +162,7 @@ class Sketcher(TextSketcher):
         """Learn from a document; return the keys of its lines that are boilerplate of its source."""
         if not self.preset.guarded or origin.source_hash == NOTHING:
             return frozenset()
-        draft.title_figures = partial(figures_of_title, document.title, document.language)
+        draft.title_figures = partial(find_figures, document.title, document.language)
         source, page, article = origin.source_hash, origin.page, origin.article
         return self._sources.learn(source, page, article, origin.terms, draft.lines, draft, origin.site_terms)
 

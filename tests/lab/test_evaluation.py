@@ -20,7 +20,7 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.comparison import Comparison
 from scrapy_neardup.lab.comparison import compare as compare_stored
 from scrapy_neardup.lab.feed import RecordedDocument, read_background, read_labelled, without_labelled
-from scrapy_neardup.lab.protocols import Score, b_cubed, evaluate, online, pairwise
+from scrapy_neardup.lab.protocols import Score, b_cubed, evaluate, mean, online, pairwise
 from scrapy_neardup.lab.replay import RecordedPage
 from scrapy_neardup.lab.stored import as_stored
 from scrapy_neardup.settings import NearDupSettings
@@ -114,8 +114,8 @@ async def test_evaluation_of_copies_and_a_stranger() -> None:
     pages = [page(n, edited(FERRY, n)) for n in range(4)] + [page(4 + n, edited(COMET, n)) for n in range(3)]
     pages.append(page(9, BAKERY))
     evaluation = await evaluate(pages, NearDupSettings(store="redis://nowhere.invalid"), range(3))
-    scores = evaluation.mean_scores(["ferry"] * 4 + ["comet"] * 3 + [None])
-    assert all(numbers(score) == approx(1, 1, 1) for score in scores.values())
+    scores = evaluation.scores(["ferry"] * 4 + ["comet"] * 3 + [None])
+    assert all(numbers(mean(each)) == approx(1, 1, 1) for each in scores.values())
     assert len({order.positions for order in evaluation.orders}) == 3
     assert evaluation.bytes is not None
 
@@ -123,8 +123,8 @@ async def test_evaluation_of_copies_and_a_stranger() -> None:
 async def test_a_missed_copy_costs_recall_and_a_false_one_precision() -> None:
     pages = [page(1, FERRY), page(2, edited(FERRY, 1)), page(3, COMET)]
     evaluation = await evaluate(pages, NearDupSettings(), [0])
-    assert numbers(evaluation.mean_scores(["x", "x", "x"])["online"]) == approx(1, 0.5, 2 / 3)
-    assert numbers(evaluation.mean_scores(["x", "y", "z"])["online"]) == approx(0, 1, 0)
+    assert numbers(*evaluation.scores(["x", "x", "x"])["online"]) == approx(1, 0.5, 2 / 3)
+    assert numbers(*evaluation.scores(["x", "y", "z"])["online"]) == approx(0, 1, 0)
 
 
 def prose(seed: str, words: int) -> str:
