@@ -67,8 +67,7 @@ def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
     """Return the figures of an article, those of its title first. Short lines of the page are left out."""
     lines = text[:MAX_CHARACTERS].split("\n")
     lines = [line for line in lines if _is_sentence(line) or not is_of_page(line)]
-    return [*find_figures(title, language), *find_figures("
-".join(lines))]
+    return [*find_figures(title, language), *find_figures("\n".join(lines))]
 
 
 def _is_sentence(line: str) -> bool:
