@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from xxhash import xxh32_digest
 
-from scrapy_neardup.evidence.counted import HARMED, SILENT, FigureKind
+from scrapy_neardup.evidence.counted import HARMED, SILENT, FigureKind, kind_of
 from scrapy_neardup.evidence.differences import Comparison, Sentence, Side
 from scrapy_neardup.evidence.figures import Figure, figures_of, figures_of_head, find_figures, is_plain, short_value
 from scrapy_neardup.evidence.number_words import all_languages
@@ -85,7 +85,8 @@ def _are_parts(*values: str) -> bool:
 def _words_beside(difference: Difference, *, is_name: bool) -> str:
     """Return the words that say what a figure counts: those behind it, or before it if there are none."""
     before, behind = difference.before.split(), difference.behind.split()
-    if (is_name or difference.kind in ("time", "code")) and before:
+    is_told_before = difference.kind in ("time", "code") or (is_name and FUNCTION_WORDS.isdisjoint(before[-1:]))
+    if is_told_before and before:
         return before[-1]  # "by", "until", "lot"
     while behind and behind[0] in FUNCTION_WORDS:
         behind.pop(0)
@@ -116,8 +117,17 @@ def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:
     digits = [sorted(_DIGITS.findall(each)) for each in (difference.old, difference.new)]
     if digits[0] == digits[1] and len(digits[0]) > 1:
         return True  # "1,13" and "13,1": some sites print the two halves of a decimal in the other order
-    shorter, longer = sorted((old.value, new.value), key=len)
-    return not (old.value + new.value).isdigit() and (longer.startswith(shorter) or longer.endswith(shorter))
+    if (kind_of(old.label) is FigureKind.MONEY) != (kind_of(new.label) is FigureKind.MONEY):
+        return True  # another currency, of which one is not known
+    if difference.behind == "" and _is_cut(difference.old, difference.new):
+        return True  # a long sentence was cut inside a number
+    return not old.label == new.label != "" and _is_cut(old.value, new.value)
+
+
+def _is_cut(old: str, new: str) -> bool:
+    """Decide whether one value is the beginning or the end of the other one, which has more than digits: 3 of 3.032."""
+    shorter, longer = sorted((old, new), key=len)
+    return not (old + new).isdigit() and (longer.startswith(shorter) or longer.endswith(shorter))
 
 
 def is_change(before: Figure, after: Figure) -> bool:

@@ -65,22 +65,26 @@ class Figure(NamedTuple):
 
 
 def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
-    """Return the figures of an article, those of its title first. Short lines of the page are left out."""
+    """Return the figures of an article, those of its title first."""
+    return [*find_figures(title, language), *find_figures(_article(text))]
+
+
+def figures_of_head(title: str, text: str, language: str) -> list[Figure]:
+    """Return the figures of a title, and of the first sentence of its text."""
+    tokens, starts = number_tokens(_article(text))
+    end = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
+    return [*find_figures(title, language), *_figures(tokens, starts, "", end)]
+
+
+def _article(text: str) -> str:
+    """Return the beginning of a text without short lines of the page, such as counters and links to other articles."""
     lines = text[:MAX_CHARACTERS].split("\n")
-    lines = [line for line in lines if _is_sentence(line) or not is_of_page(line)]
-    return [*find_figures(title, language), *find_figures("\n".join(lines))]
+    return "\n".join(line for line in lines if _is_sentence(line) or not is_of_page(line))
 
 
 def _is_sentence(line: str) -> bool:
     """Decide whether a line surely is of the article: "Shares cost 12 euros, a rise of 21 %." is no counter."""
     return len(line) > _LONGEST_OF_PAGE or (line.endswith(SENTENCE_ENDS) and len(line.split()) > _FIRST_SENTENCE_WORDS)
-
-
-def figures_of_head(title: str, text: str, language: str) -> list[Figure]:
-    """Return the figures of a title, and of the first sentence of its text."""
-    tokens, starts = number_tokens(text[:MAX_CHARACTERS])
-    end = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
-    return [*find_figures(title, language), *_figures(tokens, starts, "", end)]
 
 
 def counted_figures(figures: Iterable[Figure]) -> frozenset[Figure]:

@@ -14,6 +14,7 @@ from scrapy_neardup.evidence.counted import meaning_of
 from scrapy_neardup.evidence.number_words import MONTHS
 from scrapy_neardup.evidence.tokens import (
     FIRM,
+    FIRST_SYLLABIC,
     FUNCTION_WORDS,
     OPPOSITES,
     VAGUE,
@@ -231,6 +232,9 @@ def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) ->
         olds = _of_kind(gone, "negation")
         gone = [each for each in gone if each.kind != "negation"]
     yield from _in_turn(olds, [each for each in news if each.text not in VAGUE], has)
+    if olds and not news and any(each.text > FIRST_SYLLABIC for each in came):
+        # The number words of these scripts are not known.
+        yield Difference("number", _printed(olds), _printed(came))
     yield from _in_turn(_of_kind(gone, "code"), _of_kind(came, "code"), has)
     yield from _denials(gone, came, has)
     pieces = piece_of(gone), piece_of(came)

@@ -62,7 +62,7 @@ _BEFORE_MONEY = frozenset("n ngn rs r rm rp ksh kes tsh ush gh ghs us usd eur gb
 _ARABIC_DECIMAL = re.compile("(?<=[0-9])\u0631(?=[0-9])")  # "4ر95" is 4.95
 _UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff])")
 _FIRST_UNSPACED = "\u0e00"
-_FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
+FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
 _SPACED_CLOCK = re.compile("(?<![0-9])([0-2]?[0-9]) h ([0-5][0-9])(?![0-9])")  # "7 h 15"
 _DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])\\.[0-5][0-9]")
@@ -103,7 +103,7 @@ class Token(NamedTuple):
     @property
     def says(self) -> bool:
         """Return whether a word may change what a sentence says: no article, no pronoun, no "said" or "today"."""
-        return (len(self.text) > 2 or self.text > _FIRST_SYLLABIC) and self.text not in _SAY_NOTHING
+        return (len(self.text) > 2 or self.text > FIRST_SYLLABIC) and self.text not in _SAY_NOTHING
 
 
 def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()) -> list[Token]:

@@ -35,6 +35,8 @@ NOT_TOLD = [
     ("en", "The new line will cost {$20 million|20 million dollars} and open in spring."),
     ("en", "Prices rose by {1,13|13,1} points at the exchange."),
     ("en", "{Two thirds|Half} of the shops stay open late in winter."),
+    ("en", "The company proposes a deduction of {N114.3bn|$280m} for the month of June."),
+    ("si", "නිලධාරීන් රුපියල් {25,000ක|විසි දහසක} වැටුප් වැඩිවීමක් ඉල්ලා සිටිති."),
     ("es", "La feria recibió {dos mil 300|2 300} visitas el domingo."),
     ("fr", "La foire a accueilli {2 300|2.300} visiteurs dimanche."),
     ("ja", "祭りには{3万5千|35000}人が訪れたと市が発表した。"),

@@ -8,6 +8,7 @@ from scrapy_neardup.evidence.differences import Comparison, Side, compare
 
 # Two texts a language are enough to show the mechanism; braces hold the word of the old text and that of the new one.
 CONTENT = [
+    ("si", "නිලධාරීන් රුපියල් {25,000ක|විසි දහසක} වැටුප් වැඩිවීමක් ඉල්ලා සිටිති."),
     ("en", "The {northern|southern} gate of the harbour stays shut until the storm has passed."),
     ("en", "The board has {confirmed|denied} that the plant at the river will be sold."),
     ("en", "Nurses at the clinic will be paid their bonus next {week|year}. The clinic was built last year."),
