@@ -12,14 +12,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.counted import is_of_page
 from scrapy_neardup.evidence.figures import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.replacements import SHORT, Difference, Place, differences_of, find_places
-from scrapy_neardup.evidence.tokens import FIRM, TEASERS, Token, names_of, tokens_of
+from scrapy_neardup.evidence.tokens import FIRM, TEASERS, Token, names_of, signs_of, tokens_of
 from scrapy_neardup.text.alignment import Aligned, align, read_sentences
+from scrapy_neardup.text.alignment import Sentence as Printed
 from scrapy_neardup.text.folding import fold
 
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
@@ -31,7 +33,7 @@ _HEAD = 3  # sentences, the title among them, that say what a text is about; the
 _LONGEST_LINE = 12  # words
 _TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
 _WORD = re.compile(r"\w+")
-_CURRENCY_SIGN = re.compile("[$\u00a3\u00a5\u20a0-\u20c0]")
+_LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
 _NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
 
@@ -199,23 +201,51 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
     sentences, olds = read_sentences(f"{new.title}\n{new.text}", f"{old.title}\n{old.text}")
     old_words = sum(len(each.tokens) for each in olds[bool(old.title) :])
     known = _Old(new, old)
-    found = []
+    found, cells = [], _cells(olds)
     for number, each in enumerate(align(sentences, olds)):
         is_title = bool(new.title) and number == 0
-        if any(each.text in line for line in learned):
+        above = sentences[number - 1]
+        cell = cells.get(above.tokens, "") if number and each.words <= _LONGEST_CELL else ""
+        if _is_other_cell(each.text, cell, above.text):
+            found.append(Sentence(each.text, cell, each.words, 0, (Difference("number", cell, each.text),)))
+        elif any(each.text in line for line in learned):
             found.append(Sentence(each.text, "", 0, 0))
-        elif each.is_equal and (each.text == each.partner or _signs(each.text) == _signs(each.partner)):
+        elif each.is_equal and (each.text == each.partner or signs_of(each.text) == signs_of(each.partner)):
             found.append(Sentence(each.text, each.partner, each.words, each.words, is_title=is_title))
         else:
-            found.append(_compared(each, known, number, is_title=is_title))
+            found.append(_with_signs(_compared(each, known, number, is_title=is_title)))
     old_head = align(olds[bool(old.title) :][: _HEAD - 1], sentences)
     held_head = sum(each.held for each in old_head) / max(1, sum(each.words for each in old_head))
     return Comparison(tuple(found), old_words, held_head)
 
 
-def _signs(text: str) -> list[str]:
-    """Return the signs of currencies, which are no words."""
-    return sorted(_CURRENCY_SIGN.findall(text))
+def _with_signs(sentence: Sentence) -> Sentence:
+    """Add the numbers that are negative in one of two partners only."""
+    old, new = sentence.partner, sentence.text
+    olds, news = set(signs_of(old)), set(signs_of(new))
+    both = [each for each in sorted(olds ^ news) if each[1:] and each[1:] in old and each[1:] in new]
+    added = [
+        Difference("number", each, each[1:]) if each in olds else Difference("number", each[1:], each) for each in both
+    ]
+    return sentence._replace(differences=(*sentence.differences, *added))
+
+
+def _cells(sentences: Sequence[Printed]) -> dict[tuple[int, ...], str]:
+    """Return the cell that stands below a line, by the words of the line; "" if several cells do."""
+    cells = dict[tuple[int, ...], str]()
+    for above, cell in pairwise(sentences):
+        is_one = len(cell.tokens) <= _LONGEST_CELL and cells.get(above.tokens, cell.text) == cell.text
+        cells[above.tokens] = cell.text if is_one else ""
+    return cells
+
+
+def _is_other_cell(text: str, cell: str, above: str) -> bool:
+    """Decide whether a line that has ``cell`` below it in the old text has another value below it now."""
+    if not cell or text == cell or not any(map(str.isalpha, above)) or is_of_page(above):
+        return False
+    new, old = ([(each.kind, each.text) for each in tokens_of(side)] for side in (text, cell))
+    kinds = {kind for kind, _ in (*new, *old)}
+    return new != old and (kinds <= FIRM or "negation" in kinds)
 
 
 def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> Sentence:
