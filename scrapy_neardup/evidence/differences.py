@@ -31,6 +31,7 @@ IN_PLACE = 0.6  # share of a sentence that is equal: then a number in the place 
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
 _HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _LONGEST_LINE = 12  # words
+_LEAST_OF_PAPER = 0.4  # of the letters of a line that names its paper
 _TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
 _WORD = re.compile(r"\w+")
 _LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
@@ -154,7 +155,7 @@ class _Old:
     def __init__(self, new: Side, old: Side) -> None:
         self._side = old
         self.language = new.language
-        self.papers = f"{new.source} {old.source}"
+        self._paper = new.source  # others choose their names as they like
         titles = [each for each in (new.title, old.title) if _SMALL_WORD.search(each)]  # not "Police Find Missing Boy"
         self._bodies = "\n".join((*titles, new.text, old.text))
         self._title = new.title
@@ -193,7 +194,7 @@ class _Old:
         return token.kind in FIRM and token.text in self._tokens
 
     def is_paper(self, token: Token) -> bool:
-        return len(token.text) > 3 and token.text in self.papers
+        return len(token.text) > 3 and token.text in self._paper
 
 
 def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
@@ -338,5 +339,6 @@ def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
         return False
     words = text.split()
     is_byline = 2 <= len(words) <= 4 and all(word[0].isupper() and not word.isupper() for word in words)
-    is_of_paper = len(tokens) <= _LONGEST_LINE / 2 and any(map(known.is_paper, tokens))
+    letters = [sum(len(each.text) for each in side) for side in (filter(known.is_paper, tokens), tokens)]
+    is_of_paper = len(tokens) <= _LONGEST_LINE / 2 and letters[0] >= _LEAST_OF_PAPER * letters[1] > 0
     return len(tokens) < 2 or is_byline or is_of_paper
