@@ -19,7 +19,7 @@ from scrapy_neardup.evidence.counted import is_of_page
 from scrapy_neardup.evidence.figures import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.replacements import SHORT, Difference, Place, differences_of, find_places
-from scrapy_neardup.evidence.tokens import FIRM, TEASERS, Token, names_of, signs_of, tokens_of
+from scrapy_neardup.evidence.tokens import FIRM, TEASERS, Token, is_unspaced, names_of, signs_of, tokens_of
 from scrapy_neardup.text.alignment import Aligned, align, read_sentences
 from scrapy_neardup.text.alignment import Sentence as Printed
 from scrapy_neardup.text.folding import fold
@@ -34,6 +34,8 @@ _LONGEST_LINE = 12  # words
 _LEAST_OF_PAPER = 0.4  # of the letters of a line that names its paper
 _TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
 _WORD = re.compile(r"\w+")
+_SHORT_SENTENCE = 8  # words; a longer partner may have most of them by accident
+_STEM = 5  # letters
 _LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
 _NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
@@ -193,6 +195,15 @@ class _Old:
             return skeleton(token.text) in self._skeletons or self.is_paper(token)
         return token.kind in FIRM and token.text in self._tokens
 
+    def misses_some(self, tokens: Sequence[Token]) -> bool:
+        """Return whether the old text has no word that is spelled like one of these."""
+        said = (each for each in tokens if each.kind in ("word", "name") and each.says and not is_unspaced(each))
+        return any(each.text[:_STEM] not in self._stems and not self.has(each) for each in said)
+
+    @cached_property
+    def _stems(self) -> frozenset[str]:
+        return frozenset(each[:_STEM] for each in self._words)
+
     def is_paper(self, token: Token) -> bool:
         return len(token.text) > 3 and token.text in self._paper
 
@@ -301,7 +312,14 @@ class _Partners:
             ]
         words = max(1, len(self.new))
         text, partner = self.aligned.text, self.aligned.partner
+        if self._is_part and not differences and known.misses_some(self.new):
+            return Sentence(text, "", words, 0)
         return Sentence(text, partner, words, min(held, words), tuple(differences), self.is_title)
+
+    @property
+    def _is_part(self) -> bool:
+        is_short = len(self.new) <= _SHORT_SENTENCE and 2 * len(self.new) <= len(self.old)
+        return is_short and not self.is_title
 
     def _is_lonely(self, places: Sequence[Place]) -> bool:
         """Return whether the sentences differ in one place only."""

@@ -58,6 +58,13 @@ def test_a_sentence_of_the_same_words_in_another_order_is_new() -> None:
     assert found.share == 0
 
 
+def test_a_short_sentence_with_a_word_of_its_own_is_new() -> None:
+    old = STORY.format(3, 5, 7)
+
+    assert compared(f"{old}\nThe mayor resigned.", old).content is not None
+    assert compared(f"{old}\nSo said the mayor.", old).content is None
+
+
 def test_reworded_parts_are_not_held() -> None:
     old = "The governor of the island told the council that nobody had expected such a wave in the old harbour."
     new = "The governor of the island admitted to councillors that few people had foreseen a flood in the old harbour."
