@@ -12,14 +12,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.counted import is_of_page
 from scrapy_neardup.evidence.figures import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.replacements import SHORT, Difference, Place, differences_of, find_places
-from scrapy_neardup.evidence.tokens import FIRM, TEASERS, Token, names_of, tokens_of
+from scrapy_neardup.evidence.tokens import FIRM, TEASERS, Token, is_unspaced, names_of, signs_of, tokens_of
 from scrapy_neardup.text.alignment import Aligned, align, read_sentences
+from scrapy_neardup.text.alignment import Sentence as Printed
 from scrapy_neardup.text.folding import fold
 
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
@@ -29,9 +31,12 @@ IN_PLACE = 0.6  # share of a sentence that is equal: then a number in the place 
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
 _HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _LONGEST_LINE = 12  # words
+_LEAST_OF_PAPER = 0.4  # of the letters of a line that names its paper
 _TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
 _WORD = re.compile(r"\w+")
-_CURRENCY_SIGN = re.compile("[$\u00a3\u00a5\u20a0-\u20c0]")
+_SHORT_SENTENCE = 8  # words; a longer partner may have most of them by accident
+_STEM = 5  # letters
+_LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
 _NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
 
@@ -152,7 +157,7 @@ class _Old:
     def __init__(self, new: Side, old: Side) -> None:
         self._side = old
         self.language = new.language
-        self.papers = f"{new.source} {old.source}"
+        self._paper = new.source  # others choose their names as they like
         titles = [each for each in (new.title, old.title) if _SMALL_WORD.search(each)]  # not "Police Find Missing Boy"
         self._bodies = "\n".join((*titles, new.text, old.text))
         self._title = new.title
@@ -190,8 +195,17 @@ class _Old:
             return skeleton(token.text) in self._skeletons or self.is_paper(token)
         return token.kind in FIRM and token.text in self._tokens
 
+    def misses_some(self, tokens: Sequence[Token]) -> bool:
+        """Return whether the old text has no word that is spelled like one of these."""
+        said = (each for each in tokens if each.kind in ("word", "name") and each.says and not is_unspaced(each))
+        return any(each.text[:_STEM] not in self._stems and not self.has(each) for each in said)
+
+    @cached_property
+    def _stems(self) -> frozenset[str]:
+        return frozenset(each[:_STEM] for each in self._words)
+
     def is_paper(self, token: Token) -> bool:
-        return len(token.text) > 3 and token.text in self.papers
+        return len(token.text) > 3 and token.text in self._paper
 
 
 def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
@@ -199,23 +213,51 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
     sentences, olds = read_sentences(f"{new.title}\n{new.text}", f"{old.title}\n{old.text}")
     old_words = sum(len(each.tokens) for each in olds[bool(old.title) :])
     known = _Old(new, old)
-    found = []
+    found, cells = [], _cells(olds)
     for number, each in enumerate(align(sentences, olds)):
         is_title = bool(new.title) and number == 0
-        if any(each.text in line for line in learned):
+        above = sentences[number - 1]
+        cell = cells.get(above.tokens, "") if number and each.words <= _LONGEST_CELL else ""
+        if _is_other_cell(each.text, cell, above.text):
+            found.append(Sentence(each.text, cell, each.words, 0, (Difference("number", cell, each.text),)))
+        elif any(each.text in line for line in learned):
             found.append(Sentence(each.text, "", 0, 0))
-        elif each.is_equal and (each.text == each.partner or _signs(each.text) == _signs(each.partner)):
+        elif each.is_equal and (each.text == each.partner or signs_of(each.text) == signs_of(each.partner)):
             found.append(Sentence(each.text, each.partner, each.words, each.words, is_title=is_title))
         else:
-            found.append(_compared(each, known, number, is_title=is_title))
+            found.append(_with_signs(_compared(each, known, number, is_title=is_title)))
     old_head = align(olds[bool(old.title) :][: _HEAD - 1], sentences)
     held_head = sum(each.held for each in old_head) / max(1, sum(each.words for each in old_head))
     return Comparison(tuple(found), old_words, held_head)
 
 
-def _signs(text: str) -> list[str]:
-    """Return the signs of currencies, which are no words."""
-    return sorted(_CURRENCY_SIGN.findall(text))
+def _with_signs(sentence: Sentence) -> Sentence:
+    """Add the numbers that are negative in one of two partners only."""
+    old, new = sentence.partner, sentence.text
+    olds, news = set(signs_of(old)), set(signs_of(new))
+    both = [each for each in sorted(olds ^ news) if each[1:] and each[1:] in old and each[1:] in new]
+    added = [
+        Difference("number", each, each[1:]) if each in olds else Difference("number", each[1:], each) for each in both
+    ]
+    return sentence._replace(differences=(*sentence.differences, *added))
+
+
+def _cells(sentences: Sequence[Printed]) -> dict[tuple[int, ...], str]:
+    """Return the cell that stands below a line, by the words of the line; "" if several cells do."""
+    cells = dict[tuple[int, ...], str]()
+    for above, cell in pairwise(sentences):
+        is_one = len(cell.tokens) <= _LONGEST_CELL and cells.get(above.tokens, cell.text) == cell.text
+        cells[above.tokens] = cell.text if is_one else ""
+    return cells
+
+
+def _is_other_cell(text: str, cell: str, above: str) -> bool:
+    """Decide whether a line that has ``cell`` below it in the old text has another value below it now."""
+    if not cell or text == cell or not any(map(str.isalpha, above)) or is_of_page(above):
+        return False
+    new, old = ([(each.kind, each.text) for each in tokens_of(side)] for side in (text, cell))
+    kinds = {kind for kind, _ in (*new, *old)}
+    return new != old and (kinds <= FIRM or "negation" in kinds)
 
 
 def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> Sentence:
@@ -270,7 +312,14 @@ class _Partners:
             ]
         words = max(1, len(self.new))
         text, partner = self.aligned.text, self.aligned.partner
+        if self._is_part and not differences and known.misses_some(self.new):
+            return Sentence(text, "", words, 0)
         return Sentence(text, partner, words, min(held, words), tuple(differences), self.is_title)
+
+    @property
+    def _is_part(self) -> bool:
+        is_short = len(self.new) <= _SHORT_SENTENCE and 2 * len(self.new) <= len(self.old)
+        return is_short and not self.is_title
 
     def _is_lonely(self, places: Sequence[Place]) -> bool:
         """Return whether the sentences differ in one place only."""
@@ -308,5 +357,6 @@ def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
         return False
     words = text.split()
     is_byline = 2 <= len(words) <= 4 and all(word[0].isupper() and not word.isupper() for word in words)
-    is_of_paper = len(tokens) <= _LONGEST_LINE / 2 and any(map(known.is_paper, tokens))
+    letters = [sum(len(each.text) for each in side) for side in (filter(known.is_paper, tokens), tokens)]
+    is_of_paper = len(tokens) <= _LONGEST_LINE / 2 and letters[0] >= _LEAST_OF_PAPER * letters[1] > 0
     return len(tokens) < 2 or is_byline or is_of_paper

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from scrapy_neardup.evidence.figures import find_figures
 from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.titles import pack_terms, terms_of
+from scrapy_neardup.evidence.tokens import signs_of
 from scrapy_neardup.evidence.topic import TopicWeights, tells_title
 from scrapy_neardup.evidence.vectors import VectorMeans
 from scrapy_neardup.records.learned import Frequencies
@@ -27,7 +27,6 @@ from scrapy_neardup.timings import Timings
 _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
 _ARTICLE_KEY_SEED = 0xA271
-_CURRENCY_SIGN = re.compile("[$\u00a3\u00a5\u20a0-\u20c0]")
 _LEAD_CHARACTERS = 2000  # in which a text says what it is about
 
 
@@ -170,9 +169,9 @@ class Sketcher(TextSketcher):
 def _content_hash(document: Document, sketch: TextSketch) -> bytes:
     """Return a hash of the title and all lines of a text, with one spelling for what a reader cannot tell apart.
 
-    The signs of currencies are no tokens: "$3" and "£3" would be equal.
+    Signs are no tokens: "$3" and "£3", "3" and "-3" would be equal.
     """
-    words = " ".join([*fold(document.title).casefold().split(), *_CURRENCY_SIGN.findall(document.text)])
+    words = " ".join([*fold(document.title).casefold().split(), *signs_of(document.text)])
     return xxhash.xxh64_digest(sketch.content_hash + words.encode("utf-8", "surrogatepass"))
 
 

@@ -61,6 +61,16 @@ def test_a_figure_in_a_short_line_of_the_article_is_seen(fact: str, where: str) 
     assert is_content
 
 
+def test_only_a_line_that_mostly_names_its_own_paper_is_of_the_page() -> None:
+    def is_content(line: str, paper: str, other: str = "other.example") -> bool:
+        new, old = Side("", f"{FIRST}\n{line}\n{LAST}", paper), Side("", f"{FIRST}\n{LAST}", other)
+        return compare(new, old).content is not None
+
+    assert not is_content("Source: Harrowtimes", "www.harrowtimes.example")
+    assert is_content("Harrow floods all of its streets", "www.harrowtimes.example")
+    assert is_content("Volcano erupts", "other.example", "volcano-erupts.example")
+
+
 def test_a_toll_is_told_wherever_it_stands() -> None:
     assert told("Killed: {}", "below")[1] == ["dead: 12 -> 31"]
     assert told("{} people on board were killed.", "below")[1] == ["dead: 12 -> 31"]

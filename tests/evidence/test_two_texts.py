@@ -32,6 +32,22 @@ def test_a_figure_that_stands_elsewhere_is_content(other: tuple[object, ...]) ->
     assert compared(STORY.format(*other), old).content is not None
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Results:\nArdmore\n2\nBelmont\n1", "Results:\nArdmore\n1\nBelmont\n2"),
+        ("Will the quay close?\nYes.\nDid anybody know?\nNo.", "Will the quay close?\nNo.\nDid anybody know?\nYes."),
+        ("It was -5 degrees in the harbour at night.", "It was 5 degrees in the harbour at night."),
+        ("It was 5 degrees in the harbour at night.", "It was \u22125 degrees in the harbour on this night."),
+    ],
+)
+def test_cells_and_signs_are_content(old: str, new: str) -> None:
+    story = STORY.format(3, 5, 7)
+
+    assert compared(f"{story}\n{new}", f"{story}\n{new}").content is None
+    assert compared(f"{story}\n{new}", f"{story}\n{old}").content is not None
+
+
 def test_a_sentence_of_the_same_words_in_another_order_is_new() -> None:
     words = article("ferry", 45).split()
     mixed = random.Random(1).sample(words, len(words))
@@ -40,6 +56,13 @@ def test_a_sentence_of_the_same_words_in_another_order_is_new() -> None:
 
     assert found.content is not None
     assert found.share == 0
+
+
+def test_a_short_sentence_with_a_word_of_its_own_is_new() -> None:
+    old = STORY.format(3, 5, 7)
+
+    assert compared(f"{old}\nThe mayor resigned.", old).content is not None
+    assert compared(f"{old}\nSo said the mayor.", old).content is None
 
 
 def test_reworded_parts_are_not_held() -> None:
