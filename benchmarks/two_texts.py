@@ -20,6 +20,7 @@ from pathlib import Path
 from shared import half_of, print_table
 
 from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.evidence.tokens import tokens_of
 from scrapy_neardup.lab.feed import RecordedDocument, read_feed
 from scrapy_neardup.lab.protocols import COPIES
 from scrapy_neardup.records.documents import new_record
@@ -91,7 +92,8 @@ def judge(detector: NearDupDetector, old: RecordedDocument, new: RecordedDocumen
 
 
 def values(text: str) -> set[str]:
-    return {each.strip(".,").replace(",", "") for each in _VALUE.findall(fold(text).casefold())}
+    words = {each.strip(".,").replace(",", "") for each in _VALUE.findall(fold(text).casefold())}
+    return words | {each.text for each in tokens_of(text, "en")}
 
 
 def is_told(figure: dict[str, str], line: str) -> bool:

@@ -49,7 +49,7 @@ WRONG: dict[str, list[object]] = {
     "NEARDUP_ITEM_FIELDS": [5, "body", ["text"], {"text": 5}, {"body": "text"}],
     "NEARDUP_ITEM_CLASSES": [5, [5], "no.such.Item", ["news.Item"], ["scrapy_neardup.signals.document_checked"]],
     "NEARDUP_FIELDS": [[], {}, ["status"], {"neardup_status": ""}, {"neardup_status": "x", "neardup_kind": "x"}, 5],
-    "NEARDUP_EXTRACTOR": ["", "goose", ".a.b", "no.such.extractor", "scrapy_neardup.nothing", "os.sep", "a b", None],
+    "NEARDUP_EXTRACTOR": ["", "goose", ".a.b", "no.such.extractor", "scrapy_neardup.nothing", "os.sep", "a b"],
     "NEARDUP_EXTRACT_WORKERS": [0, 257, 1.5, "all", True, None],
     "NEARDUP_EXTRACT_TIMEOUT": [0, -1, "soon", None],
     "NEARDUP_STORE_TIMEOUT": [0, "soon", None],
