@@ -70,9 +70,12 @@ def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
 
     Short lines of the page, such as counters, are left out.
     """
+    return [*figures_of_title(title, language), *find_figures(_article_of(text))][:_MOST_FIGURES]
+
+
+def _article_of(text: str) -> str:
     lines = text[:MAX_CHARACTERS].split("\n")
-    lines = [line for line in lines if _is_sentence(line) or not is_of_page(line)]
-    return [*figures_of_title(title, language), *find_figures("\n".join(lines))][:_MOST_FIGURES]
+    return "\n".join(line for line in lines if _is_sentence(line) or not is_of_page(line))
 
 
 def _is_sentence(line: str) -> bool:
@@ -82,7 +85,7 @@ def _is_sentence(line: str) -> bool:
 
 def figures_of_head(title: str, text: str, language: str) -> list[Figure]:
     """Return the figures of a title, and of the first sentence of its text."""
-    tokens, starts = number_tokens(text[:MAX_CHARACTERS])
+    tokens, starts = number_tokens(_article_of(text))
     end = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
     return [*figures_of_title(title, language), *_figures(tokens, starts, "", end)]
 
