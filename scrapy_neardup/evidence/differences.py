@@ -211,6 +211,7 @@ class _Old:
 def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
     """Compare two texts. ``learned`` are the lines of the new text that are boilerplate of its source."""
     sentences, olds = read_sentences(f"{new.title}\n{new.text}", f"{old.title}\n{old.text}")
+    olds = _without_teasers(olds, bool(old.title))
     old_words = sum(len(each.tokens) for each in olds[bool(old.title) :])
     known = _Old(new, old)
     found, cells = [], _cells(olds)
@@ -344,10 +345,21 @@ def _count_firm(parts: Iterable[Sequence[Token]]) -> int:
     return sum(each.kind in ("number", "quantity", "negation") for part in parts for each in part)
 
 
+def _without_teasers(sentences: Sequence[Printed], first: int) -> list[Printed]:
+    """Return sentences without teasers, of which the first so many are no lines of the text."""
+    lines = (each for each in sentences[first:] if each.text.endswith(SENTENCE_ENDS) or not _is_teaser(each.text))
+    return [*sentences[:first], *lines]
+
+
+def _is_teaser(line: str) -> bool:
+    """Return whether a line is a link to another article, whose news the text does not tell."""
+    return _TEASER.match(fold(line).casefold()) is not None
+
+
 def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
     """Decide whether a line is of the page, not of the article: a link to another one, a byline, an advertisement."""
     folded = fold(text).casefold()
-    if "©" in folded or _TEASER.match(folded) or known.title.issuperset(each.text for each in tokens):
+    if "©" in folded or _is_teaser(text) or known.title.issuperset(each.text for each in tokens):
         return True
     if all(each.kind in ("name", "time") for each in tokens):
         return True

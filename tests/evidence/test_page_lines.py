@@ -71,6 +71,13 @@ def test_only_a_line_that_mostly_names_its_own_paper_is_of_the_page() -> None:
     assert is_content("Volcano erupts", "other.example", "volcano-erupts.example")
 
 
+def test_a_teaser_of_the_old_text_holds_no_news() -> None:
+    news = "The mayor of the town was arrested this morning"
+    old, new = (Side("", f"{FIRST}\n{line}\n{LAST}") for line in (f"Read more: {news}", news))
+    assert compare(new, old).content is not None
+    assert compare(old, new).content is None
+
+
 def test_a_toll_is_told_wherever_it_stands() -> None:
     assert told("Killed: {}", "below")[1] == ["dead: 12 -> 31"]
     assert told("{} people on board were killed.", "below")[1] == ["dead: 12 -> 31"]
