@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.counted import is_of_page
@@ -31,6 +31,7 @@ IN_PLACE = 0.6  # share of a sentence that is equal: then a number in the place 
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
 _HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _LONGEST_LINE = 12  # words
+_MOST_BYLINES = 2  # lines of a text
 _LEAST_OF_PAPER = 0.4  # of the letters of a line that names its paper
 _TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
 _WORD = re.compile(r"\w+")
@@ -160,7 +161,7 @@ class _Old:
         self._paper = new.source  # others choose their names as they like
         titles = [each for each in (new.title, old.title) if _SMALL_WORD.search(each)]  # not "Police Find Missing Boy"
         self._bodies = "\n".join((*titles, new.text, old.text))
-        self._title = new.title
+        self._title, self._new_text = new.title, new.text
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -170,6 +171,11 @@ class _Old:
     def title(self) -> frozenset[str]:
         """Return the words of the new title."""
         return frozenset(each.text for each in tokens_of(self._title, self.language))
+
+    @cached_property
+    def has_few_bylines(self) -> bool:
+        """Return False if many lines look like bylines: then the text is a list of names."""
+        return sum(map(_may_be_byline, self._new_text.split("\n"))) <= _MOST_BYLINES
 
     @cached_property
     def _text(self) -> str:
@@ -215,13 +221,14 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
     old_words = sum(len(each.tokens) for each in olds[bool(old.title) :])
     known = _Old(new, old)
     found, cells = [], _cells(olds)
+    left_out = {each.tokens for each in chain.from_iterable(read_sentences(*learned))} if learned else set()
     for number, each in enumerate(align(sentences, olds)):
         is_title = bool(new.title) and number == 0
         above = sentences[number - 1]
         cell = cells.get(above.tokens, "") if number and each.words <= _LONGEST_CELL else ""
         if _is_other_cell(each.text, cell, above.text):
             found.append(Sentence(each.text, cell, each.words, 0, (Difference("number", cell, each.text),)))
-        elif any(each.text in line for line in learned):
+        elif sentences[number].tokens in left_out:
             found.append(Sentence(each.text, "", 0, 0))
         elif each.is_equal and (each.text == each.partner or signs_of(each.text) == signs_of(each.partner)):
             found.append(Sentence(each.text, each.partner, each.words, each.words, is_title=is_title))
@@ -356,19 +363,22 @@ def _is_teaser(line: str) -> bool:
     return _TEASER.match(fold(line).casefold()) is not None
 
 
+def _may_be_byline(line: str) -> bool:
+    words = line.split()
+    return 2 <= len(words) <= 4 and all(word[0].isupper() and not word.isupper() for word in words)
+
+
 def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
     """Decide whether a line is of the page, not of the article: a link to another one, a byline, an advertisement."""
     folded = fold(text).casefold()
     if "©" in folded or _is_teaser(text) or known.title.issuperset(each.text for each in tokens):
         return True
-    if all(each.kind in ("name", "time") for each in tokens):
+    if known.has_few_bylines and all(each.kind in ("name", "time") for each in tokens):
         return True
     if len(tokens) <= _LONGEST_LINE and is_of_page(text) and not any(each.is_grave for each in find_figures(text)):
         return True  # a counter, such as "3 min read"
     if any(each.kind in FIRM and not known.has(each) for each in tokens):
         return False
-    words = text.split()
-    is_byline = 2 <= len(words) <= 4 and all(word[0].isupper() and not word.isupper() for word in words)
     letters = [sum(len(each.text) for each in side) for side in (filter(known.is_paper, tokens), tokens)]
     is_of_paper = len(tokens) <= _LONGEST_LINE / 2 and letters[0] >= _LEAST_OF_PAPER * letters[1] > 0
-    return len(tokens) < 2 or is_byline or is_of_paper
+    return is_of_paper or (known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text)))

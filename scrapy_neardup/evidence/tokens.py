@@ -58,7 +58,9 @@ FIRM: frozenset[TokenKind] = frozenset(("number", "quantity", "code", "time", "n
 # Letters, then digits: a code, unless the letters are a currency. Digits of a code are hidden from ``number_tokens``.
 _CODE = re.compile("(?<![\\w])([A-Za-z\u0370-\u052f]{1,4}-?[0-9][\\w-]*)")
 _HIDDEN, _CODE_MARK = str.maketrans("0123456789-", "qjzxkvwyhbg"), "zq"
-_SIGNS = re.compile("[$\u00a3\u00a5\u20a0-\u20c0]|(?<=[^\\W\\d_] )[-\u2212\u2013][0-9][0-9.,]*")
+_SIGNS = re.compile(
+    "[%$\u00a3\u00a5\u20a0-\u20c0]|(?<=[0-9])[.:/\u2013-](?=[0-9])|(?<=[^\\W\\d_] )[-\u2212\u2013][0-9][0-9.,]*"
+)
 _BEFORE_MONEY = frozenset("n ngn rs r rm rp ksh kes tsh ush gh ghs us usd eur gbp inr lkr pkr zar p s".split())
 _ARABIC_DECIMAL = re.compile("(?<=[0-9])\u0631(?=[0-9])")  # "4ر95" is 4.95
 _UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff])")

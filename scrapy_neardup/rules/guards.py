@@ -6,6 +6,7 @@ documents are copies. If another guard applies, they are not what the list of th
 
 from __future__ import annotations
 
+from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.names import FEW_NAMES_LESS, LEAST_COMMON_NAMES, LEAST_COSINE
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
 from scrapy_neardup.rules.pair import Finding, Measured, Pair, applying, too_low
@@ -127,8 +128,12 @@ def variant_came_first(pair: Pair) -> Finding | None:
 
 
 def unread_text(pair: Pair) -> Finding | None:
-    """The texts cannot be compared, or only their beginnings, and they are not equal to the last line."""
-    if pair.same_content or not pair.policy.keep_updates:
+    """The texts cannot be compared, or only their beginnings, and they are not equal to the last line.
+
+    An equal text of another source that was no exact copy itself may have had lines that only its site repeats.
+    """
+    is_kept_whole = pair.same_source or pair.old.kept_share_parts == WHOLE_TEXT
+    if (pair.same_content and is_kept_whole) or not pair.policy.keep_updates:
         return None
     if pair.kept_comparison and pair.new_text and not pair.new_text.is_cut:
         return None

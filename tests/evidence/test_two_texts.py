@@ -48,6 +48,28 @@ def test_cells_and_signs_are_content(old: str, new: str) -> None:
     assert compared(f"{story}\n{new}", f"{story}\n{old}").content is not None
 
 
+NAMES = ["Ada Holm", "Ben Iversen", "Cora Jansen", "Dan Krogh"]
+
+
+@pytest.mark.parametrize("names", [[*NAMES[:3], "Eva Lund"], [*NAMES, "Eva Lund"]])
+def test_a_list_of_names_is_no_byline(names: list[str]) -> None:
+    old, new = ("\n".join((STORY.format(3, 5, 7), "The dead are:", *each)) for each in (NAMES, names))
+
+    assert compared(new, old).content is not None
+    assert compared(f"Eva Lund\n{STORY.format(3, 5, 7)}", STORY.format(3, 5, 7)).content is None
+
+
+def test_only_whole_sentences_are_learned_lines() -> None:
+    old = STORY.format(3, 5, 7)
+    line = "The mayor said that the tunnel is closed to all readers without a ticket."
+
+    def content(added: str) -> bool:
+        return compare(Side("", f"{old}\n{added}"), Side("", old), (line,)).content is not None
+
+    assert not content(line)
+    assert content("The tunnel is closed.")
+
+
 def test_a_sentence_of_the_same_words_in_another_order_is_new() -> None:
     words = article("ferry", 45).split()
     mixed = random.Random(1).sample(words, len(words))
