@@ -272,7 +272,7 @@ def _linked(match: Match, policy: Policy, *, is_dropped: bool, is_bridge: bool) 
     """
     record, old = match.pair.new, match.record
     # Topics of two languages share no terms, so the first document of another language begins a line of its own.
-    is_first = match.related and match.pair.two_languages
+    is_first = match.related and match.pair.two_languages and not match.is_by_text
     first_topic = old.first_topic or old.topic
     is_part = match.related or match.similarity < SAME_ARTICLE
     if is_first:

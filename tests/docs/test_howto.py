@@ -74,7 +74,7 @@ def test_python_is_python_and_commands_exist(path: Path) -> None:
     for _, text in blocks(path, "sh"):
         for line in text.replace("\\\n", " ").splitlines():
             if (found := re.match(r"scrapy neardup (?!<)(.+)", line)) and "[" not in line:
-                subcommand, *arguments = shlex.split(found[1].partition(" #")[0])
+                subcommand, *arguments = shlex.split(re.split(" [#>]", found[1])[0])
                 assert subcommand in SUBCOMMANDS
                 parser = ArgumentParser()
                 parser.add_argument("-s", action="append")  # Scrapy's own

@@ -55,7 +55,7 @@ async def test_whoever_looks_or_purges_beside_eight_crawls_fails_nobody(shared_u
         cursor = news["next"]
         assert not news["gap"]
         await people.index.records()
-        await people.summary()
+        await people.index.summary()
         await people.current_events()
         await asyncio.sleep(0)
     await writing
