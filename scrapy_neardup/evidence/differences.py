@@ -230,13 +230,17 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
             found.append(Sentence(each.text, cell, each.words, 0, (Difference("number", cell, each.text),)))
         elif sentences[number].tokens in left_out:
             found.append(Sentence(each.text, "", 0, 0))
-        elif each.is_equal and (each.text == each.partner or signs_of(each.text) == signs_of(each.partner)):
+        elif each.is_equal and _have_equal_signs(each.text, each.partner):
             found.append(Sentence(each.text, each.partner, each.words, each.words, is_title=is_title))
         else:
             found.append(_with_signs(_compared(each, known, number, is_title=is_title)))
     old_head = align(olds[bool(old.title) :][: _HEAD - 1], sentences)
     held_head = sum(each.held for each in old_head) / max(1, sum(each.words for each in old_head))
     return Comparison(tuple(found), old_words, held_head)
+
+
+def _have_equal_signs(text: str, partner: str) -> bool:
+    return text == partner or signs_of(text) == signs_of(partner)
 
 
 def _with_signs(sentence: Sentence) -> Sentence:
@@ -379,6 +383,10 @@ def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
         return True  # a counter, such as "3 min read"
     if any(each.kind in FIRM and not known.has(each) for each in tokens):
         return False
+    return _names_paper(tokens, known) or (known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text)))
+
+
+def _names_paper(tokens: Sequence[Token], known: _Old) -> bool:
+    """Decide whether a short line has little else than the name of its paper."""
     letters = [sum(len(each.text) for each in side) for side in (filter(known.is_paper, tokens), tokens)]
-    is_of_paper = len(tokens) <= _LONGEST_LINE / 2 and letters[0] >= _LEAST_OF_PAPER * letters[1] > 0
-    return is_of_paper or (known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text)))
+    return len(tokens) <= _LONGEST_LINE / 2 and letters[0] >= _LEAST_OF_PAPER * letters[1] > 0
