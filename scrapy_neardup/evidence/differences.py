@@ -86,7 +86,7 @@ class Comparison:
     @cached_property
     def share(self) -> float:
         """Return the share of the new text that the old one holds, in [0, 1]. Titles do not count."""
-        return self._held / max(1, self._words)
+        return _share_held(self._lines)
 
     @cached_property
     def share_of_old(self) -> float:
@@ -101,8 +101,7 @@ class Comparison:
     @cached_property
     def held_head(self) -> float:
         """Return the share of the first two sentences that the old text holds."""
-        head = [each for each in self.sentences if not each.is_title and each.words][: _HEAD - 1]
-        return sum(each.held for each in head) / max(1, sum(each.words for each in head))
+        return _share_held([each for each in self._lines if each.words][: _HEAD - 1])
 
     @property
     def content(self) -> Sentence | None:
@@ -140,12 +139,21 @@ class Comparison:
         return len(changed) > 2
 
     @property
+    def _lines(self) -> list[Sentence]:
+        return [each for each in self.sentences if not each.is_title]
+
+    @property
     def _words(self) -> int:
-        return sum(each.words for each in self.sentences if not each.is_title)
+        return sum(each.words for each in self._lines)
 
     @property
     def _held(self) -> int:
-        return sum(each.held for each in self.sentences if not each.is_title)
+        return sum(each.held for each in self._lines)
+
+
+def _share_held(sentences: Sequence[Sentence | Aligned]) -> float:
+    """Return the share of the words of sentences that their partners have, in [0, 1]."""
+    return sum(each.held for each in sentences) / max(1, sum(each.words for each in sentences))
 
 
 def _counted(sentence: Sentence) -> Iterable[Difference]:
@@ -161,16 +169,15 @@ class _Old:
         self._paper = new.source  # others choose their names as they like
         titles = [each for each in (new.title, old.title) if _SMALL_WORD.search(each)]  # not "Police Find Missing Boy"
         self._bodies = "\n".join((*titles, new.text, old.text))
-        self._title, self._new_text = new.title, new.text
+        self._new_title, self._new_text = new.title, new.text
 
     @cached_property
     def names(self) -> frozenset[str]:
         return frozenset() if self.language in _NO_CAPITALS else names_of(self._bodies)
 
     @cached_property
-    def title(self) -> frozenset[str]:
-        """Return the words of the new title."""
-        return frozenset(each.text for each in tokens_of(self._title, self.language))
+    def new_title(self) -> frozenset[str]:
+        return frozenset(each.text for each in tokens_of(self._new_title, self.language))
 
     @cached_property
     def has_few_bylines(self) -> bool:
@@ -235,8 +242,7 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
         else:
             found.append(_with_signs(_compared(each, known, number, is_title=is_title)))
     old_head = align(olds[bool(old.title) :][: _HEAD - 1], sentences)
-    held_head = sum(each.held for each in old_head) / max(1, sum(each.words for each in old_head))
-    return Comparison(tuple(found), old_words, held_head)
+    return Comparison(tuple(found), old_words, _share_held(old_head))
 
 
 def _have_equal_signs(text: str, partner: str) -> bool:
@@ -375,7 +381,7 @@ def _may_be_byline(line: str) -> bool:
 def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
     """Decide whether a line is of the page, not of the article: a link to another one, a byline, an advertisement."""
     folded = fold(text).casefold()
-    if "©" in folded or _is_teaser(text) or known.title.issuperset(each.text for each in tokens):
+    if "©" in folded or _is_teaser(text) or known.new_title.issuperset(each.text for each in tokens):
         return True
     if known.has_few_bylines and all(each.kind in ("name", "time") for each in tokens):
         return True

@@ -53,8 +53,12 @@ class NewDocument:
         return with_id(self._document, self.key.hex())
 
     @cached_property
+    def text(self) -> StoredText:
+        return StoredText.of(self._document.title, self._document.text)
+
+    @cached_property
     def packed_text(self) -> bytes:
-        return pack_text(self._document.title, self._document.text)
+        return pack_text(self.text)
 
 
 @dataclass(slots=True, eq=False)
@@ -163,7 +167,7 @@ class Batch:
         """Let the documents that come later in this batch read the texts of those before."""
         for each in self.attempts:
             if each.stored is None and each.new.record.text_at != NO_TEXT:
-                self.texts[each.new.key] = StoredText.of(each.new.document.title, each.new.document.text)
+                self.texts[each.new.key] = each.new.text
 
     def texts_of(self, candidates: Iterable[Candidate]) -> dict[bytes, StoredText]:
         """Return the texts that were read or lent of candidates, and of the documents that were kept instead."""

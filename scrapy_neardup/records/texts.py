@@ -48,9 +48,8 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def pack_text(title: str, text: str) -> bytes:
+def pack_text(kept: StoredText) -> bytes:
     """Return the bytes that a store keeps of a text."""
-    kept = StoredText.of(title, text)
     encoded = f"{kept.title}\n{kept.text}".encode()
     packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _RAW)
     checksum = zlib.crc32(encoded).to_bytes(_CHECKSUM_BYTES, "big")

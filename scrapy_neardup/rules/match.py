@@ -109,8 +109,7 @@ class Match:
             topic > 0,  # those before texts that only share the topic
             # The most similar first, also by resemblance: with such a version figures and kind are best compared.
             -(topic or (pair.resemblance + pair.share) / 2),
-            # The oldest first. But of the unchanged page the newest: lines too short to compare may have changed.
-            bytes(0xFF - byte for byte in self.key) if pair.same_text and pair.same_page else self.key,
+            pair.age_rank,
         )
 
     @property

@@ -210,6 +210,14 @@ class Pair:
     # Pages that changed
 
     @property
+    def age_rank(self) -> bytes:
+        """Return the key by which candidates that are as good are sorted: the oldest first.
+
+        But of the unchanged page the newest: lines too short to compare may have changed.
+        """
+        return bytes(0xFF - byte for byte in self.key) if self.same_text and self.same_page else self.key
+
+    @property
     def is_rewritten(self) -> bool:
         """Return whether the document's own page had another text before, which does not say what the new one says.
 

@@ -35,5 +35,4 @@ def chosen_for_second_look(pairs: Sequence[Pair]) -> list[bytes]:
 
 def _rank(pair: Pair) -> tuple[bool, bool, float, bytes]:
     """Return the key by which pairs are sorted, the best first, as ``Match.rank`` sorts copies."""
-    key = bytes(0xFF - byte for byte in pair.key) if pair.same_text and pair.same_page else pair.key
-    return not pair.same_text, not pair.same_page, -(pair.likeness.similarity + pair.estimated_share), key
+    return not pair.same_text, not pair.same_page, -(pair.likeness.similarity + pair.estimated_share), pair.age_rank

@@ -181,12 +181,12 @@ async def test_a_text_that_is_missing_or_damaged_is_none(
     article = ARTICLE.copy()
     await check(index, article)
     key = bytes.fromhex(article.id)
-    packed = pack_text(*KEPT[:2])
+    packed = pack_text(StoredText.of(*KEPT[:2]))
     damaged = {
         "empty": b"",
         "cut": packed[:-1],
-        "of another text": packed[:5] + pack_text("Ferry aground", "The ferry ran ashore.")[5:],
-        "a bomb": pack_text("", "x" * 20_000)[:-1] + packed,
+        "of another text": packed[:5] + pack_text(StoredText.of("Ferry aground", "The ferry ran ashore."))[5:],
+        "a bomb": pack_text(StoredText.of("", "x" * 20_000))[:-1] + packed,
     }
     if damage == "missing":
         removed = Call("HDEL", index.layout.texts(key), (key,))

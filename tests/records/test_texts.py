@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from scrapy_neardup.records.texts import MOST_KEPT, StoredText, pack_text, unpack_text
 
 TEXT = "Four people were hurt in Skerrow on Monday.\nСгорели 12 домов.\nجرح أربعة أشخاص" * 9
-PACKED = pack_text("A title", TEXT)
+PACKED = pack_text(StoredText.of("A title", TEXT))
 
 
 @given(st.text(), st.text())
 def test_a_text_comes_back_as_it_is_kept(title: str, text: str) -> None:
-    assert unpack_text(pack_text(title, text)) == StoredText.of(title, text)
+    assert unpack_text(pack_text(StoredText.of(title, text))) == StoredText.of(title, text)
 
 
 def test_title_and_text_are_kept_as_they_are_printed() -> None:
@@ -35,7 +35,7 @@ def test_a_long_text_is_cut_at_the_end_of_a_line_or_sentence_if_one_is_near(end:
 
     assert kept.is_cut
     assert kept.text == (beginning.rstrip(" ") if is_kept else (beginning + "y" * 5000)[:MOST_KEPT])
-    assert unpack_text(pack_text("", kept.text)) == ("", kept.text, False)
+    assert unpack_text(pack_text(StoredText.of("", kept.text))) == ("", kept.text, False)
 
 
 def test_a_packed_text_with_any_byte_changed_or_missing_is_none() -> None:
