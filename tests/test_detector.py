@@ -410,3 +410,14 @@ def test_a_detector_may_be_used_in_one_event_loop_after_the_other(tmp_path: Path
     assert [verdict.status for verdict in asyncio.run(judge_three())] == ["original"] * 3
     assert [verdict.kind for verdict in asyncio.run(judge_three())] == ["revisit"] * 3
     asyncio.run(detector.close())
+
+
+async def test_an_unchanged_page_is_compared_with_its_newest_version(detector: NearDupDetector) -> None:
+    """Versions that differ in a line too short to compare have one text."""
+    text = f"{text_of(STORY)}\nStatus: "
+    first = await judge(detector, f"{text}open", url=URL, at=START)
+    second = await judge(detector, f"{text}closed", url=URL, at=START + 60)
+    third = await judge(detector, f"{text}closed", url=URL, at=START + 120)
+
+    assert second.match == first.id
+    assert (third.match, third.kind, third.would_drop) == (second.id, "revisit", True)
