@@ -10,14 +10,22 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from itertools import islice
+from itertools import islice, product
 from typing import NamedTuple
 
 from xxhash import xxh32_digest
 
 from scrapy_neardup.evidence.counted import HARMED, SILENT, FigureKind, kind_of
 from scrapy_neardup.evidence.differences import Comparison, Sentence, Side
-from scrapy_neardup.evidence.figures import Figure, figures_of, figures_of_head, find_figures, is_plain, short_value
+from scrapy_neardup.evidence.figures import (
+    SENTENCE_ENDS,
+    Figure,
+    figures_of,
+    figures_of_head,
+    find_figures,
+    is_plain,
+    short_value,
+)
 from scrapy_neardup.evidence.number_words import all_languages
 from scrapy_neardup.evidence.replacements import Difference
 from scrapy_neardup.evidence.tokens import FRACTIONS, FUNCTION_WORDS
@@ -63,11 +71,12 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
 
 def _add(changes: dict[tuple[str, str], Change], sentence: Sentence, difference: Difference) -> None:
     """Add a change, unless the sentences count two things, or one value in two forms."""
-    old = _figure_of(sentence.partner, difference.values[0])
-    new = _figure_of(sentence.text, difference.values[1])
+    olds, news = map(_figures_with, (sentence.partner, sentence.text), difference.values)
+    # "4 dead and 4 hurt" has the value twice
+    old, new = next(((a, b) for a, b in product(olds, news) if a.label == b.label), (olds[0], news[0]))
     if is_plain(old.value) != is_plain(new.value) and _are_parts(old.value, new.value):
         return  # "two thirds" -> "half"; "millions" is what is left of a number in words
-    if difference.kind == "number" and (not is_change(old, new) or _may_be_misread(old, new, difference)):
+    if difference.kind == "number" and (not is_change(old, new) or _may_be_misread(old, new, difference, sentence)):
         return
     if not difference.is_in_place and not old.label == new.label != "":
         return
@@ -103,13 +112,12 @@ def _as_printed(text: str, folded: str) -> str:
     return " ".join(printed.get(word, word) for word in folded.split())
 
 
-def _figure_of(text: str, value: str) -> Figure:
-    """Return the figure of a sentence that has a value."""
-    found = next((each for each in find_figures(text) if each.value == value), None)
-    return found or Figure(short_value(value))
+def _figures_with(text: str, value: str) -> list[Figure]:
+    """Return the figures of a sentence that have a value, at least one."""
+    return [each for each in find_figures(text) if each.value == value] or [Figure(short_value(value))]
 
 
-def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:
+def _may_be_misread(old: Figure, new: Figure, difference: Difference, sentence: Sentence) -> bool:
     """Decide whether one value may be the other one, cut or written otherwise."""
     in_digits = [any(map(str.isdigit, each)) for each in (difference.old, difference.new)]
     if not all(in_digits):
@@ -119,7 +127,8 @@ def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:
         return True  # "1,13" and "13,1": some sites print the two halves of a decimal in the other order
     if (kind_of(old.label) is FigureKind.MONEY) != (kind_of(new.label) is FigureKind.MONEY):
         return True  # another currency, of which one is not known
-    if difference.behind == "" and _is_cut(difference.old, difference.new):
+    is_whole = sentence.text.endswith(SENTENCE_ENDS) and sentence.partner.endswith(SENTENCE_ENDS)
+    if difference.behind == "" and not is_whole and _is_cut(difference.old, difference.new):
         return True  # a long sentence was cut inside a number
     return not old.label == new.label != "" and _is_cut(old.value, new.value)
 
