@@ -27,11 +27,11 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.evidence.counted import HARMED
 from scrapy_neardup.evidence.figures import find_figures
-from scrapy_neardup.lab.feed import read_background, read_labelled
-from scrapy_neardup.lab.protocols import COPIES, evaluate, mean
-from scrapy_neardup.lab.replay import PageReader
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.tools.lab.feed import read_background, read_labelled
+from scrapy_neardup.tools.lab.protocols import COPIES, evaluate, mean
+from scrapy_neardup.tools.lab.replay import PageReader
 
 SETTINGS = NearDupSettings(store="memory://")
 LABELS = ("cluster", "merged")

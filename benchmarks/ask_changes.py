@@ -18,8 +18,8 @@ from news_server import redis_server
 from redis_index import documents
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.ask import Ask
-from scrapy_neardup.lab.replay import opened
+from scrapy_neardup.tools.ask import Ask
+from scrapy_neardup.tools.lab.replay import opened
 
 TOGETHER = 64
 ASKED_MS = 50.0

@@ -23,8 +23,8 @@ from read_stories import Link, read_pairs, write_unread
 from shared import HALVES, data_parser, half_of, print_table, read_pages, unpacked
 from stories import SETTINGS, START, _judge
 
-from scrapy_neardup.lab.feed import read_background, read_feed
-from scrapy_neardup.lab.replay import PageReader, RecordedPage
+from scrapy_neardup.tools.lab.feed import read_background, read_feed
+from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage
 
 TEXTS = 40  # of a draw
 EVENT = 5  # a story with more documents might raise an event

@@ -17,7 +17,7 @@ import xxhash
 from shared import print_table
 
 from scrapy_neardup.content.urls import source_of
-from scrapy_neardup.lab.replay import RecordedPage
+from scrapy_neardup.tools.lab.replay import RecordedPage
 
 LABELS = Path(__file__).parent / "labels"
 NAMES = ("same", "other", "unsure")

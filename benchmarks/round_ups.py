@@ -24,13 +24,13 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.window import Checked
-from scrapy_neardup.lab.feed import read_background
-from scrapy_neardup.lab.replay import RecordedPage, replay
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.tools.lab.feed import read_background
+from scrapy_neardup.tools.lab.replay import RecordedPage, replay
 
 Links = Mapping[str, Collection[str]]
 

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document
-from scrapy_neardup.lab.feed import read_feed
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.decision import Candidate, Judge
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.tools.lab.feed import read_feed
 
 QUARTER = 900  # seconds
 LOOKS = Counter[int]()

@@ -14,8 +14,8 @@ from pathlib import Path
 import xxhash
 
 from scrapy_neardup.content.urls import source_of
-from scrapy_neardup.lab.feed import RecordedDocument
-from scrapy_neardup.lab.replay import PageReader, RecordedPage
+from scrapy_neardup.tools.lab.feed import RecordedDocument
+from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage
 
 HALVES = ("seen", "unseen")  # of the sources: whoever changes a rule reads pages of the first half only
 

@@ -21,13 +21,13 @@ from shared import half_of, print_table
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evidence.tokens import tokens_of
-from scrapy_neardup.lab.feed import RecordedDocument, read_feed
-from scrapy_neardup.lab.protocols import COPIES
 from scrapy_neardup.records.documents import new_record
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Candidate, Decision
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.text.folding import fold
+from scrapy_neardup.tools.lab.feed import RecordedDocument, read_feed
+from scrapy_neardup.tools.lab.protocols import COPIES
 
 LABELS = Path(__file__).parent / "labels" / "changed-figures.jsonl"
 START = 1_500_000_000.0

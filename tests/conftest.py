@@ -24,10 +24,10 @@ from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index import Index, Policy, index_from_url
-from scrapy_neardup.report import build_report, gather
 from scrapy_neardup.rules.systems import System
 from scrapy_neardup.rules.systems.news import NEWS
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.tools.report import build_report, gather
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

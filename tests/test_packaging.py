@@ -83,7 +83,7 @@ def test_the_wheel_has_the_package_and_its_metadata(packages: list[Path]) -> Non
     assert licences == {"LICENSE"} | vendored
     assert f"\nVersion: {VERSION}\n" in metadata
     assert set(re.findall("^Provides-Extra: (.+)$", metadata, re.MULTILINE)) == extras()
-    assert "[scrapy.commands]\nneardup=scrapy_neardup.commands:Command" in commands.replace(" ", "")
+    assert "[scrapy.commands]\nneardup=scrapy_neardup.tools.commands:Command" in commands.replace(" ", "")
 
 
 def test_every_dependency_and_every_extra_says_what_it_is_for() -> None:

@@ -18,10 +18,10 @@ from textwrap import wrap
 
 import api_page
 
-from scrapy_neardup import commands
 from scrapy_neardup import settings as settings_module
 from scrapy_neardup.crawl.run_summary import HINTS, STATS
 from scrapy_neardup.settings import PREFIX, NearDupSettings
+from scrapy_neardup.tools import commands
 
 DOCS = Path(__file__).parents[1]
 PAGES = ("settings.md", "commands.md")

@@ -13,9 +13,9 @@ from projects import ITEM_A_PAGE, NOTING, Project
 from scrapy.http import HtmlResponse
 
 from scrapy_neardup.content.head import read_head
-from scrapy_neardup.lab.feed import read_feed
-from scrapy_neardup.lab.replay import PageReader, RecordedPage
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.tools.lab.feed import read_feed
+from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage
 
 pytestmark = pytest.mark.versions
 

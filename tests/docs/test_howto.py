@@ -29,9 +29,9 @@ from projects import FERRY, Project
 from scrapy_processes import run_python
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.commands import SUBCOMMANDS
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.tools.commands import SUBCOMMANDS
 
 DOCS = ROOT / "docs"
 PAGES = sorted({ROOT / "README.md", *DOCS.rglob("*.md")} - {DOCS / "api.md"})
@@ -78,7 +78,7 @@ def test_python_is_python_and_commands_exist(path: Path) -> None:
                 assert subcommand in SUBCOMMANDS
                 parser = ArgumentParser()
                 parser.add_argument("-s", action="append")  # Scrapy's own
-                module = f"scrapy_neardup.commands.{subcommand.replace('-', '_')}"
+                module = f"scrapy_neardup.tools.commands.{subcommand.replace('-', '_')}"
                 import_module(module).add_arguments(parser)
                 parser.parse_args(arguments)
 

@@ -18,10 +18,10 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
 from scrapy_neardup.evidence.figures import Figure
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
-from scrapy_neardup.lab.replay import opened as running
 from scrapy_neardup.records.learned import KnownBoilerplate
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import source_hash
+from scrapy_neardup.tools.lab.replay import opened as running
 
 START = 1_700_000_000.0
 DAY = 24 * 3600

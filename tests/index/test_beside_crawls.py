@@ -7,9 +7,9 @@ import asyncio
 import pytest
 from newsdesk import text
 
-from scrapy_neardup.ask import Ask
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.tools.ask import Ask
 
 pytestmark = pytest.mark.slow
 

@@ -19,9 +19,9 @@ from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.lab.replay import opened
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.text_sketch import pack_sketch, sketch_ahead, unpack_sketch
+from scrapy_neardup.tools.lab.replay import opened
 
 FOOT = "Sign up to our newsletter and read the stories of the day before anybody else does."
 TEXTS = [

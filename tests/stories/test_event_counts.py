@@ -17,12 +17,12 @@ from projects import Project
 from scrapy_processes import neardup
 
 from scrapy_neardup.index import Index
-from scrapy_neardup.report import gather
-from scrapy_neardup.report.stories import Links, group_stories
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.tools.report import gather
+from scrapy_neardup.tools.report.stories import Links, group_stories
 
 View = dict[str, Any]
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from functools import lru_cache
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.lab.replay import opened as running
+from scrapy_neardup.tools.lab.replay import opened as running
 
 START = 1_700_000_000.0
 

@@ -21,9 +21,9 @@ from scrapy_neardup.content.urls import (
     url_identity,
 )
 from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict
-from scrapy_neardup.lab.feed import RecordedDocument
-from scrapy_neardup.lab.replay import Judged, OutputFormat, RecordedPage
 from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.tools.lab.feed import RecordedDocument
+from scrapy_neardup.tools.lab.replay import Judged, OutputFormat, RecordedPage
 
 MOST_GROWTH = 10.0  # for four times as much; 16 is quadratic
 LEAST_MS = 1.0  # less is noise

@@ -13,11 +13,11 @@ from documents import Article, check
 from fleet import Fleet, documented_rights
 from servers import RedisServer
 
-from scrapy_neardup.ask import Ask
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import SettingsError, StoreError, StoreUnavailable
 from scrapy_neardup.index.redis.connection import connect
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.tools.ask import Ask
 from scrapy_neardup.wording import without_password
 
 pytestmark = pytest.mark.versions

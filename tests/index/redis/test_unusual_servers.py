@@ -13,11 +13,11 @@ from faults import LOST, Clock
 from newsdesk import text
 from servers import Cluster, RedisServer, WrongClock
 
-from scrapy_neardup.ask import Ask
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document
 from scrapy_neardup.index import Breaker
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.tools.ask import Ask
 
 TIMEOUT = 10.0
 

@@ -1,6 +1,0 @@
-"""The page people look at: one self-contained HTML file made of feeds, which asks no network for anything."""
-
-from scrapy_neardup.report.gathering import gather
-from scrapy_neardup.report.page import Built, build_digest, build_report
-
-__all__ = ["Built", "build_digest", "build_report", "gather"]

@@ -1,0 +1,95 @@
+"""``scrapy neardup ask QUESTION``: print the answers of ask.py as JSON lines, for programs."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.tools.ask import MOST_CHANGES_READ, Answer, Ask
+from scrapy_neardup.tools.commands.inputs import add_store, coverage_of, live_detector, number
+from scrapy_neardup.tools.commands.terminal import print_csv, print_json
+
+_OPTIONS = {
+    "stories": ("since", "sources", "language", "source"),
+    "changes": ("since", "csv"),
+    "events": ("since",),
+    "one-site": ("language", "source"),
+    "story": ("name",),
+    "coverage": ("name",),
+    "has-seen": ("name",),
+}
+"""The options of each question, besides --most."""
+
+_COLUMNS = "time", "story", "figure", "old", "new", "source", "url", "title"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question", choices=_OPTIONS, help="what to ask")
+    parser.add_argument(
+        "name",
+        metavar="NAME",
+        nargs="?",
+        help="id of the story, or a url. coverage also takes a document in a file, as explain does",
+    )
+    parser.add_argument(
+        "--since", metavar="CURSOR", help="tell only what is new since the answer that ended with this `next`"
+    )
+    parser.add_argument(
+        "--sources", metavar="N", type=number(int, 1), help="only stories of at least N independent sources"
+    )
+    parser.add_argument("--language", metavar="CODE", help="only stories or articles in this language")
+    parser.add_argument("--source", metavar="DOMAIN", help="only those of this source or owner")
+    parser.add_argument(
+        "--most",
+        metavar="N",
+        type=number(int, 1, MOST_CHANGES_READ),
+        default=MOST_CHANGES_READ,
+        help=f"the most changes that one answer reads, or articles that it has (default: {MOST_CHANGES_READ})",
+    )
+    parser.add_argument("--csv", action="store_true", help="print changes as one table for spreadsheets")
+    add_store(parser)
+
+
+async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
+    given = _given(options)
+    question = options.question.replace("-", "_")
+    async with live_detector(options, values) as detector:
+        ask = Ask(detector)
+        if options.csv:
+            await _print_table(ask, options.since, options.most)
+            return 0
+        if question == "coverage":
+            answer = await coverage_of(detector, options.name)
+        elif options.name:
+            answer = await getattr(ask, question)(options.name)
+        else:
+            answer = await getattr(ask, question)(**given, most=options.most)
+            for row in answer.pop(question):
+                print_json(row)
+    print_json(answer)
+    return 0
+
+
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the given options of the question. Raise InputError if one does not belong to it or NAME is missing."""
+    names = _OPTIONS[options.question]
+    known = sorted(set().union(*_OPTIONS.values()))
+    given = {name: value for name in known if (value := getattr(options, name))}
+    if not given.keys() <= set(names) or (names == ("name",) and not given):
+        takes = ", ".join("NAME" if name == "name" else f"--{name}" for name in names)
+        raise InputError(f"{options.question}: takes {takes} and nothing else")
+    return given
+
+
+async def _print_table(ask: Ask, since: str | None, most: int) -> None:
+    """Print all changes since a cursor as CSV. The end of the answer goes to standard error."""
+    rows: list[Answer] = []
+    ends: list[Answer] = []
+    while not ends or ends[-1]["more"]:
+        answer = await ask.changes(ends[-1]["next"] if ends else since, most=most)
+        rows += answer.pop("changes")
+        ends.append(answer)
+    print_csv(_COLUMNS, [[row[name] for name in _COLUMNS] for row in rows])
+    is_gap = any(each["gap"] for each in ends)
+    print_json({"next": ends[-1]["next"], "gap": is_gap, "gone": sum(each["gone"] for each in ends)}, stderr=True)

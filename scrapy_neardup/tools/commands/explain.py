@@ -1,0 +1,157 @@
+"""``scrapy neardup explain A [B]``: list the documents that are like A, or say why B gets its verdict after A."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
+from dataclasses import asdict
+from typing import Any
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.exceptions import NoWindowError
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import has_words
+from scrapy_neardup.tools.commands.inputs import (
+    add_json,
+    add_store,
+    coverage_of,
+    explain_emptiness,
+    live_detector,
+    number,
+)
+from scrapy_neardup.tools.commands.terminal import (
+    PlainConsole,
+    print_error,
+    print_json,
+    print_table,
+    print_wrapped,
+    working,
+)
+from scrapy_neardup.tools.lab.comparison import Comparison, compare
+from scrapy_neardup.tools.lab.replay import opened
+from scrapy_neardup.tools.lab.stored import StoredDocument, is_document_id, named_document
+from scrapy_neardup.wording import counted, one_line, printable
+
+_MOST_SENTENCES, _LONGEST = 10, 300  # sentences that are printed, and characters of each
+
+Sides = dict[str, tuple[str, StoredDocument]]
+"""The arguments A and B, each with its document."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    form = "a url or document id of the window, INPUT#id of JSON lines, or a file (HTML or text)"
+    parser.add_argument("a", metavar="A", help=form)
+    parser.add_argument(
+        "b",
+        metavar="B",
+        nargs="?",
+        help="the second document, in the same form; its verdict is shown for a window that holds only A. Without it"
+        " the documents of the window that are like A are listed",
+    )
+    add_store(parser)
+    parser.add_argument("--most", metavar="N", type=number(int, 1), default=20, help="documents listed (default: 20)")
+    add_json(parser, "one JSON object; without B one for each document")
+
+
+async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    if options.b is None:
+        return await _list_similar(options, settings)
+    with working("reading the documents"):
+        sides, comparison = await _explain(options, settings)
+    empty = [given for given, each in sides.values() if each.fingerprint and not has_words(each.text)]
+    for given in empty:
+        print_error(f"{given}: no text found, nothing to compare (unchecked/no-text)")
+    if empty:
+        return 1
+    (_print_json if options.json else _print)(sides, comparison)
+    return 0
+
+
+async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple[Sides, Comparison]:
+    async with AsyncExitStack() as stack:
+        try:
+            detector = await stack.enter_async_context(live_detector(options, values))
+        except NoWindowError:  # nothing is known of other documents
+            if is_document_id(options.a) or is_document_id(options.b):
+                raise
+            alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
+            detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
+        records = await detector.index.records()
+        a, b = [await named_document(detector, records, name) for name in (options.a, options.b)]
+        told: tuple[str, ...] = ()
+        if b.fingerprint is None and b.record.match == a.key:
+            members = await detector.index.stories.members(b.record.story.hex())
+            told = next((each.changes for each in members if each.id == b.id), told)
+        return {"A": (options.a, a), "B": (options.b, b)}, compare(detector, a, b, told)
+
+
+def _print_json(sides: Sides, found: Comparison) -> None:
+    topic = None if found.topic is None else {**found.topic._asdict(), "score": found.topic.score}
+    documents = {
+        name.lower(): {"given": given, "id": document.id, "url": document.url, "title": document.title}
+        for name, (given, document) in sides.items()
+    }
+    print_json({**documents, **asdict(found), "topic": topic})
+
+
+def _print(sides: Sides, found: Comparison) -> None:
+    for name, (given, document) in sides.items():
+        title = " ".join(document.title.split())
+        seen = "" if document.fingerprint else f"  {document.id}  {document.seen_at[:16].replace('T', ' ')} UTC"
+        print_wrapped(f"{name}{seen}  {title}", hanging=3)
+        print(printable(f"   {given if document.fingerprint else document.url}"))
+    reasons = [found.meaning, *found.why] if found.meaning else found.why
+    _print_lines(f"B after A: {'/'.join(filter(None, (found.status, found.kind)))}", reasons)
+    print()
+    rows = [("resemblance", found.resemblance), ("containment", found.containment)]
+    if found.share is not None:
+        rows.append(("share of B that A holds", found.share))
+    print_table("", ("", "estimated"), [(name, f"{value:.3f}") for name, value in rows])
+    if found.topic is not None:
+        parts = f"{found.topic.terms:.3f} (terms) + {found.topic.titles:.3f} (titles)"
+        terms = [f"terms in common: {', '.join(found.terms)}"] if found.terms else []
+        lines = [f"score: {parts}; known documents: {found.documents:,}", *terms]
+        _print_lines(f"Topics: {found.topic.score:.3f}", lines)
+    _print_lines("Figures", found.changes)
+    _print_sentences(found)
+
+
+def _print_sentences(found: Comparison) -> None:
+    """Print the sentences of two texts that differ, and in what."""
+    for old, new, differs in found.sentences[:_MOST_SENTENCES]:
+        rows = (("A", old or "no such sentence"), ("B", new), ("differs", differs if differs != new else ""))
+        _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in rows if each])
+    if (left := len(found.sentences) - _MOST_SENTENCES) > 0:
+        print(f"\nand {counted(left, 'other sentence')}: see --json")
+
+
+def _print_lines(title: str, lines: Iterable[str]) -> None:
+    for at, line in enumerate(lines):
+        if not at:
+            PlainConsole().print(f"\n{title}", style="bold")
+        print_wrapped(line, 2)
+
+
+async def _list_similar(options: argparse.Namespace, values: dict[str, Any]) -> int:
+    with working("asking the window"):
+        async with live_detector(options, values) as detector:
+            answer = await coverage_of(detector, options.a)
+            if not answer["story"]:
+                await explain_emptiness(detector)
+    likes = {"copy": answer["copies"], "related": answer["reports"]}
+    rows = [{**row, "like": like} for like, found in likes.items() for row in found][: options.most]
+    if options.json:
+        for row in rows:
+            print_json(row)
+        return 0
+    count = counted(len(rows), "document") if rows else "No document of the window is"
+    owners = f", of {counted(answer['owners'], 'owner')}" if rows else "."
+    print(printable(f"{count} like {options.a}{owners}"))
+    for row in rows:
+        # No url is broken, so that it can be copied.
+        like = f"related by {row['why']}" if row["like"] == "related" and row["why"] else row["like"]
+        print()
+        print_wrapped(f"{row['time'][:16].replace('T', ' ')} UTC  {like}  {' '.join(row['title'].split())}", hanging=4)
+        print(printable(f"    {row['url'] or row['id']}"))
+    return 0

@@ -1,0 +1,58 @@
+"""``scrapy neardup purge``: remove a namespace, or the documents of one source or page."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from scrapy_neardup.detector import NearDupDetector, select
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.tools.commands.inputs import add_store, explain_emptiness, live_detector
+from scrapy_neardup.tools.commands.terminal import print_error
+from scrapy_neardup.wording import counted, printable
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_store(parser)
+    which = parser.add_mutually_exclusive_group()
+    of_source, of_page = "only documents of this publisher, and their copies", "only this page, and its copies"
+    which.add_argument("--source", metavar="DOMAIN", help=of_source)
+    which.add_argument("--url", metavar="URL", help=of_page)
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    # An unset variable of a shell must not mean the whole namespace.
+    if any(each is not None and not each.strip() for each in (options.source, options.url)):
+        raise InputError("--source or --url: it is empty; leave it out to remove the whole namespace")
+    try:
+        selection = select(options.source or "", options.url or "")
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    chosen = selection.source or options.url or ""
+    async with live_detector(options, settings) as detector:
+        count = await detector.index.purge(selection, dry_run=True)
+        if not count:
+            await explain_emptiness(detector)
+        if count and not options.yes and not await _agrees(detector, chosen, count):
+            print("Nothing was removed.")
+            return 1
+        print(f"Removed {counted(await detector.index.purge(selection), 'document')}.")
+    if chosen and not count:
+        unknown = "Check the spelling. Documents that have left the window are in feeds only: see docs/howto/purge.md."
+        print_error(f"The window has no document of {chosen}. {unknown}")
+    elif chosen:
+        print_error(f"Feeds may hold documents of {chosen} too: docs/howto/purge.md says which, and how to clean them.")
+    return 0
+
+
+async def _agrees(detector: NearDupDetector, chosen: str, count: int) -> bool:
+    """Ask whether to remove all this."""
+    summary = await detector.index.summary()
+    more = f"of {chosen}, with copies elsewhere" if chosen else "all stories and events, and all learned text"
+    what = f"{counted(count, 'document')}{' ' if chosen else ', '}{more}"
+    # Ask on standard error, so that a script that reads standard output gets only the result.
+    question = f"Remove from namespace {summary.namespace!r} in {summary.location}: {what}?"
+    print(f"{printable(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,0 +1,174 @@
+"""``scrapy neardup replay``: run recorded documents through the detector."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, TextIO
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import LEVELS
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.tools.commands import INTERRUPTED, PIPE_CLOSED, leave_closed_pipe
+from scrapy_neardup.tools.commands.inputs import STDOUT, add_json, add_workers, read_pages, refuse_overwriting
+from scrapy_neardup.tools.commands.terminal import as_json, print_error, print_json, print_table, verdict_labels
+from scrapy_neardup.tools.lab.feed import RecordedDocument, read_feed, shown
+from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, replay
+from scrapy_neardup.wording import counted
+
+_NO_DOCUMENT = "no line is a document with an id and a text, html or file; give documents as NEARDUP_RECORD writes them"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "input",
+        metavar="INPUT",
+        type=Path,
+        help="JSON lines (plain, .gz, .xz): id, url, title, time and text, html or file; - is standard input",
+    )
+    parser.add_argument(
+        "-O",
+        "--output",
+        metavar="OUT.jsonl",
+        type=Path,
+        help="write the verdicts here: one line for each input line, in the same order; - is standard output",
+    )
+    parser.add_argument(
+        "--events", metavar="EVENTS.jsonl", type=Path, help="write one special report for each event here"
+    )
+    parser.add_argument(
+        "--stories",
+        metavar="STORIES.jsonl",
+        type=Path,
+        help="write here each story that became a part of another one, with the final id",
+    )
+    parser.add_argument(
+        "--by-time", action="store_true", help="judge the earliest document first; all are held in memory"
+    )
+    parser.add_argument(
+        "--store",
+        metavar="URL",
+        default="memory://",
+        help="the store (default: memory://, so the live window stays as it is)",
+    )
+    add_workers(parser, "processes that extract and sketch")
+    add_json(parser, "the summary as one JSON object")
+
+
+async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    outputs = (options.output, options.events, options.stories)
+    if outputs.count(STDOUT) > 1:
+        raise InputError("-O, --events and --stories: only one of them can be standard output")
+    for output in filter(None, outputs):
+        refuse_overwriting(output, [options.input])
+    # A replay sends no events to anybody.
+    for name in ("EVENTS_FEED", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET", "EVENTS_NOTIFY"):
+        settings.pop(f"NEARDUP_{name}", None)
+    settings["NEARDUP_STORE"] = options.store
+    return await _replay(options, NearDupSettings.from_mapping(settings))
+
+
+async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int:
+    is_alone = options.store == "memory://"
+    # A replay in memory gives the same document ids every time. In a shared store each replay is a new run.
+    detector = NearDupDetector(settings, run="" if is_alone else None)
+    counts, levels, output_format, status = Counter[str](), Counter[str](), OutputFormat(), 0
+    feed = read_feed(options.input)
+    if options.by_time:
+        feed = _by_time(feed)
+    async with AsyncExitStack() as stack:
+        paths = options.output, options.events, options.stories
+        output, events, stories = (_open_output(path, stack) for path in paths)
+
+        def write_event(event: StoryEvent) -> None:
+            levels[event.level] += 1
+            _write(events, special_report(event, output_format.given_id, settings.zone))
+
+        reader = stack.enter_context(PageReader(settings, options.workers, sketches=True))
+        await stack.enter_async_context(opened(detector))
+        await detector.prepare()  # so that the first document does not pay for imports
+        start = time.perf_counter()
+        try:
+            async for judged in replay(read_pages(reader, feed), detector, write_event, all_over=is_alone):
+                counts.update(judged.counted)
+                # Always make the line, because this records the ids of the input that events use.
+                _write(output, output_format.row(judged))
+            sys.stdout.flush()
+        except asyncio.CancelledError:
+            status = INTERRUPTED
+        except BrokenPipeError:
+            leave_closed_pipe()
+            status = PIPE_CLOSED
+        # Also if the replay ended early: of the documents that were judged.
+        final_stories = await detector.final_stories()
+        for story, final_story in final_stories.items():
+            given = {"story": output_format.given_id(story), "final_story": output_format.given_id(final_story)}
+            _write(stories, given)
+        sys.stdout.flush()
+        seconds = time.perf_counter() - start
+    summary = {
+        **{name: counts[name] for name in ("documents", "errors", "wrong_lines")},
+        "seconds": round(seconds, 3),
+        "verdicts": {name: counts[name] for name in verdict_labels(counts)},
+        "events": levels,
+        "stories_united": len(final_stories),
+    }
+    # The summary is on standard error if standard output has the verdicts, events or stories.
+    if options.json:
+        print_json(summary, stderr=STDOUT in paths)
+    elif counts["documents"]:
+        _print(summary, stderr=STDOUT in paths)
+    if status:
+        print_error(f"Ended early, after {counted(counts['documents'], 'document')}.")
+    elif not counts["documents"]:
+        print_error(f"{shown(options.input)}: {_NO_DOCUMENT if counts['errors'] else 'the file has no documents'}")
+    return status or int(counts["errors"] > 0)
+
+
+def _print(summary: dict[str, Any], *, stderr: bool) -> None:
+    documents, verdicts = summary["documents"], summary["verdicts"]
+    labels = verdict_labels(verdicts).items()
+    others = {f"event: {level}": summary["events"][level] for level in LEVELS}
+    others["stories that became a part of another one"] = summary["stories_united"]
+    others["wrong lines, not counted above"] = summary["wrong_lines"]
+    rows = [
+        *((label, f"{verdicts[name]:,}", f"{verdicts[name] / documents:.1%}") for name, label in labels),
+        (),
+        *((label, f"{count:,}", "") for label, count in others.items() if count),
+    ]
+    title = f"{counted(documents, 'document')} in {summary['seconds']:.1f} s"
+    print_table(title, ("verdict", "documents", "share"), rows, stderr=stderr)
+
+
+def _by_time(feed: Iterable[RecordedDocument]) -> Iterator[RecordedDocument]:
+    """Sort by time. A line without a time stays behind the line before it."""
+    timed, time = list[tuple[float, RecordedDocument]](), 0.0
+    for entry in feed:
+        time = time if entry.time is None else entry.time
+        timed.append((time, entry))
+    return (entry for _, entry in sorted(timed, key=lambda each: each[0]))
+
+
+def _open_output(path: Path | None, stack: AsyncExitStack) -> TextIO | None:
+    if path is None:
+        return None
+    if path == STDOUT:
+        return sys.stdout
+    try:
+        return stack.enter_context(path.open("w", encoding="utf-8", errors="backslashreplace"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _write(output: TextIO | None, row: dict[str, Any]) -> None:
+    if output is not None:
+        output.write(as_json(row) + "\n")

@@ -1,0 +1,152 @@
+"""``scrapy neardup report``: write one page that shows what a crawl found."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from contextlib import ExitStack
+from datetime import datetime, tzinfo
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.tools.commands.inputs import STDOUT, number, refuse_overwriting
+from scrapy_neardup.tools.commands.terminal import print_wrapped, track
+from scrapy_neardup.tools.lab.feed import STDIN
+from scrapy_neardup.tools.report import Built, build_digest, build_report, gather
+from scrapy_neardup.tools.report.page import MOST_LISTED, load_templates, read_known
+from scrapy_neardup.tools.report.stories import Period
+from scrapy_neardup.wording import counted
+
+REPORT = Path("report.html")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "feeds",
+        metavar="FEED",
+        type=Path,
+        nargs="+",
+        help="exported items, output of replay, or a feed of events: JSON lines or JSON (plain, .gz, .xz)",
+    )
+    parser.add_argument(
+        "--documents",
+        metavar="INPUT",
+        type=Path,
+        nargs="+",
+        action="extend",
+        default=[],
+        help="recorded documents with the texts, as for replay",
+    )
+    parser.add_argument(
+        "--dropped",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        action="extend",
+        default=[],
+        help="the NEARDUP_DROPPED_FEED of the crawl",
+    )
+    parser.add_argument(
+        "--since",
+        metavar="WHEN",
+        default="",
+        help="begin the page with what is new since WHEN: a time (2026-11-26T08:00), or the file of the last report",
+    )
+    parser.add_argument(
+        "--digest",
+        action="store_true",
+        help="write the news of the last 24 hours (or since WHEN) as one e-mail of plain text instead of the page",
+    )
+    parser.add_argument(
+        "-o",
+        dest="output",
+        metavar="FILE",
+        type=Path,
+        help="the file (default: report.html, with --digest standard output)",
+    )
+    parser.add_argument(
+        "--most",
+        metavar="N",
+        type=number(int, 1),
+        default=MOST_LISTED,
+        help=f"how many events, and stories with changed figures, the news list (default: {MOST_LISTED})",
+    )
+    parser.add_argument("--title", metavar="TEXT", default="", help="heading of the page, or subject of the e-mail")
+
+
+def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    configured = NearDupSettings.from_mapping(settings)
+    load_templates(configured.zone)
+    inputs = [*options.feeds, *options.documents, *options.dropped]
+    output = options.output or (STDOUT if options.digest else REPORT)
+    refuse_overwriting(output, inputs)
+    since = _since(options.since, configured.zone) if options.since else None
+    if options.since and since is None:
+        told = "the digest tells of the last 24 hours" if options.digest else "everything is new"
+        print_wrapped(f"--since {options.since}: no such file, so {told}. Is this the first report?", stderr=True)
+    if inputs.count(STDIN) > 1:
+        raise InputError("-: standard input can be read only once")
+    with ExitStack() as stack:
+        feeds, documents, dropped = (
+            [_as_file(path, stack) for path in paths] for paths in (options.feeds, options.documents, options.dropped)
+        )
+        gathered = gather(feeds, configured, documents, dropped, track=lambda rows: track(rows, "items"))
+        if options.digest:
+            _write(output, build_digest(gathered, options.title, since, most_listed=options.most))
+        else:
+            built = build_report(gathered, options.title, since, most_listed=options.most)
+            page = built.html.encode("utf-8")
+            _write(output, page)
+            if output != STDOUT:
+                _print(output, built, len(page))
+    return int(bool(gathered.problems))
+
+
+def _since(given: str, zone: tzinfo) -> Period | None:
+    """Return the period since a time, or since a report, None if that report does not exist yet."""
+    path = Path(given)
+    if path.suffix == REPORT.suffix:
+        if not path.is_file():
+            return None
+        if (known := read_known(path.read_bytes())) is None:
+            raise InputError(f"--since {given}: is no report that this command wrote")
+        return Period("since the last report", known=known)
+    try:
+        time = datetime.fromisoformat(given.replace("Z", "+00:00"))
+    except ValueError as error:
+        raise InputError(f"--since {given}: give the last report, or a time such as 2026-11-26T08:00") from error
+    time = time if time.tzinfo else time.replace(tzinfo=zone)
+    return Period(f"since {time.astimezone(zone):%Y-%m-%d %H:%M}", time.timestamp())
+
+
+def _as_file(path: Path, stack: ExitStack) -> Path:
+    """Return a path that can be read twice: texts are read after everything else."""
+    if path != STDIN and (path.is_file() or path.is_dir() or not path.exists()):
+        return path
+    copy = Path(stack.enter_context(TemporaryDirectory()), "standard input" if path == STDIN else path.name)
+    with sys.stdin.buffer if path == STDIN else path.open("rb") as source, copy.open("wb") as target:
+        shutil.copyfileobj(source, target)
+    return copy
+
+
+def _write(output: Path, data: bytes) -> None:
+    if output == STDOUT:
+        sys.stdout.buffer.write(data)
+        return
+    try:
+        output.write_bytes(data)
+    except OSError as error:
+        raise InputError(f"{output}: cannot be written: {error.strerror}") from error
+
+
+def _print(output: Path, built: Built, size: int) -> None:
+    items, stories = counted(len(built.news.rows), "item"), counted(built.news.stories, "story", "stories")
+    print_wrapped(f"{output}: {items}, {stories} of several items, {counted(built.texts, 'text')}, {size / 1e6:.1f} MB")
+    for note in built.notes:
+        print_wrapped(" ".join(filter(None, (note.text, note.remedy))), stderr=True)
+        for line in note.details:
+            print_wrapped(line, 2, stderr=True)

@@ -1,0 +1,255 @@
+"""Run recorded documents through the detector at their own times.
+
+Pages are extracted ahead in worker processes, while verdicts are made in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from scrapy_neardup.content.extractors import MOST_HTML_BYTES, Extracted
+from scrapy_neardup.content.head import language_code, read_head
+from scrapy_neardup.content.processes import ExtractionProcesses
+from scrapy_neardup.content.urls import CanonicalUrls
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Document, Reason, Verdict, counted_names, with_id
+from scrapy_neardup.exceptions import ExtractionError
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.tools.lab.feed import LONGEST_LINE, RecordedDocument, take
+
+_PAGES_AHEAD = 128  # for each worker, so that they go on while documents are judged; fewer if they are long
+_PAGE_ERRORS = (OSError, ValueError, ExtractionError)
+_FIRST = 512  # texts: a small file is done before a worker has started
+_MOST_IDS = 500_000  # some 128 MB
+_VERDICT = [each.name for each in fields(Verdict) if each.name != "id"]
+_TOGETHER = 256  # checks that may travel together; they are made in input order all the same
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPage:
+    """A recorded document with its main content, or with an error. A wrong line has no reason."""
+
+    recorded: RecordedDocument
+    text: str
+    reason: Reason | None = None
+    error: str | None = None
+    canonical: str = ""  # the url that the page gives as its own
+    page_language: str = ""  # ISO 639 code, as the page says
+    sketch: bytes = b""  # of the text, if a worker made one
+    page_title: str = ""  # as the page says
+
+    @property
+    def size(self) -> int:
+        return max(self.recorded.size, len(self.text))
+
+    @property
+    def title(self) -> str:
+        return self.recorded.title or self.page_title
+
+    @property
+    def language(self) -> str:
+        given = self.recorded.extra.get("language") or self.recorded.extra.get("lang")
+        return (language_code(given) if isinstance(given, str) else "") or self.page_language
+
+
+_Submitted = tuple[RecordedPage, Future[Extracted] | None, int]
+"""A page, what a worker makes of it, and the size of its text or HTML."""
+
+
+class PageReader:
+    """Extracts pages in worker processes, which start with the first page. Use it as a context manager.
+
+    With ``sketches`` workers sketch texts too. If a file has only a few texts, no worker is started for them.
+    """
+
+    def __init__(self, settings: NearDupSettings, workers: int, *, sketches: bool = False) -> None:
+        options = settings.worker_options(sketches=sketches)
+        self._extraction = ExtractionProcesses(options, workers)
+        self._canonical = CanonicalUrls()
+        self._most_ahead = _PAGES_AHEAD * workers
+        self._sketches = options.sketching is not None
+        self._first = _FIRST
+
+    def __enter__(self) -> PageReader:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._extraction.close()
+
+    def read(self, feed: Iterable[RecordedDocument]) -> Iterator[RecordedPage]:
+        """Yield pages in the order of the feed."""
+        ahead, size = deque[_Submitted](), 0
+        for entry in feed:
+            ahead.append(self._submit(entry))
+            size += ahead[-1][2]
+            while len(ahead) > self._most_ahead or size > LONGEST_LINE:
+                page, coming, its_size = ahead.popleft()
+                size -= its_size
+                yield _finished(page, coming)
+        for page, coming, _ in ahead:
+            yield _finished(page, coming)
+
+    def _submit(self, entry: RecordedDocument) -> _Submitted:
+        if entry.error is not None:
+            return RecordedPage(entry, "", error=entry.error), None, 0
+        if entry.text is not None:
+            canonical = entry.extra.get("canonical")  # as NEARDUP_RECORD writes it
+            page = RecordedPage(entry, entry.text, canonical=canonical if isinstance(canonical, str) else "")
+            self._first -= 1
+            sketch = self._extraction.submit_text(entry.text) if self._sketches and self._first < 0 else None
+            return page, sketch, page.size
+        given, entry = entry, replace(entry, html=None)  # the page is long, and is not needed any more
+        try:
+            html = _read(given)
+            text, head = self._extraction.submit(html, entry.url), read_head(html)
+            canonical = self._canonical.of(head.canonical, entry.url)
+        except _PAGE_ERRORS as error:
+            return _failed(entry, error), None, 0
+        page = RecordedPage(entry, "", canonical=canonical, page_language=head.language, page_title=head.title)
+        return page, text, len(html)
+
+
+def _finished(page: RecordedPage, coming: Future[Extracted] | None) -> RecordedPage:
+    """Return a page with what a worker makes of it: its text, or the sketch of the text that it has."""
+    if coming is None:
+        return page
+    try:
+        extracted = coming.result()
+    except _PAGE_ERRORS as error:
+        # Without a worker the sketch of a text is made when it is needed.
+        return page if page.text else _failed(page.recorded, error)
+    return replace(page, text=page.text or extracted.text, sketch=extracted.sketch)
+
+
+def _failed(entry: RecordedDocument, error: Exception) -> RecordedPage:
+    reason = (error.strerror if isinstance(error, OSError) else None) or error
+    subject = str(entry.file or entry.url)
+    where = f"{entry.where}: {subject}" if subject not in ("", entry.where) else entry.where
+    return RecordedPage(entry, "", "extraction-failed", f"{where}: {reason}")
+
+
+def _read(recorded: RecordedDocument) -> str | bytes:
+    page: str | bytes = recorded.html or ""
+    if recorded.html is None and recorded.file is not None:
+        if recorded.file.exists() and not recorded.file.is_file():
+            raise ExtractionError("not a regular file")
+        with recorded.file.open("rb") as file:
+            page = file.read(MOST_HTML_BYTES + 1)
+    if len(page) > MOST_HTML_BYTES:
+        raise ExtractionError(f"over the limit of {MOST_HTML_BYTES} bytes")
+    return page
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdict of one input line. A wrong line is ``unchecked`` without a reason."""
+
+    page: RecordedPage
+    verdict: Verdict
+    document: Document | None = None
+
+    @property
+    def counted(self) -> list[str]:
+        """Return the names under which a summary counts the line. A wrong line is no document."""
+        errors = ["errors"] if self.page.error is not None else []
+        is_wrong = self.page.recorded.error is not None
+        return [*errors, *(["wrong_lines"] if is_wrong else ["documents", *counted_names(self.verdict)])]
+
+
+@asynccontextmanager
+async def opened(detector: NearDupDetector) -> AsyncIterator[NearDupDetector]:
+    """Open a detector, and close it at the end."""
+    try:
+        await detector.open()
+        yield detector
+    finally:
+        await detector.close()
+
+
+async def replay(
+    pages: Iterable[RecordedPage],
+    detector: NearDupDetector,
+    on_event: Callable[[StoryEvent], None] = lambda event: None,
+    *,
+    all_over: bool = False,
+) -> AsyncIterator[Judged]:
+    """Judge pages in their order. A page without a time counts as seen together with the page before it.
+
+    ``on_event`` gets each event after the pages of its story. At the end of the pages those events end that are over by
+    the documents' own clock. With ``all_over`` no other document will come, so all events end.
+    """
+    clock = time.time()
+    iterator = iter(pages)
+    # Reading a page may wait for a worker process, so do it outside the event loop.
+    while batch := await asyncio.to_thread(lambda: take(iterator, _TOGETHER)):
+        documents = dict[int, Document]()
+        for number, page in enumerate(batch):
+            clock = clock if page.recorded.time is None else page.recorded.time
+            if page.error is None and page.reason is None:
+                documents[number] = document_of(page, detector, clock)
+        verdicts = dict(zip(documents, await detector.check_in_order([*documents.values()]), strict=True))
+        for number, page in enumerate(batch):
+            yield _judged(page, documents.get(number), verdicts.get(number))
+        for event in detector.take_events():
+            on_event(event)
+    await detector.finish(all_over=all_over)
+    for event in detector.take_events():
+        on_event(event)
+
+
+def _judged(page: RecordedPage, document: Document | None, verdict: Verdict | None) -> Judged:
+    if document is None or verdict is None:
+        return Judged(page, Verdict("unchecked", reason=page.reason))
+    return Judged(page, verdict, with_id(document, verdict.id or document.id))
+
+
+def document_of(page: RecordedPage, detector: NearDupDetector, seen_at: float | None = None) -> Document:
+    return detector.document(
+        page.text,
+        url=page.recorded.url,
+        title=page.title,
+        seen_at=seen_at,
+        canonical=page.canonical,
+        url_is_own=page.recorded.extra.get("url_is_own") is not False,
+        language=page.language,
+        sketch=page.sketch,
+    )
+
+
+class OutputFormat:
+    """Makes the rows of the output, in which document ids of this run become ids of the input.
+
+    To bound memory, the ids that were not written for the longest time are forgotten.
+    """
+
+    def __init__(self, most_ids: int = _MOST_IDS) -> None:
+        self._ids: OrderedDict[str, str | int] = OrderedDict()
+        self._most_ids = most_ids
+
+    def row(self, judged: Judged) -> dict[str, Any]:
+        """Return the verdict. A wrong line of the input has the status ``unchecked`` and an ``error``."""
+        page, given = judged.page, judged.page.recorded.id
+        if judged.document is not None and given is not None:
+            self._ids[judged.document.id] = given
+            if len(self._ids) > self._most_ids:
+                self._ids.popitem(last=False)
+        row = {"id": given, **{name: getattr(judged.verdict, name) for name in _VERDICT}}
+        for name in ("original", "match", "story"):
+            row[name] = None if row[name] is None else self.given_id(row[name])
+        return row if page.error is None else {**row, "error": page.error}
+
+    def given_id(self, document: str) -> str | int:
+        """Return the id in the input. A document of an earlier run keeps its document id."""
+        given = self._ids.get(document)
+        if given is None:
+            return document
+        self._ids.move_to_end(document)
+        return given

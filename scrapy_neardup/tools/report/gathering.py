@@ -1,0 +1,191 @@
+"""Read feeds and recorded documents, and bring together what belongs to one item.
+
+Feeds are JSON lines or JSON, plain or packed. A report says which lines could
+not be read: a crawl that was killed leaves a feed whose last item is half written.
+
+Texts are not kept: the rows of 200,000 items fit into memory, their texts do not. The few texts that the page shows are
+read in a second pass.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+from codecs import BOM_UTF8
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Any, cast
+
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.tools.lab.feed import (
+    CUT_OFF,
+    LONGEST_LINE,
+    TOO_LONG,
+    FeedLine,
+    RecordedDocument,
+    line_of,
+    objects_of,
+    read_feed,
+    read_packed,
+)
+from scrapy_neardup.tools.lab.replay import PageReader
+from scrapy_neardup.tools.report.rows import (
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    LONGEST_URL,
+    Row,
+    RowFormat,
+    clean_line,
+    clean_text,
+)
+from scrapy_neardup.tools.report.stories import is_report, items_of
+
+Track = Callable[[Iterable[FeedLine]], Iterator[FeedLine]]
+
+MOST_PROBLEMS = 20  # listed; the others are counted
+_CHUNK = 1 << 20  # characters
+_DECODER = json.JSONDecoder()
+_BETWEEN_ITEMS = re.compile(r"[\s,\[\]]*")  # a crawl that appends to a JSON file leaves "][" in it
+
+
+def read_rows(path: Path) -> Iterator[FeedLine]:
+    """Return the items of a feed in their order. Raise InputError at once if nothing can be read."""
+    lines = read_packed(path, lambda file: _lines(file, path))
+    return chain(list(islice(lines, 1)), lines)
+
+
+def _lines(file: IO[bytes], path: Path) -> Iterator[FeedLine]:
+    first = cast("io.BufferedReader", file).peek(64).removeprefix(BOM_UTF8).lstrip()[:1]
+    if first not in (b"{", b"[", b""):
+        raise InputError(f"{path}: is neither JSON lines nor JSON: crawl with -O items.jsonl")
+    if first == b"[":
+        return _json_array(io.TextIOWrapper(file, "utf-8-sig", errors="replace"), path)
+    return objects_of(file, path, "replace")
+
+
+def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[FeedLine]:
+    """Read a list of items in chunks, so that a feed of any size takes little memory."""
+    buffer, place, number = source.read(_CHUNK), 0, 1
+    while True:
+        place = cast("re.Match[str]", _BETWEEN_ITEMS.match(buffer, place)).end()
+        rest, where = len(buffer) - place, f"{path}: item {number}"
+        try:
+            value, place = _DECODER.raw_decode(buffer, place)
+        except json.JSONDecodeError:
+            if rest <= LONGEST_LINE and (more := source.read(max(_CHUNK, rest))):
+                buffer, place = buffer[place:] + more, 0
+                continue
+            if rest:
+                yield FeedLine(number, 0, {}, f"{where}: {CUT_OFF if rest <= LONGEST_LINE else TOO_LONG}")
+            return
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of lists in lists
+            yield FeedLine(number, 0, {}, f"{where}: not JSON: {error}; this item and those behind it are not read")
+            return
+        yield line_of(number, 0, value, where)
+        number += 1
+
+
+@dataclass
+class Gathered:
+    """The items of all feeds in their order, the special reports of events, and what could not be read."""
+
+    settings: NearDupSettings
+    feeds: Sequence[Path]
+    documents: Sequence[Path] = ()
+    dropped: Sequence[Path] = ()
+    rows: list[Row] = field(default_factory=list)
+    events_by_feed: defaultdict[Path, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    problems: list[str] = field(default_factory=list)  # the first ``MOST_PROBLEMS``
+    problem_count: int = 0
+
+    def __post_init__(self) -> None:
+        self.format = RowFormat(self.settings)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return list(chain.from_iterable(self.events_by_feed.values()))
+
+    def add(self, raw: Mapping[str, Any]) -> Row:
+        self.rows.append(self.format.read(len(self.rows), raw))
+        return self.rows[-1]
+
+    def note_problem(self, problem: str) -> None:
+        self.problem_count += 1
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(problem)
+
+    def texts(self, wanted: set[int]) -> dict[int, str]:
+        """Return the texts of these rows, by their numbers. Rows without a text are left out."""
+        lines = (line for path in (*self.feeds, *self.dropped) for line in read_rows(path))
+        items = (line.row for line in lines if line.error is None and not is_report(line.row))
+        found = {number: self.format.text(raw) for number, raw in enumerate(items) if number in wanted}
+        lacking = {self.rows[number].document: number for number in wanted if not found.get(number)}
+        lacking.pop(-1, None)
+        found |= {lacking[place]: text for place, text in self._recorded_texts(lacking)}
+        return {number: text for number, text in found.items() if text}
+
+    def _recorded_texts(self, places: Collection[int]) -> Iterator[tuple[int, str]]:
+        chosen = (document for place, document in enumerate(self.recorded()) if place in places)
+        with PageReader(self.settings, os.cpu_count() or 1) as reader:  # starts no worker without a page
+            for place, page in zip(sorted(places), reader.read(chosen if places else ()), strict=True):
+                yield place, clean_text(page.text, LONGEST_TEXT)
+
+    def recorded(self) -> Iterator[RecordedDocument]:
+        return (document for path in self.documents for document in read_feed(path))
+
+
+def gather(
+    feeds: Sequence[Path],
+    settings: NearDupSettings,
+    documents: Sequence[Path] = (),
+    dropped: Sequence[Path] = (),
+    *,
+    track: Track = iter,
+) -> Gathered:
+    """Read everything but the texts. Raise InputError if a file cannot be read at all.
+
+    ``track`` passes on the lines that it is given, and may show how many have come.
+    """
+    gathered = Gathered(settings, feeds, documents, dropped)
+    earlier = set[bytes]()
+    for path in (*feeds, *dropped):
+        keys = set[bytes]()
+        for line in track(read_rows(path)):
+            if line.error is not None:
+                gathered.note_problem(line.error)
+            elif is_report(line.row):
+                gathered.events_by_feed[path].append(line.row)
+            else:
+                row = gathered.add(line.row)
+                row.is_dropped, row.is_again = path in dropped, row.key in earlier
+                keys.add(row.key)
+        earlier |= keys
+    _add_documents(gathered)
+    for raw in items_of(gathered.events, {name for row in gathered.rows for name in (row.url, row.id)}):
+        gathered.add(raw).is_reported = True
+    return gathered
+
+
+def _add_documents(gathered: Gathered) -> None:
+    """Fill what the rows lack from the recorded documents: by id, else by url, the first visit of a page first."""
+    by_id = {each.id: each for each in reversed(gathered.rows) if each.id}
+    by_url: defaultdict[str, list[Row]] = defaultdict(list)
+    for each in reversed(gathered.rows):
+        by_url[each.url].append(each)
+    for place, entry in enumerate(gathered.recorded()):
+        if entry.error is not None:
+            gathered.note_problem(entry.error)
+            continue
+        row: Row | None = by_id.get(clean_line(str(entry.id), LONGEST_NAME))
+        visits = by_url.get(clean_line(entry.url, LONGEST_URL), []) if entry.url else []
+        while (row is None or row.document >= 0) and visits:
+            row = visits.pop()
+        if row is not None and row.document < 0:
+            row.document = place
+            gathered.format.fill(row, entry)

@@ -1,0 +1,206 @@
+"""What is new, for the opening of the page and a digest; and the numbers by verdict and by source."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import NamedTuple
+
+from scrapy_neardup.document import STATUSES
+from scrapy_neardup.evidence.counted import in_words, rank_of
+from scrapy_neardup.evidence.figures import find_figures
+from scrapy_neardup.stories.summary import read_change
+from scrapy_neardup.tools.report.rows import UNTAGGED, Row
+from scrapy_neardup.tools.report.stories import ALL, FeedStory, Links, Period
+
+DAY = 86_400
+Subject = tuple[str, str]  # identifies a figure, see ``FigureChange.subject``
+
+MOST_DAYS = 14  # that can be chosen, the fullest ones
+_MOST_LISTED = 5
+_MUCH = 0.05  # of a text
+_NO_FIGURE = rank_of("$")  # an event without figures is no less than one about money
+VERDICTS = (*STATUSES, UNTAGGED)
+
+
+class ToldFigure(NamedTuple):
+    """A figure of a story whose value changed."""
+
+    label: str  # "" if the figure has no word of its own
+    values: list[str]  # the oldest first
+    first: Row  # the item that printed the newest value first
+    papers: int  # independent ones that print the newest value
+
+    @property
+    def words(self) -> str:
+        """Return the change in the words of the alerts: "9 dead, was 4"."""
+        *before, newest = self.values
+        return in_words(self.label, before[-1] if before else "", newest)
+
+
+SourceLine = tuple[str, int, int, str]
+"""A source, its items, those that it copied from other owners, and the source that it copies most."""
+
+
+class News(NamedTuple):
+    """The news and the numbers of a period. A story is listed once: as an event, or among the largest or the newest.
+
+    Events and changed figures are complete. Those that mean most to people come first, then the newest.
+    """
+
+    period: Period
+    rows: list[Row]  # without pages that came again unchanged, and items that only an event names
+    again: int  # pages that came again unchanged
+    stories: int  # of two items or more
+    begun: int  # of these, the stories that began in this period
+    verdicts: dict[str, int]
+    kinds: dict[str, int]  # of duplicates
+    dropped: int
+    would_drop: int  # of those that were not dropped
+    lost: float  # the largest share of its text that a drop loses, 0 if it is small
+    by_source: list[SourceLine]  # those that copy most come first
+    events: list[FeedStory]
+    figures: list[tuple[FeedStory, list[ToldFigure]]]
+    largest: list[FeedStory]
+    newest: list[FeedStory]
+    unlisted: int  # stories of several items that are no event, and not among the largest or the newest
+
+
+def periods_of(stories: Sequence[FeedStory], zone: tzinfo, since: Period | None = None) -> list[Period]:
+    """Return what is new, the whole time, and the fullest days if there are several, the newest first."""
+    counts = days_of(stories, zone)
+    days = sorted((day for day, _ in counts.most_common(MOST_DAYS)), reverse=True) if len(counts) > 1 else []
+    each_day = (Period(str(day), _midnight(day, zone), _midnight(day + timedelta(1), zone)) for day in days)
+    return [*([since] if since else []), ALL, *each_day]
+
+
+def days_of(stories: Iterable[FeedStory], zone: tzinfo) -> Counter[date]:
+    """Return the days of the stories, each with its number of items."""
+    times = [row.time for story in stories for row in story.coverage if row.time is not None]
+    return Counter(datetime.fromtimestamp(second, zone).date() for second in times)
+
+
+def _midnight(day: date, zone: tzinfo) -> float:
+    return datetime.combine(day, time(), zone).timestamp()
+
+
+def tell(period: Period, stories: Iterable[FeedStory]) -> dict[FeedStory, FeedStory]:
+    """Return the stories that a period tells of, each as the period tells it."""
+    return {story: told for story in stories if (told := story.within(period)) is not None}
+
+
+def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) -> News:
+    """Return the news of a period. ``all_stories`` are as the period tells them."""
+    stories = sorted((story for story in all_stories if story.size), key=lambda story: -story.size)
+    members = (row for story in all_stories for row in story.members)
+    found = [row for row in members if period.has(row) and not row.is_reported]
+    rows = [row for row in found if not row.is_revisit]
+    several = [story for story in stories if story.size > 1]
+    events = _events(period, stories, links)
+    others = [story for story in several if not any(map(period.has, story.signals))]
+    newest = _newest(others[_MOST_LISTED:])
+    counts = Counter(row.status for row in rows)
+    return News(
+        period,
+        rows,
+        again=len(found) - len(rows),
+        stories=len(several),
+        begun=sum(story.is_begun for story in several),
+        verdicts={status: counts[status] for status in VERDICTS if counts[status]},
+        kinds=_kinds_of(rows),
+        dropped=sum(row.is_dropped for row in rows),
+        would_drop=sum(row.would_drop and not row.is_dropped for row in rows),
+        lost=_most_lost(rows),
+        by_source=_by_source(rows, links),
+        events=events,
+        figures=_changed(period, stories, links),
+        largest=others[:_MOST_LISTED],
+        newest=newest,
+        unlisted=max(0, len(others) - _MOST_LISTED) - len(newest),
+    )
+
+
+def _newest(stories: Iterable[FeedStory]) -> list[FeedStory]:
+    """Return those of the stories that began last in the period."""
+    begun = [story for story in stories if story.is_begun]
+    return sorted(begun, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED]
+
+
+def _most_lost(rows: Iterable[Row]) -> float:
+    """Return the largest share of a text that a drop loses, 0 if none loses much."""
+    return max((row.lost for row in rows if row.is_drop and row.lost > _MUCH), default=0.0)
+
+
+def _kinds_of(rows: Iterable[Row]) -> dict[str, int]:
+    """Count the kinds of duplicates, the most frequent first."""
+    return dict(Counter(row.kind for row in rows if row.kind and row.status == "duplicate").most_common())
+
+
+def span_of(rows: Iterable[Row]) -> tuple[float, float] | None:
+    """Return the earliest and the latest time, None if no item has one."""
+    times = [row.time for row in rows if row.time is not None]
+    return (min(times), max(times)) if times else None
+
+
+def _events(period: Period, stories: Iterable[FeedStory], links: Links) -> list[FeedStory]:
+    """Return the stories that reached a level in this period, ordered by their figures and headlines."""
+    found: dict[FeedStory, tuple[int, float]] = {}
+    for story in stories:
+        if times := [signal.time for signal in story.signals if period.has(signal)]:
+            labels = {each.label for each in figures_of(story, links)}
+            labels |= {each.label for each in find_figures(story.headline)}
+            found[story] = min(map(rank_of, labels), default=_NO_FIGURE), -max(times)
+    return sorted(found, key=found.__getitem__)
+
+
+def _changed(period: Period, stories: Iterable[FeedStory], links: Links) -> list[tuple[FeedStory, list[ToldFigure]]]:
+    """Return the stories with figures that changed in this period."""
+    changed = (story for story in stories if any(row.changes for row in story.told))
+    told = ((story, [each for each in figures_of(story, links) if period.has(each.first)]) for story in changed)
+    rows = [(story, figures) for story, figures in told if figures]
+    return sorted(rows, key=lambda row: (rank_of(row[1][0].label), -(row[1][0].first.time or 0)))
+
+
+def figures_of(story: FeedStory, links: Links) -> list[ToldFigure]:
+    """Return the figures whose values changed: what means most to people first, then in the order of their changes."""
+    values: dict[Subject, list[str]] = {}
+    firsts: dict[tuple[Subject, str], Row] = {}
+    owners: defaultdict[tuple[Subject, str], set[str]] = defaultdict(set)
+    says: dict[int, list[tuple[Subject, str]]] = {}  # what an item prints; a copy prints what its match prints
+    for row in story.told:
+        match = links.match(row) if row.status == "duplicate" else None
+        says[row.number] = list(says.get(match.number, [])) if match else []
+        for change in map(read_change, filter(None, row.changes.split("; "))):
+            said = values.setdefault(change.subject, [change.old])
+            if change.new != said[-1]:
+                said.append(change.new)
+            firsts.setdefault((change.subject, change.new), row)
+            says[row.number].append((change.subject, change.new))
+        for statement in says[row.number]:
+            owners[statement].add(row.owner)
+    newest = {subject: (subject, said[-1]) for subject, said in values.items()}
+    figures = [
+        ToldFigure(subject[0], values[subject], firsts[statement], len(owners[statement]))
+        for subject, statement in newest.items()
+        if statement in firsts
+    ]
+    return sorted(figures, key=lambda figure: rank_of(figure.label))
+
+
+def _by_source(rows: Sequence[Row], links: Links) -> list[SourceLine]:
+    copied, mostly = Counter[str](), dict[str, str]()
+    for (source, other), number in Counter(_copies(rows, links)).most_common():
+        copied[source] += number
+        mostly.setdefault(source, other)
+    items = Counter(row.source for row in rows if row.source)
+    lines = [(name, number, copied[name], mostly.get(name, "")) for name, number in items.items()]
+    return sorted(lines, key=lambda line: (-line[2], -line[1]))
+
+
+def _copies(rows: Sequence[Row], links: Links) -> Iterator[tuple[str, str]]:
+    """Yield the source of each duplicate and update, and that of its match, if they have different owners."""
+    for row in rows:
+        match = links.match(row) if row.status in ("duplicate", "update") and row.source else None
+        if match is not None and match.source and match.owner != row.owner:
+            yield row.source, match.source

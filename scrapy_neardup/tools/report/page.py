@@ -1,0 +1,358 @@
+"""Build the page of a report, or a digest: templates, styles and scripts in one file that asks no network for anything.
+
+The page has a Content-Security-Policy that allows its own scripts and styles by their hashes, and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timezone, tzinfo
+from email.message import EmailMessage
+from email.policy import default as default_policy
+from functools import cache, partial
+from importlib.resources import files
+from itertools import chain, islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_neardup.evidence.lead import find_lead, lead_under
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.tools.report.gathering import Gathered
+from scrapy_neardup.tools.report.news import (
+    DAY,
+    MOST_DAYS,
+    VERDICTS,
+    News,
+    days_of,
+    figures_of,
+    news_of,
+    periods_of,
+    span_of,
+    tell,
+)
+from scrapy_neardup.tools.report.payload import (
+    Pair,
+    add_texts,
+    choose_pairs,
+    choose_stories,
+    inert_json,
+    mark_text,
+    number_words_of,
+    payload_of,
+    review_data,
+    size_of,
+)
+from scrapy_neardup.tools.report.rows import KEY_BYTES, LONGEST_NAME, UNTAGGED, Row, clean_line, web_address
+from scrapy_neardup.tools.report.stories import ALL, FeedStory, Links, Period, add_reports, group_stories, story_id
+from scrapy_neardup.wording import counted
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+MOST_BYTES = 24_000_000  # of a page: the list of items comes first, and texts fill the rest
+
+MOST_LISTED = 30
+"""How many events, and how many stories with changed figures, the news list. The others are counted."""
+
+_MOST_LIST = 17_000_000  # bytes of the list of items
+_MOST_TEXTS = 6_000  # read for the page
+_FRAME = 400_000  # bytes of the page without its data, at most
+_MOST_TOLLS = 3  # of an event
+_NEVER = 1e12  # Unix seconds
+_MOST_SOURCES = 100  # lines of a table
+_MOST_LEADS = 20  # members in which a lead is looked for
+
+_HERE = files("scrapy_neardup.tools.report")
+_LIBRARY = "jsdiff-9.0.0"  # is part of the page
+
+_SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "review", "marks", "page")
+
+_KNOWN = re.compile(rb'<script type="text/plain" id="known">([A-Za-z0-9+/=]*)</script>')
+
+_WITHOUT_DOCUMENT = ("no-text", "extraction-failed", "internal-error")  # such items are not recorded
+
+
+class Note(NamedTuple):
+    """Something that a reader of the page has to know."""
+
+    text: str
+    remedy: str = ""  # what to do about it
+    details: tuple[str, ...] = ()  # lines of their own
+
+
+class Built(NamedTuple):
+    """A page, and what is in it."""
+
+    html: str
+    news: News  # of all days
+    texts: int
+    notes: list[Note]
+
+
+def build_report(
+    gathered: Gathered,
+    title: str = "",
+    since: Period | None = None,
+    most_bytes: int = MOST_BYTES,
+    most_listed: int = MOST_LISTED,
+) -> Built:
+    """Return the page. If there is too much for one page, the page says what it left out.
+
+    The page opens with the news of ``since``.
+    """
+    settings, links, stories = gathered.settings, *_stories_of(gathered)
+    pairs, preset = choose_pairs(gathered.rows, links), settings.resolved_preset()
+    tellings = {period: tell(period, stories) for period in periods_of(stories, settings.zone, since)}
+    all_news = [news_of(period, told.values(), links) for period, told in tellings.items()]
+    (news,) = (each for each in all_news if each.period == ALL)
+    known = pack_keys(gathered.rows, stories)
+    room = most_bytes - _FRAME - len(known)
+    chosen = choose_stories(stories, min(_MOST_LIST, room))
+    payload = payload_of(chosen, gathered.rows, links, tellings, all_news)
+    wanted = _wanted_texts(stories, pairs)
+    sketcher, texts = settings.sketcher(), gathered.texts(set(wanted))
+    passages = {number: mark_text(text, sketcher) for number, text in texts.items()}
+    with_text = add_texts(payload, wanted, passages, room - size_of([payload.items, payload.stories]))
+    notes = notes_of(gathered, len(payload.places), has_texts=bool(texts))
+    own = "\n".join(_read("static", f"{name}.js") for name in _SCRIPTS)
+    # The scripts of the report are one, in a scope of its own.
+    scripts = [_read("static", "vendor", f"{_LIBRARY}.min.js"), f"(() => {{\n'use strict';\n{own}\n}})();"]
+    styles, span = _read("static", "report.css"), span_of(news.rows)
+    meta = {
+        "items": payload.items,
+        "stories": payload.stories,
+        "texts": payload.texts,
+        "verdicts": VERDICTS,
+        "review": review_data(pairs, payload),
+        "measure": preset.measure,
+        "relatedThreshold": preset.related_threshold if preset.measure == "containment" else 0,
+        "zone": str(settings.zone),
+        "periods": [_edges(period) for period in tellings],
+        "numberWords": {payload.places[n]: number_words_of(texts[n]) for n in texts if n in payload.places},
+    }
+    days = dict.fromkeys(_moment(settings.zone, second, "%Y-%m-%d") for second in span or ())
+    policy = (
+        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(styles)}; img-src data:;"
+        " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    )
+    template = load_templates(settings.zone).get_template("page.html.j2")
+    html = template.render(
+        title=title or (f"News of {' to '.join(days)}" if days else "News"),
+        all_news=all_news,
+        whole=news,
+        span=span,
+        figures_of=lambda story: figures_of(story, links),
+        most_tolls=_MOST_TOLLS,
+        most_days=MOST_DAYS,
+        day_count=len(days_of(stories, settings.zone)),
+        most_listed=most_listed,
+        lead_of=lambda story: story.lead or _lead_in(story, texts),
+        notes=notes,
+        pairs=pairs,
+        payload=payload,
+        known=known,
+        drop_share=settings.drop_share,
+        most_sources=_MOST_SOURCES,
+        feeds=[path.name for path in (*gathered.feeds, *gathered.dropped)],
+        policy=policy,
+        styles=styles,
+        scripts=scripts,
+        meta=inert_json(meta),
+        library=_LIBRARY.replace("-", " "),
+        licence=_read("static", "vendor", f"{_LIBRARY}.LICENSE"),
+    )
+    return Built(html, news, with_text, notes)
+
+
+def build_digest(
+    gathered: Gathered,
+    title: str = "",
+    since: Period | None = None,
+    now: float | None = None,
+    most_listed: int = MOST_LISTED,
+) -> bytes:
+    """Return the news since a time or a report, or else of the last 24 hours, as one e-mail of plain text."""
+    zone, links, stories = gathered.settings.zone, *_stories_of(gathered)
+    now = time.time() if now is None else now
+    day = f"{_moment(zone, now - DAY)} to {_moment(zone, now)} {datetime.fromtimestamp(now, zone):%Z}"
+    span = span_of(gathered.rows)
+    # Without times, everything is told.
+    period = since or Period(day, now - DAY if span else -math.inf)
+    message = EmailMessage(policy=default_policy)
+    message["Subject"] = clean_line(title or f"News digest, {period.name}", LONGEST_NAME)
+    news = news_of(period, tell(period, stories).values(), links)
+    template = load_templates(zone).get_template("digest.txt.j2")
+    # The line of an event tells the figures of its last alert, if this had any.
+    told = {story for story in news.events[:most_listed] if story.last_update and story.last_update.pages}
+    figures = [each for each in news.figures if each[0] not in told]
+    known = {*news.events, *(story for story, _ in figures)}
+    others = [story for story in (*news.largest, *news.newest) if story not in known]
+    unlisted = news.stories - sum(story.size > 1 for story in (*known, *others))
+    message.set_content(
+        template.render(
+            news=news,
+            newest=span and span[1],
+            most=most_listed,
+            figures=figures,
+            others=others,
+            unlisted=unlisted,
+        )
+    )
+    return message.as_bytes()
+
+
+def _edges(period: Period) -> list[float] | bool:
+    """Return when a period begins and ends, for the scripts; True for the whole time, False for what is new."""
+    return period == ALL if period == ALL or period.known is not None else [period.start, min(period.end, _NEVER)]
+
+
+def pack_keys(rows: Iterable[Row], stories: Iterable[FeedStory]) -> str:
+    """Return the keys of everything that a report knows, for the next report."""
+    keys = {row.key for row in rows} | {signal.key for story in stories for signal in story.signals}
+    return base64.b64encode(b"".join(sorted(keys))).decode()
+
+
+def read_known(page: bytes) -> frozenset[bytes] | None:
+    """Return the keys that ``pack_keys`` left in a page, None if it has none."""
+    if (found := _KNOWN.search(page)) is None:
+        return None
+    keys = base64.b64decode(found[1])
+    return frozenset(keys[place : place + KEY_BYTES] for place in range(0, len(keys), KEY_BYTES))
+
+
+def _lead_in(story: FeedStory, texts: Mapping[int, str]) -> str:
+    """Return the newest lead that tells the headline of a story without a report."""
+    rows = (row for row in story.told[::-1][:_MOST_LEADS] if row.number in texts)
+    leads = (lead_under(story.headline, find_lead(row.title, texts[row.number])) for row in rows)
+    return next(filter(None, leads), "")
+
+
+def _stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
+    links = Links(gathered.rows)
+    stories = group_stories(gathered.rows, links)
+    add_reports(gathered.events, stories)
+    return links, stories
+
+
+def _wanted_texts(stories: Sequence[FeedStory], pairs: Sequence[Pair]) -> list[int]:
+    """Return the rows whose texts the page should have: the pairs to review, then stories, the largest first.
+
+    The text of a story's only item can be compared with nothing.
+    """
+    reviewed = (row for pair in pairs for row in (pair.match, pair.row))
+    members = (row for story in stories if len(story.members) > 1 for row in story.members)
+    numbers = dict.fromkeys(row.number for row in chain(reviewed, members))
+    return list(islice(numbers, _MOST_TEXTS))
+
+
+def _hash(content: str) -> str:
+    digest = hashlib.sha256(content.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+@cache
+def _read(*path: str) -> str:
+    """Return a file of the package. A browser hashes a script with line feeds, so the file has no others."""
+    return _HERE.joinpath(*path).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+def load_templates(zone: tzinfo) -> Environment:
+    """Return templates that tell times of this zone. Raise InputError if Jinja2 is not installed."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise InputError("the report needs Jinja2: pip install jinja2") from error
+    environment = Environment(
+        loader=PackageLoader("scrapy_neardup.tools.report"),
+        autoescape=lambda name: name is not None and name.endswith(".html.j2"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        number=lambda number: f"{number:,}",
+        percent=lambda share: f"{share:.0%}",
+        iso=lambda second: _moment(timezone.utc, second, "%Y-%m-%dT%H:%M:%SZ"),
+        moment=partial(_moment, zone),
+        address=web_address,
+    )
+    environment.globals.update(counted=counted, zone=zone)
+    return environment
+
+
+def _moment(zone: tzinfo, second: float, form: str = "%Y-%m-%d %H:%M") -> str:
+    return f"{datetime.fromtimestamp(second, zone):{form}}"
+
+
+def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
+    """Return what is missing, the most important first.
+
+    ``listed`` items are in the page, ``has_texts`` says whether any of their texts is.
+    """
+    rows = [row for row in gathered.rows if not row.is_reported]
+    if not rows:
+        what = "events only" if gathered.events else "no items"
+        return [Note(f"The feeds hold {what}.", "Give the feed of a crawl, or the output of scrapy neardup replay.")]
+    unlisted = gathered.problem_count - len(gathered.problems)
+    wanting = [row for row in rows if row.reason not in _WITHOUT_DOCUMENT]
+    without_document = sum(row.document < 0 for row in wanting) if gathered.documents else 0
+    untagged, without_time = sum(row.status == UNTAGGED for row in rows), sum(row.time is None for row in rows)
+    time_field, text_field = gathered.format.time_field, gathered.settings.item_fields["text"]
+    recordings = " and ".join(path.name for path in gathered.documents)
+    notes = {
+        Note(
+            f"{counted(gathered.problem_count, 'line')} could not be read.",
+            details=(*gathered.problems, *([f"and {unlisted:,} more"] if unlisted else ())),
+        ): gathered.problem_count,
+        Note(
+            f"{_of(without_document, wanting)} without a document of its id or url in {recordings}.",
+            "Give the recording of the same crawl (NEARDUP_RECORD) with --documents.",
+        ): without_document,
+        Note(
+            f"{_of(untagged, rows)} without a verdict.",
+            'Turn the plugin on (ADDONS = {"scrapy_neardup.Addon": 500}). Let the items take its tags: declare them '
+            "with NearDupItem or NearDupFields. If you set FEED_EXPORT_FIELDS, name the tags there too. If this is a "
+            "file of documents, judge them first (scrapy neardup replay INPUT -O verdicts.jsonl). Then give it with "
+            "--documents.",
+        ): untagged,
+        Note(
+            "No item has a time: there are no days to choose, and items are in the order of their feed.",
+            "Let the spider fill a field with the time, and name it in NEARDUP_ITEM_FIELDS, for example with "
+            """-s 'NEARDUP_ITEM_FIELDS={"time": "published"}'. Or give --documents.""",
+        ): without_time == len(rows),
+        Note(f"{_of(without_time, rows)} without a time{f' in the field {time_field!r}' if time_field else ''}."): 0
+        < without_time
+        < len(rows),
+        # With documents, another note says that they are those of other items.
+        Note(
+            "There are no texts, so nothing can be compared side by side.",
+            ""
+            if gathered.documents
+            else "Give the recorded documents (--documents INPUT), or let the items carry their text in the field that "
+            f"NEARDUP_ITEM_FIELDS names (now {text_field!r}).",
+        ): not has_texts,
+        Note(
+            f"{listed:,} of {len(gathered.rows):,} items are listed: stories with changed or dropped items come first,"
+            " then the largest, then the newest. All numbers count every item."
+        ): listed < len(gathered.rows),
+    }
+    return [
+        *_strange_events(gathered, {row.story for row in rows}),
+        *(note for note, is_true in notes.items() if is_true),
+    ]
+
+
+def _strange_events(gathered: Gathered, stories: set[str]) -> Iterator[Note]:
+    """Yield a note for each feed of events without an event of these stories."""
+    for path, events in gathered.events_by_feed.items():
+        if stories.isdisjoint(map(story_id, events)):
+            lost = f"None of the {counted(len(events), 'event')} of {path.name} is of a story of these items."
+            yield Note(lost, "Give the feed of events of the same crawl.")
+
+
+def _of(number: int, among: list[Row]) -> str:
+    return f"{number:,} of {counted(len(among), 'item')} {'is' if number == 1 else 'are'}"

@@ -1,0 +1,205 @@
+"""The data of a page: items, stories and texts as JSON, and the pairs of a review.
+
+JSON is written so that nothing in it can end a script element or become markup, whatever a title or text contains.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, takewhile
+from typing import Any, NamedTuple
+
+from scrapy_neardup.evidence.number_words import number_words
+from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.stories.summary import read_change
+from scrapy_neardup.text.folding import fold
+from scrapy_neardup.tools.report.news import News
+from scrapy_neardup.tools.report.rows import Row
+from scrapy_neardup.tools.report.stories import FeedStory, Links, Period, on_one_site
+
+MOST_ITEMS = 20_000  # that a page lists
+
+_ITEM = 500  # bytes of an item and its part of a story, besides its longest texts
+_WORD = re.compile(r"[^\W\d_]+")
+_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+
+_MOST_OF_A_KIND = 20
+LINKED = ("duplicate", "update", "related")
+
+
+def mark_text(text: str, sketcher: Sketcher) -> list[str]:
+    """Cut a text into passages: in turn those that a fingerprint has, and the short lines that it leaves out.
+
+    Short lines with only spaces between them are one passage. A whole line has its line end.
+    """
+    passages, end, done = list[str](), 0, 0
+    for line, is_long in sketcher.read_texts([text])[0].read_lines:
+        stripped = line.text.strip()
+        start = text.find(stripped, end) if stripped else -1
+        if start < 0:
+            continue
+        end = start + len(stripped)
+        if not is_long:
+            is_whole = (start == 0 or text[start - 1] == "\n") and text.startswith("\n", end)
+            end += is_whole
+            if passages and not text[done:start].strip():
+                passages[-1] += text[done:end]
+            else:
+                passages += [text[done:start], text[start:end]]
+            done = end
+    return [*passages, text[done:]]
+
+
+@dataclass(slots=True)
+class Payload:
+    """What the scripts of a page read. An item is named by its position in ``items``."""
+
+    items: list[dict[str, Any]]
+    stories: list[dict[str, Any]]
+    places: dict[int, int]  # row number -> position of the item
+    texts: dict[int, list[str]] = field(default_factory=dict)  # passages, by the position of the item
+
+
+def inert_json(value: object) -> str:
+    """Return JSON that cannot end the script element it stands in."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def size_of(value: object) -> int:
+    """Return the bytes of a value in the page."""
+    return len(inert_json(value).encode())
+
+
+def choose_stories(stories: Sequence[FeedStory], most_bytes: int, most_items: int = MOST_ITEMS) -> list[FeedStory]:
+    """Return stories with about so many bytes, in their order, which is by size.
+
+    Those with changed or dropped items come first, and then the others.
+    """
+    ordered = sorted(stories, key=lambda story: not any(row.status == "update" or row.is_drop for row in story.members))
+    items = accumulate(len(story.members) for story in ordered)
+    sizes = accumulate(
+        sum(_ITEM + len(f"{row.url}{row.title}{row.changes}".encode()) for row in story.members) for story in ordered
+    )
+    fitting = takewhile(lambda sums: sums[0] <= most_items and sums[1] <= most_bytes, zip(items, sizes, strict=True))
+    chosen = set(ordered[: sum(1 for _ in fitting)])
+    return [story for story in stories if story in chosen]
+
+
+Telling = Mapping[FeedStory, FeedStory]
+"""The stories that a period tells of, each as the period tells it."""
+
+
+def payload_of(
+    stories: Sequence[FeedStory],
+    all_rows: Sequence[Row],
+    links: Links,
+    tellings: Mapping[Period, Telling],
+    all_news: Sequence[News],
+) -> Payload:
+    """Return the items of these stories, story after story. ``all_news`` are those of the periods of ``tellings``."""
+    rows = [row for story in stories for row in story.members]
+    places = {row.number: place for place, row in enumerate(rows)}
+    since = next(iter(tellings))  # if there is such a period, it is the first one
+    alone = on_one_site(all_rows, links)
+    items = [_item(row, places, links, since, is_alone=row.number in alone) for row in rows]
+    lists = {
+        "events": [set(news.events) for news in all_news],
+        "figures": [{story for story, _ in news.figures} for news in all_news],
+    }
+    told = [_story(story, places[story.members[0].number], tellings.values(), lists) for story in stories]
+    return Payload(items, told, places)
+
+
+def _item(row: Row, places: Mapping[int, int], links: Links, since: Period, *, is_alone: bool) -> dict[str, Any]:
+    match = links.match(row)
+    place = None if match is None else places.get(match.number)
+    names = "title", "source", "language", "time", "kind", "similarity", "containment", "share", "reason", "event"
+    found = {
+        **{name: getattr(row, name) for name in names},
+        "changes": "; ".join(read_change(line).words for line in row.changes.split("; ") if line),
+        "url": row.url or row.id,
+        "verdict": row.status,
+        "match": place,
+        "elsewhere": row.match or row.original if place is None else None,
+        "drops": row.would_drop,
+        "dropped": row.is_dropped,
+        "again": row.is_revisit,
+        "isOnOneSite": is_alone,
+        "isNew": since.known is not None and since.has(row),
+    }
+    return {name: value for name, value in found.items() if value not in (None, "") and value is not False}
+
+
+def _story(
+    story: FeedStory, start: int, tellings: Iterable[Telling], lists: Mapping[str, Sequence[set[FeedStory]]]
+) -> dict[str, Any]:
+    """Return a story, with the periods whose ``lists`` have it, and what the periods tell of it."""
+    told = [(place, telling.get(story, story)) for place, telling in enumerate(tellings)]
+    found = {name: [place for place, each in told if each in sets[place]] for name, sets in lists.items()}
+    return {
+        "start": start,
+        "end": start + len(story.members),
+        "levels": [(signal.level, signal.time) for signal in story.signals],
+        **_size_of_story(story),
+        **{name: periods for name, periods in found.items() if periods},
+        "told": {place: _size_of_story(each) for place, each in told if each is not story},
+    }
+
+
+def _size_of_story(story: FeedStory) -> dict[str, Any]:
+    return {"headline": story.headline, "words": story.words, "size": story.size, "sources": len(story.owners)}
+
+
+def number_words_of(text: str) -> list[str]:
+    """Return the words that are numbers in this text, folded: "four", "zwolf"."""
+    return sorted(number_words(_WORD.findall(fold(text).casefold())))
+
+
+def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, list[str]], most: int) -> int:
+    """Add texts in this order until they have more than ``most`` bytes. Return how many were added."""
+    chosen = [number for number in numbers if number in texts and number in payload.places]
+    sizes = accumulate(size_of(texts[number]) + 10 for number in chosen)
+    fitting = takewhile(lambda sized: sized[1] <= most, zip(chosen, sizes, strict=True))
+    payload.texts |= {payload.places[number]: texts[number] for number, _ in fitting}
+    return len(payload.texts)
+
+
+class Pair(NamedTuple):
+    """A match and the item that was judged to be like it. ``group`` is the sample that the pair belongs to."""
+
+    match: Row
+    row: Row
+    group: str
+
+
+def choose_pairs(rows: Sequence[Row], links: Links) -> list[Pair]:
+    """Return a sample of each kind: the same pairs for the same feeds."""
+    groups: defaultdict[str, list[Pair]] = defaultdict(list)
+    for row in rows:
+        match = links.match(row) if row.status in LINKED else None
+        if match is not None:
+            group = f"{row.status}, {row.kind}" if row.kind else row.status
+            groups[group].append(Pair(match, row, group))
+    sampler = random.Random(0)
+    return [pair for pairs in groups.values() for pair in sampler.sample(pairs, min(_MOST_OF_A_KIND, len(pairs)))]
+
+
+def review_data(pairs: Sequence[Pair], payload: Payload) -> dict[str, Any]:
+    """Return the pairs of a review for the scripts, with ids by which ``eval`` knows the documents."""
+    places = payload.places
+    pairs = [pair for pair in pairs if {pair.match.number, pair.row.number} <= places.keys()]
+    rows = {row.number: row for pair in pairs for row in (pair.match, pair.row)}
+    names = Counter(row.id or row.url for row in rows.values())
+    ids = {number: row.id or row.url for number, row in rows.items()}
+    return {
+        "pairs": [
+            {"match": places[pair.match.number], "item": places[pair.row.number], "group": pair.group} for pair in pairs
+        ],
+        "ids": {places[n]: name if names[name] == 1 else f"{name} (item {n + 1})" for n, name in ids.items()},
+    }

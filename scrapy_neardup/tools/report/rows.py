@@ -1,0 +1,224 @@
+"""One judged item of a feed, in one form whatever feed it comes from.
+
+Titles, texts and urls are written by strangers, so they are made safe to show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import blake2b
+from sys import intern
+from typing import Any
+
+from scrapy_neardup.content.document_maker import parse_time
+from scrapy_neardup.content.head import language_code
+from scrapy_neardup.content.urls import source_of
+from scrapy_neardup.document import KINDS, STATUSES
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.tools.lab.feed import RecordedDocument
+from scrapy_neardup.wording import one_line, printable
+
+LONGEST_NAME = 200  # characters
+LONGEST_TITLE = 300
+LONGEST_URL = 2_000
+LONGEST_TEXT = 20_000
+UNTAGGED = "untagged"  # the status of an item without tags, or with a status that this version does not know
+
+_LONGEST_CHANGES = 5_000
+_WEB = re.compile("https?://", re.IGNORECASE)
+_BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
+_RECORDED = "time"  # the key in which ``NEARDUP_RECORD`` writes the time
+
+KEY_BYTES = 5  # two of a million keys are the same with a probability of 10⁻⁶ for each key
+
+_TIME_FIELDS = (_RECORDED, "published", "published_at", "date", "timestamp", "seen_at", "scraped_at", "crawled_at")
+
+
+def clean_text(value: object, most: int) -> str:
+    """Return the beginning of a text, with a replacement character for each character that could mislead a reader.
+
+    A list is joined by line feeds, because item loaders leave lists. Anything else that is no text is "".
+    """
+    if isinstance(value, list | tuple):
+        value = "\n".join(part[:most] for part in value[:most] if isinstance(part, str))
+    if not isinstance(value, str):
+        return ""
+    if value.isprintable():  # most titles and urls
+        return value[:most]
+    return printable(_BREAKS.sub("\n", value[:most]))
+
+
+def clean_line(value: object, most: int) -> str:
+    """Return a text on one line. A text that is longer than ``most`` characters ends with "…"."""
+    return one_line(clean_text(value, most + 1 if isinstance(value, str) else most), most)
+
+
+def web_address(url: str) -> str:
+    """Return the url if a browser may follow it, "" for ``javascript:`` and everything else that is no web page."""
+    return url if _WEB.match(url) else ""
+
+
+def as_share(value: object) -> float | None:
+    """Return a number from 0 to 1. Anything else is None."""
+    return value if isinstance(value, int | float) and 0 <= value <= 1 else None
+
+
+@dataclass(slots=True)
+class Row:
+    """An item with its verdict. ``original`` and ``match`` are urls or ids, as the feed gives them."""
+
+    number: int  # position over all feeds
+    id: str
+    url: str
+    title: str
+    source: str
+    owner: str
+    time: float | None  # Unix seconds, UTC
+    language: str
+    status: str
+    kind: str
+    reason: str
+    original: str
+    match: str
+    similarity: float | None
+    containment: float | None
+    share: float | None
+    story: str
+    changes: str
+    event: str
+    would_drop: bool
+    is_dropped: bool = False
+    is_again: bool = False  # in an earlier feed too
+    is_reported: bool = False  # known from the report of an event only
+    document: int = -1  # position among the recorded documents
+    key: bytes = field(init=False)  # the same in the feeds of all runs that met the page unchanged
+
+    def __post_init__(self) -> None:
+        visit = (self.time, self.changes) if self.status == "update" else ()  # an update is new in each run
+        self.key = key_of(self.url or self.id or self.number, self.title, *visit)
+
+    @property
+    def is_revisit(self) -> bool:
+        """Return whether its page came again unchanged. Such an item is listed, and counted nowhere."""
+        return self.is_again or self.kind == "revisit"
+
+    @property
+    def is_drop(self) -> bool:
+        return self.would_drop or self.is_dropped
+
+    @property
+    def lost(self) -> float:
+        """Return the share of its text that its match lacks, in [0, 1]."""
+        held = self.similarity if self.share is None else self.share
+        return 0.0 if held is None else 1 - held
+
+
+def key_of(*values: object) -> bytes:
+    """Return a short hash, by which a later report knows a thing again."""
+    return blake2b("\n".join(map(str, values)).encode(), digest_size=KEY_BYTES).digest()
+
+
+class RowFormat:
+    """Reads rows as the settings name their fields.
+
+    Without a time in ``NEARDUP_ITEM_FIELDS`` the usual names of times are tried, and the first that holds a time is
+    used. A row that lacks this field may be a recorded document, whose time is in ``time``.
+    """
+
+    def __init__(self, settings: NearDupSettings) -> None:
+        self._tags = {tag.removeprefix("neardup_"): name for tag, name in settings.fields.items()}
+        self._fields = settings.item_fields
+        self._owner_of = cache(settings.owner_of)
+        self.time_field = settings.item_fields["time"]
+        self._times: Sequence[str] = (self.time_field, _RECORDED) if self.time_field else _TIME_FIELDS
+
+    def read(self, number: int, raw: Mapping[str, Any]) -> Row:
+        """Return an item, or a line of the output of ``scrapy neardup replay``."""
+        tags: Mapping[str, Any] = {tag: raw[name] for tag, name in self._tags.items() if name in raw}
+        if "status" not in tags and raw.get("status") in STATUSES and "id" in raw:
+            tags = raw  # output of a replay
+        given, kind = tags.get("status"), tags.get("kind")
+        status = intern(given) if isinstance(given, str) and given in STATUSES else UNTAGGED
+        url = clean_line(_first(self._value(raw, "url")), LONGEST_URL)
+        source, owner = self._publisher(url)
+        return Row(
+            number=number,
+            id=clean_line(str(raw["id"]), LONGEST_NAME) if isinstance(raw.get("id"), str | int) else "",
+            url=url,
+            title=clean_line(self._value(raw, "title"), LONGEST_TITLE),
+            source=source,
+            owner=owner,
+            time=self._time(raw),
+            language=_language(_first(self._value(raw, "language"))),
+            status=status,
+            kind=intern(kind) if isinstance(kind, str) and kind in KINDS else "",
+            reason=intern(clean_line(tags.get("reason"), LONGEST_NAME)),
+            original=_name(tags.get("original")),
+            match=_name(tags.get("match")),
+            similarity=as_share(tags.get("similarity")),
+            containment=as_share(tags.get("containment")),
+            share=as_share(tags.get("share")),
+            story="" if status in ("unchecked", UNTAGGED) else intern(_name(tags.get("story"))),
+            changes=_changes(tags.get("changes")),
+            event=intern(clean_line(tags.get("event"), LONGEST_NAME)),
+            would_drop=tags.get("would_drop") is True,
+        )
+
+    def fill(self, row: Row, entry: RecordedDocument) -> None:
+        """Fill what a row lacks from its recorded document."""
+        row.title = row.title or clean_line(entry.title, LONGEST_TITLE)
+        # Without a time in NEARDUP_ITEM_FIELDS the crawl judged by the time of the recording, whatever the item has.
+        if row.time is None or (entry.time is not None and self._fields["time"] is None):
+            row.time = entry.time
+        if not row.url:
+            row.url = clean_line(entry.url, LONGEST_URL)
+            row.source, row.owner = self._publisher(row.url)
+        row.language = row.language or _language(entry.extra.get("language"))
+
+    def text(self, raw: Mapping[str, Any]) -> str:
+        """Return the beginning of an item's text."""
+        text = clean_text(self._value(raw, "text"), LONGEST_TEXT)
+        return text if text.strip() else ""
+
+    def _publisher(self, url: str) -> tuple[str, str]:
+        """Return the source of a page and its owner. The urls of one host share the answer, which is remembered."""
+        source = intern(source_of("/".join(url.split("/", 3)[:3]))) if url else ""
+        return source, self._owner_of(source) if source else ""
+
+    def _value(self, raw: Mapping[str, Any], part: str) -> Any:
+        name = self._fields[part]
+        return raw.get(name) if name else None
+
+    def _time(self, raw: Mapping[str, Any]) -> float | None:
+        for name in self._times:
+            if raw.get(name) is not None:
+                with suppress(ValueError):
+                    time = parse_time(raw[name])
+                    if self.time_field is None:
+                        self._times, self.time_field = (name,), name
+                    return time
+        return None
+
+
+def _first(value: object) -> object:
+    """Return the first entry of a list, as item loaders leave it, and any other value as it is."""
+    return next(iter(value), None) if isinstance(value, list) else value
+
+
+def _language(value: object) -> str:
+    return intern(language_code(value[:20])) if isinstance(value, str) else ""
+
+
+def _name(value: object) -> str:
+    return clean_line(str(value), LONGEST_URL) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+def _changes(value: object) -> str:
+    """Return changed figures on one line. A replay writes them as a list."""
+    if isinstance(value, list):
+        value = "; ".join(map(str, value[:100]))
+    return clean_line(value, _LONGEST_CHANGES)

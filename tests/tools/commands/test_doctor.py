@@ -1,0 +1,233 @@
+"""``scrapy neardup doctor``: each line is ok or says how to mend it, and nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import jsonschema
+import pytest
+from fleet import Fleet, documented_rights, open_client
+from news_site import article
+from projects import ITEM_A_PAGE, Project
+from receivers import Receiver
+from redis import Redis
+from scrapy_processes import neardup
+from servers import RedisServer
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories.messages import message_of
+from scrapy_neardup.tools.lab.replay import opened as running
+
+pytestmark = pytest.mark.versions
+
+ADDON_LINE = 'ADDONS = {"scrapy_neardup.Addon": 500}'
+REACTOR = "twisted.internet.selectreactor.SelectReactor"
+SCHEMA = json.loads((Path(__file__).parents[3] / "docs/event.schema.json").read_text(encoding="utf-8"))
+
+
+def findings(folder: Path, *arguments: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    done = neardup(folder, "doctor", "--json", *arguments)
+    return done.returncode, {each["check"]: each for each in map(json.loads, done.stdout.splitlines())}
+
+
+def test_a_healthy_project_is_ok(project: Project) -> None:
+    project.prepare(ITEM_A_PAGE, {})
+    before = sorted(project.folder.rglob("*"))
+    done = project.run("neardup", "doctor")
+    assert done.returncode == 0, done.stdout
+    assert "FAILED" not in done.stdout
+    assert "WARNING" not in done.stdout
+    assert {each for each in project.folder.rglob("*") if "__pycache__" not in each.parts} <= set(before)
+
+
+@pytest.mark.parametrize(
+    ("given", "state", "found", "mend"),
+    [
+        ('ADDONS={"scrapy_neardup.Adon": 500}', "failed", "'scrapy_neardup.Adon', which cannot be loaded", ADDON_LINE),
+        ('ADDONS={"nowhere.Addon": 1}', "failed", "'nowhere.Addon', which cannot be loaded", "correct or remove"),
+        (
+            'ADDONS={"scrapy_neardup.Addon": null}',
+            "failed",
+            "'scrapy_neardup.Addon': None}: the plugin is off",
+            ADDON_LINE,
+        ),
+        ("NEARDUP_ENABLED=False", "warning", "NEARDUP_ENABLED = False: no item is judged", "remove NEARDUP_ENABLED"),
+        (f"TWISTED_REACTOR={REACTOR}", "failed", "no item is judged", "remove TWISTED_REACTOR"),
+        ("ADDONS={}", "failed", "ADDONS = {}: the plugin is off, and no item is judged", f"write {ADDON_LINE} into"),
+        ('ADDONS={"scrapy.Item": 1}', "failed", "{'scrapy.Item': 1}: the plugin is off", f"write {ADDON_LINE} into"),
+        ("NEARDUP_WINDOW=86400", "ok", "these settings turn the plugin on", ""),
+    ],
+)
+def test_the_add_on_has_a_line(project: Project, given: str, state: str, found: str, mend: str) -> None:
+    project.prepare(ITEM_A_PAGE, {})
+    status, lines = findings(project.folder, "-s", given)
+    assert (lines["add-on"]["state"], status) == (state, 1 if state == "failed" else 0)
+    assert found in lines["add-on"]["found"]
+    assert mend in lines["add-on"]["mend"]
+
+
+def test_a_plugin_that_is_wired_by_hand(project: Project) -> None:
+    pipelines = {"scrapy_neardup.CapturePipeline": 1, "scrapy_neardup.NearDupPipeline": 300}
+    settings = {"ITEM_PIPELINES": pipelines, "SPIDER_MIDDLEWARES": {"scrapy_neardup.NearDupSpiderMiddleware": 10}}
+    project.prepare(ITEM_A_PAGE, {"ADDONS": {}, **settings})
+    status, found = findings(project.folder)
+    assert (status, found["add-on"]["state"]) == (0, "warning")
+    assert "without NearDupDownloaderMiddleware in DOWNLOADER_MIDDLEWARES" in found["add-on"]["found"]
+    downloader = {"scrapy_neardup.middleware.NearDupDownloaderMiddleware": 1}
+    project.prepare(ITEM_A_PAGE, {"ADDONS": {}, **settings, "DOWNLOADER_MIDDLEWARES": downloader})
+    assert findings(project.folder)[1]["add-on"]["state"] == "ok"
+    project.prepare(ITEM_A_PAGE, {"ITEM_PIPELINES": {"scrapy_neardup.NearDupPipeline": None}})
+    assert findings(project.folder)[1]["add-on"]["found"].endswith(", without NearDupPipeline in ITEM_PIPELINES")
+    project.prepare(ITEM_A_PAGE, {"ADDONS": {}, "ITEM_PIPELINES": pipelines})
+    assert findings(project.folder)[1]["add-on"]["found"].endswith("NearDupSpiderMiddleware in SPIDER_MIDDLEWARES")
+
+
+@pytest.mark.every_store
+def test_every_store_is_tried_and_nothing_is_left_in_it(shared_url: str, namespace: str, tmp_path: Path) -> None:
+    status, found = findings(tmp_path, "--store", shared_url, "--namespace", namespace)
+    assert status == 0, found
+    assert found["store"]["state"] == "ok"
+    if not shared_url.startswith("sqlite:"):
+        assert found["rights"]["state"] == "ok"
+        assert list(open_client(shared_url).scan_iter(f"{{neardup:{namespace}*")) == []
+
+
+async def test_papers_on_ports_of_one_host_are_told_apart_from_sources(sqlite_url: str, tmp_path: Path) -> None:
+    async with running(NearDupDetector(NearDupSettings(store=sqlite_url))) as detector:
+        for port in range(8000, 8004):
+            await detector.check(detector.document(article("fire"), url=f"http://127.0.0.1:{port}/fire", title="Fire"))
+    code, found = findings(tmp_path, "--store", sqlite_url)
+    assert (code, found["sources"]["state"]) == (0, "warning")
+    assert "4 sites with one story, such as 127.0.0.1:8000, count as 1 source for events" in found["sources"]["found"]
+
+
+def test_the_webhook_gets_a_test_event(receiver: Receiver, tmp_path: Path) -> None:
+    hook = "-s", f"NEARDUP_EVENTS_WEBHOOK={receiver.url}"
+    status, found = findings(tmp_path, *hook)
+    assert status == 0
+    assert found["webhook"]["state"] == "ok"
+    ((_, body),) = receiver.requests
+    report = json.loads(body)
+    jsonschema.validate(report, SCHEMA)
+    assert report["test"] is True
+    title = "TEST, not a real event: sent by scrapy neardup doctor, please ignore"
+    assert report["headline"] == title
+    assert message_of(report).title == "Test: no event, only a message"
+    assert report["id"] in found["webhook"]["found"]
+
+    assert "webhook" not in findings(tmp_path, "--no-events", *hook)[1]
+    assert len(receiver.requests) == 1
+
+
+def test_a_receiver_that_refuses(tmp_path: Path) -> None:
+    with Receiver(404) as receiver:
+        status, found = findings(tmp_path, "--store", "memory://", "-s", f"NEARDUP_EVENTS_WEBHOOK={receiver.url}")
+    assert status == 1
+    assert found["webhook"]["state"] == "failed"
+    assert "answers 404" in found["webhook"]["found"]
+    assert "/events" not in json.dumps(found), "the path may be a secret"
+    assert found["store"]["state"] == "warning", "a window in memory"
+
+
+# Only the client calls ``ping``, and old servers know no rights for parts of a command.
+TRIED = sorted({right[1:] for right in documented_rights() if right[0] == "+"} - {"ping", "memory|usage"})
+
+
+@pytest.mark.parametrize("missing", TRIED)
+def test_a_user_who_lacks_a_right(redis_server: RedisServer, tmp_path: Path, missing: str) -> None:
+    with redis_server.client() as client:
+        client.execute_command("ACL SETUSER", "neardup", "on", ">sEcReT", *documented_rights(), f"-{missing}")
+    url = f"redis://neardup:sEcReT@127.0.0.1:{redis_server.port}/0"
+    status, found = findings(tmp_path, "--store", url)
+    line = found.get("eviction" if missing == "info" else "rights", found["store"])
+    assert (status, line["state"]) == ((0, "warning") if missing in ("scan", "info") else (1, "failed"))
+    assert "sEcReT" not in json.dumps(found)
+
+
+def test_a_node_of_a_cluster_is_told_from_a_single_server(fleet: Fleet, tmp_path: Path) -> None:
+    """Doctor fails on the nodes on which a crawl would fail: on all that do not have the window."""
+    urls = [f"redis://{node}/0" for node in urlsplit(fleet.url("cluster")).netloc.split(",")]
+    works = [asyncio.run(opens(url)) for url in urls]
+    assert works.count(True) == 1
+    lines = [findings(tmp_path, "--store", url)[1]["store"] for url in urls]
+    assert [each["state"] == "ok" for each in lines] == works
+    assert "redis+cluster://" in lines[works.index(False)]["found"]
+
+
+async def opens(store: str) -> bool:
+    index = NearDupDetector(NearDupSettings(store=store)).index
+    try:
+        await index.open()
+    except StoreError:
+        return False
+    await index.close()
+    return True
+
+
+def test_a_server_that_evicts(redis_server: RedisServer, tmp_path: Path) -> None:
+    with redis_server.client() as client:
+        client.config_set("maxmemory", "100mb")
+        client.config_set("maxmemory-policy", "allkeys-lru")
+    status, found = findings(tmp_path, "--store", redis_server.url)
+    assert (status, found["eviction"]["state"]) == (0, "warning")
+    assert "Use noeviction" in found["eviction"]["mend"]
+
+
+@pytest.mark.slow
+def test_a_server_that_hangs(redis_server: RedisServer, tmp_path: Path) -> None:
+    with Redis.from_url(redis_server.url) as client:
+        client.execute_command("CLIENT", "PAUSE", 20_000, "ALL")
+        status, found = findings(tmp_path, "--store", redis_server.url)
+    assert (status, found["store"]["state"]) == (1, "failed")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "NEARDUP_WINDOW=5",
+        "NEARDUP_EXTRACTOR=no.such.extractor",
+        "NEARDUP_WINDWO=5",
+        "NEARDUP_EVENTS_FEED=foo://x",
+        "NEARDUP_STORE=memory:///window",
+    ],
+)
+def test_a_wrong_setting(tmp_path: Path, setting: str) -> None:
+    status, found = findings(tmp_path, "-s", setting)
+    assert status == 1
+    assert found["settings"]["state"] == "failed"
+    assert setting.partition("=")[0] in found["settings"]["found"]
+    assert list(found) == ["settings", "add-on", "all others"]
+    assert found["all others"]["found"].endswith("were not checked")
+
+
+def test_an_extractor_that_fails_and_one_that_finds_nothing(project: Project) -> None:
+    project.prepare(ITEM_A_PAGE, {})
+    project.write(
+        "news/own.py", "def fail(html, url):\n    raise ValueError('no')\n\ndef nothing(html, url):\n    return ''\n"
+    )
+    for name, state, status in (("fail", "failed", 1), ("nothing", "warning", 0)):
+        done, found = findings(project.folder, "-s", f"NEARDUP_EXTRACTOR=news.own.{name}")
+        assert (done, found["extractor"]["state"]) == (status, state)
+
+
+def test_an_embedder_that_cannot_be_loaded_is_a_wrong_setting(tmp_path: Path) -> None:
+    status, lines = findings(tmp_path, "-s", "NEARDUP_EMBEDDER=desk.nope.Embedder")
+
+    assert (status, lines["settings"]["state"], lines["settings"]["mend"]) == (1, "failed", "change this setting")
+    assert "NEARDUP_EMBEDDER = 'desk.nope.Embedder'" in lines["settings"]["found"]
+    assert "store" not in lines
+
+
+@pytest.mark.parametrize("option", ["--window", "--once"])
+def test_a_command_without_its_server_names_the_setting(tmp_path: Path, option: str) -> None:
+    done = neardup(tmp_path, "watch", option, "--store", "redis://127.0.0.1:1/0")
+
+    assert done.returncode == 2
+    assert "redis://127.0.0.1:1" in done.stderr
+    assert "scrapy neardup doctor checks NEARDUP_STORE" in done.stderr

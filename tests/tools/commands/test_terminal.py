@@ -1,0 +1,136 @@
+"""Titles and urls are written by strangers: commands show them as text."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from json_lines import write_lines
+from newsdesk import MINUTE, START, opened, text
+
+from scrapy_neardup.tools.commands import replay, run_subcommand
+from scrapy_neardup.tools.commands.terminal import as_json, print_table
+from scrapy_neardup.wording import printable
+
+pytestmark = pytest.mark.versions
+
+HOSTILE = (
+    "Feuer [red]rot[/red] [/] [link=file:///etc/passwd]hier[/link] :fire: \x1b[2J\x1b]0;neu\x07 \x9b31m \u202eabc\r x"
+)
+COMMANDS = [
+    (*command, *output)
+    for command in (
+        ("watch", "--events"),
+        ("explain", "in.jsonl#1"),
+        ("watch", "--window"),
+        ("explain", "in.jsonl#1", "in.jsonl#2"),
+    )
+    for output in ((), ("--json",))
+]
+
+
+async def publish(store: str) -> None:
+    async with opened(store=store) as room:
+        for n in range(7):
+            document = room.detector.document(
+                text("fire"), url=f"https://s{n}.example/\x1b[2J[/]", title=HOSTILE, seen_at=START + n * MINUTE
+            )
+            await room.detector.check(document)
+
+
+@pytest.fixture(scope="module")
+def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    asyncio.run(publish(f"sqlite:///{folder}/window.sqlite"))
+    rows = [
+        {"id": n, "url": "https://a.example/", "title": HOSTILE, "text": f"{HOSTILE}\n{text('fire')}"} for n in (1, 2)
+    ]
+    write_lines(folder / "in.jsonl", rows)
+    return folder
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_commands_show_strange_titles_as_text(
+    hostile_folder: Path,
+    arguments: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(hostile_folder)
+    for name, value in {"COLUMNS": "300", "FORCE_COLOR": "1", "TERM": "xterm"}.items():
+        monkeypatch.setenv(name, value)
+    name, *others = arguments
+    module = import_module(f"scrapy_neardup.tools.commands.{name}")
+    parser = argparse.ArgumentParser()
+    module.add_arguments(parser)
+    options = others if "in.jsonl#2" in others else [*others, "--store", "sqlite:///window.sqlite"]
+
+    assert run_subcommand(name, parser.parse_args(options), {}) == 0
+
+    done = capsys.readouterr()
+    shown = done.out + done.err
+    for forbidden in ("\x1b[2J", "\x1b]", "\x07", "\x9b", "\u202e"):
+        assert forbidden not in shown
+    if {"--json", "--events"} <= {*arguments}:
+        assert (
+            "[red]rot[/red] [/] [link=file:///etc/passwd]hier[/link] :fire: \ufffd[2J"
+            in json.loads(done.out)["headline"]
+        )
+    elif "--events" in arguments:
+        assert ":fire:" in shown
+        assert "rot[/red]" in shown.replace("\x1b[0m", "").replace("\n", "")
+
+
+def test_lines_of_a_replay_can_be_shown_on_a_terminal(
+    hostile_folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(hostile_folder)
+    rows = [
+        {
+            "id": f"{n}{HOSTILE}",
+            "url": f"https://s{n}.example/",
+            "title": HOSTILE,
+            "text": text("fire"),
+            "time": START + n,
+        }
+        for n in range(7)
+    ]
+    lines = [*map(json.dumps, rows), '{"id": "\x1b[2J \x9b\u202e', json.dumps({"id": HOSTILE, "text": 7})]
+    Path("recorded.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    parser = argparse.ArgumentParser()
+    replay.add_arguments(parser)
+
+    options = parser.parse_args("recorded.jsonl -O out.jsonl --events told.jsonl --workers 1".split())
+    run_subcommand("replay", options, {})
+
+    done = capsys.readouterr()
+    written = [Path(name).read_text("utf-8") for name in ("out.jsonl", "told.jsonl")]
+    assert HOSTILE in json.loads(written[0].splitlines()[0])["id"]
+    assert json.loads(written[1].splitlines()[0])["headline"].startswith("Feuer [red]rot")
+    for forbidden in ("\x1b[2J", "\x1b]", "\x07", "\x9b", "\u202e"):
+        assert forbidden not in "".join([*written, done.out, done.err])
+
+
+@pytest.mark.parametrize(("columns", "most"), [("80", 80), ("", 100)])
+def test_a_table_breaks_titles_and_no_names(
+    columns: str, most: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "isatty", lambda descriptor: False)
+    monkeypatch.setenv("COLUMNS", columns) if columns else monkeypatch.delenv("COLUMNS", raising=False)
+    source, title = "eastmarch-standard.example", "Explosion at the port " * 5
+    print_table("", ("time (UTC)", "source", "joined by", "title"), [("03-17 14:46", source, "copy", title)] * 3)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) == most
+    assert sum(source in line for line in lines) == 3
+
+
+def test_only_what_a_terminal_obeys_is_replaced() -> None:
+    assert printable("Über 5 €: ملك\tx\ny 火 👍🏽") == "Über 5 €: ملك\tx\ny 火 👍🏽"
+    assert printable("\x1b[0m\x9b\u2066\ud800") == "\ufffd[0m" + 3 * "\ufffd"
+    assert json.loads(as_json({"a": "\x1b\x9b\u202e\ud800ü"})) == {"a": "\x1b\x9b\u202e\ud800ü"}
+    assert as_json("\x9bü") == '"\\u009bü"'

@@ -1,0 +1,378 @@
+"""The page in a real browser. Each test also fails if the page logs an error or asks the network for anything."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import open_page, open_story, press, texts
+from json_lines import read_lines, write_lines
+from newsstand import JudgedSite
+from playwright.sync_api import Browser, Page
+from report_items import FERRY, item
+
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.tools.report import build_report, gather
+from scrapy_neardup.tools.report.page import read_known
+from scrapy_neardup.tools.report.stories import Period
+
+WriteReport = Callable[..., Path]
+PARTS = ("news", "stories", "drops", "review", "numbers")
+
+
+def titles(page: Page) -> list[str]:
+    return page.locator("#story-list > li button").all_inner_texts()
+
+
+# Stories
+
+
+def test_a_story_opens_to_its_timeline_and_its_members_with_why_each_joined(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories") as watched:
+        open_story(watched.page, "River fever: twelve dead, dozens ill")
+        rows = watched.page.locator(".members tbody tr")
+        assert texts(rows.locator(".why")) == [
+            "the first version we saw",
+            "copy, the same text",
+            "figures changed: 12 dead, was 4; 58 ill, was 31; 29 patients, was 17; "
+            "99% of the shorter text is in the longer one",
+            "copy, the same text",
+        ]
+        assert watched.page.locator("#story .timeline circle").count() == 4
+        watched.page.go_back()
+        watched.page.locator("#story-list > li").first.wait_for()
+
+
+def test_two_texts_stand_side_by_side_with_changed_figures_marked(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories") as watched:
+        open_story(watched.page, "River fever: twelve dead, dozens ill")
+        watched.page.get_by_role("button", name="Compare: River fever toll rises to 12").click()
+        compare = watched.page.locator("#story .compare")
+        compare.locator("ins").first.wait_for()
+        assert texts(compare.locator("del .figure")) == ["4", "31", "17"]
+        assert texts(compare.locator("ins .figure")) == ["12", "58", "29"]
+        assert texts(compare.locator(".role")) == ["MATCH", "THIS ITEM"]
+
+
+def test_both_texts_are_shown_whole(browser: Browser, day_report: Path, judged_day: JudgedSite) -> None:
+    recorded = read_lines(judged_day.documents)
+    by_title = {row["title"]: row["text"].split() for row in recorded}
+    with open_page(browser, day_report, "#stories") as watched:
+        for headline in ("Brackwater blast: workers missing", "海洋博物館"):
+            open_story(watched.page, headline)
+            for _ in range(3):
+                press(watched.page, "j")
+                compare = watched.page.locator("#story .compare")
+                compare.locator(".text").first.wait_for()
+                shown = watched.page.evaluate(
+                    "[0, 1].map((side) => [...document.querySelectorAll('#story .compare .text')]"
+                    ".filter((_, place) => place % 2 === side).map((cell) => cell.textContent).join(''))"
+                )
+                heads = texts(compare.locator(".title strong"))
+                assert [text.split() for text in shown] == [by_title[head] for head in heads]
+            watched.page.goto(watched.page.url.partition("#")[0] + "#stories")
+
+
+def test_a_changed_value_is_marked_if_it_is_a_word(browser: Browser, write_report: WriteReport) -> None:
+    lines = ("The ferry sank with {} people, the coast guard said on Monday night. " + FERRY).format
+    rows = [item(text=lines("four")), item(1, "update", text=lines("twenty-nine"))]
+    with open_page(browser, write_report(rows), "#story/0") as watched:
+        press(watched.page, "j", "j")
+        compare = watched.page.locator("#story .compare")
+        compare.locator("ins").first.wait_for()
+        assert texts(compare.locator("del .figure")) == ["four"]
+        assert texts(compare.locator("ins .figure")) == ["twenty", "nine"]
+
+
+def test_a_title_in_a_text_is_a_line_of_its_own(browser: Browser, write_report: WriteReport) -> None:
+    text = f"Fire in a chemical warehouse\nA fire broke out on Tuesday. {FERRY}"
+    with open_page(browser, write_report([item(text=text), item(1, "duplicate")]), "#story/0") as watched:
+        watched.page.get_by_role("button", name="Read").click()
+        title = watched.page.locator("#story .compare .sides .left-out")
+        gap = title.evaluate(
+            """(node) => {
+                const behind = document.createRange();
+                behind.selectNodeContents(node.nextSibling);
+                return behind.getClientRects()[0].top - node.getBoundingClientRect().bottom;
+            }"""
+        )
+        assert gap >= 0, "on the line below"
+
+
+def test_a_live_page_a_print_page_and_a_translation_are_with_their_story(
+    browser: Browser, write_report: WriteReport
+) -> None:
+    rows = [
+        item(),
+        item(1, "duplicate", url="https://paper0.example/print/0", neardup_kind="revisit"),
+        item(2, "duplicate", neardup_kind="revisit", url=item()["url"]),
+        item(3, "related", url="https://paper0.example/live", neardup_similarity=0.1, neardup_containment=0.1),
+        item(4, "update", url="https://paper0.example/live", neardup_match="https://paper0.example/live"),
+        item(5, "related", neardup_kind="translation", neardup_story=None),
+    ]
+    with open_page(browser, write_report(rows), "#story/0") as watched:
+        rows_shown = watched.page.locator(".members tbody tr")
+        assert [re.split("[,:;]", each)[0] for each in texts(rows_shown.locator(".why"))] == [
+            "the first version we saw",
+            "the same page under another address",
+            "the same event in other words",
+            "figures changed",
+            "the same article in another language",
+        ]
+        watched.page.get_by_role("button", name="Show 1 repeated visit").click()
+        assert rows_shown.count() == 6
+
+
+def test_links_of_the_news_list_what_the_news_leave_out(browser: Browser, tmp_path: Path) -> None:
+    rows = [item(n, neardup_story=f"{n:016x}", neardup_event="watch") for n in range(2)]
+    for n in (10, 20, 30):
+        key = {"neardup_story": f"{n:016x}", "published": 1_700_000_000 + 86_400}
+        rows += [item(n, **key), item(n + 1, "update", **key, neardup_match=item(n)["url"])]
+    write_lines(tmp_path / "items.jsonl", rows)
+    built = build_report(gather([tmp_path / "items.jsonl"], NearDupSettings()), most_listed=1)
+    (tmp_path / "report.html").write_text(built.html, encoding="utf-8")
+    with open_page(browser, tmp_path / "report.html") as watched:
+        page = watched.page
+        for name, count, later in (("events", 2, 0), ("figures", 3, 3)):
+            page.goto(page.url.partition("#")[0] + "#news")
+            page.locator(f"#news .period:visible a[href='#stories/{name}']").click()
+            assert len(titles(page)) == count
+            page.get_by_role("combobox", name="Day").select_option("2023-11-15")
+            assert len(titles(page)) == later
+            page.get_by_role("combobox", name="Day").select_option("all days")
+        page.get_by_role("button", name="Clear").click()
+        page.wait_for_function("document.querySelectorAll('#story-list > li').length === 3")  # of several items
+
+
+def test_articles_on_one_site_only_can_be_listed(browser: Browser, write_report: WriteReport) -> None:
+    rows = [
+        item(),
+        item(1, "duplicate"),
+        item(2, "related", neardup_similarity=0.1, neardup_containment=0.1, language="en"),
+        item(3, neardup_story="c" * 16, language="de"),
+    ]
+    with open_page(browser, write_report(rows), "#stories") as watched:
+        page = watched.page
+        page.get_by_role("combobox", name="Show").select_option("articles on one site only")
+        assert titles(page) == ["Ferry runs aground, report 0", "Ferry runs aground, report 3"]
+        page.get_by_role("combobox", name="Source").select_option("paper1.example")
+        assert titles(page) == []
+        page.get_by_role("combobox", name="Source").select_option("paper2.example")
+        page.locator("#story-list button").click()
+        assert texts(page.locator(".members .why"))[2].endswith("; on one site only")
+        assert "one site" not in " ".join(texts(page.locator(".members .why"))[:2])
+
+
+def test_a_full_date_is_told_once(browser: Browser, write_report: WriteReport) -> None:
+    rows = [item(), item(1, "duplicate"), item(12, "duplicate")]  # 22:13, 22:23 and 0:13
+    with open_page(browser, write_report(rows)) as watched:
+        assert texts(watched.page.locator("#news .period:visible .ends time")) == [
+            "2023-11-14 22:13",
+            "2023-11-15 00:13",
+        ]
+        watched.page.goto(watched.page.url.partition("#")[0] + "#story/0")
+        times = watched.page.locator(".members time")
+        assert texts(times) == ["2023-11-14 22:13", "22:23", "2023-11-15 00:13"]
+        watched.page.get_by_role("button", name="source").click()  # once more: the other way round
+        watched.page.get_by_role("button", name="source").click()
+        assert texts(times) == ["2023-11-15 00:13", "2023-11-14 22:23", "22:13"]
+
+
+def test_times_are_those_of_the_time_zone(browser: Browser, tmp_path: Path) -> None:
+    feed, page = tmp_path / "items.jsonl", tmp_path / "report.html"
+    write_lines(feed, [item(), item(1, "duplicate")])
+    page.write_text(build_report(gather([feed], NearDupSettings(events_timezone="Asia/Tokyo"))).html, encoding="utf-8")
+    with open_page(browser, page, "#story/0") as watched:
+        assert texts(watched.page.locator(".members time")) == ["2023-11-15 07:13", "07:23"]
+
+
+def test_stories_are_searched_sorted_and_filtered(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories") as watched:
+        page = watched.page
+        assert len(titles(page)) == 9
+        page.get_by_role("searchbox").fill("grounded FERRY")
+        assert titles(page) == ["Ferry aground off Brackwater floats free"]
+        page.get_by_role("button", name="Clear").click()
+        page.get_by_role("combobox", name="Verdict").select_option("update")
+        assert set(titles(page)) == {
+            "River fever: twelve dead, dozens ill",
+            "Hostel buried by landslide, men missing",
+        }
+        page.get_by_role("button", name="Clear").click()
+        page.get_by_role("combobox", name="Language").select_option("ja")
+        assert len(titles(page)) == 1
+        page.get_by_role("button", name="Clear").click()
+        page.get_by_role("combobox", name="Source").select_option("tarn-meridian.example")
+        page.get_by_role("combobox", name="Sort").select_option("old")
+        assert titles(page)[0] == "Railway and drivers reach pay deal"
+        page.get_by_role("searchbox").fill("nothing like this")
+        assert page.locator("#stories-status").inner_text().startswith("No story fits.")
+
+
+# News and drops
+
+
+def test_a_day_is_chosen_for_news_stories_and_drops(browser: Browser, write_report: WriteReport) -> None:
+    later = {"neardup_story": "b" * 16, "neardup_match": item(2)["url"], "neardup_share": 0.8}
+    rows = [item(), item(1, "duplicate"), item(2, neardup_story="b" * 16), item(3, "duplicate", **later)]
+    for row in rows[2:]:
+        row["published"] += 86_400
+    went_on = item(4, "duplicate", title="Toll of the ferry rises", published=1_700_000_000 + 90_000)
+    rows += [went_on, item(5, "update", title="Toll of the ferry rises to nine", published=1_700_000_000 + 90_000)]
+    with open_page(browser, write_report(rows)) as watched:
+        page = watched.page
+        page.get_by_role("combobox", name="Day").select_option("2023-11-14")
+        assert texts(page.locator("#news .period:visible .card h4")) == ["Ferry runs aground, report 0"]
+        page.get_by_role("link", name="Stories").click()
+        assert titles(page) == ["Ferry runs aground, report 0"]
+        page.get_by_role("link", name="News").click()
+        page.get_by_role("combobox", name="Day").select_option("2023-11-15")
+        assert texts(page.locator("#news .period:visible .card h4")) == titles(page)
+        assert "Ferry runs aground, report 2" in titles(page)
+        page.get_by_role("link", name="Drops").click()
+        assert page.locator("#drop-list > li").count() == 2
+        page.get_by_role("combobox", name="Day").select_option("all days")
+        assert page.locator("#drop-list > li").count() == 3
+
+
+def test_every_part_counts_what_is_new_since_the_last_report(browser: Browser, tmp_path: Path) -> None:
+    feed, page_file = tmp_path / "items.jsonl", tmp_path / "report.html"
+    write_lines(feed, [item(), item(1, "duplicate")])
+    first = build_report(gather([feed], NearDupSettings())).html
+    early = {"published": 1_600_000_000}
+    write_lines(feed, [item(), item(1, "duplicate"), item(2, "duplicate", **early), item(3, "duplicate", **early)])
+    since = Period("since the last report", known=read_known(first.encode()))
+    page_file.write_text(build_report(gather([feed], NearDupSettings()), since=since).html, encoding="utf-8")
+    with open_page(browser, page_file) as watched:
+        page = watched.page
+        assert "2 of 2 items (100%)" in page.locator(".finding:visible").inner_text()
+        words = "2 papers; 2 reprint the same text"
+        assert page.locator("#news .card:visible .meta").inner_text().startswith(words)
+        page.get_by_role("link", name="Stories").click()
+        assert page.locator("#story-list .meta").inner_text().startswith(words)
+        page.locator("#story-list button").click()
+        assert page.locator(".members tbody tr").count() == 2
+        page.get_by_role("button", name="Show 2 other items").click()
+        assert page.locator(".members tbody tr").count() == 4
+        page.get_by_role("link", name="Drops").click()
+        assert "2 items would be dropped" in page.locator("#drops .about:visible").inner_text()
+        assert page.locator("#drop-list > li").count() == 2
+        page.get_by_role("link", name="Numbers").click()
+        assert texts(page.locator("#numbers .tile:visible strong")) == ["2"]
+        assert page.locator("#numbers tbody tr:visible").count() == 2
+        page.get_by_role("combobox", name="Day").select_option("all days")
+        assert page.locator("#numbers tbody tr:visible").count() == 4
+
+
+def test_the_first_view_explains_the_dots_and_says_who_copies_most(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report) as watched:
+        legend = watched.page.locator("#news .period:visible .legend").first
+        assert "Each dot is an item" in legend.inner_text()
+        assert "original, the first version we saw" in legend.inner_text()
+        watched.page.set_viewport_size({"width": 1280, "height": 400})
+        watched.page.emulate_media(reduced_motion="reduce")  # the page scrolls at once
+        watched.page.get_by_role("link", name="2 stories").click()
+        assert watched.page.locator("#figures-0").evaluate("node => node.getBoundingClientRect().top < innerHeight")
+        watched.page.get_by_role("link", name="who copies whom").click()
+        copied = watched.page.locator("#numbers .sortable").last.locator("tbody td:nth-child(3)")
+        numbers = [int(each) for each in texts(copied)]
+        assert numbers == sorted(numbers, reverse=True)
+
+
+@pytest.mark.parametrize(("column", "place"), [("source", 0), ("items", 1), ("mostly from", 3)])
+def test_a_table_is_sorted_by_the_column_that_is_clicked(
+    browser: Browser, day_report: Path, column: str, place: int
+) -> None:
+    with open_page(browser, day_report, "#numbers") as watched:
+        head = watched.page.locator(".sortable").last.get_by_role("columnheader", name=column)
+        for order, is_reversed in (
+            (("ascending", False), ("descending", True)) if place != 1 else (("descending", True),)
+        ):
+            head.get_by_role("button").click()
+            assert head.get_attribute("aria-sort") == order
+            rows = watched.page.locator(".sortable").last.locator("tbody tr")
+            cells = [texts(row.locator("th, td"))[place] for row in rows.all()]
+            shown = list(map(int, cells)) if place == 1 else cells
+            assert shown == sorted(shown, reverse=is_reversed)
+
+
+def test_drops_begin_with_what_loses_most_and_open_side_by_side(browser: Browser, write_report: WriteReport) -> None:
+    copies = [item(n, "duplicate", neardup_share=share) for n, share in ((1, 0.99), (2, 0.71), (3, 0.8))]
+    with open_page(browser, write_report([item(), *copies]), "#drops") as watched:
+        lines = texts(watched.page.locator("#drop-list .meta"))
+        assert [line.split(" · ")[2].partition(",")[0] for line in lines] == [
+            f"{n}% would be lost" for n in (29, 20, 1)
+        ]
+        watched.page.locator("#drop-list button").first.click()
+        watched.page.locator("#drop-list .compare ins").first.wait_for()
+        press(watched.page, "Escape")
+        assert watched.page.locator("#drop-list .compare").count() == 0
+
+
+def test_what_was_dropped_was_lost(browser: Browser, tmp_path: Path) -> None:
+    kept, dropped, page = (tmp_path / name for name in ("kept.jsonl", "dropped.jsonl", "report.html"))
+    kept.write_text(json.dumps(item()), encoding="utf-8")
+    dropped.write_text(json.dumps(item(1, "duplicate", neardup_share=0.9)), encoding="utf-8")
+    page.write_text(build_report(gather([kept], NearDupSettings(), dropped=[dropped])).html, encoding="utf-8")
+    with open_page(browser, page, "#drops") as watched:
+        assert "1 item was dropped. An item is dropped if" in watched.page.locator("#drops .about").inner_text()
+        assert texts(watched.page.locator("#drop-list .meta"))[0].endswith(
+            "10% was lost, 90% of its text is in its match"
+        )
+
+
+# Hostile and missing values
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "</script><script>document.title = 'stolen'</script>",
+        "<img src=x onerror=\"document.title = 'stolen'\">",
+        "\u202e\u2066 evil \ud800",
+        "<!--<script>",
+    ],
+)
+def test_hostile_values_are_text_in_every_part(browser: Browser, write_report: WriteReport, hostile: str) -> None:
+    fields = dict.fromkeys(("title", "language", "neardup_reason"), hostile)
+    changes = f"dead: 4 -> {hostile}"
+    items = [
+        item(text=f"{hostile} and a body of four people.", **fields),
+        item(1, "update", text=f"{hostile} and a body of five people.", neardup_changes=changes, **fields),
+        item(2, "duplicate", url=f"javascript:document.title='stolen'//{hostile}", neardup_event="breaking", **fields),
+        item(3, "unchecked", **fields),
+    ]
+    with open_page(browser, write_report(items)) as watched:
+        page = watched.page
+        for part in PARTS:
+            page.evaluate(f"location.hash = '#{part}'")
+            page.locator(f"#{part}").wait_for()
+        page.evaluate("location.hash = '#story/0'")
+        page.locator("#story .members").wait_for()  # the browser tells the page of the new hash later
+        press(page, "j", "j")
+        page.locator("#story .compare .sides ins").first.wait_for()
+        assert page.title().startswith("News of 2023-11-14")
+        assert page.locator("img, iframe, object, [onerror]").count() == 0
+        assert page.locator("a[href^='javascript']").count() == 0
+        if "<" in hostile:
+            assert hostile in page.locator("#story .compare .text").first.inner_text()
+
+
+def test_an_item_may_have_the_name_of_a_method_of_javascript(browser: Browser, write_report: WriteReport) -> None:
+    unlike = {"neardup_similarity": 0.0, "neardup_containment": 0.0}
+    items = [item(), item(1, "related", url="toString", **unlike), item(2, "related", url="__proto__", **unlike)]
+    with open_page(browser, write_report(items), "#story/0") as watched:
+        assert texts(watched.page.locator(".members .why"))[1:] == ["the same event in other words"] * 2
+
+
+@pytest.mark.parametrize("items", [[], [{"name": "no article"}], [item(published=None, title=None, url=None)]])
+def test_a_feed_of_little_gives_a_working_page(browser: Browser, write_report: WriteReport, items: list[Any]) -> None:
+    with open_page(browser, write_report(items)) as watched:
+        for part in PARTS:
+            watched.page.evaluate(f"location.hash = '#{part}'")
+            watched.page.locator(f"#{part}").wait_for()
+        assert watched.page.locator(".note").count() >= 1
