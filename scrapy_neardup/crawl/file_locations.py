@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from scrapy.utils.conf import closest_scrapy_cfg
@@ -72,9 +73,13 @@ def _name_of(settings: Mapping[Any, Any]) -> str:
 
 
 def can_be_written(folder: Path) -> bool:
-    """Decide whether files can be made in a directory. The directory may not exist yet."""
+    """Decide whether files can be made in a directory, by making one. The directory may not exist yet.
+
+    Access bits would not tell: root has all rights, also where the kernel or a file system takes no files.
+    """
     try:
         nearest = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
-    except OSError:  # a parent may not be searched, or the name is too long
+        TemporaryFile(dir=nearest).close()
+    except OSError:  # also if a parent may not be searched, or the name is too long
         return False
-    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+    return True
