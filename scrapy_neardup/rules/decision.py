@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Join, Kind, Reason, Status, Verdict
@@ -21,7 +21,7 @@ from scrapy_neardup.rules.policy import Policy, longest_hold
 from scrapy_neardup.rules.second_look import chosen_for_second_look
 from scrapy_neardup.rules.systems import NOT_DROPPED, System
 from scrapy_neardup.rules.systems.news import NEWS
-from scrapy_neardup.rules.uniting import in_united_story, is_bridge
+from scrapy_neardup.rules.uniting import in_united_story, is_bridge, narrowed
 
 # A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
 # of the smaller one, the rest of it is a block of its own: then the smaller one must have more of its size.
@@ -52,14 +52,16 @@ Named = Callable[[str], str]
 class Decision:
     """What the rules say of a new document: its verdict, the record to register, and how it changes its story.
 
-    ``join`` is None if it joins no story. ``findings`` are what was found of the match, or of all candidates if none is
-    a match; they are the trace.
+    ``join`` is None if it joins no story. ``changed`` has the records of other documents that change with it, by their
+    keys: as they were, and as they are then. ``findings`` are what was found of the match, or of all candidates if none
+    is a match; they are the trace.
     """
 
     verdict: Verdict
     record: Record
     match: Match | None = None
     join: Join | None = None
+    changed: Mapping[bytes, tuple[Record, Record]] = field(default_factory=dict)
     findings: Sequence[Finding] = ()
 
     @property
@@ -120,7 +122,7 @@ class Judge:
             return Decision(verdict, record, best, findings=findings)
         other, page_id = in_united_story(best, seen), page.id if page else ""
         join = join_of(document, best, other, verdict, changes, page_id, self.owner_of, self.source_of)
-        return Decision(verdict, record, best, join, findings)
+        return Decision(verdict, record, best, join, narrowed(best, seen), findings)
 
     def may_match(self, new: Record, old: Record) -> bool:
         """Return False if ``decide`` surely finds that an older document is no match. This is much faster."""

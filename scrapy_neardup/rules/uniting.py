@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 from scrapy_neardup.evidence.names import LEAST_COSINE
-from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
+from scrapy_neardup.evidence.topic import NO_TOPIC, shared_terms, topic_cosine
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.guards import FIRST_COSINE, FIRST_COSINE_IF_STRONG, STRONG_SCORE
+from scrapy_neardup.rules.guards import FIRST_COSINE, FIRST_COSINE_IF_STRONG, SAME_ARTICLE, STRONG_SCORE
 from scrapy_neardup.rules.match import Match, best_match
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.systems.news import topic_link
@@ -36,6 +37,26 @@ def is_bridge(match: Match, alive: Sequence[Match]) -> bool:
     first = first_topic(match.record)
     others = (each.record for each in alive if each.is_by_text and each.record.story != match.record.story)
     return any(topic_cosine(first, first_topic(each)) < FIRST_COSINE_IF_STRONG for each in others)
+
+
+def narrowed(match: Match, alive: Sequence[Match]) -> dict[bytes, tuple[Record, Record]]:
+    """Return how the first document of a story, and its copies, change because a document shares only a part with it.
+
+    The first document may tell of several events. From now on its story is about that part: whoever shares another part
+    joins nobody through it. This holds whatever comes first, the page or the reports of its events.
+    """
+    first = next((each for each in alive if each.id == each.story == match.story), None)
+    if first is None or first.record.first_topic or not _is_part(match):
+        return {}
+    known = (b"", first.record.topic)
+    copies = (each for each in alive if each.original == first.id and each.record.first_topic in known)
+    topic = match.pair.new.topic or NO_TOPIC
+    return {each.key: (each.record, replace(each.record, first_topic=topic)) for each in copies if _is_part(each)}
+
+
+def _is_part(match: Match) -> bool:
+    """Return whether a new document shares only a part of its text with a document of another page."""
+    return match.is_by_text and match.similarity < SAME_ARTICLE and not match.pair.same_page
 
 
 def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
