@@ -123,10 +123,15 @@ def options(subcommand: str) -> str:
     """Return the usage and the options of a subcommand, with an example."""
     parser = argparse.ArgumentParser(prog=f"scrapy neardup {subcommand}", add_help=False)
     import_module(f"{commands.__name__}.{subcommand.replace('-', '_')}").add_arguments(parser)
-    rows = [f"- {_spelling(action)}: {_help(action)}" for action in parser._actions]
+    rows = [f"- {_spelling(each)}: {_help(each)}" for each in parser._actions if not _is_common(each)]
     example = f"```sh\nscrapy neardup {subcommand} {commands.SUBCOMMANDS[subcommand][1]}\n```"
     listed = "\n".join(rows)
     return f'{example}\n\n<details markdown="1">\n<summary>Options</summary>\n\n{listed}\n\n</details>'
+
+
+def _is_common(action: argparse.Action) -> bool:
+    """Return whether the beginning of the page explains this option for all commands."""
+    return (action.help or "").endswith("of the project)")
 
 
 def _spelling(action: argparse.Action) -> str:
