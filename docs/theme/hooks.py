@@ -1,6 +1,6 @@
 """Draw the Mermaid blocks of the pages as SVG while the site is built, so that the site needs no network.
 
-Also write the public API and the keys of a report, and keep the decision records out of the search: they answer
+Also write the public API and the keys of a report, and keep the pages of decisions out of the search: they answer
 questions about the code, not about its use. The page of questions comes first in the search. The link to the
 repository is where the sources were cloned from.
 """

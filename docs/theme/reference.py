@@ -1,7 +1,7 @@
 """Write the reference of settings, stats, hints and options into the pages, from the code.
 
-``python docs/theme/reference.py`` writes it again; a test fails if a page has not what it writes. The public API and
-the list of decisions are written while the site is built.
+``python docs/theme/reference.py`` writes it again; a test fails if a page has not what it writes. The public API is
+written while the site is built.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PLACE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 """A part of a page that is written from the code."""
-BUILT = re.compile(r"^\*The site shows (the API|the records) here\b.*\*$", re.MULTILINE)
+BUILT = re.compile(r"^\*The site shows the API here\b.*\*$", re.MULTILINE)
 """The line of a page that is replaced while the site is built. On GitHub it says where the text is."""
 
 
@@ -41,7 +41,7 @@ def with_reference(markdown: str) -> str:
 
 def with_built_parts(markdown: str) -> str:
     """Return a page of the site with the parts that its source lacks."""
-    return BUILT.sub(lambda place: {"the API": api_page.page, "the records": records}[place[1]](), markdown)
+    return BUILT.sub(lambda _: api_page.page(), markdown)
 
 
 def missing(pages: str) -> list[str]:
@@ -119,20 +119,19 @@ def hints() -> str:
     return "\n".join(wrap(f"The names are {', '.join(f'`{name}`' for name in HINTS)}.", 120, break_on_hyphens=False))
 
 
-def records() -> str:
-    """Return the list of the decision records."""
-    paths = sorted((DOCS / "decisions").glob("0*.md"))
-    return "\n".join(f"- [{path.name[:4]}]({path.name}) {_title(f'decisions/{path.name}')}" for path in paths)
-
-
 def options(subcommand: str) -> str:
     """Return the usage and the options of a subcommand, with an example."""
     parser = argparse.ArgumentParser(prog=f"scrapy neardup {subcommand}", add_help=False)
     import_module(f"{commands.__name__}.{subcommand.replace('-', '_')}").add_arguments(parser)
-    rows = [f"- {_spelling(action)}: {_help(action)}" for action in parser._actions]
+    rows = [f"- {_spelling(each)}: {_help(each)}" for each in parser._actions if not _is_common(each)]
     example = f"```sh\nscrapy neardup {subcommand} {commands.SUBCOMMANDS[subcommand][1]}\n```"
     listed = "\n".join(rows)
     return f'{example}\n\n<details markdown="1">\n<summary>Options</summary>\n\n{listed}\n\n</details>'
+
+
+def _is_common(action: argparse.Action) -> bool:
+    """Return whether the beginning of the page explains this option for all commands."""
+    return (action.help or "").endswith("of the project)")
 
 
 def _spelling(action: argparse.Action) -> str:

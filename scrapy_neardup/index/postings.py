@@ -3,7 +3,7 @@
 A *look-up key* is a hash of 32 bits that similar documents share, and a *posting* lists a document under it. Postings
 are kept in *generations* of some hours, each cut into *shards*. The high bits of a key, as many as the generation says,
 name the shard. Its low 16 bits are the tag of its postings in the shard's value. A posting is the tag, the seconds
-since the start of the generation, and the hash part of a document key. See ``docs/decisions/0026-redis-postings.md``.
+since the start of the generation, and the hash part of a document key. See ``docs/decisions/window.md``.
 """
 
 from __future__ import annotations

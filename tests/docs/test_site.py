@@ -116,7 +116,7 @@ def test_the_search_answers(chromium: Browser, site: str) -> None:
         results.first.wait_for(state="attached")
         links = [(each.get_attribute("href") or "").removeprefix(f"{site}/") for each in results.all()]
         found = [re.sub(r"\?h=[^#]*", "", link) for link in links]
-        assert not any(link.startswith("decisions/0") for link in found)
+        assert not any(link.startswith("decisions/") for link in found)
         assert set(answers) & set(found[:3]), (query, found[:3])
     page.close()
 

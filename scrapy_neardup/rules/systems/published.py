@@ -13,7 +13,7 @@ from scrapy_neardup.rules.systems import COPY, NONE, PROOFS, RELATED, STRANGERS,
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Judges by one likeness alone, whatever the titles are. See ``docs/decisions/systems/``.
+    """Judges by one likeness alone, whatever the titles are. See ``docs/published-systems.md``.
 
     With the measure "overlap", more than ``collisions`` equal lanes are needed.
     """

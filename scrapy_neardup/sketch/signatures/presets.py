@@ -116,7 +116,7 @@ PRESETS: dict[str, Preset] = {
             topic_terms=MOST_TOPIC_TERMS,
             names=True,
         ),
-        # Rodier and Carter 2020, the row of table 3 with the best F1: docs/decisions/systems/nrc.md.
+        # Rodier and Carter 2020, the row of table 3 with the best F1: docs/published-systems.md.
         Preset(
             name="nrc",
             signature="sketch",
@@ -133,7 +133,7 @@ PRESETS: dict[str, Preset] = {
             threshold=0.2,
             related_threshold=0.2,
         ),
-        # Gibson, Wellner and Lubar 2008, with extracted content: docs/decisions/systems/cedar.md.
+        # Gibson, Wellner and Lubar 2008, with extracted content: docs/published-systems.md.
         Preset(
             name="cedar",
             shingle_words=2,
@@ -146,7 +146,7 @@ PRESETS: dict[str, Preset] = {
             threshold=0.4,
             related_threshold=0.4,
         ),
-        # Montanari and Puglisi 2012: docs/decisions/systems/ddd.md.
+        # Montanari and Puglisi 2012: docs/published-systems.md.
         Preset(
             name="ddd",
             features="letters",
@@ -159,7 +159,7 @@ PRESETS: dict[str, Preset] = {
             threshold=0.7,
             related_threshold=0.7,
         ),
-        # Hu and You 2017: docs/decisions/systems/simhash.md.
+        # Hu and You 2017: docs/published-systems.md.
         # Up to 3 of 64 bits differ in a copy, 4 to 7 in a related text. The bands surely find only pairs up to 3 apart.
         Preset(
             name="simhash",
@@ -174,7 +174,7 @@ PRESETS: dict[str, Preset] = {
             related_threshold=57 / 64,
             event_rule="count",
         ),
-        # Mohammadi and Khasteh 2020, who name no thresholds: docs/decisions/systems/multiref.md.
+        # Mohammadi and Khasteh 2020, who name no thresholds: docs/published-systems.md.
         Preset(
             name="multiref",
             signature="reference",
