@@ -18,12 +18,12 @@ from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
 from scrapy_neardup.content.urls import LONGEST_URL
 from scrapy_neardup.crawl.announcer import Announcer
+from scrapy_neardup.crawl.component import Component, name_of, tag_item, tags_of, text_of
 from scrapy_neardup.crawl.delivery import Delivery
 from scrapy_neardup.crawl.feeds import dropped_row, recorded_row
 from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
 from scrapy_neardup.crawl.run_summary import note_name
-from scrapy_neardup.crawl.shared import Component, name_of, tag_item, tags_of, text_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError

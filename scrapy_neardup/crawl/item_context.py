@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from scrapy_neardup.content.head import PageHead
 from scrapy_neardup.content.urls import absolute_url, own_url, source_of, url_identity
-from scrapy_neardup.crawl.order import ItemPlace, ResponsePlace
+from scrapy_neardup.crawl.response_order import ItemPlace, ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import FeedFile
 from scrapy_neardup.document import Document, Reason, Verdict
 

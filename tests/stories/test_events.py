@@ -159,11 +159,11 @@ def test_the_command_mutes_the_story_that_it_lists(project: Project) -> None:
     listed = neardup(project.folder, "watch", "--events", columns=200).stdout
     (story,) = re.findall(r"of\s+story\s+([0-9a-f]{16})", listed)
     assert "muted" not in listed
-    assert f"Story {story} is muted." in neardup(project.folder, "watch", "--mute", story).stdout
+    assert f"Story {story} is muted." in neardup(project.folder, "mute", story).stdout
     assert "muted" in neardup(project.folder, "watch", "--events", columns=200).stdout
-    assert "no longer muted" in neardup(project.folder, "watch", "--unmute", story).stdout
+    assert "no longer muted" in neardup(project.folder, "mute", story, "--undo").stdout
     for wrong, why in (("fire", "has no such story"), ("00" * 8, "the window has no such story")):
-        failed = neardup(project.folder, "watch", "--mute", wrong)
+        failed = neardup(project.folder, "mute", wrong)
         assert failed.returncode == 2
         assert why in failed.stderr
 
