@@ -273,7 +273,6 @@ class RunSummary:
                 yield _row(f"{report['level']:<9} {counts}", report["headline"] or report["url"])
 
     def _change_lines(self) -> Iterator[str]:
-        """Yield a few changes of figures: of the dead first, then those that most items print."""
         if self._changes:
             yield "Changed figures, with the items that print them:"
         rows = [(read_change(line), title, items) for (_, line), (title, items) in self._changes.items()]
@@ -281,7 +280,6 @@ class RunSummary:
             yield _row(f"{counted(items, 'item'):>11}, {change.words:<27}", title)
 
     def _hints(self) -> Iterator[tuple[str, int, str]]:
-        """Yield the hints of a run: name, number of items, text."""
         settings = self._settings
         counts = {name: self.problems[name] or self._statuses[f"unchecked/{name}"] for name in HINTS}
         counts |= {name: self.problems[name] for name in _WITHOUT_TEXT}
@@ -323,6 +321,5 @@ def _counts(items: int, sources: int) -> str:
 
 
 def _row(counts: str, title: str) -> str:
-    """Return counts and the beginning of a title, on one line."""
     row = f"  {counts}  {' '.join(title.split())}"
     return row if cell_len(row) <= _WIDTH else f"{chop_cells(row, _WIDTH - 1)[0]}…"

@@ -166,7 +166,6 @@ class Sender:
             await asyncio.wait({task}, timeout=_CLOSING)
 
     async def _run(self) -> None:
-        """Send events until closing: again when there is a new one, and after each pause."""
         pause = self._first_pause
         while not self._is_closing:
             self._wake.clear()
@@ -308,7 +307,6 @@ class Outbox:
                 self._let_go(token)
 
     def _let_go(self, token: str) -> None:
-        """Leave an event to whoever takes it over."""
         for sender in self._senders.values():
             sender.forget(token)
         self._in_hand.pop(token, None)

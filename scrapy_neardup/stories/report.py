@@ -150,7 +150,6 @@ def languages_of(members: Sequence[Member]) -> dict[str, int]:
 
 
 def _sources(members: Sequence[Member]) -> list[dict[str, Any]]:
-    """List independent sources in the order of their first item, each with its pages."""
     by_owner: dict[str, list[Member]] = {}
     for member in members:
         if member.owner and member.is_counted:
@@ -159,7 +158,6 @@ def _sources(members: Sequence[Member]) -> list[dict[str, Any]]:
 
 
 def _growth(story: Story) -> list[dict[str, Any]]:
-    """Count the items and new sources in each period of ten minutes, by the times at which they count for the story."""
     items = Counter(time // TEN_MINUTES * TEN_MINUTES for time in story.times)
     new = Counter(time // TEN_MINUTES * TEN_MINUTES for time in story.sources)
     return [{"time": iso(slot), "items": items[slot], "new_sources": new[slot]} for slot in sorted(items | new)]

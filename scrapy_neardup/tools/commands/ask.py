@@ -81,7 +81,6 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
 
 
 async def _print_table(ask: Ask, since: str | None, most: int) -> None:
-    """Print all changes since a cursor as CSV. The end of the answer goes to standard error."""
     rows: list[Answer] = []
     ends: list[Answer] = []
     while not ends or ends[-1]["more"]:

@@ -111,7 +111,6 @@ async def _check_all(options: argparse.Namespace, values: dict[str, Any]) -> lis
 
 
 def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
-    """Decide whether crawls with these settings of Scrapy judge items."""
     settings = settings.copy()
     try:
         if "Addon" in _our_classes(settings, "ADDONS"):
@@ -183,7 +182,6 @@ async def _check_store(settings: NearDupSettings) -> list[Check]:
 
 
 async def _check_sites(index: Index, settings: NearDupSettings) -> list[Check]:
-    """Look for a story that is no event because all its sites count as a few sources."""
     changes, _ = await index.log_of_changes.newest(_MOST_CHANGES)
     stories = await index.log_of_changes.stories(each.story for each in changes)
     for _, members in stories.values():

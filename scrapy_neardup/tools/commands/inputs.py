@@ -121,7 +121,7 @@ async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> 
         try:
             yield detector
         finally:
-            detector.discard_learned()
+            detector.knowledge.discard_learned()
 
 
 async def coverage_of(detector: NearDupDetector, name: str) -> Answer:

@@ -49,7 +49,6 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 async def _agrees(detector: NearDupDetector, chosen: str, count: int) -> bool:
-    """Ask whether to remove all this."""
     summary = await detector.index.summary()
     more = f"of {chosen}, with copies elsewhere" if chosen else "all stories and events, and all learned text"
     what = f"{counted(count, 'document')}{' ' if chosen else ', '}{more}"

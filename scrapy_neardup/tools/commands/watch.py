@@ -142,7 +142,6 @@ async def look(detector: NearDupDetector) -> View:
 
 
 async def _growing(index: Index, now: int) -> list[View]:
-    """Return the stories that got most items in the last hour."""
     newest, _ = await index.log_of_changes.newest(_CHANGES_LOOKED_AT)
     longest = 60 * max(_SPANS.values())
     read = await index.log_of_changes.stories(
@@ -165,7 +164,6 @@ def _level(report: View) -> str:
 
 
 def _drawn(view: View, detector: NearDupDetector) -> Group:
-    """Return the tables: running events first."""
     heading = f"{view['time'][:19].replace('T', ' ')} UTC  {view['namespace']}  {view['store']}"
     warning = [f"Warning: {view['warning']}."] if view["warning"] else []
     parts: list[Any] = [Text(printable(line)) for line in (heading, *warning)]
@@ -184,7 +182,6 @@ def _drawn(view: View, detector: NearDupDetector) -> Group:
 
 
 def _verdict_rows(verdicts: View, dropped: str) -> list[list[str]]:
-    """Return a row for each verdict, and below it one for each kind."""
     total = {span: sum(verdicts.get(status, {}).get(span, 0) for status in STATUSES) for span in _SPANS}
     rows = [("all", total), *((label, verdicts[name]) for name, label in verdict_labels(verdicts).items())]
     if "would_drop" in verdicts:
@@ -193,7 +190,6 @@ def _verdict_rows(verdicts: View, dropped: str) -> list[list[str]]:
 
 
 async def _list_events(detector: NearDupDetector, options: argparse.Namespace) -> None:
-    """Print the running events, and the newest members of each with the reason why it joined."""
     reports = (await Ask(detector).events())["events"]
     if not reports:
         await explain_emptiness(detector)
@@ -229,7 +225,6 @@ async def _list_events(detector: NearDupDetector, options: argparse.Namespace) -
 
 
 def _short(time: str) -> str:
-    """Return month, day, hour and minute of an ISO 8601 time."""
     return time[5:16].replace("T", " ")
 
 

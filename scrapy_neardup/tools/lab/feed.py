@@ -261,7 +261,6 @@ def _identities(document: RecordedDocument) -> set[tuple[str, object]]:
 
 
 def _documents(path: Path) -> list[RecordedDocument]:
-    """Return the documents of a file. Raise InputError if a line is wrong."""
     documents = list(read_feed(path))
     _require_none([each.error for each in documents if each.error is not None], path)
     return documents
@@ -280,7 +279,6 @@ def _label_errors(documents: Sequence[RecordedDocument], label: str) -> Iterator
 
 
 def _require_none(errors: Iterable[str], path: Path) -> None:
-    """Raise InputError, which lists the first errors and counts the others, if there are any."""
     if lines := list(errors):
         more = len(lines) - _SHOWN
         others = [f"{shown(path)}: and {more} more"] if more > 0 else []
