@@ -27,7 +27,8 @@ from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.rules.systems import System
 from scrapy_neardup.rules.systems.news import NEWS
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.report import build_report, gather
+from scrapy_neardup.tools.report.gathering import gather
+from scrapy_neardup.tools.report.page import build_report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

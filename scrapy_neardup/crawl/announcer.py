@@ -11,9 +11,9 @@ from typing import Any
 from scrapy.crawler import Crawler
 
 from scrapy_neardup import signals
+from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.crawl.feeds import VerdictCounter, feeds_of
 from scrapy_neardup.crawl.run_summary import RunSummary
-from scrapy_neardup.crawl.shared import Component
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict, counted_names
 from scrapy_neardup.stories.event import Sender, StoryEvent

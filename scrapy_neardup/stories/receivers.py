@@ -95,7 +95,6 @@ class Webhook:
         await asyncio.to_thread(import_module, "aiohttp")
 
     async def _post(self, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
-        """Return the status and the Location of the answer."""
         await self.prepare()
         import aiohttp
 
@@ -199,7 +198,6 @@ def _proxy_of(url: str) -> str | None:
 
 
 def _host_of(url: str) -> str:
-    """Return the part of a url that is no secret."""
     try:
         return urlsplit(url).hostname or "the receiver"
     except ValueError:

@@ -150,7 +150,6 @@ def _current(members: Sequence[Member]) -> list[_Statement]:
 
 
 def _place(member: Member, now: int, zone: tzinfo) -> str:
-    """Return "a.example at 10:15", with the day if it is not the day of the event."""
     seen_at, today = (datetime.fromtimestamp(second, zone) for second in (member.seen_at, now))
     day = "" if seen_at.date() == today.date() else f"on {seen_at:%Y-%m-%d} "
     return f"{member.source or member.owner} {day}at {seen_at:%H:%M}"
@@ -175,7 +174,6 @@ def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> st
 
 
 def _supported(titles: Sequence[tuple[Member, str]]) -> str:
-    """Return the newest title that most of the newest titles support, "" if there is none."""
     languages = Counter(member.language for member, _ in titles if member.language).most_common(1)
     newest: dict[str, str] = {}
     for member, title in titles:
@@ -198,7 +196,6 @@ def _agree(title: str, other: str) -> bool:
 
 
 def _words(title: str) -> set[str]:
-    """Return the words of a title, or pairs of characters if its script is written without spaces."""
     if unspaced := _UNSPACED.findall(title):
         return {first + second for first, second in pairwise(unspaced)}
     return {word for word in re.findall(r"[^\W\d_]+", title.casefold()) if len(word) > _LONGEST_FILLER}

@@ -14,6 +14,7 @@ from scrapy_processes import neardup
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.tools.ask import Ask
 
 
 async def test_the_item_that_tips_a_story_carries_the_event(newsroom: Newsroom) -> None:
@@ -130,12 +131,12 @@ async def test_a_muted_story_says_no_more_not_even_its_end(newsroom: Newsroom) -
     for n in range(6, 30):
         verdict = await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(12) if n % 2 else toll(4))
         assert verdict.event is None
-    (running,) = await newsroom.detector.current_events()
-    assert running.story.is_muted
+    (running,) = (await Ask(newsroom.detector).events())["events"]
+    assert running["is_muted"]
     await newsroom.detector.finish(all_over=True)
     assert newsroom.levels == ["breaking"]
     assert newsroom.detector.take_events() == []
-    assert await newsroom.detector.current_events() == []
+    assert (await Ask(newsroom.detector).events())["events"] == []
     assert len(await newsroom.detector.index.stories.ended_events(0)) == 1, "the alarm budget counts it"
 
 
@@ -159,11 +160,11 @@ def test_the_command_mutes_the_story_that_it_lists(project: Project) -> None:
     listed = neardup(project.folder, "watch", "--events", columns=200).stdout
     (story,) = re.findall(r"of\s+story\s+([0-9a-f]{16})", listed)
     assert "muted" not in listed
-    assert f"Story {story} is muted." in neardup(project.folder, "watch", "--mute", story).stdout
+    assert f"Story {story} is muted." in neardup(project.folder, "mute", story).stdout
     assert "muted" in neardup(project.folder, "watch", "--events", columns=200).stdout
-    assert "no longer muted" in neardup(project.folder, "watch", "--unmute", story).stdout
+    assert "no longer muted" in neardup(project.folder, "mute", story, "--undo").stdout
     for wrong, why in (("fire", "has no such story"), ("00" * 8, "the window has no such story")):
-        failed = neardup(project.folder, "watch", "--mute", wrong)
+        failed = neardup(project.folder, "mute", wrong)
         assert failed.returncode == 2
         assert why in failed.stderr
 

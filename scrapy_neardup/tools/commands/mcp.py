@@ -15,7 +15,7 @@ from urllib.parse import quote
 from scrapy_neardup import __version__
 from scrapy_neardup.exceptions import NearDupError
 from scrapy_neardup.tools.ask import Answer, Ask
-from scrapy_neardup.tools.commands.inputs import add_store, live_detector
+from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, live_detector
 from scrapy_neardup.wording import one_line
 
 if TYPE_CHECKING:
@@ -45,8 +45,10 @@ _TITLES = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_store(parser)
+OPTIONS = (
+    STORE,
+    NAMESPACE,
+)
 
 
 async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:

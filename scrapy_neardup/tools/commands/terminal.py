@@ -77,7 +77,9 @@ def print_wrapped(line: str, indent: int = 0, *, hanging: int = 2, stderr: bool 
 
     Words are never cut, so paths stay whole. If a word is too long for a line with this indent, the indent is smaller.
     """
-    width, text, more = PlainConsole(stderr=stderr).width, printable(line), indent + hanging
+    width = PlainConsole(stderr=stderr).width
+    text = printable(line)
+    more = indent + hanging
     if max(map(len, text.split()), default=0) > width - more:
         more = min(more, _SMALL_INDENT)
     lines = textwrap.wrap(
@@ -140,11 +142,9 @@ def counting(unit: str, total: int | None) -> Iterator[Callable[[int], object]]:
 
     Yield the function that counts: it takes the number that was done since its last call.
     """
-    columns, is_hidden = (
-        (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()),
-        not sys.stderr.isatty(),
-    )
-    with Progress(*columns, console=Console(stderr=True), redirect_stdout=False, disable=is_hidden) as progress:
+    console = Console(stderr=True)
+    columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, redirect_stdout=False, disable=not sys.stderr.isatty()) as progress:
         yield partial(progress.advance, progress.add_task(unit, total=total))
 
 

@@ -112,7 +112,6 @@ def _meaning(measured: str, score: float, threshold: float, status: Status, rule
 
 
 def _shared_weight(first: StoredDocument, second: StoredDocument) -> int:
-    """Return what the look-up keys count that two documents have in common."""
     a, b = first.fingerprint, second.fingerprint
     assert a is not None
     assert b is not None

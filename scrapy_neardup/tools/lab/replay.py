@@ -118,7 +118,6 @@ class PageReader:
 
 
 def _finished(page: RecordedPage, coming: Future[Extracted] | None) -> RecordedPage:
-    """Return a page with what a worker makes of it: its text, or the sketch of the text that it has."""
     if coming is None:
         return page
     try:

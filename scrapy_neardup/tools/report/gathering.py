@@ -35,6 +35,7 @@ from scrapy_neardup.tools.lab.feed import (
     read_packed,
 )
 from scrapy_neardup.tools.lab.replay import PageReader
+from scrapy_neardup.tools.report.feed_stories import is_report, items_of
 from scrapy_neardup.tools.report.rows import (
     LONGEST_NAME,
     LONGEST_TEXT,
@@ -44,7 +45,6 @@ from scrapy_neardup.tools.report.rows import (
     clean_line,
     clean_text,
 )
-from scrapy_neardup.tools.report.stories import is_report, items_of
 
 Track = Callable[[Iterable[FeedLine]], Iterator[FeedLine]]
 

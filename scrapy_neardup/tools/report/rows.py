@@ -185,7 +185,6 @@ class RowFormat:
         return text if text.strip() else ""
 
     def _publisher(self, url: str) -> tuple[str, str]:
-        """Return the source of a page and its owner. The urls of one host share the answer, which is remembered."""
         source = intern(source_of("/".join(url.split("/", 3)[:3]))) if url else ""
         return source, self._owner_of(source) if source else ""
 

@@ -26,7 +26,7 @@ _PATIENCE = 5.0  # seconds that a copy waits for the item of its match
 _MOST_LOST = 1000  # documents; a copy whose check is under way may have one of them as its match
 
 
-class Delivery:
+class ItemFates:
     """Follows each item from its verdict until it is delivered, and reports delivered documents to the run.
 
     ``by_feeds`` is False if items count as delivered when they are scraped, even if there are feeds.
@@ -70,7 +70,8 @@ class Delivery:
     def register(self, document: PendingDocument, document_id: str) -> None:
         """Note under which id a document is registered."""
         fate = self._fates.pop(document.id, None) or asyncio.get_running_loop().create_future()
-        document.id, self._fates[document_id] = document_id, fate
+        document.id = document_id
+        self._fates[document_id] = fate
 
     async def fate_of_match(self, copy: str, match: str) -> Fate:
         """Return what became of the item that a copy is a copy of. Wait for it, but not for long."""
@@ -111,8 +112,7 @@ class Delivery:
                 " those behind it are without the item. If surrogates are not allowed, the item has half a character:"
                 " let a pipeline replace it by value.encode('utf-8', 'replace').decode(). Further cases are not logged"
             )
-        document = current_item.get().take_document()
-        if document is None:
+        if (document := current_item.get().take_document()) is None:
             return
         if not is_missing and (grown or not self.has_feeds):
             document.is_kept = True
@@ -143,8 +143,9 @@ class Delivery:
 
     async def _slot_closed(self, slot: FeedSlot) -> None:
         file = self._files.pop(slot, None)
-        if file is None or file.is_stored:
-            self._note_report_file(slot)
+        is_stored = file is None or file.is_stored
+        if is_stored and slot.format in _REPORTED and isinstance(slot.storage, FileFeedStorage):
+            self.report_file = self.report_file or slot.storage.path
         if file is None:  # items are delivered when they are scraped
             return
         file.is_closed = True
@@ -163,7 +164,3 @@ class Delivery:
             uri = without_password(slot.uri)
             logger.warning("%s is not stored: its %d documents do not count as seen", uri, len(released))
             await self.run.withdraw(released)
-
-    def _note_report_file(self, slot: FeedSlot) -> None:
-        if slot.format in _REPORTED and isinstance(slot.storage, FileFeedStorage):
-            self.report_file = self.report_file or slot.storage.path

@@ -194,7 +194,6 @@ def _grouped(
 
 
 def _rank(story: FeedStory) -> tuple[int, int, float]:
-    """Sort by size, and stories of one size by their newest item."""
     return -story.size, -len(story.members), -max(row.time or 0 for row in story.members)
 
 
@@ -290,7 +289,6 @@ def _signal(report: Report) -> Signal | None:
 
 
 def _signal_of_item(row: Row) -> Signal | None:
-    """Return the signal that an item's tags tell of."""
     if row.event not in LEVELS or row.time is None:
         return None
     words = "; ".join(read_change(line).words for line in row.changes.split("; ") if line)

@@ -29,7 +29,6 @@ class ResponseOrder:
         self._watched: tuple[ResponsePlace, float] | None = None  # the place and its deadline
 
     def take_place(self) -> ResponsePlace:
-        """Return a new place behind all others."""
         place = ResponsePlace(self, asyncio.get_running_loop())
         self.places.append(place)
         return place
@@ -38,26 +37,22 @@ class ResponseOrder:
         """Let the next item go on. Call this after every change."""
         while self.places and self.places[0].is_over:
             self.places.popleft()
-        first = self.places[0] if self.places else None
-        if first is not None and first.items:
-            first.items[0].grant_turn()
-        # A response alone holds up nobody but its own items.
-        is_followed = first is not None and (len(self.places) > 1 or len(first.items) > 1)
-        self._watch(first if first is not None and is_followed and first.is_awaited else None)
-
-    def _watch(self, first: ResponsePlace | None) -> None:
-        watched = None if first is None else (first, first.deadline)
-        if watched == self._watched:
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._watched, self._timer = watched, None
-        if first is not None:
+        watched = None
+        if self.places:
+            first = self.places[0]
+            if first.items:
+                first.items[0].grant_turn()
+            # A response alone holds up nobody but its own items.
+            if first.is_awaited and (len(self.places) > 1 or len(first.items) > 1):
+                watched = first, first.deadline
+        if watched != self._watched:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._watched = watched
             # The loop keeps a cancelled timer until its time comes. In a context of its own it keeps no item alive.
-            self._timer = first.loop.call_at(first.deadline, self._pass_over, first, context=Context())
+            self._timer = watched and first.loop.call_at(first.deadline, self._pass_over, first, context=Context())
 
     def _pass_over(self, place: ResponsePlace) -> None:
-        self._watched = self._timer = None
         self.places.remove(place)
         place.is_passed_over = True
         for item in place.items:
@@ -88,7 +83,6 @@ class ResponsePlace:
         return not self._pauses and not (self.items and self.items[0].is_waiting)
 
     def add_item(self) -> ItemPlace:
-        """Return a place for the next item of the response."""
         item = ItemPlace(self)
         self.items.append(item)
         if self.is_passed_over:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from news_site import Answer, NewsSite, article, page
 from projects import Project
 
-from scrapy_neardup.crawl.order import ItemPlace, ResponseOrder, ResponsePlace
+from scrapy_neardup.crawl.response_order import ItemPlace, ResponseOrder, ResponsePlace
 
 # A crawl
 

@@ -1,4 +1,4 @@
-"""What the middlewares and the pipelines of one crawler share: state, limits, and how items are read and tagged."""
+"""The base of the middlewares and pipelines of one crawler: what they share, and how items are read and tagged."""
 
 from __future__ import annotations
 
@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+MOST_IN_BACKLOG = 32  # pages that wait for extraction, and items for verdicts. They keep all busy
+
 _OURS = str(Path(__file__).parents[1])
 _LONGEST_SUBJECT = 200  # characters
+_MOST_PARTS = 10_000  # of a field that is a list
 
 
 class SharedState:
@@ -47,8 +50,8 @@ class SharedState:
         self.logged_faults: set[tuple[object, ...]] = set()  # their types and places
 
 
+# The state of each crawler, None if the plugin does nothing in it.
 states: WeakKeyDictionary[Crawler, SharedState | None] = WeakKeyDictionary()
-"""The state of each crawler, None if the plugin does nothing in it."""
 
 
 class Component:
@@ -82,15 +85,14 @@ class Component:
         frames = traceback.extract_tb(error.__traceback__)
         places = [(frame.filename, frame.lineno) for frame in frames if frame.filename.startswith(_OURS)]
         kind = (type(error), *places[-1:])
-        if kind in self.shared.logged_faults:
-            return
-        self.shared.logged_faults.add(kind)
-        logger.error(
-            "%s: a bug in scrapy-neardup caused an error; the item is kept. Further errors of this kind are only"
-            " counted, in the stat neardup/errors",
-            one_line(subject, _LONGEST_SUBJECT),
-            exc_info=error,
-        )
+        if kind not in self.shared.logged_faults:
+            self.shared.logged_faults.add(kind)
+            logger.error(
+                "%s: a bug in scrapy-neardup caused an error; the item is kept. Further errors of this kind are only"
+                " counted, in the stat neardup/errors",
+                one_line(subject, _LONGEST_SUBJECT),
+                exc_info=error,
+            )
 
     def count(self, name: str) -> None:
         """Add one to the stat ``neardup/<name>``."""
@@ -114,10 +116,6 @@ def _new_state(crawler: Crawler) -> SharedState | None:
     return SharedState(locate_files(settings, crawler.settings))
 
 
-MOST_WAITING = 32
-"""While this many pages wait for extraction, and items for verdicts, no response is passed on. They keep all busy."""
-
-
 class Backlog:
     """Counts the pages that wait for extraction or are extracted, and the items that wait for their verdicts.
 
@@ -136,17 +134,14 @@ class Backlog:
     def counted(self) -> Iterator[None]:
         """Count a page or an item in this context."""
         self._waiting += 1
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= MOST_IN_BACKLOG:
             self.has_room.clear()
         try:
             yield
         finally:
             self._waiting -= 1
-            if self._waiting < MOST_WAITING:
+            if self._waiting < MOST_IN_BACKLOG:
                 self.has_room.set()
-
-
-_MOST_PARTS = 10_000  # of a field that is a list
 
 
 def load_item_class(name: str | type) -> type:
