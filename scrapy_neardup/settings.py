@@ -18,8 +18,7 @@ from scrapy_neardup.document import LEVELS, TAGS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Judge, Policy, Scope
 from scrapy_neardup.rules.policy import names_of
-from scrapy_neardup.rules.systems import System
-from scrapy_neardup.rules.systems.news import News
+from scrapy_neardup.rules.systems import System, news
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, Sketcher, ahead_options
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import preset_with
@@ -377,16 +376,15 @@ class NearDupSettings:
             keep_updates=self.keep_updates,
             vector_middle=preset.vector_middle,
             vector_bar=preset.vector_bar,
+            measure=preset.measure,
+            collisions=preset.collisions,
         )
 
     def judge(self) -> Judge:
         """Return the judge of an index."""
-        preset = self.resolved_preset()
-        system: System
-        if preset.guarded:
-            system = News(preset.measure)
-        else:
-            from scrapy_neardup.rules.systems.published import Published  # most crawls judge by the rules for news
+        system: System = news
+        if not self.resolved_preset().guarded:
+            from scrapy_neardup.rules.systems import published  # most crawls judge by the rules for news
 
-            system = Published(preset.measure, preset.collisions)
+            system = published
         return Judge(self.policy(), system, self.owner_of, source_of)

@@ -64,6 +64,16 @@ def test_the_names_of_the_core_that_tools_import_are_listed() -> None:
     assert listed == sorted(used)
 
 
+@pytest.mark.parametrize("folder", ["records", "rules"])
+def test_no_file_of_a_folder_imports_itself_in_a_circle(folder: str) -> None:
+    """Imports for types count here: two files that need each other's types are one subject."""
+    grimp = pytest.importorskip("grimp")
+    graph = grimp.build_graph("scrapy_neardup", cache_dir=None)
+    files = {each for each in graph.modules if each.startswith(f"scrapy_neardup.{folder}.")}
+    assert len(files) > 5
+    TopologicalSorter({each: graph.find_modules_directly_imported_by(each) & files for each in files}).prepare()
+
+
 @pytest.mark.parametrize("name", ["NearDupDetector", "NearDupSettings", "Document", "Verdict", "StoreError"])
 def test_the_core_loads_no_scrapy(name: str) -> None:
     assert not {"scrapy", "twisted"} & loaded_by(f"import scrapy_neardup\nscrapy_neardup.{name}")

@@ -14,7 +14,7 @@ from scrapy_neardup.document import Member
 from scrapy_neardup.evidence.counted import FigureKind, in_words, kind_of, rank_of
 from scrapy_neardup.evidence.figures import find_figures
 from scrapy_neardup.evidence.titles import names_site, title_without_site
-from scrapy_neardup.rules.membership import sources_needed
+from scrapy_neardup.records.membership import sources_needed
 from scrapy_neardup.stories.event import StoryEvent
 
 _CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)

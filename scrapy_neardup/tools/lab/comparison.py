@@ -10,7 +10,8 @@ from scrapy_neardup.document import Kind, Status
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
 from scrapy_neardup.index.postings import LEAST_WEIGHT, weights_of
 from scrapy_neardup.rules.decision import Candidate, Decision
-from scrapy_neardup.rules.pair import Measured, Pair
+from scrapy_neardup.rules.findings import Measured
+from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.tools.lab.stored import StoredDocument
 
 _MEASURED = {
@@ -67,13 +68,13 @@ def compare(
     decision = judge.decide(second.document, second.record, [Candidate(first.key, first.record)], texts)
     verdict = decision.verdict
     alone = judge.decide(second.document, second.record, []).verdict
-    likeness = judge.system.likeness(second.record, first.record)
-    pair = Pair(first.key, second.record, first.record, judge.policy, judge.system)
+    pair = Pair(first.key, second.record, first.record, judge.policy)
+    likeness = pair.likeness
     has_topics = detector.preset.topic_terms and first.record.signature and second.record.signature
     judged = alone if unfound else verdict
     rule = unfound or _rule(decision)
     texts_compared = decision.match.pair.comparison if decision.match else None
-    measured = _MEASURED.get(judge.system.measure, "")
+    measured = _MEASURED.get(judge.policy.measure, "")
     return Comparison(
         status=judged.status,
         kind=judged.kind,
@@ -82,7 +83,7 @@ def compare(
         resemblance=likeness.similarity,
         containment=likeness.containment,
         score=likeness.score,
-        share=None if decision.match is None else decision.match.share,
+        share=None if decision.match is None else decision.match.pair.share,
         topic=topic_parts(first.record.topic, second.record.topic, pair.least_terms) if has_topics else None,
         terms=tuple(_terms(first, second)) if has_topics else (),
         documents=0 if detector.sketcher.topics is None else detector.sketcher.topics.frequencies.documents,
