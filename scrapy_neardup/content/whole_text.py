@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from html import unescape
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.number_words import all_languages
+from scrapy_neardup.evidence.figures.number_words import all_languages
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.reading import count_words

@@ -15,8 +15,8 @@ from functools import cached_property
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.counted import is_of_page
-from scrapy_neardup.evidence.figures import SENTENCE_ENDS, find_figures
+from scrapy_neardup.evidence.figures.counted import is_of_page
+from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.replacements import SHORT, Difference, Place, differences_of, find_places
 from scrapy_neardup.evidence.tokens import FIRM, TEASERS, Token, is_unspaced, names_of, signs_of, tokens_of

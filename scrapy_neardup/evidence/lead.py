@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from scrapy_neardup.evidence.changes import contradict
-from scrapy_neardup.evidence.figures import SENTENCE_ENDS, find_figures
+from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import find_names
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.text.body import read_bodies

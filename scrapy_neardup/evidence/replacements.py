@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.counted import meaning_of
-from scrapy_neardup.evidence.number_words import MONTHS
+from scrapy_neardup.evidence.figures.counted import meaning_of
+from scrapy_neardup.evidence.figures.number_words import MONTHS
 from scrapy_neardup.evidence.tokens import (
     FIRM,
     FIRST_SYLLABIC,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
-from scrapy_neardup.evidence.number_words import number_words
+from scrapy_neardup.evidence.figures.number_words import number_words
 from scrapy_neardup.report.news import News
 from scrapy_neardup.report.rows import Row
 from scrapy_neardup.report.stories import FeedStory, Links, Period, on_one_site

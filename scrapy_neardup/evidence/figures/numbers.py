@@ -9,7 +9,7 @@ import re
 from decimal import Decimal
 from itertools import compress
 
-from scrapy_neardup.evidence.number_words import (
+from scrapy_neardup.evidence.figures.number_words import (
     COMMA,
     COUNTED_CHARACTERS,
     CURRENCIES,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from xxhash import xxh32_intdigest
 
-from scrapy_neardup.evidence.counted import (
+from scrapy_neardup.evidence.figures.counted import (
     KINDS,
     LABELS,
     PEOPLE,
@@ -24,12 +24,12 @@ from scrapy_neardup.evidence.counted import (
     leads_on,
     what_is_counted,
 )
-from scrapy_neardup.evidence.number_words import (
+from scrapy_neardup.evidence.figures.number_words import (
     COMMA,
     LINE_END,
     WORDS,
 )
-from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
+from scrapy_neardup.evidence.figures.numbers import number_tokens, take_numbers
 
 MAX_CHARACTERS = 60_000
 _LONGEST_VALUE = 16  # characters of a value that is kept as it is

@@ -25,11 +25,11 @@ LINE_END, COMMA, FIGURE = "|,#"  # the end of a line or sentence; a comma, or a 
 
 
 def _file(name: str) -> str:
-    return (files(__package__) / name).read_text(encoding="utf-8")
+    return (files("scrapy_neardup.evidence") / name).read_text(encoding="utf-8")
 
 
 def read_table(name: str) -> Any:
-    """Return a table of this package. Its words are folded as those of a text are, and have no apostrophes."""
+    """Return a table of ``evidence``. Its words are folded as those of a text are, and have no apostrophes."""
     return json.loads(fold(_file(name)).casefold().replace("'", ""), parse_float=Decimal)
 
 
@@ -37,9 +37,9 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(fold(text).casefold().split())
 
 
-_CLDR: dict[str, Any] = read_table("cldr.json")
+_CLDR: dict[str, Any] = read_table("figures/cldr.json")
 _UNITS: dict[str, str] = {word: unit for unit, words in _CLDR["units"].items() for word in words.split("|")}
-_BESIDE: dict[str, Any] = json.loads(_file("beside_numbers.json"))
+_BESIDE: dict[str, Any] = json.loads(_file("figures/beside_numbers.json"))
 
 # Sets of words by their role beside a number. "hedges" come and go without saying what is counted. Behind words that
 # are "named" a number is a name. Numbers before words that are "counted" are no years.
@@ -115,7 +115,7 @@ def _votes(known: Iterable[str]) -> tuple[Counter[str], str]:
 def all_languages() -> Languages:
     """Read the tables, once a process."""
     languages = Languages({}, {}, {})
-    for name, table in read_table("number_words.json").items():
+    for name, table in read_table("figures/number_words.json").items():
         language = languages.by_name[name] = _number_words(**table)
         for word in {*language.small, *language.scales, *_words(_BESIDE["common words"][name])}:
             languages.of_word[word] = (*languages.of_word.get(word, ()), name)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from scrapy_neardup.evidence.number_words import (
+from scrapy_neardup.evidence.figures.number_words import (
     COMMA,
     CURRENCIES,
     FIGURE,
@@ -45,7 +45,7 @@ class FigureKind(IntEnum):
 
 
 HARMED = frozenset(kind for kind in FigureKind if kind < FigureKind.ARRESTED)
-_TABLE: dict[str, Any] = read_table("counted.json")
+_TABLE: dict[str, Any] = read_table("figures/counted.json")
 _THINGS = {word: thing for thing, joined in _TABLE.pop("things").items() for word in joined.split()}
 _PAGE = "|".join(_TABLE.pop("page").replace("*", r"\w*").split()).replace("_", " ")
 _PAGE_SIGNS = "|".join(_TABLE.pop("page_signs").split())
