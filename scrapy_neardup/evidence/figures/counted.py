@@ -34,14 +34,21 @@ class FigureKind(IntEnum):
     INJURED = 2
     MISSING = 3
     ILL = 4
-    CASES = 5
-    VICTIMS = 6
-    ARRESTED = 7
-    EVACUATED = 8
-    RESCUED = 9
-    HOMES = 10
-    OTHER = 11
-    MONEY = 12
+    HOSPITALISED = 5
+    CASES = 6
+    CONFIRMED_CASES = 7
+    SUSPECTED_CASES = 8
+    VICTIMS = 9
+    ARRESTED = 10
+    EVACUATED = 11
+    DISPLACED = 12
+    RESCUED = 13
+    HOMES = 14
+    OTHER = 15
+    MONEY = 16
+    MAGNITUDE = 17
+    VOTES = 18
+    SCORE = 19
 
 
 HARMED = frozenset(kind for kind in FigureKind if kind < FigureKind.ARRESTED)
@@ -55,8 +62,8 @@ SILENT = len(FigureKind) + 1  # ages, ordinals and names count nothing: a change
 _CURRENCY_SIGNS = dict.fromkeys(CURRENCIES.values())
 LABELS: tuple[str, ...] = (
     "",
-    *(kind.name.lower() for kind in FigureKind if kind < FigureKind.OTHER),
-    *["", "", ""],
+    *(kind.name.lower().replace("_", " ") for kind in FigureKind if kind < FigureKind.OTHER),
+    *[""] * (SILENT + 1 - FigureKind.OTHER),
     *("people", "%", "score"),
     *sorted(set(UNITS.values()) - {"uncounted", "years"}),  # most years are ages
     *_CURRENCY_SIGNS,
@@ -317,6 +324,6 @@ def in_words(label: str, old: str, new: str) -> str:
     """Return a changed figure in words: "7 dead, was 3". What happened to people is said in English."""
     kind = kind_of(label)
     is_noun = kind is FigureKind.MONEY or (label in KINDS and label not in _MEASURES)
-    noun = kind.name.lower() if kind < FigureKind.OTHER else label if is_noun else ""
+    noun = label if is_noun else ""
     told = f"{new} {noun}" if noun else f"{label}: {new}" if label else new
     return f"{told}, was {old}" if old else told

@@ -73,7 +73,7 @@ def figures_of_head(title: str, text: str, language: str) -> list[Figure]:
     """Return the figures of a title, and of the first sentence of its text."""
     tokens, starts = number_tokens(_article(text))
     end = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
-    return [*find_figures(title, language), *_figures(tokens, starts, "", end)]
+    return [*find_figures(title, language), *(each.figure for each in place_figures(tokens, starts, "", end))]
 
 
 def _article(text: str) -> str:
@@ -98,12 +98,20 @@ def find_figures(text: str, language: str = "") -> tuple[Figure, ...]:
     Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
     """
     tokens, starts = number_tokens(text[:MAX_CHARACTERS])
-    return tuple(_figures(tokens, starts, language, len(tokens)))
+    return tuple(each.figure for each in place_figures(tokens, starts, language, len(tokens)))
 
 
-def _figures(tokens: list[str], starts: list[int], language: str, end: int) -> list[Figure]:
-    """Return the figures before the token at ``end``."""
-    figures: list[Figure] = []
+class Placed(NamedTuple):
+    """A figure, its first token, and the token behind it."""
+
+    figure: Figure
+    first: int
+    end: int
+
+
+def place_figures(tokens: list[str], starts: list[int], language: str, end: int) -> list[Placed]:
+    """Return the figures before the token at ``end``, and overwrite their tokens, as ``take_numbers`` does."""
+    figures: list[Placed] = []
     last_end = claimed = 0  # behind the figure before this one, and behind the word that says what it counts
     last_mark = ""
     for first, next_token, value, mark in take_numbers(tokens, starts, language):
@@ -113,7 +121,7 @@ def _figures(tokens: list[str], starts: list[int], language: str, end: int) -> l
         kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
         if figures and not last_mark and first - last_end <= _SHORTEST_GAP:
             kind = _shared_kind(figures, kind, tokens[last_end:first])
-        figures.append(Figure(short_value(value), kind))
+        figures.append(Placed(Figure(short_value(value), kind), first, next_token))
         last_end, last_mark, claimed = next_token, mark, next_token + place
     return figures
 
@@ -123,17 +131,17 @@ def short_value(value: str) -> str:
     return value if len(value) <= _LONGEST_VALUE else f"{value[:3]}~{xxh32_intdigest(value.encode()) % 10_000:04}"
 
 
-def _shared_kind(figures: list[Figure], kind: int, between: Sequence[str]) -> int:
+def _shared_kind(figures: list[Placed], kind: int, between: Sequence[str]) -> int:
     """Return the kind of a figure that counts the same as the last one: "from four to nine", "49 of the 50 died".
 
     Of the two, the one that is not the newest value counts nothing.
     """
-    last = figures[-1]
+    last = figures[-1].figure
     if not kind and 0 < last.kind < FigureKind.OTHER and leads_on(between):
-        figures[-1] = last._replace(kind=SILENT)
+        figures[-1] = figures[-1]._replace(figure=last._replace(kind=SILENT))
         return last.kind
     if 0 < kind < FigureKind.OTHER and last.kind in (0, PEOPLE) and is_part_of(between):
-        figures[-1] = last._replace(kind=kind)
+        figures[-1] = figures[-1]._replace(figure=last._replace(kind=kind))
         return SILENT
     return kind
 

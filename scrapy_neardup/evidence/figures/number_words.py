@@ -37,6 +37,15 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(fold(text).casefold().split())
 
 
+def toll_words(language: str) -> dict[str, Any]:
+    """Return the words that say how a toll is meant, by their role; none of a language without such a table."""
+    table = files("scrapy_neardup.evidence") / "figures" / "languages" / f"{language}.json"
+    if not re.fullmatch("[a-z]+", language) or not table.is_file():
+        return {}
+    words: dict[str, Any] = json.loads(fold(table.read_text(encoding="utf-8")).casefold())["tolls"]
+    return words
+
+
 _CLDR: dict[str, Any] = read_table("figures/cldr.json")
 _UNITS: dict[str, str] = {word: unit for unit, words in _CLDR["units"].items() for word in words.split("|")}
 _BESIDE: dict[str, Any] = json.loads(_file("figures/beside_numbers.json"))
