@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, kind_of
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, Placed, is_plain, place_figures
-from scrapy_neardup.evidence.figures.number_words import language_of, toll_words
+from scrapy_neardup.evidence.figures.number_words import TABLES, language_of
 from scrapy_neardup.evidence.figures.numbers import folded_tokens
 from scrapy_neardup.text.body import sentence_starts
 from scrapy_neardup.text.folding import fold, fold_with_places
@@ -59,7 +59,7 @@ class _Cues(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _cues_of(language: str) -> _Cues:
-    words = toll_words(language)
+    words = TABLES.get(language, {}).get("tolls", {})
     rewritten = tuple((_pattern(old), new) for old, new in words.get("read as", {}).items())
     around = {role: _pattern(words.get(role, "")) for role in _AROUND}
     anywhere = {role: _pattern(words.get(role, "")) for role in ("history", "corrects")}
