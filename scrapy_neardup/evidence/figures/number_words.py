@@ -225,9 +225,7 @@ _FRACTIONS = ("分之", "分の")
 
 def with_myriads(text: str) -> str:
     """Return a text with the characters for myriads of Chinese in place of those of Korean."""
-    if "만" in text or "억" in text or "조" in text:
-        return _KOREAN.sub(lambda found: found[0].replace(" ", "").translate(_FROM_KOREAN), text)
-    return text
+    return _KOREAN.sub(lambda found: found[0].replace(" ", "").translate(_FROM_KOREAN), text)
 
 
 def with_digits(text: str) -> str:

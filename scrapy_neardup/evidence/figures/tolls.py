@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, kind_of
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import TABLES, language_of
-from scrapy_neardup.evidence.figures.numbers import folded_tokens
+from scrapy_neardup.evidence.figures.numbers import number_tokens
 from scrapy_neardup.text.body import sentence_starts
 from scrapy_neardup.text.folding import fold, fold_with_places
 from scrapy_neardup.text.reading import Reading
@@ -79,7 +79,7 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     ``language`` is an ISO 639-1 code, or "" if it is not known. Reads the first ``MAX_CHARACTERS`` characters.
     """
     text = text[:MAX_CHARACTERS]
-    language = language or language_of(folded_tokens(fold(f"{title}\n{text}"))[0])
+    language = language or language_of(number_tokens(f"{title}\n{text}")[0])
     cues = _cues_of(language)
     sentences = [title, *_sentences(text)][:_MOST_SENTENCES]
     newest_year = max(_YEAR.findall(f"{title}\n{text}"), default="")
@@ -108,7 +108,7 @@ def _tolls_in(sentence: str, language: str, cues: _Cues, newest_year: str, *, is
     folded = _RANGE.sub(_spelled_range, folded)
     for pattern, replacement in cues.rewritten:
         folded = pattern.sub(replacement, folded)
-    tokens, starts = folded_tokens(folded)
+    tokens, starts = number_tokens(folded)
     words = list(tokens)  # as ``place_figures`` overwrites the numbers
     is_correction = cues.anywhere["corrects"].search(folded) is not None
     placed = place_figures(tokens, starts, language, len(tokens))
