@@ -58,5 +58,6 @@ def tells_headline(headline: str, sentence: str) -> bool:
 
 
 def _are_one_line(headline: str, line: str) -> bool:
-    terms, others = terms_of(headline), terms_of(line)
+    terms = terms_of(headline)
+    others = terms_of(line)
     return bool(terms) and len(terms & others) >= _SAME_LINE * max(len(terms), len(others))

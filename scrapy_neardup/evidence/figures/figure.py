@@ -78,13 +78,13 @@ def figures_of_head(title: str, text: str, language: str) -> list[Figure]:
 
 def _article(text: str) -> str:
     """Return the beginning of a text without short lines of the page, such as counters and links to other articles."""
-    lines = text[:MAX_CHARACTERS].split("\n")
-    return "\n".join(line for line in lines if _is_sentence(line) or not is_of_page(line))
-
-
-def _is_sentence(line: str) -> bool:
-    """Decide whether a line surely is of the article: "Shares cost 12 euros, a rise of 21 %." is no counter."""
-    return len(line) > _LONGEST_OF_PAGE or (line.endswith(SENTENCE_ENDS) and len(line.split()) > _FIRST_SENTENCE_WORDS)
+    kept = []
+    for line in text[:MAX_CHARACTERS].split("\n"):
+        # "Shares cost 12 euros, a rise of 21 %." is no counter.
+        is_sentence = line.endswith(SENTENCE_ENDS) and len(line.split()) > _FIRST_SENTENCE_WORDS
+        if is_sentence or len(line) > _LONGEST_OF_PAGE or not is_of_page(line):
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def counted_figures(figures: Iterable[Figure]) -> frozenset[Figure]:
@@ -117,12 +117,15 @@ def place_figures(tokens: list[str], starts: list[int], language: str, end: int)
     for first, next_token, value, mark in take_numbers(tokens, starts, language):
         if first >= end:
             break
-        before, behind = tokens[max(0, first - REACH) : first][::-1], tokens[next_token : next_token + REACH]
+        before = tokens[max(0, first - REACH) : first][::-1]
+        behind = tokens[next_token : next_token + REACH]
         kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
         if figures and not last_mark and first - last_end <= _SHORTEST_GAP:
             kind = _shared_kind(figures, kind, tokens[last_end:first])
         figures.append(Placed(Figure(short_value(value), kind), first, next_token))
-        last_end, last_mark, claimed = next_token, mark, next_token + place
+        last_end = next_token
+        last_mark = mark
+        claimed = next_token + place
     return figures
 
 
@@ -150,7 +153,10 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
     """Return what a figure counts, and how far behind it the word stands that says so."""
     if mark in KINDS:
         return Counted(KINDS[mark])
-    if _is_name_or_age(value, mark, before, behind):
+    nearest = next((word for word in before[:2] if word != LINE_END), "")
+    is_between_commas = nearest in (COMMA, "(") and (mark or behind[:1] == [COMMA])
+    is_age = is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST  # "John Smith, 45, ..."
+    if is_age or nearest in WORDS["named"]:  # "art. 109"
         return Counted(SILENT)
     if is_plain(value):
         return what_is_counted(before, [] if mark else behind)
@@ -159,14 +165,6 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
         return Counted(KINDS["score"])
     counted = what_is_counted(before, [])
     return counted if counted.kind < PEOPLE else Counted(0)
-
-
-def _is_name_or_age(value: str, mark: str, before: list[str], behind: list[str]) -> bool:
-    """Decide whether a number is a name, as in "art. 109", or an age, as in "John Smith, 45, ..."."""
-    nearest = next((word for word in before[:2] if word != LINE_END), "")
-    is_between_commas = nearest in (COMMA, "(") and (mark or behind[:1] == [COMMA])
-    is_age = is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST
-    return bool(is_age) or nearest in WORDS["named"]
 
 
 def is_plain(value: str) -> bool:

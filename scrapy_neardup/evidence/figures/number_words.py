@@ -159,7 +159,8 @@ def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tu
         i += 1
     while i < min(len(tokens), first + _MOST_WORDS):
         token = tokens[i]
-        number, scale = language.small.get(token, room), language.scales.get(token, 0)
+        number = language.small.get(token, room)
+        scale = language.scales.get(token, 0)
         # The part of the number read so far that the scale multiplies: only "neuf" in "mille neuf cents".
         part = value % scale if scale else 0
         if number < room:
@@ -168,27 +169,18 @@ def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tu
         elif part:
             value += part * (scale - 1)
             room = scale
-        elif added := _added(token, value, room, language):
-            value, room = value + added, 0
-        elif i == first or not _joins(token, room, language) or not _continues(tokens[i + 1], room, language):
+        elif 0 < value % 100 < 10 and token in language.tens:  # "خمسة وعشرون"
+            value += language.tens[token]
+            room = 0
+        elif not 0 < value % 100 < 10 and value > 0 and room > 1 and token in language.ones:  # "vingt et un"
+            value += 1
+            room = 0
+        elif i == first or room <= 1 or not (token == language.conjunction or (token == COMMA and room >= 1000)):
             break
+        elif language.small.get(tokens[i + 1], room) >= room and tokens[i + 1] not in language.ones:
+            break  # the conjunction, or the comma in "two thousand, four hundred", leads to no other part
         i += 1
     return (str(int(value) if value == int(value) else value) if i > first else ""), i
-
-
-def _added(token: str, value: int | Decimal, room: int, language: NumberWords) -> int:
-    """Return what the last word of a number adds: "vingt et un", "خمسة وعشرون"."""
-    if 0 < value % 100 < 10:
-        return language.tens.get(token, 0)
-    return int(value > 0 and room > 1 and token in language.ones)
-
-
-def _joins(token: str, room: int, language: NumberWords) -> bool:
-    return token == language.conjunction or (token == COMMA and room >= 1000)  # "two thousand, four hundred"
-
-
-def _continues(token: str, room: int, language: NumberWords) -> bool:
-    return room > 1 and (language.small.get(token, room) < room or token in language.ones)
 
 
 def _room_behind(number: int | Decimal) -> int:

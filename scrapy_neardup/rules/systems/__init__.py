@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from scrapy_neardup.evidence.minima import Likeness, Measure
+from scrapy_neardup.evidence.likeness import Likeness, Measure
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules import guards
 from scrapy_neardup.rules.pair import Guard, Pair

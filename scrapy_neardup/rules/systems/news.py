@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scrapy_neardup.evidence.minima import Likeness, Measure, likeness_of
+from scrapy_neardup.evidence.likeness import Likeness, Measure, likeness_of
 from scrapy_neardup.evidence.topic import share_terms
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules import guards

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scrapy_neardup.evidence.minima import Likeness, Measure, likeness_of
+from scrapy_neardup.evidence.likeness import Likeness, Measure, likeness_of
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.guards import little_in_common, translation
 from scrapy_neardup.rules.pair import Pair, any_applies
