@@ -12,7 +12,7 @@ from html import unescape
 from itertools import islice
 from typing import Any, NamedTuple
 
-from scrapy_neardup.evidence.number_words import all_languages
+from scrapy_neardup.evidence.figures.number_words import all_languages
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.reading import count_words

@@ -16,7 +16,7 @@ from rich.cells import cell_len, chop_cells
 
 from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.document import LEVELS, STATUSES, Verdict, counted_names
-from scrapy_neardup.evidence.counted import rank_of
+from scrapy_neardup.evidence.figures.counted import rank_of
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.wording import counted, printable

@@ -15,11 +15,21 @@ from functools import cached_property
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.counted import is_of_page, meaning_of
-from scrapy_neardup.evidence.figures import SENTENCE_ENDS, find_figures
+from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
+from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.replacements import SHORT, Difference, Place, differences_of, find_places
-from scrapy_neardup.evidence.tokens import AGENCIES, FIRM, NOTICES, TEASERS, Token, is_unspaced, names_of, signs_of, tokens_of
+from scrapy_neardup.evidence.tokens import (
+    AGENCIES,
+    FIRM,
+    NOTICES,
+    TEASERS,
+    Token,
+    is_unspaced,
+    names_of,
+    signs_of,
+    tokens_of,
+)
 from scrapy_neardup.text.alignment import Aligned, align, read_sentences
 from scrapy_neardup.text.alignment import Sentence as Printed
 from scrapy_neardup.text.folding import fold

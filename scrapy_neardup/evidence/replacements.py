@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple, Protocol
 
-from scrapy_neardup.evidence.counted import meaning_of
-from scrapy_neardup.evidence.number_words import MONTHS
+from scrapy_neardup.evidence.figures.counted import meaning_of
+from scrapy_neardup.evidence.figures.number_words import MONTHS
 from scrapy_neardup.evidence.tokens import (
     FIRM,
     FIRST_SYLLABIC,
@@ -38,7 +38,6 @@ _TOLD_AS_PRINTED: tuple[TokenKind, ...] = ("time", "unit")
 
 _Operation = tuple[int, int, int, int]
 """First token and end of a place in the old sentence, and in the new one."""
-
 
 
 class Known(Protocol):
@@ -139,11 +138,11 @@ def find_places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[Place]
     for first, end, start, stop in operations:
         is_inside = first > 0 and end < len(old)  # the partner may be longer
         gone, came = _stayed(old, first, end, moved), _stayed(new, start, stop, moved)
-        place = Place(gone, came, *_beside(new, start, stop), is_inside and 0 < start and stop < len(new))
+        place = Place(gone, came, *_beside(new, start, stop), is_inside and start > 0 and stop < len(new))
         if place.came or is_inside or (len(operations) == 1 and place.is_denial):
             places.append(place)
-    came = sum(len(each.came) for each in places)
-    return places, len(new) - came, came < sum(stop - start for *_, start, stop in operations)
+    changed = sum(len(each.came) for each in places)
+    return places, len(new) - changed, changed < sum(stop - start for *_, start, stop in operations)
 
 
 def _stayed(tokens: Sequence[Token], first: int, end: int, moved: Counter[tuple[str, ...]]) -> list[Token]:

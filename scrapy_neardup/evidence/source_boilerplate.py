@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from itertools import chain, combinations
 from typing import Any, Protocol, TypeVar
 
-from scrapy_neardup.evidence.figures import Figure
+from scrapy_neardup.evidence.figures.figure import Figure
 from scrapy_neardup.records.learned import MOST_LINES, MOST_SOURCE_DOCUMENTS, KnownBoilerplate
 
 logger = logging.getLogger(__name__)

@@ -15,9 +15,8 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
-from scrapy_neardup.evidence.counted import meaning_of
-from scrapy_neardup.evidence.names import skeleton
-from scrapy_neardup.evidence.number_words import (
+from scrapy_neardup.evidence.figures.counted import meaning_of
+from scrapy_neardup.evidence.figures.number_words import (
     COMMA,
     CURRENCIES,
     HEDGES,
@@ -30,7 +29,8 @@ from scrapy_neardup.evidence.number_words import (
     all_languages,
     read_table,
 )
-from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
+from scrapy_neardup.evidence.figures.numbers import number_tokens, take_numbers
+from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.text.folding import fold
 
 TokenKind = Literal["number", "quantity", "code", "time", "negation", "unit", "name", "word"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from scrapy_neardup.document import Document, Join, Member, Verdict
 from scrapy_neardup.evidence.changes import Change, value_hashes
-from scrapy_neardup.evidence.figures import figures_of
+from scrapy_neardup.evidence.figures.figure import figures_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, shared_terms, shared_words, topic_cosine

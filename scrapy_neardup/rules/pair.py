@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from scrapy_neardup.evidence.changes import Change, changes_between
 from scrapy_neardup.evidence.differences import Comparison, Side, compare
-from scrapy_neardup.evidence.minima import Likeness, likeness_of, share_of
+from scrapy_neardup.evidence.likeness import Likeness, likeness_of, share_of
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, names_score
 from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, LEAST_SHARED_TERMS, topic_parts, topic_score

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from scrapy_neardup.evidence.minima import Measure
+from scrapy_neardup.evidence.likeness import Measure
 
 Scope = Literal["all", "same-source", "cross-source"]
 

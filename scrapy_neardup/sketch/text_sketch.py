@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from scrapy_neardup.evidence.counted import is_of_page
-from scrapy_neardup.evidence.figures import SENTENCE_ENDS, Figure, counted_figures, find_figures
+from scrapy_neardup.evidence.figures.counted import is_of_page
+from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, Figure, counted_figures, find_figures
 from scrapy_neardup.evidence.names import NAME_WORDS, find_names, pack_names
 from scrapy_neardup.evidence.source_boilerplate import LEAST_WORDS
 from scrapy_neardup.evidence.titles import terms_of

@@ -9,7 +9,7 @@ import pytest
 from conftest import OpenIndex
 from documents import HOUR, LANES, Article, check, decision_on
 
-from scrapy_neardup.evidence.minima import containment
+from scrapy_neardup.evidence.likeness import containment
 from scrapy_neardup.index import Index, Policy, Scope
 
 pytestmark = pytest.mark.in_memory

@@ -9,7 +9,7 @@ from newsdesk import made_up, opened
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
-from scrapy_neardup.evidence.minima import share_of
+from scrapy_neardup.evidence.likeness import share_of
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.settings import NearDupSettings
 

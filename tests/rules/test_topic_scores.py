@@ -10,7 +10,7 @@ from documents import Article, topic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.evidence.minima import containment, resemblance
+from scrapy_neardup.evidence.likeness import containment, resemblance
 from scrapy_neardup.evidence.topic import (
     HEAVIEST_TERM,
     LEAST_SHARED_TERMS,

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.content.head import read_head
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
-from scrapy_neardup.evidence.minima import resemblance
+from scrapy_neardup.evidence.likeness import resemblance
 from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
 from scrapy_neardup.sketch.signatures.minhash import minima, signature
 from scrapy_neardup.sketch.signatures.presets import VECTOR_PARAMETERS

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.evidence.minima import CONFIRMING_LANES
+from scrapy_neardup.evidence.likeness import CONFIRMING_LANES
 from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.sketch.signatures import SignedText
 from scrapy_neardup.sketch.signatures.presets import Preset

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import xxhash
 
-from scrapy_neardup.evidence.minima import Measure
+from scrapy_neardup.evidence.likeness import Measure
 from scrapy_neardup.evidence.topic import MOST_TOPIC_TERMS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.text.reading import NORMALISER

@@ -8,8 +8,8 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
 
 from scrapy_neardup.document import STATUSES
-from scrapy_neardup.evidence.counted import in_words, rank_of
-from scrapy_neardup.evidence.figures import find_figures
+from scrapy_neardup.evidence.figures.counted import in_words, rank_of
+from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.tools.report.feed_stories import ALL, FeedStory, Links, Period
 from scrapy_neardup.tools.report.rows import UNTAGGED, Row

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
-from scrapy_neardup.evidence.number_words import number_words
+from scrapy_neardup.evidence.figures.number_words import number_words
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.text.folding import fold

@@ -21,7 +21,7 @@ from texts import START, article, noisy, opened
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.document import Document
-from scrapy_neardup.evidence.minima import CONFIRMING_LANES, Likeness, cosine, likeness
+from scrapy_neardup.evidence.likeness import CONFIRMING_LANES, Likeness, cosine, likeness
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.signatures.reference import GRAMS, PARTS, gram_keys, load_reference, part_numbers

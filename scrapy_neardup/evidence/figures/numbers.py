@@ -9,7 +9,7 @@ import re
 from decimal import Decimal
 from itertools import compress
 
-from scrapy_neardup.evidence.number_words import (
+from scrapy_neardup.evidence.figures.number_words import (
     COMMA,
     COUNTED_CHARACTERS,
     CURRENCIES,
@@ -30,42 +30,42 @@ from scrapy_neardup.evidence.number_words import (
 )
 from scrapy_neardup.text.folding import fold
 
-_MARGIN = ("", "", "")  # so that the neighbours of every token can be looked at, also before the first
-
-_USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
+_LETTERS = r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965\u2000-\u2bff\u3000-\u3004！？]"  # no \w, see _TOKEN
+_ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 _UNUSUAL = re.compile(f"[½¼¾٫٬{IDEOGRAPHS}]")
-# "20K", "7.7M" and "2.3B" are other words in small letters, and "mil." is a thousand without its full stop.
+# "20K", "7.7M" and "2.3B" are other words in small letters.
 _SHORT_SCALE = re.compile("([0-9])(?: ?([kKM])|(B))(?![A-Za-z0-9])")
 _SHORT_SCALES = {"k": "thousand", "K": "thousand", "M": "mln", "B": "mrd"}
-_SHORT_MILLION = re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))")
-_SPLIT_MONEY = re.compile("([$€£¥₦₹] ?[0-9]{1,3}(?:,[0-9]{3})*), (?=[0-9]{3}(?![0-9]))")  # "$840, 650"
-_BEFORE_PATH = "://", ".com/", ".org/", ".net/"
-_ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
+# How numbers are written otherwise: a sign without which a text has none, a pattern, and the usual form.
+_REWRITTEN = (
+    ("'я", re.compile("'я"), "я"),  # inside Ukrainian words: "п'ять"
+    (", ", re.compile("([$€£¥₦₹] ?[0-9]{1,3}(?:,[0-9]{3})*), (?=[0-9]{3}(?![0-9]))"), r"\1,"),  # "$840, 650"
+    (" mil. ", re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))"), " mln"),  # elsewhere "mil" is a thousand
+)
+_USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
 
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
 _PART = r"(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]+(?:[.,][0-9]+)*"
-# A punctuation mark behind a number is kept with it: the number does not count the word after the mark.
-_NUMBER = (
-    rf"{_PART}(?:[ ]{_PART})+(?![.,:/'⁄−-]?[0-9])[.,;:)!?]?"
+_MARKS = {**dict.fromkeys(".!?;\n。！？؟۔।", LINE_END), **dict.fromkeys(",،、", COMMA)}
+_NO_CURRENCY = "".join(rf"(?<!\b{re.escape(word)})" for word in CURRENCIES if word.isalpha())
+# Letters are a plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
+_TOKEN = re.compile(
+    # A whole number that is written to a word counts nothing, as in "Covid-19", unless the word is a currency. Some
+    # scripts are written without spaces, and in Arabic and Hebrew "and" is written to the number.
+    rf"(?<=[a-zß-\u052f])(?=-?[0-9]){_NO_CURRENCY}-?[0-9]+(?![.,:/'⁄−-]?[0-9])"
+    # Endings behind a number say nothing either, as those of Turkish: "9'a", "4'ten".
+    "|(?<=[0-9])'(?!s )[a-z]{1,6}(?![a-z0-9])"
+    rf"|({_LETTERS}+"
+    # A punctuation mark behind a number is kept with it: the number does not count the word after the mark.
+    rf"|{_PART}(?:[ ]{_PART})+(?![.,:/'⁄−-]?[0-9])[.,;:)!?]?"
     r"|[0-9]{1,2}h[0-9]{2}(?![0-9a-z])"
     r"|[0-9]+(?:[.,:/'⁄−-][0-9]+)*[.,;:)!?]?"
     r"|\+[0-9]{1,3}(?:[ -]\(?[0-9]{1,4}\)?){3,6}|\+[0-9]{8,15}|\([0-9]{3}\) ?[0-9]{3}-[0-9]{4}"
+    rf"|[$€£¥₹₽₩₺₴%°№({re.escape(''.join(_MARKS))}])"
 )
-_NO_LETTERS = r"\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965\u2000-\u2bff\u3000-\u3004！？"
-# A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
-_WORD = rf"[^{_NO_LETTERS}]+"
-_MARKS = {**dict.fromkeys(".!?;\n。！？؟۔।", LINE_END), **dict.fromkeys(",،、", COMMA)}
-# A whole number that is written to a word counts nothing, as in "Covid-19", unless the word is a currency. Some scripts
-# are written without spaces, and in Arabic and Hebrew "and" is written to the number. Endings behind a number say
-# nothing either, as those of Turkish: "9'a", "4'ten".
-_NO_CURRENCY = "".join(rf"(?<!\b{re.escape(word)})" for word in CURRENCIES if word.isalpha())
-_OF_NAME = rf"(?<=[a-zß-\u052f])(?=-?[0-9]){_NO_CURRENCY}-?[0-9]+(?![.,:/'⁄−-]?[0-9])"
-_ENDING = "(?<=[0-9])'(?!s )[a-z]{1,6}(?![a-z0-9])"
 _IS_NUMBER = re.compile("[(+]?[0-9]").match
-_TOKEN = re.compile(rf"{_OF_NAME}|{_ENDING}|({_WORD}|{_NUMBER}|[$€£¥₹₽₩₺₴%°№({re.escape(''.join(_MARKS))}])")
 
-_CLOCK_PAIRS = frozenset({("a", LINE_END, "m"), ("p", LINE_END, "m"), ("o", "clock")})
 _SPACED = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+(?:[.,][0-9]+)?")
 _DATE_TIME_PHONE = re.compile(
     r"[0-9]{4}([-/.])[01]?[0-9]\1[0-3]?[0-9]|[0-3]?[0-9]([-/.])[0-3]?[0-9]\2(?:19|20)[0-9]{2}"
@@ -76,14 +76,9 @@ _DATE_TIME_PHONE = re.compile(
 )
 _DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
-_PLAINER = str.maketrans("⁄−", "/-")
-_JOINTS = re.compile("([-/])")
-_SEPARATORS = re.compile("[.,' ]")
 _LONGEST = 15  # digits of a number that is added to a million
-_BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
 _LARGEST_SCALE = 10**15
 _LONGEST_ABBREVIATION = 4
-_PERCENT_BEFORE = ("%", "yuzde")  # in Turkish
 _MASKED = "masked"
 
 
@@ -93,31 +88,23 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
     Tokens are case-folded and have ASCII digits; three empty tokens follow. Numbers are the tokens that begin with a
     digit or with the mark of a telephone number. Takes linear time.
     """
-    return folded_tokens(fold(text))
-
-
-def folded_tokens(text: str) -> tuple[list[str], list[int]]:
-    """Return the same of a folded text."""
-    found = _TOKEN.findall(_plain(text))
-    tokens = [*filter(None, map(_MARKS.get, found, found))]
-    starts = [place for place, token in enumerate(tokens) if token < ":" and _IS_NUMBER(token)]
-    return [*tokens, *_MARGIN], starts
-
-
-def _plain(text: str) -> str:
-    if "'я" in text:
-        text = text.replace("'я", "я")  # inside Ukrainian words: "п'ять"
-    text = _SPLIT_MONEY.sub(r"\1,", with_myriads(text))
+    text = fold(text)
+    if "만" in text or "억" in text or "조" in text:
+        text = with_myriads(text)
+    for sign, pattern, usual in _REWRITTEN:
+        if sign in text:
+            text = pattern.sub(usual, text)
     if not text.isascii() and _UNUSUAL.search(text):
         for sign, usual in _USUAL.items():
             text = text.replace(sign, usual)
         text = with_digits(text)
-    if "www." in text or ("/" in text and any(map(text.__contains__, _BEFORE_PATH))):
+    if "/" in text or "www." in text:
         text = _ADDRESS.sub(" ", text)
-    if " mil. " in text:
-        text = _SHORT_MILLION.sub(" mln", text)
-    text = _SHORT_SCALE.sub(lambda found: f"{found[1]} {_SHORT_SCALES[found[2] or found[3]]}", text)
-    return text.casefold()
+    text = _SHORT_SCALE.sub(lambda found: f"{found[1]} {_SHORT_SCALES[found[2] or found[3]]}", text).casefold()
+    found = _TOKEN.findall(text)
+    tokens = [*filter(None, map(_MARKS.get, found, found))]
+    starts = [place for place, token in enumerate(tokens) if token < ":" and _IS_NUMBER(token)]
+    return [*tokens, "", "", ""], starts  # so that the neighbours of every token can be looked at
 
 
 def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> list[tuple[int, int, str, str]]:
@@ -155,7 +142,8 @@ def _in_words(tokens: list[str], first: int, language: NumberWords) -> tuple[str
     core, end = read_spelled(tokens, first, language)
     rest, behind = _rest(tokens, end, language.scales.get(tokens[end - 1], 0)) if core.isdigit() else (0, end)
     if rest:  # "dos mil 300"
-        core, end = str(int(core) + rest), behind
+        core = str(int(core) + rest)
+        end = behind
     return _scaled_and_marked(tokens, first, end, core, closed=False) if core else None
 
 
@@ -164,17 +152,34 @@ def _in_digits(tokens: list[str], first: int) -> tuple[str, int, str]:
     closed = not token[-1].isdigit()
     core = token[:-1] if closed else token
     if not core.isdigit():
-        core = core.translate(_PLAINER)
+        core = core.replace("⁄", "/").replace("−", "-")
     if _is_masked(tokens, first, core, token[-1]):
         return "", first + 1, _MASKED
     return _scaled_and_marked(tokens, first, first + 1, core, closed)
 
 
 def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, closed: bool) -> tuple[str, int, str]:
-    scale, end = (1, end) if closed else _scale(tokens, first, end)
-    rest, rest_end = _rest(tokens, end, scale) if core.isdigit() and len(core) <= _LONGEST else (0, end)
-    mark, end = _mark(tokens, first, rest_end, closed)
-    return str(int(core) * scale + rest) if rest else _value(core.replace(":", "-"), scale, mark), end, mark
+    """Return value, end and mark of a number with the words behind it: "%", a currency, "." if it is closed, or ""."""
+    scale = rest = 0
+    if not closed:
+        scale, end = _scale(tokens, first, end)
+        if core.isdigit() and len(core) <= _LONGEST:
+            rest, end = _rest(tokens, end, scale)
+    before = tokens[first - 1]
+    mark = "%" if before in WORDS["percent before"] else CURRENCIES.get(before, "." if closed else "")
+    following = tokens[end]
+    if not closed and following in PERCENT:
+        mark = "%"
+        end += 1
+    elif not closed and (following, tokens[end + 1]) in PERCENT_PAIRS:
+        mark = "%"
+        end += 2
+    elif not closed and following in CURRENCIES and (following.isalpha() or not tokens[end + 1][:1].isdigit()):
+        mark = CURRENCIES[following]
+        end += 1
+    if rest:
+        return str(int(core) * scale + rest), end, mark
+    return _value(core.replace(":", "-"), scale or 1, mark), end, mark
 
 
 def _rest(tokens: list[str], end: int, scale: int) -> tuple[int, int]:
@@ -189,29 +194,19 @@ def _rest(tokens: list[str], end: int, scale: int) -> tuple[int, int]:
 
 def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
     """Return what the words behind a number multiply it by: 10^9 for "mil millones"."""
-    scales, scale, start = all_languages().scales, 1, end
+    scales = all_languages().scales
+    scale = 1
+    start = end
     if tokens[end] == "m" and tokens[first - 1] in CURRENCIES:
         return 10**6, end + 1
     if tokens[end] == "de" and tokens[end + 1] in scales:  # Romanian
         end += 1
     while (times := scales.get(tokens[end], 0)) and scale * times <= _LARGEST_SCALE:
-        scale, end = scale * times, end + 1
+        scale *= times
+        end += 1
     if end > start and tokens[end] == LINE_END and len(tokens[end - 1]) <= _LONGEST_ABBREVIATION:
         end += 1  # "тыс. рублей"
     return scale, end
-
-
-def _mark(tokens: list[str], first: int, end: int, closed: bool) -> tuple[str, int]:
-    if not closed:
-        token = tokens[end]
-        if token in PERCENT:
-            return "%", end + 1
-        if (token, tokens[end + 1]) in PERCENT_PAIRS:
-            return "%", end + 2
-        if token in CURRENCIES and (token.isalpha() or not tokens[end + 1][:1].isdigit()):
-            return CURRENCIES[token], end + 1
-    before = tokens[first - 1]
-    return "%" if before in _PERCENT_BEFORE else CURRENCIES.get(before, "." if closed else ""), end
 
 
 def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
@@ -228,17 +223,14 @@ def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
 
 
 def _is_clock(tokens: list[str], first: int, core: str) -> bool:
-    following, second, third = tokens[first + 1 : first + 4]
+    following = tokens[first + 1]
     if following == "am":
         return "und" not in tokens[max(0, first - 200) : first + 200]  # German "am Montag" is no time of day
     is_hour = following[:1] in ("時", "时", "点") and not following.startswith("時間") and core.isdigit()
-    is_ago = following in WORDS["ago"] and second == "ago"
-    return (
-        is_hour
-        or is_ago
-        or following in WORDS["clock"]
-        or not _CLOCK_PAIRS.isdisjoint(((following, second), (following, second, third)))
-    )
+    is_ago = following in WORDS["ago"] and tokens[first + 2] == "ago"
+    is_noon = tokens[first + 1 : first + 4] in (["a", LINE_END, "m"], ["p", LINE_END, "m"])
+    is_full = tokens[first + 1 : first + 3] == ["o", "clock"]
+    return is_hour or is_ago or is_noon or is_full or following in WORDS["clock"]
 
 
 def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
@@ -251,7 +243,7 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
     if before in MONTHS or (before in WEEKDAYS and closing == ")"):
         return True
     behind = first + 1
-    while tokens[behind] in _BETWEEN_DAY_AND_MONTH:
+    while tokens[behind] in WORDS["behind days"]:
         behind += 1
     following = tokens[behind]
     if following in WORDS["between days"] and _DAYS.fullmatch(tokens[behind + 1]):
@@ -268,36 +260,32 @@ def _value(core: str, scale: int, mark: str) -> str:
         return core.lstrip("0") or "0"
     if " " in core and not _SPACED.fullmatch(core):
         core = core.replace(" ", "/")
-    return "".join(
-        part if part in "-/" else _scaled(_decimal(part, mark == "%" or scale >= 10**6), scale)
-        for part in _JOINTS.split(core)
-    )
+    parts = re.split("([-/])", core)
+    for place in range(0, len(parts), 2):
+        number = _decimal(parts[place], mark == "%" or scale >= 10**6)
+        if scale > 1 and number.count(".") <= 1:
+            number = format((Decimal(number) * scale).normalize(), "f")
+        parts[place] = number
+    return "".join(parts)
 
 
 def _decimal(number: str, fraction: bool) -> str:
     """Tell thousands separators from the decimal one; "1.786" is a fraction only before a percent sign."""
-    whole, *groups = _SEPARATORS.split(number)
+    whole, *groups = re.split("[.,' ]", number)
     separators = [character for character in number if not character.isdigit()]
+    # Groups of three digits, or of two and the last one of three: lakh and crore.
+    lengths = {len(group) for group in groups[:-1]}
+    are_thousands = (
+        groups and len(groups[-1]) == 3 and whole[0] != "0" and len(whole) <= 3 and lengths in ({2}, {3}, set())
+    )
     decimals = ""
     if len(set(separators)) > 1 and separators.count(separators[-1]) == 1:
         decimals = groups.pop()
-    elif not _are_thousands(whole, groups) or (fraction and separators == ["."]):
+    elif not are_thousands or (fraction and separators == ["."]):
         if len(groups) > 1:
             return ".".join(group.lstrip("0") or "0" for group in (whole, *groups))
         decimals = "".join(groups)
         groups = []
-    whole = ("".join((whole, *groups))).lstrip("0") or "0"
+    whole = "".join((whole, *groups)).lstrip("0") or "0"
     decimals = decimals.rstrip("0")
     return f"{whole}.{decimals}" if decimals else whole
-
-
-def _are_thousands(whole: str, groups: list[str]) -> bool:
-    if not groups or whole[0] == "0" or len(whole) > 3 or len(groups[-1]) != 3:
-        return False
-    return all(len(group) == 3 for group in groups) or all(len(group) == 2 for group in groups[:-1])  # lakh and crore
-
-
-def _scaled(number: str, scale: int) -> str:
-    if scale == 1 or number.count(".") > 1:
-        return number
-    return format((Decimal(number) * scale).normalize(), "f")

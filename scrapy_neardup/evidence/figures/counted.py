@@ -1,8 +1,8 @@
 """What a figure counts: people killed, injured, missing or ill, homes, money, percent.
 
-The words that say so are in ``counted.json``. A star stands for any ending. *Verbs* may stand some words away from
-their number ("nine people on board were killed"), *nouns* stand beside it ("nine deaths"). Units, months and currencies
-are in ``number_words``.
+The words that say so are in the tables of the languages. A star stands for any ending. *Verbs* may stand some words
+away from their number ("nine people on board were killed"), *nouns* stand beside it ("nine deaths"). Units, months and
+currencies are in ``number_words``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import lru_cache
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from scrapy_neardup.evidence.number_words import (
+from scrapy_neardup.evidence.figures.number_words import (
     COMMA,
     CURRENCIES,
     FIGURE,
@@ -22,7 +22,7 @@ from scrapy_neardup.evidence.number_words import (
     LINE_END,
     UNITS,
     WORDS,
-    read_table,
+    words_by_role,
 )
 from scrapy_neardup.text.folding import fold
 
@@ -34,29 +34,35 @@ class FigureKind(IntEnum):
     INJURED = 2
     MISSING = 3
     ILL = 4
-    CASES = 5
-    VICTIMS = 6
-    ARRESTED = 7
-    EVACUATED = 8
-    RESCUED = 9
-    HOMES = 10
-    OTHER = 11
-    MONEY = 12
+    HOSPITALISED = 5
+    CASES = 6
+    CONFIRMED_CASES = 7
+    SUSPECTED_CASES = 8
+    VICTIMS = 9
+    ARRESTED = 10
+    EVACUATED = 11
+    DISPLACED = 12
+    RESCUED = 13
+    HOMES = 14
+    OTHER = 15
+    MONEY = 16
+    MAGNITUDE = 17
+    VOTES = 18
+    SCORE = 19
 
 
 HARMED = frozenset(kind for kind in FigureKind if kind < FigureKind.ARRESTED)
-_TABLE: dict[str, Any] = read_table("counted.json")
-_THINGS = {word: thing for thing, joined in _TABLE.pop("things").items() for word in joined.split()}
-_PAGE = "|".join(_TABLE.pop("page").replace("*", r"\w*").split()).replace("_", " ")
-_PAGE_SIGNS = "|".join(_TABLE.pop("page_signs").split())
-_OF_PAGE = re.compile(rf"(?<!\w)(?:{_PAGE})(?!\w)|^(?:by|von|par|por) |{_PAGE_SIGNS}")
-_LOST = tuple(_TABLE.pop("lost").replace("*", "").split())
+_THINGS = {word: thing for thing, words in words_by_role("things").items() for word in words}
+_PAGE = words_by_role("page")
+_PAGE_WORDS = "|".join(_PAGE["words"]).replace("*", r"\w*").replace("_", " ")
+_OF_PAGE = re.compile(rf"(?<!\w)(?:{_PAGE_WORDS})(?!\w)|^(?:by|von|par|por) |{'|'.join(_PAGE['signs'])}")
+_LOST = tuple(word.rstrip("*") for word in WORDS["lost"])
 SILENT = len(FigureKind) + 1  # ages, ordinals and names count nothing: a change of them is not told
 _CURRENCY_SIGNS = dict.fromkeys(CURRENCIES.values())
 LABELS: tuple[str, ...] = (
     "",
-    *(kind.name.lower() for kind in FigureKind if kind < FigureKind.OTHER),
-    *["", "", ""],
+    *(kind.name.lower().replace("_", " ") for kind in FigureKind if kind < FigureKind.OTHER),
+    *[""] * (SILENT + 1 - FigureKind.OTHER),
     *("people", "%", "score"),
     *sorted(set(UNITS.values()) - {"uncounted", "years"}),  # most years are ages
     *_CURRENCY_SIGNS,
@@ -74,7 +80,6 @@ _BEHIND_HOMES: tuple[tuple[str, ...], ...] = (
 _RANKS = {label: FigureKind.OTHER + place for place, labels in enumerate(_BEHIND_HOMES) for label in labels}
 _MEASURES = frozenset(("magnitude", "score"))  # told as "score: 2-1"
 
-_COMMAS = (COMMA, "(")
 _BORDERS = frozenset((LINE_END, FIGURE))
 _ENDS = _BORDERS | WORDS["and"]
 # No word before these tells what the number behind them counts: "two deaths in 9 days", "the toll is 9".
@@ -100,10 +105,9 @@ class Meaning(NamedTuple):
 
 
 _MEANINGS = {
-    word: Meaning(FigureKind[name.upper()], word_class)
-    for name, classes in _TABLE.items()
-    for word_class, joined in classes.items()
-    for word in joined.split()
+    word: Meaning(FigureKind[role.split()[0].upper()], role.split()[-1])
+    for role, words in words_by_role("counted").items()
+    for word in words
 }
 _STEMS = {word[:-1]: meaning for word, meaning in _MEANINGS.items() if word.endswith("*")}
 _LENGTHS = sorted(set(map(len, _STEMS)), reverse=True)
@@ -114,19 +118,16 @@ _SIGNS = {word: meaning for word, meaning in _MEANINGS.items() if meaning.word_c
 def meaning_of(word: str) -> Meaning | None:
     """Return what a folded word says that is counted. In scripts without spaces a word is a clause."""
     found = _MEANINGS.get(word) or next((_STEMS[word[:n]] for n in _LENGTHS if word[:n] in _STEMS), None)
-    if found is None and word > _UNSPACED:
+    if found:
+        return found
+    if word > _UNSPACED:
         places = ((word.find(sign), meaning) for sign, meaning in _SIGNS.items() if sign in word)
         return min(places, default=(0, None))[1]
-    if found is None and (shorter := _without_prefix(word)) != word:
-        return meaning_of(shorter)
-    return found
-
-
-def _without_prefix(word: str) -> str:
-    """Return an Arabic word without "and", "in" or "for" and "the", which are written with it."""
-    if word[:1] in _ARABIC_PREFIXES and word[1:3] == "ال":
-        return word[3:]
-    return word.removeprefix("ال") if word.startswith("ال") else word[word[:1] in _ARABIC_PREFIXES :]
+    if word[:1] in _ARABIC_PREFIXES and word[1:3] == "ال":  # "and", "in" or "for", and "the" are written with a word
+        return meaning_of(word[3:])
+    if word.startswith("ال"):
+        return meaning_of(word[2:])
+    return meaning_of(word[1:]) if word[:1] in _ARABIC_PREFIXES and word else None
 
 
 class Counted(NamedTuple):
@@ -144,7 +145,12 @@ def _has(role: str, tokens: Iterable[str]) -> bool:
 
 def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     """Return what a number counts, from the words before it, the nearest first, and those behind it."""
-    if _counts_nothing(before, behind):
+    nearest = behind[0] if behind else ""
+    is_age = _has("age", before[:2]) or _AGE.match(nearest)
+    is_hour = _has("before hours", before[:1]) and UNITS.get(nearest) == "hours"
+    is_time_of_day = is_hour or any(UNITS.get(word) == "hours" for word in before[:1])
+    is_the = not behind and _has("articles", before[:1])  # "a los 56"
+    if is_age or is_time_of_day or is_the or nearest in WORDS["ordinals and times"]:
         return Counted(SILENT)
     first = next((word for word in behind if word not in HEDGES), "")
     if unit := UNITS.get(first):
@@ -152,28 +158,14 @@ def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     thing = _THINGS.get(first) or next((_THINGS[word] for word in before[:2] if word == "magnitude"), "")
     if thing:
         return Counted(KINDS[thing])
-    return _by_words(before, behind) or Counted(PEOPLE if first in WORDS["people"] else 0)
-
-
-def _counts_nothing(before: Sequence[str], behind: Sequence[str]) -> bool:
-    """Decide whether a number is an age, an ordinal or a time of day, or stands behind "the" and before no word."""
-    nearest = behind[0] if behind else ""
-    is_age = _has("age", before[:2]) or _AGE.match(nearest) is not None
-    is_hour = _has("before hours", before[:1]) and UNITS.get(nearest) == "hours"
-    is_time_of_day = is_hour or any(UNITS.get(word) == "hours" for word in before[:1])
-    is_the = not behind and _has("articles", before[:1])  # "a los 56"
-    return is_age or is_time_of_day or is_the or nearest in WORDS["ordinals and times"]
-
-
-def _by_words(before: Sequence[str], behind: Sequence[str]) -> Counted | None:
-    """Return what the nearest words say that is counted, on the one side or the other."""
-    ahead, back = _behind(behind, _clause(before)), _before(before, _clause(behind))
-    if ahead and behind[ahead.place - 1].endswith(_GERUNDS) and _is_of_next(behind, ahead.place):
+    ahead = _behind(behind, _clause(before))
+    back = _before(before, _clause(behind))
+    is_of_next = ahead is not None and _is_of_next(behind, ahead.place)
+    if ahead and is_of_next and behind[ahead.place - 1].endswith(_GERUNDS):
         ahead = None  # "shot three, killing one"
     if ahead and back:
-        is_ahead = ahead.distance <= back.distance and not _is_of_next(behind, ahead.place)
-        return ahead if is_ahead else back
-    return ahead or back
+        return ahead if ahead.distance <= back.distance and not is_of_next else back
+    return ahead or back or Counted(PEOPLE if first in WORDS["people"] else 0)
 
 
 def _clause(tokens: Iterable[str]) -> list[str]:
@@ -192,7 +184,10 @@ def _nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) 
         distance += 1
         meaning = meaning_of(token if token < _UNSPACED else token[near])
         if meaning and _means_it(token, meaning, (*tokens[max(0, place - 4) : place + 6], *others[:4])):
-            return place, distance, _as_dead(meaning, tokens[place + 1 : place + 2])
+            following = [*map(meaning_of, tokens[place + 1 : place + 2])]
+            if meaning.kind is FigureKind.VICTIMS and following and following[0]:
+                meaning = following[0] if following[0].kind is FigureKind.DEAD else meaning  # "deadly victims"
+            return place, distance, meaning
     return None
 
 
@@ -205,22 +200,23 @@ def _means_it(token: str, meaning: Meaning, around: Sequence[str]) -> bool:
     return meaning.word_class != "lives" or any(word.startswith(_LOST) for word in around)
 
 
-def _as_dead(meaning: Meaning, following: Sequence[str]) -> Meaning:
-    """Return the meaning of a word, which is "dead" for "deadly victims"."""
-    is_of_victims = meaning.kind is FigureKind.VICTIMS
-    dead = (found for found in map(meaning_of, following) if is_of_victims and found and found.kind is FigureKind.DEAD)
-    return next(dead, meaning)
-
-
 def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
-    if (found := _nearest_meaning(tokens, others, slice(_CLAUSE))) is None:
+    found = _nearest_meaning(tokens, others, slice(_CLAUSE))
+    if found is None:
         return None
     place, distance, meaning = found
+    word = tokens[place]
     between = tokens[:place]
-    is_next = tokens[place].startswith(_ARABIC_AND) and meaning_of(tokens[place][1:])  # "and injured 31"
+    is_next = word.startswith(_ARABIC_AND) and meaning_of(word[1:])  # "and injured 31"
     is_active = _has("determiners", tokens[place + 1 : place + 2]) and not _has("to be", between)
-    if is_next or is_active or (distance > 1 and _is_mention(tokens[: place + 1][::-1])):
-        return None  # "two men killed the driver", "12 cars with the injured"
+    if is_next or is_active:  # "two men killed the driver"
+        return None
+    if distance > 1:
+        # Far from the number, a word may only mention people: "12 cars with the injured".
+        is_arabic_mention = word.startswith(_ARABIC_ARTICLES) and between[-1] not in WORDS["of"]
+        is_the = between[-1] in WORDS["articles"] and not _has("of", between[-2:-1])
+        if is_arabic_mention or is_the or between[-1] in WORDS["about"]:
+            return None
     people = sum(token in WORDS["people"] for token in between[:2])
     reach = _REACH_OF_NOUNS + people
     is_predicate = people > 0 or (_has("auxiliaries", between) and COMMA not in between)
@@ -229,50 +225,28 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     return Counted(meaning.kind, place + 1, distance) if distance <= reach else None
 
 
-def _is_mention(words: Sequence[str]) -> bool:
-    """Decide whether the first of these words, which are in reversed order, only mentions people, as in "the dead"."""
-    word, before = words[:2]
-    if word.startswith(_ARABIC_ARTICLES) and before not in WORDS["of"]:
-        return True
-    return before in WORDS["about"] or (before in WORDS["articles"] and not _has("of", words[2:3]))
-
-
 def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
-    clause = tuple(takewhile(lambda token: token not in _COMMAS, tokens[tokens[:1] == ["("] :]))
+    clause = tuple(takewhile(lambda token: token not in (COMMA, "("), tokens[tokens[:1] == ["("] :]))
     nearest = next((token for token in clause if token not in HEDGES), "")
-    is_other = nearest in _BY and not _has("to", others[:1])
-    if is_other or (found := _nearest_meaning(clause, others, slice(-_CLAUSE, None))) is None:
+    found = _nearest_meaning(clause, others, slice(-_CLAUSE, None))
+    if found is None or (nearest in _BY and not _has("to", others[:1])):
         return None
     place, distance, meaning = found
     counted = Counted(meaning.kind, 0, distance)
-    if _is_number_of(tokens, nearest, others):
-        return counted
-    if clause[place] in WORDS["only behind"] or (distance > 1 and _is_far_mention(clause, place)):
+    is_of_people = _has("people", others[:2])
+    is_reached = nearest in WORDS["number of"] or nearest in WORDS["reaches"]
+    if (is_reached or is_of_people or _has("to", others[:1])) and _has("number of", _clause(tokens)):
+        return counted  # "the toll of the fire rose to nine"
+    word = clause[place]
+    is_mention = word in WORDS["only beside"] or _has("about", clause[place + 1 : place + 2])
+    if word in WORDS["only behind"] or (distance > 1 and is_mention):  # "in memory of the dead, 18 boats"
         return None
-    is_noun = meaning.word_class == "nouns"
-    reach = 1
-    if _has("people", others[:2]):
-        reach = _REACH_BACK_OF_NOUNS if is_noun else _REACH_BACK_OF_VERBS
-    is_near = distance <= reach and (is_noun or _has_object(clause, place))
-    return counted if is_near else None
-
-
-def _is_far_mention(clause: Sequence[str], place: int) -> bool:
-    """Decide whether a word some words before a number only mentions people: "in memory of the dead, 18 boats"."""
-    return clause[place] in WORDS["only beside"] or _has("about", clause[place + 1 : place + 2])
-
-
-def _has_object(clause: Sequence[str], place: int) -> bool:
-    """Decide whether a verb before a number may count it: not "killed in 2 attacks", "was killed with 9 others"."""
-    is_passive = clause[place].endswith("ed") and _has("to be", clause[place + 1 : place + 3])
-    return not is_passive and not _has("prepositions", clause[:place])
-
-
-def _is_number_of(tokens: Sequence[str], nearest: str, others: Sequence[str]) -> bool:
-    """Decide whether words before a number say that it is a number of people: "the toll of the fire rose to nine"."""
-    is_reached = _has("number of", (nearest,)) or _has("reaches", (nearest,))
-    is_value = is_reached or _has("people", others[:2]) or _has("to", others[:1])
-    return is_value and _has("number of", _clause(tokens))
+    if meaning.word_class == "nouns":
+        return counted if distance <= (_REACH_BACK_OF_NOUNS if is_of_people else 1) else None
+    # A verb does not count what follows in "killed in 2 attacks" and "was killed with 9 others".
+    is_passive = word.endswith("ed") and _has("to be", clause[place + 1 : place + 3])
+    has_object = not is_passive and not _has("prepositions", clause[:place])
+    return counted if has_object and distance <= (_REACH_BACK_OF_VERBS if is_of_people else 1) else None
 
 
 def _is_of_next(behind: Sequence[str], place: int) -> bool:
@@ -317,6 +291,6 @@ def in_words(label: str, old: str, new: str) -> str:
     """Return a changed figure in words: "7 dead, was 3". What happened to people is said in English."""
     kind = kind_of(label)
     is_noun = kind is FigureKind.MONEY or (label in KINDS and label not in _MEASURES)
-    noun = kind.name.lower() if kind < FigureKind.OTHER else label if is_noun else ""
+    noun = label if is_noun else ""
     told = f"{new} {noun}" if noun else f"{label}: {new}" if label else new
     return f"{told}, was {old}" if old else told

@@ -1,16 +1,17 @@
 """The words beside numbers, number words, and the languages of a text by which its number words are read.
 
-All words are case-folded. Months, units and the words that multiply a number come from ``cldr.json``, which
-``benchmarks/cldr_tables.py`` makes of CLDR. The number words come from ``number_words.json``; the script
-``number_tables.py`` of commit aa98d1a made it with num2words. ``beside_numbers.json`` has all other words. Chinese,
-Japanese and Korean numerals that count something are made digits: "四人" -> "4人", "千二百" -> "1200".
+Each language has a file in ``languages``, and ``und`` has the signs and abbreviations of all of them; all words are
+folded when they are read. Months, units and the words that multiply a number come from ``cldr.json``, which
+``benchmarks/cldr_tables.py`` makes of CLDR. The number words of the first languages were made with num2words by the
+script ``number_tables.py`` of commit aa98d1a. Chinese, Japanese and Korean numerals that count something are made
+digits: "四人" -> "4人", "千二百" -> "1200".
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
@@ -23,36 +24,47 @@ from scrapy_neardup.text.folding import fold
 # Tokens that are no words.
 LINE_END, COMMA, FIGURE = "|,#"  # the end of a line or sentence; a comma, or a bracket that opens; a number
 
-
-def _file(name: str) -> str:
-    return (files(__package__) / name).read_text(encoding="utf-8")
+# If a text has as many words of one language as of another one, it is read in the first of them.
+LANGUAGES = (
+    "en de es fr it pt nl ru uk tr ar pl cs sk ro hu bg sr fa el sv da nb fi hi id vi ko he zh ja und"
+).split()  # fmt: skip
 
 
 def read_table(name: str) -> Any:
-    """Return a table of this package. Its words are folded as those of a text are, and have no apostrophes."""
-    return json.loads(fold(_file(name)).casefold().replace("'", ""), parse_float=Decimal)
+    """Return a table of ``evidence``. Its words are folded as those of a text are, and have no apostrophes."""
+    text = (files("scrapy_neardup.evidence") / name).read_text(encoding="utf-8")
+    return json.loads(fold(text).casefold().replace("'", ""), parse_float=Decimal)
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(fold(text).casefold().split())
+TABLES: dict[str, Any] = {name: read_table(f"figures/languages/{name}.json") for name in LANGUAGES}
+"""What is known of each language, by its ISO 639-1 code."""
 
 
-_CLDR: dict[str, Any] = read_table("cldr.json")
+def words_by_role(section: str) -> dict[str, list[str]]:
+    """Return the words of a section of all tables, by their role."""
+    found = defaultdict[str, list[str]](list)
+    for table in TABLES.values():
+        for role, joined in table.get(section, {}).items():
+            found[role] += joined.split()
+    return found
+
+
+_CLDR: dict[str, Any] = read_table("figures/cldr.json")
 _UNITS: dict[str, str] = {word: unit for unit, words in _CLDR["units"].items() for word in words.split("|")}
-_BESIDE: dict[str, Any] = json.loads(_file("beside_numbers.json"))
 
 # Sets of words by their role beside a number. "hedges" come and go without saying what is counted. Behind words that
 # are "named" a number is a name. Numbers before words that are "counted" are no years.
-WORDS: dict[str, frozenset[str]] = {role: _words(joined) for role, joined in _BESIDE["words"].items()}
+WORDS: dict[str, frozenset[str]] = {role: frozenset(words) for role, words in words_by_role("beside").items()}
 HEDGES = WORDS["hedges"]
-CURRENCIES: dict[str, str] = {word: sign for sign, each in _BESIDE["currencies"].items() for word in _words(each)}
+_SIGNS = {"kc": "Kč", "zl": "zł"}  # as they are told
+CURRENCIES = {word: _SIGNS.get(sign, sign) for sign, words in words_by_role("currencies").items() for word in words}
 PERCENT = frozenset(word for word, unit in _UNITS.items() if unit == "%") | {"%", "pct"}
 PERCENT_PAIRS = {tuple(word.split()) for word in PERCENT if " " in word}
 # Words behind a number of units, with the English name of the unit: "Jahre" is "years".
 UNITS = {word: unit for word, unit in _UNITS.items() if unit != "%"}
-UNITS |= {word: unit for unit, joined in _BESIDE["units"].items() for word in _words(joined)}
-MONTHS = _words(_CLDR["months"]) | WORDS["months"]
-WEEKDAYS = _words(_CLDR["weekdays"]) | {"feira"}
+UNITS |= {word: unit for unit, words in words_by_role("units").items() for word in words}
+MONTHS = WORDS["months"].union(_CLDR["months"].split())
+WEEKDAYS = frozenset(_CLDR["weekdays"].split()) | {"feira"}
 
 COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")  # behind a count in scripts without spaces: "2000人"
 _SECOND_LANGUAGE = 5  # a second language is read if the text has this many words of it, as in a notice
@@ -113,25 +125,27 @@ def _votes(known: Iterable[str]) -> tuple[Counter[str], str]:
 
 @lru_cache(maxsize=1)
 def all_languages() -> Languages:
-    """Read the tables, once a process."""
-    languages = Languages({}, {}, {})
-    for name, table in read_table("number_words.json").items():
-        language = languages.by_name[name] = _number_words(**table)
-        for word in {*language.small, *language.scales, *_words(_BESIDE["common words"][name])}:
-            languages.of_word[word] = (*languages.of_word.get(word, ()), name)
+    """Join the tables, once a process."""
+    by_name: dict[str, NumberWords] = {}
+    of_word: dict[str, tuple[str, ...]] = {}
+    scales: dict[str, int] = {}
+    for name, table in TABLES.items():
+        if "numbers" not in table:
+            continue
+        numbers = {**table["numbers"]}
+        thousand = numbers.pop("thousand")
+        if thousand:  # "zwölftausend"
+            numbers["small"] |= {word + thousand: 1000 * n for word, n in numbers["small"].items() if 1 < n < 1000}
+        language = by_name[name] = NumberWords(**numbers)
+        for word in {*language.small, *language.scales, *table["common words"].split()}:
+            of_word[word] = (*of_word.get(word, ()), name)
         for word, scale in language.scales.items():
             if scale >= 1000 or scale == 12:
-                languages.scales.setdefault(word, scale)
+                scales.setdefault(word, scale)
     for value, joined in _CLDR["scales"].items():
         for word in joined.split("|"):
-            languages.scales.setdefault(word, int(value))
-    return languages
-
-
-def _number_words(small: dict[str, int | Decimal], thousand: str, **others: Any) -> NumberWords:
-    if thousand:  # "zwölftausend"
-        small |= {word + thousand: 1000 * number for word, number in small.items() if 1 < number < 1000}
-    return NumberWords(small, **others)
+            scales.setdefault(word, int(value))
+    return Languages(by_name, of_word, scales)
 
 
 def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tuple[str, int]:
@@ -145,7 +159,8 @@ def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tu
         i += 1
     while i < min(len(tokens), first + _MOST_WORDS):
         token = tokens[i]
-        number, scale = language.small.get(token, room), language.scales.get(token, 0)
+        number = language.small.get(token, room)
+        scale = language.scales.get(token, 0)
         # The part of the number read so far that the scale multiplies: only "neuf" in "mille neuf cents".
         part = value % scale if scale else 0
         if number < room:
@@ -154,27 +169,18 @@ def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tu
         elif part:
             value += part * (scale - 1)
             room = scale
-        elif added := _added(token, value, room, language):
-            value, room = value + added, 0
-        elif i == first or not _joins(token, room, language) or not _continues(tokens[i + 1], room, language):
+        elif 0 < value % 100 < 10 and token in language.tens:  # "خمسة وعشرون"
+            value += language.tens[token]
+            room = 0
+        elif not 0 < value % 100 < 10 and value > 0 and room > 1 and token in language.ones:  # "vingt et un"
+            value += 1
+            room = 0
+        elif i == first or room <= 1 or not (token == language.conjunction or (token == COMMA and room >= 1000)):
             break
+        elif language.small.get(tokens[i + 1], room) >= room and tokens[i + 1] not in language.ones:
+            break  # the conjunction, or the comma in "two thousand, four hundred", leads to no other part
         i += 1
     return (str(int(value) if value == int(value) else value) if i > first else ""), i
-
-
-def _added(token: str, value: int | Decimal, room: int, language: NumberWords) -> int:
-    """Return what the last word of a number adds: "vingt et un", "خمسة وعشرون"."""
-    if 0 < value % 100 < 10:
-        return language.tens.get(token, 0)
-    return int(value > 0 and room > 1 and token in language.ones)
-
-
-def _joins(token: str, room: int, language: NumberWords) -> bool:
-    return token == language.conjunction or (token == COMMA and room >= 1000)  # "two thousand, four hundred"
-
-
-def _continues(token: str, room: int, language: NumberWords) -> bool:
-    return room > 1 and (language.small.get(token, room) < room or token in language.ones)
 
 
 def _room_behind(number: int | Decimal) -> int:
@@ -199,7 +205,7 @@ IDEOGRAPHS = (
     "〇零二两兩三四五六七八九十百千万萬億亿兆"  # all but "一", which is an article unless another one is beside it
 )
 # First characters of words after a numeral that counts. 国, 州, 角 and 重 are left out, because names have them.
-_COUNTERS = frozenset(_BESIDE["behind numerals"])
+_COUNTERS = frozenset("".join(WORDS["behind numerals"]))
 _ORDINALS = frozenset("第周期拜曜初数數几幾")  # before an ordinal number, a day of the week, or "tens": 数十
 _RUN = re.compile(f"[0-9一{IDEOGRAPHS}](?:[0-9一{IDEOGRAPHS}]|[.,](?=[0-9]))*")
 _NUMERAL_PART = re.compile("[0-9.,]+|.")
@@ -211,9 +217,7 @@ _FRACTIONS = ("分之", "分の")
 
 def with_myriads(text: str) -> str:
     """Return a text with the characters for myriads of Chinese in place of those of Korean."""
-    if "만" in text or "억" in text or "조" in text:
-        return _KOREAN.sub(lambda found: found[0].replace(" ", "").translate(_FROM_KOREAN), text)
-    return text
+    return _KOREAN.sub(lambda found: found[0].replace(" ", "").translate(_FROM_KOREAN), text)
 
 
 def with_digits(text: str) -> str:

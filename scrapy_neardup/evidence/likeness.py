@@ -1,4 +1,4 @@
-"""Compute how alike two documents are, from the data that a store keeps of them."""
+"""How alike two documents are, from the signatures that a store keeps of them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,7 @@ def resemblance(a: bytes, b: bytes) -> float:
     It is 0 if a signature is empty or the lengths differ. Broder (1997). The share of lanes that are equal by chance
     is taken off: Li and Koenig (2010), "b-bit minwise hashing".
     """
-    return _beyond_chance(equal_lanes(a, b))
-
-
-def _beyond_chance(share: float) -> float:
-    return max(0.0, (share - _CHANCE) / (1 - _CHANCE))
+    return max(0.0, (equal_lanes(a, b) - _CHANCE) / (1 - _CHANCE))
 
 
 def containment(resemblance: float, a: int, b: int) -> float:
@@ -68,13 +64,10 @@ class Likeness(NamedTuple):
     score: float
 
 
-SAME = Likeness(1.0, 1.0, 1.0)
-
-
 def likeness_of(a: Evidence, b: Evidence, measure: Measure, collisions: int = 0) -> Likeness:
-    """Return how alike two documents are, ``SAME`` if they have the same text."""
+    """Return how alike two documents are: 1 by all measures if they have the same text."""
     if a.text_hash == b.text_hash:
-        return SAME
+        return Likeness(1.0, 1.0, 1.0)
     return likeness(measure, a.signature, b.signature, a.size, b.size, collisions)
 
 
@@ -91,11 +84,11 @@ def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, col
         score = equal_lanes(a, b) if measure == "hamming" else cosine(a, b)
         return Likeness(score, score, score)
     lanes = len(a) - CONFIRMING_LANES if measure == "overlap" else len(a)
-    share = equal_lanes(a[:lanes], b[:lanes])
-    similarity = _beyond_chance(share)
+    similarity = resemblance(a[:lanes], b[:lanes])
     contained = containment(similarity, size_a, size_b)
     if measure == "overlap":
-        score = resemblance(a[lanes:], b[lanes:]) if round(share * lanes) > collisions else 0.0
+        equal = round(equal_lanes(a[:lanes], b[:lanes]) * lanes)
+        score = resemblance(a[lanes:], b[lanes:]) if equal > collisions else 0.0
     elif measure == "larger":
         score = share_of(similarity, max(size_a, size_b), min(size_a, size_b))
     elif measure == "resemblance":

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from xxhash import xxh32_intdigest
 
-from scrapy_neardup.evidence.counted import (
+from scrapy_neardup.evidence.figures.counted import (
     KINDS,
     LABELS,
     PEOPLE,
@@ -24,12 +24,12 @@ from scrapy_neardup.evidence.counted import (
     leads_on,
     what_is_counted,
 )
-from scrapy_neardup.evidence.number_words import (
+from scrapy_neardup.evidence.figures.number_words import (
     COMMA,
     LINE_END,
     WORDS,
 )
-from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
+from scrapy_neardup.evidence.figures.numbers import number_tokens, take_numbers
 
 MAX_CHARACTERS = 60_000
 _LONGEST_VALUE = 16  # characters of a value that is kept as it is
@@ -73,18 +73,18 @@ def figures_of_head(title: str, text: str, language: str) -> list[Figure]:
     """Return the figures of a title, and of the first sentence of its text."""
     tokens, starts = number_tokens(_article(text))
     end = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
-    return [*find_figures(title, language), *_figures(tokens, starts, "", end)]
+    return [*find_figures(title, language), *(each.figure for each in place_figures(tokens, starts, "", end))]
 
 
 def _article(text: str) -> str:
     """Return the beginning of a text without short lines of the page, such as counters and links to other articles."""
-    lines = text[:MAX_CHARACTERS].split("\n")
-    return "\n".join(line for line in lines if _is_sentence(line) or not is_of_page(line))
-
-
-def _is_sentence(line: str) -> bool:
-    """Decide whether a line surely is of the article: "Shares cost 12 euros, a rise of 21 %." is no counter."""
-    return len(line) > _LONGEST_OF_PAGE or (line.endswith(SENTENCE_ENDS) and len(line.split()) > _FIRST_SENTENCE_WORDS)
+    kept = []
+    for line in text[:MAX_CHARACTERS].split("\n"):
+        # "Shares cost 12 euros, a rise of 21 %." is no counter.
+        is_sentence = line.endswith(SENTENCE_ENDS) and len(line.split()) > _FIRST_SENTENCE_WORDS
+        if is_sentence or len(line) > _LONGEST_OF_PAGE or not is_of_page(line):
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def counted_figures(figures: Iterable[Figure]) -> frozenset[Figure]:
@@ -98,23 +98,34 @@ def find_figures(text: str, language: str = "") -> tuple[Figure, ...]:
     Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
     """
     tokens, starts = number_tokens(text[:MAX_CHARACTERS])
-    return tuple(_figures(tokens, starts, language, len(tokens)))
+    return tuple(each.figure for each in place_figures(tokens, starts, language, len(tokens)))
 
 
-def _figures(tokens: list[str], starts: list[int], language: str, end: int) -> list[Figure]:
-    """Return the figures before the token at ``end``."""
-    figures: list[Figure] = []
+class Placed(NamedTuple):
+    """A figure, its first token, and the token behind it."""
+
+    figure: Figure
+    first: int
+    end: int
+
+
+def place_figures(tokens: list[str], starts: list[int], language: str, end: int) -> list[Placed]:
+    """Return the figures before the token at ``end``, and overwrite their tokens, as ``take_numbers`` does."""
+    figures: list[Placed] = []
     last_end = claimed = 0  # behind the figure before this one, and behind the word that says what it counts
     last_mark = ""
     for first, next_token, value, mark in take_numbers(tokens, starts, language):
         if first >= end:
             break
-        before, behind = tokens[max(0, first - REACH) : first][::-1], tokens[next_token : next_token + REACH]
+        before = tokens[max(0, first - REACH) : first][::-1]
+        behind = tokens[next_token : next_token + REACH]
         kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
         if figures and not last_mark and first - last_end <= _SHORTEST_GAP:
             kind = _shared_kind(figures, kind, tokens[last_end:first])
-        figures.append(Figure(short_value(value), kind))
-        last_end, last_mark, claimed = next_token, mark, next_token + place
+        figures.append(Placed(Figure(short_value(value), kind), first, next_token))
+        last_end = next_token
+        last_mark = mark
+        claimed = next_token + place
     return figures
 
 
@@ -123,17 +134,17 @@ def short_value(value: str) -> str:
     return value if len(value) <= _LONGEST_VALUE else f"{value[:3]}~{xxh32_intdigest(value.encode()) % 10_000:04}"
 
 
-def _shared_kind(figures: list[Figure], kind: int, between: Sequence[str]) -> int:
+def _shared_kind(figures: list[Placed], kind: int, between: Sequence[str]) -> int:
     """Return the kind of a figure that counts the same as the last one: "from four to nine", "49 of the 50 died".
 
     Of the two, the one that is not the newest value counts nothing.
     """
-    last = figures[-1]
+    last = figures[-1].figure
     if not kind and 0 < last.kind < FigureKind.OTHER and leads_on(between):
-        figures[-1] = last._replace(kind=SILENT)
+        figures[-1] = figures[-1]._replace(figure=last._replace(kind=SILENT))
         return last.kind
     if 0 < kind < FigureKind.OTHER and last.kind in (0, PEOPLE) and is_part_of(between):
-        figures[-1] = last._replace(kind=kind)
+        figures[-1] = figures[-1]._replace(figure=last._replace(kind=kind))
         return SILENT
     return kind
 
@@ -142,7 +153,10 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
     """Return what a figure counts, and how far behind it the word stands that says so."""
     if mark in KINDS:
         return Counted(KINDS[mark])
-    if _is_name_or_age(value, mark, before, behind):
+    nearest = next((word for word in before[:2] if word != LINE_END), "")
+    is_between_commas = nearest in (COMMA, "(") and (mark or behind[:1] == [COMMA])
+    is_age = is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST  # "John Smith, 45, ..."
+    if is_age or nearest in WORDS["named"]:  # "art. 109"
         return Counted(SILENT)
     if is_plain(value):
         return what_is_counted(before, [] if mark else behind)
@@ -151,14 +165,6 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
         return Counted(KINDS["score"])
     counted = what_is_counted(before, [])
     return counted if counted.kind < PEOPLE else Counted(0)
-
-
-def _is_name_or_age(value: str, mark: str, before: list[str], behind: list[str]) -> bool:
-    """Decide whether a number is a name, as in "art. 109", or an age, as in "John Smith, 45, ..."."""
-    nearest = next((word for word in before[:2] if word != LINE_END), "")
-    is_between_commas = nearest in (COMMA, "(") and (mark or behind[:1] == [COMMA])
-    is_age = is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST
-    return bool(is_age) or nearest in WORDS["named"]
 
 
 def is_plain(value: str) -> bool:
