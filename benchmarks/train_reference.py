@@ -24,7 +24,7 @@ from scrapy_neardup import NearDupSettings
 from scrapy_neardup.lab.feed import read_background
 from scrapy_neardup.lab.replay import PageReader, RecordedPage
 from scrapy_neardup.sketch import Sketcher
-from scrapy_neardup.sketch.signatures.reference import FORMAT, GRAMS, PARTS, Reference, gram_keys, part_numbers
+from scrapy_neardup.sketch.signatures import FORMAT, GRAMS, PARTS, Reference, gram_keys, part_numbers
 
 CANDIDATES = 9000
 PAIRS = 5000
