@@ -17,7 +17,7 @@ from scrapy_neardup.document import LEVELS, TAGS
 from scrapy_neardup.evidence.likeness import SET_MEASURES
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import check_url
-from scrapy_neardup.sketch.signatures.presets import option_name
+from scrapy_neardup.sketch.presets import option_name
 from scrapy_neardup.wording import without_password
 
 ITEM_FIELDS: dict[str, str | None] = {

@@ -20,8 +20,8 @@ from scrapy_neardup.index import Judge, Policy, Scope
 from scrapy_neardup.rules.policy import names_of
 from scrapy_neardup.rules.systems import System, news
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, Sketcher, ahead_options
-from scrapy_neardup.sketch.signatures import signer_for
-from scrapy_neardup.sketch.signatures.presets import preset_with
+from scrapy_neardup.sketch.presets import preset_with
+from scrapy_neardup.sketch.signatures import SIGNERS
 from scrapy_neardup.stories.rules import ALLOWED_RULES, MIN_SOURCES
 
 if TYPE_CHECKING:
@@ -296,7 +296,8 @@ class NearDupSettings:
         if "event_rule" not in checked and "preset" in checked:
             checked["event_rule"] = PRESETS[checked["preset"]].event_rule
         settings = cls(**checked)
-        signer_for(settings.resolved_preset())  # raises if the stemmer or the reference file is missing
+        preset = settings.resolved_preset()
+        SIGNERS[preset.signature](preset)  # raises if the reference file is missing
         return settings
 
     @property

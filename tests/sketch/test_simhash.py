@@ -16,7 +16,7 @@ from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.index import Policy
 from scrapy_neardup.rules.systems import published
 from scrapy_neardup.sketch import PRESETS
-from scrapy_neardup.sketch.signatures.simhash import block_keys, simhash
+from scrapy_neardup.sketch.signatures import block_keys, simhash
 
 pytestmark = pytest.mark.in_memory
 

@@ -24,7 +24,7 @@ from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.likeness import CONFIRMING_LANES, Likeness, cosine, likeness
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.sketch import PRESETS, Sketcher
-from scrapy_neardup.sketch.signatures.reference import GRAMS, PARTS, gram_keys, load_reference, part_numbers
+from scrapy_neardup.sketch.signatures import GRAMS, PARTS, gram_keys, load_reference, part_numbers
 
 pytestmark = pytest.mark.in_memory
 
@@ -228,7 +228,7 @@ REFERENCE = load_reference()
 
 # Signatures.
 
-SHIPPED = Path(__file__).parents[3] / "scrapy_neardup/sketch/signatures/reference.json"
+SHIPPED = Path(__file__).parents[2] / "scrapy_neardup/sketch/reference.json"
 
 
 def test_a_signature_holds_the_cosines_with_the_parts() -> None:
