@@ -39,6 +39,8 @@ _TABLE: dict[str, Any] = read_table("wording.json")
 _MARKS = (LINE_END, COMMA, "(")
 FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
+NOTICES = tuple(_TABLE["notices"].split("|"))
+AGENCIES = frozenset(_TABLE["agencies"].split())
 VAGUE, FUNCTION_WORDS = (frozenset(_TABLE[role].split()) for role in ("vague", "function_words"))
 OPPOSITES = [set(pair.split()) for pair in _TABLE["opposites"].split("|")]
 _SPELLED = {value: frozenset(words.split()) for value, words in _TABLE["numbers"].items()}
@@ -68,6 +70,7 @@ _FIRST_UNSPACED = "\u0e00"
 FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
 _SPACED_CLOCK = re.compile("(?<![0-9])([0-2]?[0-9]) h ([0-5][0-9])(?![0-9])")  # "7 h 15"
+_SPACED_JOINT = re.compile("(?<=[0-9]) ?([-/]) ?(?=[0-9])")  # "15- 35"
 _DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])\\.[0-5][0-9]")
 _BESIDE_CLOCK = WORDS["clock"].union(_TABLE["beside_clock"].split())
 _BEHIND_TIME = "月日号號点點时時월일시"
@@ -119,13 +122,14 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
     def hide(found: re.Match[str]) -> str:
         code = found[1].casefold()
         letters = "".join(takewhile(str.isalpha, code))
-        if letters in _BEFORE_MONEY or letters in CURRENCIES:
-            return f"{letters} {code[len(letters) :]}"
+        if letters in _BEFORE_MONEY or letters in CURRENCIES or letters in MONTHS:
+            return f"{letters} {code[len(letters) :].lstrip('-')}"
         hidden = _CODE_MARK + code.replace("-", "").rstrip("s").translate(_HIDDEN)  # "AK-47s" is "AK47"
         codes[hidden] = found[1]
         return hidden
 
-    tokens, starts = number_tokens(_CODE.sub(hide, _SPACED_CLOCK.sub(r"\1h\2", _ARABIC_DECIMAL.sub(".", fold(text)))))
+    text = _SPACED_JOINT.sub(r"\1", _SPACED_CLOCK.sub(r"\1h\2", _ARABIC_DECIMAL.sub(".", fold(text))))
+    tokens, starts = number_tokens(_CODE.sub(hide, text))
     raw = list(tokens)
     numbers = {first: (end, value, mark) for first, end, value, mark in take_numbers(tokens, starts, language)}
     words = _Words([], raw, codes, language, names)
@@ -205,6 +209,8 @@ class _Words(NamedTuple):
             self.found.append(Token(str(value), "number", f"{token} {following}"))
             return place + 2
         else:
+            if token[0] == _ARABIC_AND and _KINDS.get(token[1:]) == "negation":
+                token = token[1:]
             kind: TokenKind = "name" if token in self.names else "word"
             self.found.append(Token(token, _KINDS.get(token, kind), token))
         return place + 1
