@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.counted import is_of_page
+from scrapy_neardup.evidence.counted import is_of_page, meaning_of
 from scrapy_neardup.evidence.figures import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.replacements import SHORT, Difference, Place, differences_of, find_places
@@ -27,7 +27,7 @@ from scrapy_neardup.text.folding import fold
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
 HALF = 0.5  # the same share, for a few words in the place of a few
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
-IN_PLACE = 0.6  # share of a sentence that is equal: then a number in the place of another one is its new value
+IN_PLACE = 0.5  # share of a sentence that is equal: then a number in the place of another one is its new value
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
 _HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _LONGEST_LINE = 12  # words
@@ -317,11 +317,12 @@ class _Partners:
     may_have_dateline: bool
 
     def sentence(self, places: list[Place], known: _Old) -> Sentence:
-        is_lonely, is_alone = self._is_lonely(places), self._is_alone(places)
+        is_lonely, is_alone = self._is_lonely(places), self._is_alone(places, known)
         held = self.equal
         if self.may_have_dateline and places and places[0].is_dateline:
             held += len(places.pop(0).came)
-        is_one_of_one = _count_firm(each.gone for each in places) == _count_firm(each.came for each in places)
+        numbers = [_count_firm(each.gone for each in places), _count_firm(each.came for each in places)]
+        is_one_of_one = numbers[0] == numbers[1]
         differences: list[Difference] = []
         for place in places:
             if not place.is_content:
@@ -329,10 +330,14 @@ class _Partners:
                 continue
             found, wording = differences_of(place, known, is_lonely=is_lonely)
             held += wording
-            is_in_place, is_swapped = is_one_of_one and self._is_value(place), self._is_swapped(place)
+            is_value = place.is_value and numbers[0] <= numbers[1] and self.equal >= HALF * len(self.new)
+            is_in_place = is_value or (is_one_of_one and self._is_value(place))
             differences += [
                 each._replace(
-                    is_in_place=is_in_place, is_one_of_one=is_one_of_one, is_swapped=is_swapped, is_alone=is_alone
+                    is_in_place=is_in_place,
+                    is_one_of_one=is_one_of_one or is_value,
+                    is_swapped=self._is_swapped(place),
+                    is_alone=is_alone,
                 )
                 for each in found
             ]
@@ -353,10 +358,14 @@ class _Partners:
             return False
         return self.equal >= len(self.new) * (NEAR if places[0].size > SHORT else HALF)
 
-    def _is_alone(self, places: Sequence[Place]) -> bool:
+    def _is_alone(self, places: Sequence[Place], known: _Old) -> bool:
         """Return the same for titles, which each paper writes anew: only another word in the same title counts."""
         if not self.is_title or not self._is_lonely(places):
             return self._is_lonely(places)
+        gone, came, *_ = places[0]
+        is_told = all(each.kind == "word" and known.has(each) for each in came)
+        if is_told and not any(meaning_of(each.text) for each in (*gone, *came)):
+            return False  # the text says the same
         return places[0].size < SHORT and self.equal >= NEAR * max(len(self.new), len(self.old))
 
     def _is_value(self, place: Place) -> bool:
@@ -368,7 +377,8 @@ class _Partners:
 
 
 def _count_firm(parts: Iterable[Sequence[Token]]) -> int:
-    return sum(each.kind in ("number", "quantity", "negation") for part in parts for each in part)
+    counted = {(each.kind, each.text) for part in parts for each in part}
+    return sum(kind in ("number", "quantity", "negation") for kind, _ in counted)
 
 
 def _without_teasers(sentences: Sequence[Printed], first: int) -> list[Printed]:

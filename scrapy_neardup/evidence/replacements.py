@@ -73,6 +73,12 @@ class Place(NamedTuple):
     came: list[Token]
     before: str
     behind: str
+    is_inside: bool
+
+    @property
+    def is_value(self) -> bool:
+        """Return whether one token stands in the place of one, and the words beside it are the same."""
+        return len(self.gone) == len(self.came) == 1 and (self.is_inside or self.behind != "")
 
     @property
     def is_dateline(self) -> bool:
@@ -131,8 +137,9 @@ def find_places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[Place]
     moved = _moved(operations, new, old)
     places = []
     for first, end, start, stop in operations:
-        place = Place(_stayed(old, first, end, moved), _stayed(new, start, stop, moved), *_beside(new, start, stop))
         is_inside = first > 0 and end < len(old)  # the partner may be longer
+        gone, came = _stayed(old, first, end, moved), _stayed(new, start, stop, moved)
+        place = Place(gone, came, *_beside(new, start, stop), is_inside and 0 < start and stop < len(new))
         if place.came or is_inside or (len(operations) == 1 and place.is_denial):
             places.append(place)
     came = sum(len(each.came) for each in places)
@@ -233,7 +240,7 @@ def _word_for_word(place: Place, gone: Sequence[Token], came: Sequence[Token], k
         return Difference("word", "", _printed(came))  # no word has one letter, so it became another word
     if place.is_opposite:
         return Difference("word", _printed(gone), _printed(came))
-    olds, news = ([each for each in side if each.may_say and each.text != "%"] for side in (gone, came))
+    olds, news = ([each for each in side if each.may_say and each.kind != "negation"] for side in (gone, came))
     if not olds or not news or place.size > SHORT or _is_wording(olds, news, known):
         return None
     return Difference("word", _printed(olds), _printed(news))

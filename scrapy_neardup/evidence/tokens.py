@@ -70,8 +70,9 @@ _FIRST_UNSPACED = "\u0e00"
 FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
 _SPACED_CLOCK = re.compile("(?<![0-9])([0-2]?[0-9]) h ([0-5][0-9])(?![0-9])")  # "7 h 15"
+_LOST = re.compile("(?<=[^\\W\\d_])[?\ufffd](?=[^\\W\\d_])")  # a letter that was lost inside a word
 _SPACED_JOINT = re.compile("(?<=[0-9]) ?([-/]) ?(?=[0-9])")  # "15- 35"
-_DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])\\.[0-5][0-9]")
+_DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])[.,][0-5][0-9]")
 _BESIDE_CLOCK = WORDS["clock"].union(_TABLE["beside_clock"].split())
 _BEHIND_TIME = "月日号號点點时時월일시"
 _CLOSING = ".,;:)!?"
@@ -82,6 +83,7 @@ _ARABIC_AND = "\u0648"
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
 _ARABIC = ("\u0600", "\u06ff")
 _SAME_BEGINNING, _SAME_LETTERS = 0.6, 0.85  # shares of the longer of two spellings
+_LONG, _SAME_ARABIC_LETTERS = 7, 0.8
 _LEAST_DIGITS, _MOST_DIGITS = 4, 24  # of a number behind "half a"
 _INFIXES = "maya", "meye", "may", "mey", "mad", "med"
 _SYLLABLE = "+"  # behind a syllable of Vietnamese that is a small word of another language
@@ -128,6 +130,7 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
         codes[hidden] = found[1]
         return hidden
 
+    text = _LOST.sub("", text)
     text = _SPACED_JOINT.sub(r"\1", _SPACED_CLOCK.sub(r"\1h\2", _ARABIC_DECIMAL.sub(".", fold(text))))
     tokens, starts = number_tokens(_CODE.sub(hide, text))
     raw = list(tokens)
@@ -154,7 +157,7 @@ class _Words(NamedTuple):
         printed = " ".join(part.rstrip(_CLOSING) for part in raw[place:end] if part)
         closes = raw[end - 1][-1:] in _CLOSING
         if _DOTTED_CLOCK.fullmatch(printed) and not _BESIDE_CLOCK.isdisjoint((raw[place - 1], raw[end])):
-            self.found.append(Token(_time(printed.replace(".", ":"), ""), "time", printed, closes))
+            self.found.append(Token(_time(printed[:-3] + ":" + printed[-2:], ""), "time", printed, closes))
         elif raw[end] == "h" or _is_of_time(raw[end]):
             self.found.append(Token(value + raw[end][0], "time", printed + raw[end][0]))
         else:
@@ -338,11 +341,12 @@ def _is_other_form(a: str, b: str) -> bool:
 def _are_alike(a: str, b: str) -> bool:
     """Decide whether two words have the same beginning and another ending, or differ in a letter or two."""
     if _ARABIC[0] <= a[0] <= _ARABIC[1]:
-        if _are_of_one_stem(a, b):
-            return True
-        a, b = (_ARABIC_PREFIX.sub("", word) for word in (a, b))
-    if a == b:
-        return True
+        stems = [_ARABIC_PREFIX.sub("", word) for word in (a, b)]
+        return _are_of_one_stem(a, b) or stems[0] == stems[1] or _have_like_letters(a, b) or _have_like_letters(*stems)
+    return a == b or _have_like_letters(a, b)
+
+
+def _have_like_letters(a: str, b: str) -> bool:
     shorter, longer = sorted((a, b), key=len)
     if len(shorter) < 4 or shorter[0] != longer[0]:
         return False
@@ -352,7 +356,9 @@ def _are_alike(a: str, b: str) -> bool:
     if len(longer) >= 5 and _is_one_letter(shorter[common:], longer[common:]):
         return True
     matcher = SequenceMatcher(None, shorter, longer, autojunk=False)
-    return len(longer) >= 6 and matcher.ratio() >= _SAME_LETTERS
+    is_arabic = _ARABIC[0] <= a[0] <= _ARABIC[1]
+    least = _SAME_ARABIC_LETTERS if is_arabic and len(shorter) >= _LONG else _SAME_LETTERS
+    return len(longer) >= 6 and matcher.ratio() >= least
 
 
 def _are_of_one_stem(a: str, b: str) -> bool:
