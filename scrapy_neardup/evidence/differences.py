@@ -179,7 +179,7 @@ class _Old:
     def __init__(self, new: Side, old: Side) -> None:
         self._side = old
         self.language = new.language
-        self._papers = new.source, old.source
+        self._paper, self._old_paper = new.source, old.source
         titles = [each for each in (new.title, old.title) if _SMALL_WORD.search(each)]  # not "Police Find Missing Boy"
         self._bodies = "\n".join((*titles, new.text, old.text))
         self._new_title, self._new_text = new.title, new.text
@@ -231,8 +231,12 @@ class _Old:
         return frozenset(each[:_STEM] for each in self._words)
 
     def is_paper(self, token: Token) -> bool:
-        """Return whether a name is that of one of the two papers, or of an agency."""
-        return token.text in AGENCIES or (len(token.text) > 3 and any(token.text in each for each in self._papers))
+        """Return whether a name is that of the new text's paper, or of an agency."""
+        return token.text in AGENCIES or (len(token.text) > 3 and token.text in self._paper)
+
+    def was_paper(self, token: Token) -> bool:
+        """Return the same for the old text. Others choose the names of their papers as they like."""
+        return token.text in AGENCIES or (len(token.text) > 3 and token.text in self._old_paper)
 
 
 def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
@@ -294,13 +298,13 @@ def _is_other_cell(text: str, cell: str, above: str) -> bool:
 
 def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> Sentence:
     """Return a sentence that is not equal to its partner, or has none."""
-    is_short = aligned.words <= _SHORT_CREDIT or not aligned.text.endswith(SENTENCE_ENDS)
-    may_be_of_page = not is_title and (is_short or _has_notice(aligned.text) or _is_teaser(aligned.text))
+    may_be_of_page = not is_title and _may_be_of_page(aligned)
     is_read = may_be_of_page or is_title  # of a sentence without a partner only figures of such lines are asked for
     if not aligned.partner and not is_read:
         return Sentence(aligned.text, "", aligned.words, 0)
     new = tokens_of(aligned.text, known.language, known.names)
-    if may_be_of_page and (_is_of_page(aligned.text, new, known) or (number < _HEAD and _is_date(aligned, new))):
+    is_dateline = number < _HEAD and not aligned.partner and _is_date(new)
+    if may_be_of_page and (is_dateline or _is_of_page(aligned.text, new, known)):
         return Sentence(aligned.text, "", 0, 0)
     old = tokens_of(aligned.partner, known.language, known.names) if aligned.partner else []
     places, equal, has_moved = find_places(new, old)
@@ -421,10 +425,17 @@ def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
     return _names_paper(text, tokens, known) or (known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text)))
 
 
-def _is_date(aligned: Aligned, tokens: Sequence[Token]) -> bool:
+def _is_date(tokens: Sequence[Token]) -> bool:
     """Decide whether a sentence is nothing but a dateline: "Springfield. 18 November."."""
-    is_short = len(tokens) <= _LONGEST_DATELINE and not aligned.partner
-    return is_short and sum(each.kind == "time" for each in tokens) > 1
+    return len(tokens) <= _LONGEST_DATELINE and sum(each.kind == "time" for each in tokens) > 1
+
+
+def _may_be_of_page(aligned: Aligned) -> bool:
+    """Return False for sentences of an article, which most are: then nobody has to look at their words."""
+    text = aligned.text
+    if aligned.words <= _SHORT_CREDIT or not text.endswith(SENTENCE_ENDS) or _has_notice(text):
+        return True
+    return not text.endswith(".") and _is_teaser(text)
 
 
 def _has_notice(text: str) -> bool:

@@ -46,8 +46,8 @@ class Known(Protocol):
     def has(self, token: Token) -> bool:
         """Return whether the old text has a word anywhere."""
 
-    def is_paper(self, token: Token) -> bool:
-        """Return whether a name is that of one of the two papers, or of an agency."""
+    def was_paper(self, token: Token) -> bool:
+        """Return whether a name is that of the old text's paper, or of an agency."""
 
 
 class Difference(NamedTuple):
@@ -141,8 +141,8 @@ def find_places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[Place]
         place = Place(gone, came, *_beside(new, start, stop), is_inside and start > 0 and stop < len(new))
         if place.came or is_inside or (len(operations) == 1 and place.is_denial):
             places.append(place)
-    changed = sum(len(each.came) for each in places)
-    return places, len(new) - changed, changed < sum(stop - start for *_, start, stop in operations)
+    count = sum(len(each.came) for each in places)
+    return places, len(new) - count, count < sum(stop - start for *_, start, stop in operations)
 
 
 def _stayed(tokens: Sequence[Token], first: int, end: int, moved: Counter[tuple[str, ...]]) -> list[Token]:
@@ -225,7 +225,7 @@ def _other_words(
     """
     names_old, names_new = ([each for each in side if each.kind == "name"] for side in (olds, news))
     are_known = all(map(known.has, names_new))
-    may_be_known = may_be_known or all(map(known.is_paper, names_old))
+    may_be_known = may_be_known or all(map(known.was_paper, names_old))
     if names_new and not (may_be_known and are_known) and not place.is_abbreviation:
         return Difference("name", _printed(names_old or olds), _printed(names_new))
     if news and olds and _have_other_meaning(olds, news):
