@@ -30,7 +30,7 @@ from scrapy_neardup.tools.commands.terminal import (
     print_wrapped,
     working,
 )
-from scrapy_neardup.tools.lab.comparison import Comparison, compare
+from scrapy_neardup.tools.lab.comparison import Explanation, explain_pair
 from scrapy_neardup.tools.lab.replay import opened
 from scrapy_neardup.tools.lab.stored import StoredDocument, is_document_id, named_document
 from scrapy_neardup.wording import counted, one_line, printable
@@ -80,7 +80,7 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     return 0
 
 
-async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple[Sides, Comparison]:
+async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple[Sides, Explanation]:
     async with AsyncExitStack() as stack:
         try:
             detector = await stack.enter_async_context(live_detector(options, values))
@@ -95,10 +95,10 @@ async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple
         if b.fingerprint is None and b.record.match == a.key:
             members = await detector.index.stories.members(b.record.story.hex())
             told = next((each.changes for each in members if each.id == b.id), told)
-        return {"A": (options.a, a), "B": (options.b, b)}, compare(detector, a, b, told)
+        return {"A": (options.a, a), "B": (options.b, b)}, explain_pair(detector, a, b, told)
 
 
-def _print(sides: Sides, found: Comparison) -> None:
+def _print(sides: Sides, found: Explanation) -> None:
     for name, (given, document) in sides.items():
         title = " ".join(document.title.split())
         seen = "" if document.fingerprint else f"  {document.id}  {document.seen_at[:16].replace('T', ' ')} UTC"
@@ -120,7 +120,7 @@ def _print(sides: Sides, found: Comparison) -> None:
     _print_sentences(found)
 
 
-def _print_sentences(found: Comparison) -> None:
+def _print_sentences(found: Explanation) -> None:
     for old, new, differs in found.sentences[:_MOST_SENTENCES]:
         rows = (("A", old or "no such sentence"), ("B", new), ("differs", differs if differs != new else ""))
         _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in rows if each])
