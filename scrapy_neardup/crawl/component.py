@@ -8,10 +8,11 @@ import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter, is_item
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 
@@ -23,10 +24,6 @@ from scrapy_neardup.imports import load_callable
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.timings import Timings
 from scrapy_neardup.wording import one_line
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +66,7 @@ class Component:
         self.settings = shared.settings
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
+    def from_crawler(cls, crawler: Crawler) -> Component:
         return cls(crawler)
 
     def is_judged(self, item: object) -> bool:

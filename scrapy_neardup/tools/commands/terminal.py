@@ -94,7 +94,6 @@ def print_wrapped(line: str, indent: int = 0, *, hanging: int = 2, stderr: bool 
 
 
 def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, stderr: bool = False) -> None:
-    """Print a table, see ``table_of``."""
     PlainConsole(stderr=stderr).print(table_of(title, headings, rows))
 
 

@@ -105,7 +105,8 @@ def _rule(decision: Decision) -> str:
 
 
 def _meaning(measured: str, score: float, threshold: float, status: Status, rule: str) -> str:
-    share, least = math.floor(100 * score), round(100 * threshold)
+    share = math.floor(100 * score)
+    least = round(100 * threshold)
     if score < threshold:
         return f"{share} % {measured}: no copy, which needs {least} %"
     if status in ("duplicate", "update"):
@@ -121,5 +122,7 @@ def _shared_weight(a: Fingerprint, b: Fingerprint) -> int:
 
 def _terms(first: StoredDocument, second: StoredDocument) -> list[str]:
     slots = shared_terms(first.record.topic, second.record.topic)
-    words = words_of(slots, second.title, second.text) | words_of(slots, first.title, first.text)
+    words: dict[int, str] = {}
+    for document in (second.document, first.document):
+        words |= words_of(slots, document.title, document.text)
     return [words[slot] for slot in slots if slot in words]
