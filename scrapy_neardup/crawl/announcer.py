@@ -84,7 +84,6 @@ class Announcer(Component):
         await self.crawler.signals.send_catch_log_async(signal, spider=self.crawler.spider, **arguments)
 
     async def finish(self) -> None:
-        """Send the last events and counts."""
         await self.send_events()
         if final_stories := await self._detector.final_stories():
             self.set_stat("stories_united", len(final_stories))

@@ -36,8 +36,6 @@ _MOST_PARTS = 10_000  # of a field that is a list
 
 
 class SharedState:
-    """The objects that the middlewares and the pipelines of one crawler share."""
-
     def __init__(self, settings: NearDupSettings) -> None:
         self.settings = settings
         self.item_classes = tuple(map(load_item_class, settings.item_classes))
@@ -92,11 +90,9 @@ class Component:
             )
 
     def count(self, name: str) -> None:
-        """Add one to the stat ``neardup/<name>``."""
         self._stats.inc_value(f"neardup/{name}")
 
     def set_stat(self, name: str, value: float) -> None:
-        """Set the stat ``neardup/<name>``."""
         self._stats.set_value(f"neardup/{name}", value)
 
 
@@ -129,7 +125,6 @@ class Backlog:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Count a page or an item in this context."""
         self._waiting += 1
         if self._waiting >= MOST_IN_BACKLOG:
             self.has_room.clear()

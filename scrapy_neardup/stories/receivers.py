@@ -44,7 +44,6 @@ class DeliveryFailed(OSError):
 def receivers_of(
     url: str | None, secret: str | None, service_urls: Sequence[str], deadline: float = DEADLINE
 ) -> list[Receiver]:
-    """Return the webhook, if there is one, and the services."""
     services = [Service(each, deadline) for each in service_urls]
     return [Webhook(url, secret, deadline), *services] if url else [*services]
 

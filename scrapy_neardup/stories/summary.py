@@ -46,7 +46,6 @@ class FigureChange(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return the figure in words: "7 dead, was 3"."""
         return in_words(self.label, self.old, self.new)
 
     @property

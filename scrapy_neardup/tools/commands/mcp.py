@@ -57,7 +57,6 @@ async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
 
 
 def server_of(ask: Ask) -> MCPServer:
-    """Return a server with a tool for each question."""
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError

@@ -128,7 +128,6 @@ def verdict_labels(names: Iterable[str]) -> dict[str, str]:
 
 
 def track(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items, and show how many came and how long the rest will take."""
     with counting(unit, total) as count:
         for item in items:
             yield item

@@ -41,7 +41,6 @@ class Score:
         return cls(precision, recall, 2 * precision * recall / total if total else 0.0)
 
     def rounded(self) -> dict[str, Any]:
-        """Return the rates by their names, for output."""
         return {"precision": round(self.precision, 4), "recall": round(self.recall, 4), "f1": round(self.f1, 4)}
 
 

@@ -84,7 +84,6 @@ class PageReader:
         self._extraction.close()
 
     def read(self, feed: Iterable[RecordedDocument]) -> Iterator[RecordedPage]:
-        """Yield pages in the order of the feed."""
         ahead: deque[_Submitted] = deque()
         size = 0
         for entry in feed:
@@ -167,7 +166,6 @@ class Judged:
 
 @asynccontextmanager
 async def opened(detector: NearDupDetector) -> AsyncIterator[NearDupDetector]:
-    """Open a detector, and close it at the end."""
     try:
         await detector.open()
         yield detector

@@ -98,12 +98,10 @@ class FeedStory:
 
     @cached_property
     def whole(self) -> FeedStory:
-        """Return the whole story up to the end of the period."""
         return FeedStory(self.keys, self.members, self.signals)
 
     @property
     def new_levels(self) -> list[str]:
-        """Return the levels that the event reached in the period."""
         return list(dict.fromkeys(signal.level for signal in self.signals if self.period.has(signal)))
 
     @property
@@ -115,7 +113,6 @@ class FeedStory:
 
     @property
     def is_begun(self) -> bool:
-        """Return whether the story began in its period."""
         return self.period.has(self.told[0])
 
     @property
@@ -131,7 +128,6 @@ class FeedStory:
 
     @property
     def last_update(self) -> Signal | None:
-        """Return the newest signal that said something new."""
         return next((signal for signal in reversed(self.signals) if signal.level != "ended"), None)
 
     def printing(self, signal: Signal) -> list[Row]:

@@ -84,8 +84,6 @@ class Note(NamedTuple):
 
 
 class Built(NamedTuple):
-    """A page, and what is in it."""
-
     html: str
     news: PeriodNews  # of all days
     texts: int

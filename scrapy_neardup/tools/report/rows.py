@@ -170,7 +170,6 @@ class RowFormat:
         )
 
     def fill(self, row: Row, entry: RecordedDocument) -> None:
-        """Fill what a row lacks from its recorded document."""
         row.title = row.title or clean_line(entry.title, LONGEST_TITLE)
         # Without a time in NEARDUP_ITEM_FIELDS the crawl judged by the time of the recording, whatever the item has.
         if row.time is None or (entry.time is not None and self._fields["time"] is None):
@@ -181,7 +180,6 @@ class RowFormat:
         row.language = row.language or _language(entry.extra.get("language"))
 
     def text(self, raw: Mapping[str, Any]) -> str:
-        """Return the beginning of an item's text."""
         text = clean_text(self._value(raw, "text"), LONGEST_TEXT)
         return text if text.strip() else ""
 
