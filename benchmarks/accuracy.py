@@ -29,8 +29,8 @@ from scrapy_neardup.evidence.figures.counted import HARMED
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.tools.lab.evaluation import COPIES, evaluate, mean
 from scrapy_neardup.tools.lab.feed import read_background, read_labelled
-from scrapy_neardup.tools.lab.protocols import COPIES, evaluate, mean
 from scrapy_neardup.tools.lab.replay import PageReader
 
 SETTINGS = NearDupSettings(store="memory://")

@@ -34,8 +34,8 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import RULES
 from scrapy_neardup.stories.tracker import StoryTracker
+from scrapy_neardup.tools.lab.evaluation import b_cubed
 from scrapy_neardup.tools.lab.feed import read_background, read_feed, read_labelled
-from scrapy_neardup.tools.lab.protocols import b_cubed
 from scrapy_neardup.tools.lab.replay import Judged, PageReader, RecordedPage, replay
 
 MIDNIGHT = 1_573_776_000  # 15 November 2019, UTC

@@ -8,10 +8,11 @@ import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter, is_item
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 
@@ -24,10 +25,6 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.timings import Timings
 from scrapy_neardup.wording import one_line
 
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from typing_extensions import Self
-
 logger = logging.getLogger(__name__)
 
 
@@ -39,8 +36,6 @@ _MOST_PARTS = 10_000  # of a field that is a list
 
 
 class SharedState:
-    """The objects that the middlewares and the pipelines of one crawler share."""
-
     def __init__(self, settings: NearDupSettings) -> None:
         self.settings = settings
         self.item_classes = tuple(map(load_item_class, settings.item_classes))
@@ -69,7 +64,7 @@ class Component:
         self.settings = shared.settings
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
+    def from_crawler(cls, crawler: Crawler) -> Component:
         return cls(crawler)
 
     def is_judged(self, item: object) -> bool:
@@ -95,11 +90,9 @@ class Component:
             )
 
     def count(self, name: str) -> None:
-        """Add one to the stat ``neardup/<name>``."""
         self._stats.inc_value(f"neardup/{name}")
 
     def set_stat(self, name: str, value: float) -> None:
-        """Set the stat ``neardup/<name>``."""
         self._stats.set_value(f"neardup/{name}", value)
 
 
@@ -132,7 +125,6 @@ class Backlog:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Count a page or an item in this context."""
         self._waiting += 1
         if self._waiting >= MOST_IN_BACKLOG:
             self.has_room.clear()

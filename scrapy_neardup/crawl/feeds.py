@@ -135,7 +135,6 @@ class JsonLinesFeed:
         return True
 
     async def close(self) -> None:
-        """Store the lines. If that fails, log an error."""
         if self._file is None:
             return
         file, self._file = self._file, None
@@ -251,7 +250,6 @@ class VerdictCounter:
             self._waiting = asyncio.create_task(self._write(_PAUSE))
 
     async def close(self) -> None:
-        """Write the last counts."""
         if self._waiting is not None:
             self._waiting.cancel()
         await self._write(0.0)

@@ -54,7 +54,6 @@ class ItemFates:
 
     @property
     def is_waiting(self) -> bool:
-        """Return whether documents wait for feeds to be stored."""
         return bool(self._documents)
 
     def add_item(self, document: PendingDocument) -> None:
@@ -68,7 +67,6 @@ class ItemFates:
                 self.register(document, document.id)
 
     def register(self, document: PendingDocument, document_id: str) -> None:
-        """Note under which id a document is registered."""
         fate = self._fates.pop(document.id, None) or asyncio.get_running_loop().create_future()
         document.id = document_id
         self._fates[document_id] = fate
@@ -85,7 +83,6 @@ class ItemFates:
         self._decide(document, "kept")
 
     async def lose(self, document: PendingDocument) -> None:
-        """Note that the feed does not get a document."""
         await self.run.withdraw([document.id])
         self._lost.append(document.id)
         self._decide(document, "lost")

@@ -118,7 +118,6 @@ class ItemPlace:
         self._turn: asyncio.Future[None] = response.loop.create_future()
 
     async def wait_for_turn(self) -> None:
-        """Wait until all items before this one have left."""
         self.is_waiting = True
         self.response.order.advance()
         try:

@@ -153,7 +153,6 @@ class RunSummary:
         self._levels: Counter[str] = Counter()
 
     def add(self, verdict: Verdict, *, title: str, url: str) -> None:
-        """Count a judged item."""
         self.judged += 1
         self._statuses.update(counted_names(verdict))
         self._would_drop += verdict.would_drop

@@ -138,7 +138,6 @@ class Sender:
         self._task = self._task or asyncio.create_task(self._run())
 
     def forget(self, token: str) -> None:
-        """Do not send an event any more, unless it is being sent."""
         self._waiting.pop(token, None)
 
     async def close(self) -> None:
@@ -288,7 +287,6 @@ class Outbox:
         self._handed_out.clear()
 
     async def confirm(self) -> None:
-        """Tell the store who has got which events."""
         if tokens := [token for token, held in self._in_hand.items() if not held.left]:
             await self._store.confirm(tokens)
         for token in tokens:

@@ -109,7 +109,6 @@ RULES: dict[str, Rule] = {"sources": sources, "count": count}  # by the names fo
 
 
 def load_rule(name: str) -> Rule:
-    """Return the rule of a name or import path. Raise SettingsError if there is none."""
     return RULES[name] if name in RULES else load_callable("NEARDUP_EVENT_RULE", name, ALLOWED_RULES)
 
 

@@ -46,7 +46,6 @@ class FigureChange(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return the figure in words: "7 dead, was 3"."""
         return in_words(self.label, self.old, self.new)
 
     @property
@@ -76,7 +75,8 @@ def facts_of(event: StoryEvent) -> list[Fact]:
     New ones come first, then those that mean most to people. A figure is left out if the owners who printed it have
     printed another value since.
     """
-    current, needed = _current(event.members), sources_needed(len(event.story.sources))
+    current = _current(event.members)
+    needed = sources_needed(len(event.story.sources))
     facts: list[Fact] = []
     replaced = set[tuple[str, str]]()  # labels and values of earlier statements on the same figure
     for number, change in reversed(confirmed_changes(event)):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import replace
-from weakref import WeakValueDictionary
 
 from scrapy_neardup.document import LAST_SECOND, Claim, Extent, Join, Level, Member, Story
 from scrapy_neardup.evidence.lead import find_lead
@@ -35,14 +33,6 @@ _AGREED = 32  # the clock reaches a time when this many documents in a row are a
 _MOST_STORIES = 1 << 17  # that are remembered, for the end of the crawl
 _ASKED_TOGETHER = 4096  # stories; many more would take longer than the timeout of a store
 _UNCONFIRMED = 60.0  # seconds after which others take over the events of a process without heartbeats
-
-
-class _StoryLock:
-    """Lets the documents of one story claim one after the other. If the store fails one, those that wait fail too."""
-
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.error: StoreError | None = None  # the last one
 
 
 class StoryTracker:
@@ -77,12 +67,13 @@ class StoryTracker:
         self._threshold_hour = 0
         self._rule_failed = False
         self._final: OrderedDict[str, str] = OrderedDict()  # stories that documents joined -> what they are a part of
-        self._story_locks: WeakValueDictionary[str, _StoryLock] = WeakValueDictionary()
 
     async def joined(self, join: Join, story: Story) -> StoryEvent | None:
         """Return the event if a document tips its story to a level, or if a running event warrants an update.
 
-        ``story`` is the story just after the document joined it.
+        ``story`` is the story just after the document joined it. Documents that travel together have all joined before
+        the first of them claims, but they claim one after the other. The events are then the same as if each document
+        had come alone.
         """
         if join.also is not None and self.final_story(join.also.id) != story.id:
             story = await self._unite(story, join.also)
@@ -90,21 +81,9 @@ class StoryTracker:
         if story.is_muted:
             return None
         level = self._due(story, join.time)
-        if level is None and not story.is_running and story.id not in self._story_locks:
+        if level is None and not story.is_running:
             return None
-        # Documents that travel together have all joined before the first of them claims. So they claim one after the
-        # other, and the store knows what the ones before raised. The events are then the same as if each document had
-        # come alone.
-        story_lock = self._story_locks.setdefault(story.id, _StoryLock())
-        earlier_error = story_lock.error
-        try:
-            async with story_lock.lock:
-                if story_lock.error is not None and story_lock.error is not earlier_error:
-                    raise story_lock.error
-                return await self._signal(level, story, join)
-        except StoreError as error:
-            story_lock.error = error
-            raise
+        return await self._signal(level, story, join)
 
     async def _unite(self, story: Story, other: Member) -> Story:
         try:

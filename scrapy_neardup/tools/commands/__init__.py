@@ -144,7 +144,6 @@ def add_arguments(parser: argparse.ArgumentParser, subcommand: str) -> None:
 
 
 def run_subcommand(name: str, options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Run a subcommand, and return its exit status."""
     status = _module(name).run(options, settings)
     if inspect.iscoroutine(status):
         status = asyncio.run(status)

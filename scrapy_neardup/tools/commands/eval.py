@@ -23,8 +23,8 @@ from scrapy_neardup.tools.commands.terminal import (
     print_wrapped,
     working,
 )
+from scrapy_neardup.tools.lab.evaluation import evaluate, mean
 from scrapy_neardup.tools.lab.feed import read_background, read_labelled, shown, without_labelled
-from scrapy_neardup.tools.lab.protocols import evaluate, mean
 from scrapy_neardup.tools.lab.replay import PageReader
 from scrapy_neardup.wording import counted
 

@@ -12,6 +12,7 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import NoWindowError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import has_words
+from scrapy_neardup.stories.report import iso
 from scrapy_neardup.tools.commands.inputs import (
     NAMESPACE,
     STORE,
@@ -30,7 +31,7 @@ from scrapy_neardup.tools.commands.terminal import (
     print_wrapped,
     working,
 )
-from scrapy_neardup.tools.lab.comparison import Comparison, compare
+from scrapy_neardup.tools.lab.comparison import Explanation, explain_pair
 from scrapy_neardup.tools.lab.replay import opened
 from scrapy_neardup.tools.lab.stored import StoredDocument, is_document_id, named_document
 from scrapy_neardup.wording import counted, one_line, printable
@@ -64,7 +65,7 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         return await _list_similar(options, settings)
     with working("reading the documents"):
         sides, comparison = await _explain(options, settings)
-    if empty := [given for given, each in sides.values() if each.fingerprint and not has_words(each.text)]:
+    if empty := [given for given, each in sides.values() if each.fingerprint and not has_words(each.document.text)]:
         for given in empty:
             print_error(f"{given}: no text found, nothing to compare (unchecked/no-text)")
         return 1
@@ -73,14 +74,14 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         return 0
     topic = None if comparison.topic is None else {**comparison.topic._asdict(), "score": comparison.topic.score}
     documents = {
-        name.lower(): {"given": given, "id": document.id, "url": document.url, "title": document.title}
-        for name, (given, document) in sides.items()
+        name.lower(): {"given": given, "id": each.document.id, "url": each.document.url, "title": each.document.title}
+        for name, (given, each) in sides.items()
     }
     print_json({**documents, **asdict(comparison), "topic": topic})
     return 0
 
 
-async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple[Sides, Comparison]:
+async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple[Sides, Explanation]:
     async with AsyncExitStack() as stack:
         try:
             detector = await stack.enter_async_context(live_detector(options, values))
@@ -94,16 +95,16 @@ async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple
         told: tuple[str, ...] = ()
         if b.fingerprint is None and b.record.match == a.key:
             members = await detector.index.stories.members(b.record.story.hex())
-            told = next((each.changes for each in members if each.id == b.id), told)
-        return {"A": (options.a, a), "B": (options.b, b)}, compare(detector, a, b, told)
+            told = next((each.changes for each in members if each.id == b.key.hex()), told)
+        return {"A": (options.a, a), "B": (options.b, b)}, explain_pair(detector, a, b, told)
 
 
-def _print(sides: Sides, found: Comparison) -> None:
-    for name, (given, document) in sides.items():
-        title = " ".join(document.title.split())
-        seen = "" if document.fingerprint else f"  {document.id}  {document.seen_at[:16].replace('T', ' ')} UTC"
-        print_wrapped(f"{name}{seen}  {title}", hanging=3)
-        print(printable(f"   {given if document.fingerprint else document.url}"))
+def _print(sides: Sides, found: Explanation) -> None:
+    for name, (given, stored) in sides.items():
+        document = stored.document
+        seen = f"  {document.id}  {iso(int(document.seen_at))[:16].replace('T', ' ')} UTC"
+        print_wrapped(f"{name}{'' if stored.fingerprint else seen}  {' '.join(document.title.split())}", hanging=3)
+        print(printable(f"   {given if stored.fingerprint else document.url}"))
     reasons = [found.meaning, *found.why] if found.meaning else found.why
     _print_lines(f"B after A: {'/'.join(filter(None, (found.status, found.kind)))}", reasons)
     print()
@@ -120,7 +121,7 @@ def _print(sides: Sides, found: Comparison) -> None:
     _print_sentences(found)
 
 
-def _print_sentences(found: Comparison) -> None:
+def _print_sentences(found: Explanation) -> None:
     for old, new, differs in found.sentences[:_MOST_SENTENCES]:
         rows = (("A", old or "no such sentence"), ("B", new), ("differs", differs if differs != new else ""))
         _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in rows if each])

@@ -77,7 +77,6 @@ def read_pages(
 
 
 def refuse_overwriting(outputs: Iterable[Path | None], inputs: Collection[Path]) -> None:
-    """Raise InputError if an output is one of the inputs."""
     for output, path in product(filter(None, outputs), inputs):
         if output.exists() and path.exists() and output.samefile(path):
             raise InputError(f"{output}: is the input; name another file for the output")

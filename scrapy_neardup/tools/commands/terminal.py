@@ -94,7 +94,6 @@ def print_wrapped(line: str, indent: int = 0, *, hanging: int = 2, stderr: bool 
 
 
 def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, stderr: bool = False) -> None:
-    """Print a table, see ``table_of``."""
     PlainConsole(stderr=stderr).print(table_of(title, headings, rows))
 
 
@@ -129,7 +128,6 @@ def verdict_labels(names: Iterable[str]) -> dict[str, str]:
 
 
 def track(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items, and show how many came and how long the rest will take."""
     with counting(unit, total) as count:
         for item in items:
             yield item

@@ -110,7 +110,6 @@ async def _watch(detector: NearDupDetector, options: argparse.Namespace) -> None
 
 
 async def look(detector: NearDupDetector) -> View:
-    """Return what the crawls of the window do now."""
     now = int(time.time())
     minute = now // 60
     minutes = await detector.index.verdict_counts(minute - max(_SPANS.values()), minute)

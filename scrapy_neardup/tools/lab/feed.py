@@ -155,7 +155,6 @@ def line_of(number: int, size: int, value: object, where: str) -> FeedLine:
 
 
 def shown(path: Path) -> str:
-    """Return the name of a file as messages show it."""
     return "standard input" if path == STDIN else str(path)
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.document import LEVELS, STATUSES, Member
+from scrapy_neardup.stories.event import SpecialReport
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.summary import headline_of, read_change
 from scrapy_neardup.tools.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, UNTAGGED, Row, clean_line, key_of
@@ -97,12 +98,10 @@ class FeedStory:
 
     @cached_property
     def whole(self) -> FeedStory:
-        """Return the whole story up to the end of the period."""
         return FeedStory(self.keys, self.members, self.signals)
 
     @property
     def new_levels(self) -> list[str]:
-        """Return the levels that the event reached in the period."""
         return list(dict.fromkeys(signal.level for signal in self.signals if self.period.has(signal)))
 
     @property
@@ -114,14 +113,14 @@ class FeedStory:
 
     @property
     def is_begun(self) -> bool:
-        """Return whether the story began in its period."""
         return self.period.has(self.told[0])
 
     @property
     def level(self) -> str:
         """Return the highest level of an event, "" if the story is none."""
-        levels = [signal.level for signal in self.signals]
-        return "breaking" if "breaking" in levels else "watch" if levels else ""
+        if any(signal.level == "breaking" for signal in self.signals):
+            return "breaking"
+        return "watch" if self.signals else ""
 
     @property
     def lead(self) -> str:
@@ -129,7 +128,6 @@ class FeedStory:
 
     @property
     def last_update(self) -> Signal | None:
-        """Return the newest signal that said something new."""
         return next((signal for signal in reversed(self.signals) if signal.level != "ended"), None)
 
     def printing(self, signal: Signal) -> list[Row]:
@@ -241,14 +239,11 @@ def _has_one_source(article: Sequence[Row], links: Links, unsure: set[str]) -> b
     return is_known and len(sources) == 1 and "" not in sources
 
 
-Report = Mapping[str, Any]
-
-
-def is_report(raw: Report) -> bool:
+def is_report(raw: Mapping[str, Any]) -> bool:
     return raw.get("level") in LEVELS and isinstance(raw.get("members"), list) and "growth" in raw
 
 
-def items_of(reports: Sequence[Report], known: set[str]) -> Iterator[dict[str, Any]]:
+def items_of(reports: Sequence[SpecialReport], known: set[str]) -> Iterator[dict[str, Any]]:
     """Yield the members of the newest report of each story, in the form of a replay's output.
 
     Leave out members whose url or id is in ``known``: the feeds have them.
@@ -263,10 +258,10 @@ def items_of(reports: Sequence[Report], known: set[str]) -> Iterator[dict[str, A
                 yield {**member, "story": key, "changes": figures.pop(_url(member), None)}
 
 
-def add_reports(reports: Sequence[Report], stories: Sequence[FeedStory]) -> None:
+def add_reports(reports: Sequence[SpecialReport], stories: Sequence[FeedStory]) -> None:
     """Add to each story what its reports say. Without a report the tags of its items tell the levels."""
     by_key = {key: story for story in stories for key in story.keys}
-    sent: defaultdict[FeedStory | None, list[Report]] = defaultdict(list)
+    sent: defaultdict[FeedStory | None, list[SpecialReport]] = defaultdict(list)
     for report in sorted(reports, key=_time):
         sent[by_key.get(story_id(report))].append(report)
     for story in stories:
@@ -275,15 +270,17 @@ def add_reports(reports: Sequence[Report], stories: Sequence[FeedStory]) -> None
         story.signals = sorted(dict.fromkeys(signals), key=lambda each: (each.time, LEVELS.index(each.level)))
 
 
-def _signal(report: Report) -> Signal | None:
+def _signal(report: SpecialReport) -> Signal | None:
     """Read a report. A feed of events may hold anything, so what cannot be read is left out."""
     raised = (member for member in _objects(report, "members") if member.get("id") == report.get("item"))
-    time, level = _time(next(raised, report)), _name(report["level"])
+    time = _time(next(raised, report))
+    level = _name(report["level"])
     try:
         words = message_of(report).title.partition(": ")[2]
     except (AttributeError, KeyError, TypeError, ValueError):
         words = ""
-    lead, key = clean_line(report.get("lead"), LONGEST_TITLE), key_of(story_id(report), level, time)
+    lead = clean_line(report.get("lead"), LONGEST_TITLE)
+    key = key_of(story_id(report), level, time)
     pages = dict.fromkeys(_url(fact) for fact in _objects(report, "facts") if fact.get("is_new"))
     return Signal(level, time, words, lead, key, tuple(pages)) if time else None
 
@@ -295,19 +292,19 @@ def _signal_of_item(row: Row) -> Signal | None:
     return Signal(row.event, row.time, words or row.title, "", row.key, (row.url,) if words else ())
 
 
-def _time(value: Report) -> float:
+def _time(value: Mapping[str, Any]) -> float:
     """Return when a report was made or a member seen, 0 if it does not say."""
     with suppress(ValueError):
         return parse_time(value.get("time"))
     return 0.0
 
 
-def _objects(report: Report, name: str) -> list[Report]:
+def _objects(report: SpecialReport, name: str) -> list[Mapping[str, Any]]:
     value = report.get(name)
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
-def story_id(report: Report) -> str:
+def story_id(report: SpecialReport) -> str:
     return _name(report.get("story"))
 
 
@@ -315,5 +312,5 @@ def _name(value: object) -> str:
     return clean_line(str(value) if isinstance(value, int) else value, LONGEST_NAME)
 
 
-def _url(member: Report) -> str:
+def _url(member: Mapping[str, Any]) -> str:
     return clean_line(member.get("url"), LONGEST_URL)

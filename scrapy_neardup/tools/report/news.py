@@ -73,7 +73,6 @@ def periods_of(stories: Sequence[FeedStory], zone: tzinfo, since: Period | None 
 
 
 def days_of(stories: Iterable[FeedStory], zone: tzinfo) -> Counter[date]:
-    """Return the days of the stories, each with its number of items."""
     times = [row.time for story in stories for row in story.coverage if row.time is not None]
     return Counter(datetime.fromtimestamp(second, zone).date() for second in times)
 

@@ -47,7 +47,7 @@ from scrapy_neardup.tools.report.payload import (
     review_data,
     size_of,
 )
-from scrapy_neardup.tools.report.rows import KEY_BYTES, LONGEST_NAME, UNTAGGED, Row, clean_line, web_address
+from scrapy_neardup.tools.report.rows import LONGEST_NAME, ROW_KEY_BYTES, UNTAGGED, Row, clean_line, web_address
 from scrapy_neardup.wording import counted
 
 if TYPE_CHECKING:
@@ -84,8 +84,6 @@ class Note(NamedTuple):
 
 
 class Built(NamedTuple):
-    """A page, and what is in it."""
-
     html: str
     news: PeriodNews  # of all days
     texts: int
@@ -224,7 +222,7 @@ def read_known(page: bytes) -> frozenset[bytes] | None:
     if (found := _KNOWN.search(page)) is None:
         return None
     keys = base64.b64decode(found[1])
-    return frozenset(keys[place : place + KEY_BYTES] for place in range(0, len(keys), KEY_BYTES))
+    return frozenset(keys[place : place + ROW_KEY_BYTES] for place in range(0, len(keys), ROW_KEY_BYTES))
 
 
 def _lead_in(story: FeedStory, texts: Mapping[int, str]) -> str:

@@ -74,7 +74,6 @@ def inert_json(value: object) -> str:
 
 
 def size_of(value: object) -> int:
-    """Return the bytes of a value in the page."""
     return len(inert_json(value).encode())
 
 

@@ -17,8 +17,7 @@ T = TypeVar("T", bound=Hashable)
 
 PROTOCOLS = ("online", "pairwise", "b-cubed")
 
-COPIES = ("duplicate", "update")
-"""Verdicts that link a document to its original."""
+COPIES = ("duplicate", "update")  # verdicts that link a document to its original
 
 _START = 1_000_000_000.0  # seen_at of the first document; labels say nothing of times
 
@@ -42,7 +41,6 @@ class Score:
         return cls(precision, recall, 2 * precision * recall / total if total else 0.0)
 
     def rounded(self) -> dict[str, Any]:
-        """Return the rates by their names, for output."""
         return {"precision": round(self.precision, 4), "recall": round(self.recall, 4), "f1": round(self.f1, 4)}
 
 
@@ -60,7 +58,9 @@ def online(clusters: Sequence[T | None], links: Sequence[int | None]) -> Score:
     document at either end. Recall is the number of right links, divided by the number of documents that have an earlier
     document of their own cluster.
     """
-    right = found = wanted = 0
+    right = 0
+    found = 0
+    wanted = 0
     seen: set[T] = set()
     for cluster, link in zip(clusters, links, strict=True):
         target = None if link is None else clusters[link]
@@ -93,7 +93,8 @@ def b_cubed(clusters: Sequence[T | None], predicted: Sequence[Hashable]) -> Scor
     (Bagga and Baldwin 1998.)
     """
     together = Counter(zip(predicted, clusters, strict=True))
-    found, true = Counter(predicted), Counter(clusters)
+    found = Counter(predicted)
+    true = Counter(clusters)
     labelled = [(name, cluster, count) for (name, cluster), count in together.items() if cluster is not None]
     documents = sum(count for _, _, count in labelled)
     if not documents:
@@ -109,7 +110,7 @@ def _pairs(sizes: Sequence[int]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class JudgedOrder:
     """What became of the documents in one random order. Each list has an entry for each document, as they came.
 
     ``positions`` are those in the input. The other entries are places in this order: that of the document by which a
@@ -126,7 +127,7 @@ class Order:
 class Evaluation:
     """The verdicts of several orders under one configuration."""
 
-    orders: tuple[Order, ...]
+    orders: tuple[JudgedOrder, ...]
     bytes: float | None  # of the store for a document; None if the store does not know
 
     def scores(self, clusters: Sequence[str | None]) -> dict[str, list[Score]]:
@@ -158,7 +159,8 @@ async def evaluate(
     call.
     """
     settings = replace(settings, store="memory://")
-    orders, sizes = [], []
+    orders = []
+    sizes = []
     for seed in seeds:
         positions = list(range(len(pages)))
         random.Random(seed).shuffle(positions)
@@ -192,11 +194,11 @@ def _timed(pages: Sequence[RecordedPage], positions: Sequence[int], window: floa
     ]
 
 
-def _order(positions: Sequence[int], judged: Sequence[Judged], final_stories: Mapping[str, str]) -> Order:
+def _order(positions: Sequence[int], judged: Sequence[Judged], final_stories: Mapping[str, str]) -> JudgedOrder:
     place_of = {each.document.id: place for place, each in enumerate(judged) if each.document is not None}
     copies = [each.verdict if each.verdict.status in COPIES else None for each in judged]
     stories = [each.verdict.story or "" for each in judged]
-    return Order(
+    return JudgedOrder(
         positions=tuple(positions),
         matches=tuple(place_of[copy.match] if copy and copy.match else None for copy in copies),
         stories=tuple(place_of.get(final_stories.get(key, key), place) for place, key in enumerate(stories)),
