@@ -180,7 +180,7 @@ def test_a_crawl_without_items_pays_for_no_extraction(tmp_path: Path) -> None:
     assert not {"trafilatura", "datasketch", "scipy"} & set(loaded.split())
 
 
-NOT_OF_A_CRAWL = {"apprise", "datasketch", "jinja2", "mcp", "redis", "resiliparse", "scipy"}
+NOT_OF_A_CRAWL = {"apprise", "jinja2", "mcp", "redis", "resiliparse", "scipy"}
 """A crawl with SQLite and the default extractor needs none of these packages."""
 
 LOADED_AT_THE_END = """
