@@ -94,6 +94,7 @@ _UNSPACED = "\u0e00"
 _ARABIC_ARTICLES = ("ال", "وال", "بال", "لل")
 _ARABIC_AND = "و"
 _ARABIC_PREFIXES = frozenset("وفب")
+_CUT = "\u3000"  # Chinese, Japanese and Korean: only the next characters of a clause count
 _CLAUSE = 8  # characters
 
 
@@ -182,7 +183,7 @@ def _nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) 
         if token < _UNSPACED and (len(token) <= 2 or token in HEDGES):
             continue
         distance += 1
-        meaning = meaning_of(token if token < _UNSPACED else token[near])
+        meaning = meaning_of(token[near] if token > _CUT else token)
         if meaning and _means_it(token, meaning, (*tokens[max(0, place - 4) : place + 6], *others[:4])):
             following = [*map(meaning_of, tokens[place + 1 : place + 2])]
             if meaning.kind is FigureKind.VICTIMS and following and following[0]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -30,6 +30,7 @@ _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER)
 _YEAR = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _AROUND = ("at least", "about", "more", "between", "not news", "confirmed", "suspected")
 _SCORE = re.compile("([0-9]+)-([0-9]+)")
+_WITHOUT_SPACES = ("zh", "ja", "th")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 
 
@@ -60,17 +61,20 @@ class _Cues(NamedTuple):
 @lru_cache(maxsize=64)
 def _cues_of(language: str) -> _Cues:
     words = TABLES.get(language, {}).get("tolls", {})
-    rewritten = tuple((_pattern(old), new) for old, new in words.get("read as", {}).items())
-    around = {role: _pattern(words.get(role, "")) for role in _AROUND}
-    anywhere = {role: _pattern(words.get(role, "")) for role in ("history", "corrects")}
+    pattern = partial(_pattern, has_spaces=language not in _WITHOUT_SPACES)
+    rewritten = tuple((pattern(old), new) for old, new in words.get("read as", {}).items())
+    around = {role: pattern(words.get(role, "")) for role in _AROUND}
+    anywhere = {role: pattern(words.get(role, "")) for role in ("history", "corrects")}
     return _Cues(rewritten, around, anywhere)
 
 
-def _pattern(phrases: str) -> re.Pattern[str]:
-    """Return a pattern for phrases. A star stands for the rest of a word."""
+def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:
+    """Return a pattern for phrases. A star before or behind a phrase stands for the rest of a word."""
     if not phrases:
         return re.compile("(?!)")
-    return re.compile(rf"(?<![^\W_])(?:{phrases.replace('*', r'[^ ]*')})(?![^\W_])")
+    if not has_spaces:
+        return re.compile(phrases.replace("*", "[^ ]*"))
+    return re.compile(rf"(?<![^\W_])(?:{phrases})(?:(?<=\W)|(?![^\W_]))")
 
 
 def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
