@@ -26,7 +26,8 @@ LINE_END, COMMA, FIGURE = "|,#"  # the end of a line or sentence; a comma, or a 
 
 # If a text has as many words of one language as of another one, it is read in the first of them.
 LANGUAGES = (
-    "en de es fr it pt nl ru uk tr ar pl cs sk ro hu bg sr fa el sv da nb fi hi bn ur ta si th vi id ko he sw am zh ja und"
+    "en de es fr it pt nl ru uk tr ar pl cs sk ro hu bg sr fa el sv da nb fi"
+    " hi bn ur ta si th vi id ko he sw am zh ja und"
 ).split()  # fmt: skip
 
 

@@ -30,7 +30,8 @@ from scrapy_neardup.evidence.figures.number_words import (
 )
 from scrapy_neardup.text.folding import fold
 
-_LETTERS = r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965\u1361-\u1368\u2000-\u2bff\u3000-\u3004！？]"  # no \w, see _TOKEN
+# A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
+_LETTERS = r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965\u1361-\u1368\u2000-\u2bff\u3000-\u3004！？]"
 _ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 _UNUSUAL = re.compile(f"[½¼¾٫٬{IDEOGRAPHS}]")
 # "20K", "7.7M" and "2.3B" are other words in small letters.
@@ -49,7 +50,6 @@ _USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
 _PART = r"(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]+(?:[.,][0-9]+)*"
 _MARKS = {**dict.fromkeys(".!?;\n。！？؟۔।።", LINE_END), **dict.fromkeys(",،、", COMMA)}
 _NO_CURRENCY = "".join(rf"(?<!\b{re.escape(word)})" for word in CURRENCIES if word.isalpha())
-# Letters are a plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
 _TOKEN = re.compile(
     # A whole number that is written to a word counts nothing, as in "Covid-19", unless the word is a currency. Some
     # scripts are written without spaces, and in Arabic and Hebrew "and" is written to the number.

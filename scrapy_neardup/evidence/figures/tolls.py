@@ -14,24 +14,32 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, kind_of
-from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, Placed, is_plain, place_figures
-from scrapy_neardup.evidence.figures.number_words import TABLES, language_of
+from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, is_of_page, kind_of, meaning_of
+from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
+from scrapy_neardup.evidence.figures.number_words import HEDGES, TABLES, WORDS, language_of
 from scrapy_neardup.evidence.figures.numbers import number_tokens
 from scrapy_neardup.text.body import sentence_starts
 from scrapy_neardup.text.folding import fold, fold_with_places
 from scrapy_neardup.text.reading import Reading
 
 _REACH = 6  # tokens on either side of a figure that may bound it
-_HEAD = 3  # sentences, the title among them, whose money, votes and scores are the news
+_HEAD = 4  # sentences, the title among them, that say what the news is about
 _MOST_SENTENCES = 400
-_OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE}
+_OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER)
-_YEAR = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
-_AROUND = ("at least", "about", "more", "between", "not news", "confirmed", "suspected")
-_SCORE = re.compile("([0-9]+)-([0-9]+)")
+# Figures of these kinds are tolls only if the sentence has words of an epidemic, of damage or of a match.
+_WITH_CUE = {FigureKind.CASES: "disease", FigureKind.HOMES: "damage", FigureKind.SCORE: "match"}
+_AROUND = ("at least", "about", "more", "between", "not news", "with others", "confirmed", "suspected")
+_ANYWHERE = ("history", "corrects", *_WITH_CUE.values())
+_UNLESS_KNOWN = {"disease": ".?", "damage": ".?"}  # without a table, every sentence is taken to have such words
 _WITHOUT_SPACES = ("zh", "ja", "th")
+_YEAR = re.compile("(?:19|20)[0-9]{2}")
+_SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
+_LONGEST_SUM = 5  # tokens between two parts of a sum: "two teachers and five students"
+
+
+Qualifier = Literal["exact", "at least", "about", "range"]
 
 
 class Toll(NamedTuple):
@@ -44,7 +52,7 @@ class Toll(NamedTuple):
     kind: FigureKind
     low: Decimal
     high: Decimal | None
-    qualifier: Literal["exact", "at least", "about", "range"]
+    qualifier: Qualifier
     is_increment: bool
     is_correction: bool
     text: str  # the sentence
@@ -64,7 +72,7 @@ def _cues_of(language: str) -> _Cues:
     pattern = partial(_pattern, has_spaces=language not in _WITHOUT_SPACES)
     rewritten = tuple((pattern(old), new) for old, new in words.get("read as", {}).items())
     around = {role: pattern(words.get(role, "")) for role in _AROUND}
-    anywhere = {role: pattern(words.get(role, "")) for role in ("history", "corrects")}
+    anywhere = {role: pattern(words.get(role, _UNLESS_KNOWN.get(role, ""))) for role in _ANYWHERE}
     return _Cues(rewritten, around, anywhere)
 
 
@@ -80,21 +88,38 @@ def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:
 def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     """Return the tolls of an article, each once, those of its title first.
 
-    ``language`` is an ISO 639-1 code, or "" if it is not known. Reads the first ``MAX_CHARACTERS`` characters.
+    ``language`` is an ISO 639-1 code, or "" if it is not known. Reads the first ``MAX_CHARACTERS`` characters. If
+    title and first sentences tell no harm, tolls further below are the background of other news.
     """
     text = text[:MAX_CHARACTERS]
     language = language or language_of(number_tokens(f"{title}\n{text}")[0])
     cues = _cues_of(language)
-    sentences = [title, *_sentences(text)][:_MOST_SENTENCES]
     newest_year = max(_YEAR.findall(f"{title}\n{text}"), default="")
-    tolls: dict[tuple[object, ...], Toll] = {}
-    corrects_all = False
-    for number, sentence in enumerate(sentences):
-        found = [*_tolls_in(sentence, language, cues, newest_year, is_of_head=number < _HEAD)]
-        corrects_all |= not found and cues.anywhere["corrects"].match(fold(sentence).casefold()) is not None
-        for toll in found:
-            tolls.setdefault(toll[:5], toll)
-    return [toll._replace(is_correction=toll.is_correction or corrects_all) for toll in tolls.values()]
+    tolls: dict[object, Toll] = {}
+    is_harm = corrects_all = False
+    for number, sentence in enumerate([title, *_sentences(text)][:_MOST_SENTENCES]):
+        if number and not sentence.endswith(SENTENCE_ENDS) and is_of_page(sentence):
+            continue
+        folded = _RANGE.sub(_spelled_range, fold(sentence).casefold())
+        for pattern, replacement in cues.rewritten:
+            folded = pattern.sub(replacement, folded)
+        tokens, starts = number_tokens(folded)
+        if number < _HEAD:
+            is_harm = is_harm or any(map(meaning_of, tokens))
+        words = list(tokens)  # as ``place_figures`` overwrites the numbers
+        placed = place_figures(tokens, starts, language, len(tokens))
+        is_correction = cues.anywhere["corrects"].search(folded) is not None
+        if not placed:
+            corrects_all = corrects_all or is_correction
+        if cues.anywhere["history"].search(folded) or _is_of_other_year(words, tokens, newest_year):
+            continue
+        for kind, low, high, qualifier, is_increment in _tolls_in(folded, words, placed, cues):
+            if kind < FigureKind.OTHER or number < _HEAD:
+                key = kind if kind > FigureKind.OTHER else (kind, low, high, is_increment)
+                toll = Toll(kind, low, high, qualifier, is_increment, is_correction, sentence)
+                tolls.setdefault(key, toll)
+    told = [each for each in tolls.values() if is_harm or each.kind > FigureKind.OTHER]
+    return [each._replace(is_correction=True) for each in told] if corrects_all else told
 
 
 def _sentences(text: str) -> list[str]:
@@ -105,70 +130,83 @@ def _sentences(text: str) -> list[str]:
     return [printed[start:end].strip() for start, end in pairwise(edges)]
 
 
-def _tolls_in(sentence: str, language: str, cues: _Cues, newest_year: str, *, is_of_head: bool) -> Iterator[Toll]:
-    folded = fold(sentence).casefold()
-    if cues.anywhere["history"].search(folded) or any(year < newest_year for year in _YEAR.findall(folded)):
-        return
-    folded = _RANGE.sub(_spelled_range, folded)
-    for pattern, replacement in cues.rewritten:
-        folded = pattern.sub(replacement, folded)
-    tokens, starts = number_tokens(folded)
-    words = list(tokens)  # as ``place_figures`` overwrites the numbers
-    is_correction = cues.anywhere["corrects"].search(folded) is not None
-    placed = place_figures(tokens, starts, language, len(tokens))
-    earlier_kinds = set[FigureKind]()
-    low_of_range: Placed | None = None
-    for each in placed:
-        around = _around(words, each)
-        kind = _kind_of(each, around, cues, is_of_head=is_of_head)
-        if cues.around["between"].search(around):
-            low_of_range = each
-            continue
-        start, low_of_range = low_of_range, None
-        if kind is None:
-            continue
-        if not cues.around["not news"].search(around):
-            low, high, qualifier = _bounds(each, start, around, cues)
-            is_increment = earlier_kinds <= {kind} and cues.around["more"].search(around) is not None
-            yield Toll(kind, low, high, qualifier, is_increment, is_correction, sentence)
-        earlier_kinds.add(kind)
-
-
 def _spelled_range(found: re.Match[str]) -> str:
     """Return "40-50" as "40 to 50"; what falls is a score, and no range."""
     return f"{found[1]} to {found[2]}" if int(found[1]) < int(found[2]) else found[0]
 
 
-def _around(words: list[str], each: Placed) -> str:
-    """Return the words around a figure, for which "#" stands."""
-    before = words[max(0, each.first - _REACH) : each.first]
-    return " ".join((*before, "#", *words[each.end : each.end + _REACH]))
+def _is_of_other_year(words: list[str], tokens: list[str], newest: str) -> bool:
+    """Decide whether a sentence names a year without a day, or a day of an earlier year: it tells history."""
+    for place, word in enumerate(words):
+        year = word[:4]
+        if tokens[place] == "" and _YEAR.fullmatch(year) and not word[4:5].isdigit():
+            beside = (*words[max(0, place - 3) : place], *words[place + 1 : place + 3])
+            is_day = any(each[:1].isdigit() for each in beside)
+            if not is_day or year < newest:
+                return True
+    return False
 
 
-def _kind_of(each: Placed, around: str, cues: _Cues, *, is_of_head: bool) -> FigureKind | None:
+_Read = tuple[FigureKind, Decimal, Decimal | None, Qualifier, bool]
+
+
+def _tolls_in(folded: str, words: list[str], placed: list[Placed], cues: _Cues) -> Iterator[_Read]:
+    """Yield kind, bounds, qualifier and whether it is an increment, of each toll of a sentence."""
+    earlier_kinds = set[FigureKind]()
+    low_of_range: Placed | None = None
+    parts = _parts_of_sums(words, placed)
+    scores = sum(LABELS[each.figure.kind] == "score" for each in placed)
+    for each in placed:
+        around = " ".join((*words[max(0, each.first - _REACH) : each.first], "#", *words[each.end : each.end + _REACH]))
+        start = low_of_range
+        low_of_range = each if cues.around["between"].search(around) else None
+        kind = _kind_of(each, around, cues)
+        if low_of_range or kind is None:
+            continue
+        is_first = not earlier_kinds
+        earlier_kinds.add(kind)
+        cue = cues.anywhere.get(_WITH_CUE.get(kind, ""))
+        is_meant = cue is None or cue.search(folded) is not None
+        is_part = each in parts or (is_first and cues.around["with others"].search(around))
+        is_one_score = kind is not FigureKind.SCORE or scores == 1
+        if is_meant and is_one_score and not is_part and not cues.around["not news"].search(around):
+            low, high, qualifier = _bounds(each, start, around, cues)
+            is_increment = earlier_kinds == {kind} and cues.around["more"].search(around) is not None
+            yield kind, low, high, qualifier, is_increment
+
+
+def _parts_of_sums(words: list[str], placed: list[Placed]) -> list[Placed]:
+    """Return the figures that are parts of a sum nobody prints: "two teachers and five students were killed"."""
+    parts = []
+    for one, other in pairwise(placed):
+        between = words[one.end : other.first]
+        while between and between[-1] in HEDGES:
+            between.pop()
+        is_sum = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and not any(map(meaning_of, between))
+        if is_sum and (min(one.figure.kind, other.figure.kind) == 0 or one.figure.kind == other.figure.kind):
+            parts += [one, other]
+    return parts
+
+
+def _kind_of(each: Placed, around: str, cues: _Cues) -> FigureKind | None:
     """Return the kind of a figure, None if no ledger keeps it."""
     label = LABELS[each.figure.kind]
-    if label == "magnitude":
-        return FigureKind.MAGNITUDE
     kind = _OF_HEAD.get(label) or kind_of(label)
     if kind is FigureKind.CASES and cues.around["confirmed"].search(around):
         return FigureKind.CONFIRMED_CASES
     if kind is FigureKind.CASES and cues.around["suspected"].search(around):
         return FigureKind.SUSPECTED_CASES
+    is_year = kind is FigureKind.MONEY and _YEAR.fullmatch(each.figure.value)  # "Euro 2020"
     is_readable = is_plain(each.figure.value) or kind is FigureKind.SCORE
-    if not is_readable or kind in _NO_TOLLS or (kind > FigureKind.OTHER and not is_of_head):
-        return None
-    return kind
+    return None if is_year or not is_readable or kind in _NO_TOLLS else kind
 
 
-def _bounds(
-    each: Placed, start: Placed | None, around: str, cues: _Cues
-) -> tuple[Decimal, Decimal | None, Literal["exact", "at least", "about", "range"]]:
-    value = each.figure.value
-    if found := _SCORE.fullmatch(value):
-        return Decimal(found[1]), Decimal(found[2]), "exact"
-    number = Decimal(value)
-    if start is not None and Decimal(start.figure.value) < number:
+def _bounds(each: Placed, start: Placed | None, around: str, cues: _Cues) -> tuple[Decimal, Decimal | None, Qualifier]:
+    score = _SCORE.fullmatch(each.figure.value)
+    if score:
+        return Decimal(score[1]), Decimal(score[2]), "exact"
+    number = Decimal(each.figure.value)
+    if start and is_plain(start.figure.value) and Decimal(start.figure.value) < number:
         return Decimal(start.figure.value), number, "range"
     if cues.around["at least"].search(around):
         return number, None, "at least"
