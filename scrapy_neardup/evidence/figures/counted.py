@@ -233,21 +233,21 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if found is None or (nearest in _BY and not _has("to", others[:1])):
         return None
     place, distance, meaning = found
-    counted = Counted(meaning.kind, 0, distance)
     is_of_people = _has("people", others[:2])
     is_reached = nearest in WORDS["number of"] or nearest in WORDS["reaches"]
     if (is_reached or is_of_people or _has("to", others[:1])) and _has("number of", _clause(tokens)):
-        return counted  # "the toll of the fire rose to nine"
+        return Counted(meaning.kind)  # "the toll of the fire rose to nine"
     word = clause[place]
     is_mention = word in WORDS["only beside"] or _has("about", clause[place + 1 : place + 2])
     if word in WORDS["only behind"] or (distance > 1 and is_mention):  # "in memory of the dead, 18 boats"
         return None
     if meaning.word_class == "nouns":
-        return counted if distance <= (_REACH_BACK_OF_NOUNS if is_of_people else 1) else None
+        return Counted(meaning.kind, 0, distance) if distance <= (_REACH_BACK_OF_NOUNS if is_of_people else 1) else None
     # A verb does not count what follows in "killed in 2 attacks" and "was killed with 9 others".
     is_passive = word.endswith("ed") and _has("to be", clause[place + 1 : place + 3])
     has_object = not is_passive and not _has("prepositions", clause[:place])
-    return counted if has_object and distance <= (_REACH_BACK_OF_VERBS if is_of_people else 1) else None
+    is_near = distance <= (_REACH_BACK_OF_VERBS if is_of_people else 1)
+    return Counted(meaning.kind, 0, distance) if has_object and is_near else None
 
 
 def _is_of_next(behind: Sequence[str], place: int) -> bool:

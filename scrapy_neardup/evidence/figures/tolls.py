@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, is_of_page, kind_of, meaning_of
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
-from scrapy_neardup.evidence.figures.number_words import HEDGES, TABLES, WORDS, language_of
+from scrapy_neardup.evidence.figures.number_words import HEDGES, MONTHS, TABLES, WORDS, language_of
 from scrapy_neardup.evidence.figures.numbers import number_tokens
 from scrapy_neardup.text.body import sentence_starts
 from scrapy_neardup.text.folding import fold, fold_with_places
@@ -36,7 +36,8 @@ _WITHOUT_SPACES = ("zh", "ja", "th")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
-_LONGEST_SUM = 5  # tokens between two parts of a sum: "two teachers and five students"
+_SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
+_LONGEST_SUM = 12  # tokens between two parts of a sum: "two teachers and five students"
 
 
 Qualifier = Literal["exact", "at least", "about", "range"]
@@ -100,7 +101,7 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     for number, sentence in enumerate([title, *_sentences(text)][:_MOST_SENTENCES]):
         if number and not sentence.endswith(SENTENCE_ENDS) and is_of_page(sentence):
             continue
-        folded = _RANGE.sub(_spelled_range, fold(sentence).casefold())
+        folded = _RANGE.sub(_spelled_range, _SPLIT.sub(r"\1\2", fold(sentence).casefold()))
         for pattern, replacement in cues.rewritten:
             folded = pattern.sub(replacement, folded)
         tokens, starts = number_tokens(folded)
@@ -110,8 +111,8 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
         placed = place_figures(tokens, starts, language, len(tokens))
         is_correction = cues.anywhere["corrects"].search(folded) is not None
         if not placed:
-            corrects_all = corrects_all or is_correction
-        if cues.anywhere["history"].search(folded) or _is_of_other_year(words, tokens, newest_year):
+            corrects_all = corrects_all or cues.anywhere["corrects"].match(folded) is not None
+        if cues.anywhere["history"].search(folded) or _is_of_other_time(words, tokens, newest_year):
             continue
         for kind, low, high, qualifier, is_increment in _tolls_in(folded, words, placed, cues):
             if kind < FigureKind.OTHER or number < _HEAD:
@@ -135,14 +136,14 @@ def _spelled_range(found: re.Match[str]) -> str:
     return f"{found[1]} to {found[2]}" if int(found[1]) < int(found[2]) else found[0]
 
 
-def _is_of_other_year(words: list[str], tokens: list[str], newest: str) -> bool:
-    """Decide whether a sentence names a year without a day, or a day of an earlier year: it tells history."""
+def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> bool:
+    """Decide whether a sentence names a month or a year without a day, or a day of an earlier year."""
     for place, word in enumerate(words):
-        year = word[:4]
-        if tokens[place] == "" and _YEAR.fullmatch(year) and not word[4:5].isdigit():
+        is_year = tokens[place] == "" and _YEAR.match(word) is not None and not word[4:5].isdigit()
+        if is_year or (word in MONTHS and tokens[place] == word):
             beside = (*words[max(0, place - 3) : place], *words[place + 1 : place + 3])
-            is_day = any(each[:1].isdigit() for each in beside)
-            if not is_day or year < newest:
+            is_day = any(each[:1].isdigit() and not _YEAR.match(each) for each in beside)
+            if not is_day or (is_year and word[:4] < newest_year):
                 return True
     return False
 
@@ -163,16 +164,17 @@ def _tolls_in(folded: str, words: list[str], placed: list[Placed], cues: _Cues) 
         kind = _kind_of(each, around, cues)
         if low_of_range or kind is None:
             continue
-        is_first = not earlier_kinds
-        earlier_kinds.add(kind)
         cue = cues.anywhere.get(_WITH_CUE.get(kind, ""))
         is_meant = cue is None or cue.search(folded) is not None
-        is_part = each in parts or (is_first and cues.around["with others"].search(around))
+        is_more = cues.around["more"].search(around) is not None
+        # "Smith and two others"; "four were shot, and another two were killed elsewhere"
+        is_part = each in parts or (not earlier_kinds and cues.around["with others"].search(around))
+        is_part = is_part or (is_more and each != placed[0] and earlier_kinds <= {kind})
         is_one_score = kind is not FigureKind.SCORE or scores == 1
         if is_meant and is_one_score and not is_part and not cues.around["not news"].search(around):
             low, high, qualifier = _bounds(each, start, around, cues)
-            is_increment = earlier_kinds == {kind} and cues.around["more"].search(around) is not None
-            yield kind, low, high, qualifier, is_increment
+            yield kind, low, high, qualifier, is_more and each == placed[0]
+        earlier_kinds.add(kind)
 
 
 def _parts_of_sums(words: list[str], placed: list[Placed]) -> list[Placed]:
