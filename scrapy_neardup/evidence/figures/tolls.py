@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, is_of_page, kind_of, meaning_of
+from scrapy_neardup.evidence.figures.counted import LABELS, SILENT, FigureKind, is_of_page, kind_of, meaning_of
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import HEDGES, MONTHS, TABLES, WORDS, language_of
 from scrapy_neardup.evidence.figures.numbers import number_tokens
@@ -30,13 +30,15 @@ _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER)
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, of damage or of a match.
 _WITH_CUE = {FigureKind.CASES: "disease", FigureKind.HOMES: "damage", FigureKind.SCORE: "match"}
 _AROUND = ("at least", "about", "more", "between", "not news", "with others", "confirmed", "suspected")
-_ANYWHERE = ("history", "corrects", *_WITH_CUE.values())
+_ANYWHERE = ("history", "corrects", "no match", *_WITH_CUE.values())
 _UNLESS_KNOWN = {"disease": ".?", "damage": ".?"}  # without a table, every sentence is taken to have such words
 _WITHOUT_SPACES = ("zh", "ja", "th")
-_YEAR = re.compile("(?:19|20)[0-9]{2}")
+_YEAR = re.compile("(?:19|20)[0-9]{2}(?![0-9])")
+_YEARS = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
+_WIDEST = 100  # times the low bound of a range
 _LONGEST_SUM = 12  # tokens between two parts of a sum: "two teachers and five students"
 
 
@@ -86,6 +88,13 @@ def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_])(?:{phrases})(?:(?<=\W)|(?![^\W_]))")
 
 
+class _Sentence(NamedTuple):
+    text: str
+    folded: str  # with words of the table in place of those that it reads otherwise
+    words: list[str]
+    placed: list[Placed]
+
+
 def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     """Return the tolls of an article, each once, those of its title first.
 
@@ -95,52 +104,53 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     text = text[:MAX_CHARACTERS]
     language = language or language_of(number_tokens(f"{title}\n{text}")[0])
     cues = _cues_of(language)
-    newest_year = max(_YEAR.findall(f"{title}\n{text}"), default="")
-    tolls: dict[object, Toll] = {}
-    is_harm = corrects_all = False
-    for number, sentence in enumerate([title, *_sentences(text)][:_MOST_SENTENCES]):
-        if number and not sentence.endswith(SENTENCE_ENDS) and is_of_page(sentence):
-            continue
-        folded = _RANGE.sub(_spelled_range, _SPLIT.sub(r"\1\2", fold(sentence).casefold()))
-        for pattern, replacement in cues.rewritten:
-            folded = pattern.sub(replacement, folded)
-        tokens, starts = number_tokens(folded)
-        if number < _HEAD:
-            is_harm = is_harm or any(map(meaning_of, tokens))
-        words = list(tokens)  # as ``place_figures`` overwrites the numbers
-        placed = place_figures(tokens, starts, language, len(tokens))
-        is_correction = cues.anywhere["corrects"].search(folded) is not None
-        if not placed:
-            corrects_all = corrects_all or cues.anywhere["corrects"].match(folded) is not None
-        if cues.anywhere["history"].search(folded) or _is_of_other_time(words, tokens, newest_year):
-            continue
-        for kind, low, high, qualifier, is_increment in _tolls_in(folded, words, placed, cues):
-            if kind < FigureKind.OTHER or number < _HEAD:
-                key = kind if kind > FigureKind.OTHER else (kind, low, high, is_increment)
-                toll = Toll(kind, low, high, qualifier, is_increment, is_correction, sentence)
-                tolls.setdefault(key, toll)
-    told = [each for each in tolls.values() if is_harm or each.kind > FigureKind.OTHER]
-    return [each._replace(is_correction=True) for each in told] if corrects_all else told
+    newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
+    sentences = [_read(each, language, cues, newest_year) for each in _sentences(title, text)]
+    told: list[Toll] = []
+    for number, sentence in enumerate(sentences):
+        for toll in _tolls_in(sentence, cues):
+            if toll.kind < FigureKind.OTHER or number < _HEAD:
+                _tell(toll, told)
+    head = [word for sentence in sentences[:_HEAD] for word in sentence.words]
+    is_background = not any(map(meaning_of, head))
+    is_correction = any(not each.placed and cues.anywhere["corrects"].match(each.folded) for each in sentences)
+    return [
+        each._replace(is_correction=each.is_correction or is_correction)
+        for each in told
+        if each.kind > FigureKind.OTHER or not is_background
+    ]
 
 
-def _sentences(text: str) -> list[str]:
+def _sentences(title: str, text: str) -> list[str]:
+    """Return title and sentences, without lines of the page such as links to other articles."""
     reading = Reading.of(text)
     _, printed, places = fold_with_places(text)
     begin = int(reading.bounds[0])
     edges = [*(places[start - begin] for start in sentence_starts(reading).tolist()), len(printed)]
-    return [printed[start:end].strip() for start, end in pairwise(edges)]
+    sentences = [printed[start:end].strip() for start, end in pairwise(edges)][:_MOST_SENTENCES]
+    return [title, *(each for each in sentences if each.endswith(SENTENCE_ENDS) or not is_of_page(each))]
 
 
-def _spelled_range(found: re.Match[str]) -> str:
-    """Return "40-50" as "40 to 50"; what falls is a score, and no range."""
-    return f"{found[1]} to {found[2]}" if int(found[1]) < int(found[2]) else found[0]
+def _read(sentence: str, language: str, cues: _Cues, newest_year: str) -> _Sentence:
+    """Read the figures of a sentence. A sentence that tells history has none."""
+    folded = _SPLIT.sub(r"\1\2", fold(sentence).casefold())
+    for found in reversed([*_RANGE.finditer(folded)]):
+        if int(found[1]) < int(found[2]):  # what falls is a score, and no range
+            folded = f"{folded[: found.start()]}{found[1]} to {found[2]}{folded[found.end() :]}"
+    for pattern, replacement in cues.rewritten:
+        folded = pattern.sub(replacement, folded)
+    tokens, starts = number_tokens(folded)
+    words = list(tokens)
+    placed = place_figures(tokens, starts, language, len(tokens))
+    is_history = cues.anywhere["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)
+    return _Sentence(sentence, folded, words, [] if is_history else placed)
 
 
 def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> bool:
     """Decide whether a sentence names a month or a year without a day, or a day of an earlier year."""
-    for place, word in enumerate(words):
-        is_year = tokens[place] == "" and _YEAR.match(word) is not None and not word[4:5].isdigit()
-        if is_year or (word in MONTHS and tokens[place] == word):
+    for place, (word, token) in enumerate(zip(words, tokens, strict=True)):
+        is_year = token == "" and _YEAR.match(word) is not None
+        if is_year or (word in MONTHS and token == word):
             beside = (*words[max(0, place - 3) : place], *words[place + 1 : place + 3])
             is_day = any(each[:1].isdigit() and not _YEAR.match(each) for each in beside)
             if not is_day or (is_year and word[:4] < newest_year):
@@ -148,44 +158,59 @@ def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> 
     return False
 
 
-_Read = tuple[FigureKind, Decimal, Decimal | None, Qualifier, bool]
+def _tell(toll: Toll, told: list[Toll]) -> None:
+    """Add a toll to those that an article told before, if it says something else."""
+    same = [each for each in told if each.kind == toll.kind]
+    if toll.is_increment and told and not same:
+        toll = toll._replace(is_increment=False)  # "12 dead. Another 5 are missing."
+    if toll.kind < FigureKind.OTHER:
+        same = [each for each in same if (each.low, each.high) == (toll.low, toll.high) or toll.is_increment]
+    if not any(each.low == toll.low or toll.kind > FigureKind.OTHER for each in same):
+        told.append(toll)
 
 
-def _tolls_in(folded: str, words: list[str], placed: list[Placed], cues: _Cues) -> Iterator[_Read]:
-    """Yield kind, bounds, qualifier and whether it is an increment, of each toll of a sentence."""
+def _tolls_in(sentence: _Sentence, cues: _Cues) -> Iterator[Toll]:
+    is_correction = cues.anywhere["corrects"].search(sentence.folded) is not None
     earlier_kinds = set[FigureKind]()
-    low_of_range: Placed | None = None
-    parts = _parts_of_sums(words, placed)
-    scores = sum(LABELS[each.figure.kind] == "score" for each in placed)
-    for each in placed:
-        around = " ".join((*words[max(0, each.first - _REACH) : each.first], "#", *words[each.end : each.end + _REACH]))
-        start = low_of_range
-        low_of_range = each if cues.around["between"].search(around) else None
-        kind = _kind_of(each, around, cues)
-        if low_of_range or kind is None:
+    start: Placed | None = None
+    is_news = True
+    parts = _parts_of_sums(sentence)
+    for each in sentence.placed:
+        before = sentence.words[max(0, each.first - _REACH) : each.first]
+        around = " ".join((*before, "#", *sentence.words[each.end : each.end + _REACH]))
+        is_news = not cues.around["not news"].search(around) and (start is None or is_news)
+        if cues.around["between"].search(around):
+            start = each
             continue
-        cue = cues.anywhere.get(_WITH_CUE.get(kind, ""))
-        is_meant = cue is None or cue.search(folded) is not None
+        kind = _kind_of(each, around, cues)
+        low = start
+        start = None
+        if kind is None:
+            continue
         is_more = cues.around["more"].search(around) is not None
+        is_first = each == sentence.placed[0]
         # "Smith and two others"; "four were shot, and another two were killed elsewhere"
         is_part = each in parts or (not earlier_kinds and cues.around["with others"].search(around))
-        is_part = is_part or (is_more and each != placed[0] and earlier_kinds <= {kind})
-        is_one_score = kind is not FigureKind.SCORE or scores == 1
-        if is_meant and is_one_score and not is_part and not cues.around["not news"].search(around):
-            low, high, qualifier = _bounds(each, start, around, cues)
-            yield kind, low, high, qualifier, is_more and each == placed[0]
+        is_part = is_part or (is_more and not is_first and earlier_kinds <= {kind})
         earlier_kinds.add(kind)
+        if is_news and not is_part and _is_meant(kind, sentence, cues):
+            bounds = _bounds(each, low, around, cues)
+            yield Toll(kind, *bounds, is_more and is_first, is_correction, sentence.text)
 
 
-def _parts_of_sums(words: list[str], placed: list[Placed]) -> list[Placed]:
+def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
     """Return the figures that are parts of a sum nobody prints: "two teachers and five students were killed"."""
     parts = []
-    for one, other in pairwise(placed):
-        between = words[one.end : other.first]
+    for one, other in pairwise(sentence.placed):
+        between = sentence.words[one.end : other.first]
         while between and between[-1] in HEDGES:
             between.pop()
-        is_sum = 1 < len(between) <= _LONGEST_SUM and between[-1] in WORDS["and"] and not any(map(meaning_of, between))
-        if is_sum and (min(one.figure.kind, other.figure.kind) == 0 or one.figure.kind == other.figure.kind):
+        kinds = {one.figure.kind, other.figure.kind}
+        if not between or between[-1] not in WORDS["and"] or len(between) > _LONGEST_SUM:
+            continue
+        if len(between) == 1 and other.figure.kind == SILENT:
+            parts.append(one)  # "aged 37 and 46"
+        elif len(between) > 1 and (0 in kinds or len(kinds) == 1) and not any(map(meaning_of, between)):
             parts += [one, other]
     return parts
 
@@ -203,13 +228,24 @@ def _kind_of(each: Placed, around: str, cues: _Cues) -> FigureKind | None:
     return None if is_year or not is_readable or kind in _NO_TOLLS else kind
 
 
+def _is_meant(kind: FigureKind, sentence: _Sentence, cues: _Cues) -> bool:
+    """Decide whether a sentence has the words without which a figure of a kind means something else."""
+    if kind is FigureKind.SCORE:
+        scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
+        if len(scores) > 1 or cues.anywhere["no match"].search(sentence.folded):
+            return False
+    return kind not in _WITH_CUE or cues.anywhere[_WITH_CUE[kind]].search(sentence.folded) is not None
+
+
 def _bounds(each: Placed, start: Placed | None, around: str, cues: _Cues) -> tuple[Decimal, Decimal | None, Qualifier]:
     score = _SCORE.fullmatch(each.figure.value)
     if score:
         return Decimal(score[1]), Decimal(score[2]), "exact"
-    number = Decimal(each.figure.value)
-    if start and is_plain(start.figure.value) and Decimal(start.figure.value) < number:
-        return Decimal(start.figure.value), number, "range"
+    high = Decimal(each.figure.value)
+    if start and start.figure.kind in (0, SILENT, each.figure.kind) and is_plain(start.figure.value):
+        low = Decimal(start.figure.value)
+        if low < high <= _WIDEST * low:
+            return low, high, "range"
     if cues.around["at least"].search(around):
-        return number, None, "at least"
-    return number, number, "about" if cues.around["about"].search(around) else "exact"
+        return high, None, "at least"
+    return high, high, "about" if cues.around["about"].search(around) else "exact"
