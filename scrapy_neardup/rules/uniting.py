@@ -76,8 +76,7 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     two events would.
     """
     near, far = (match, other) if other.two_languages else (other, match)
-    least_score = near.policy.topic_threshold + (UNITING_EXTRA + SAME_SOURCE_EXTRA * near.same_source)
-    if near.topic_score < least_score or ask(near, NOT_BY_TOPIC).applying:
+    if not _joins_clearly(near):
         return False
     members = _members(near, alive)
     pairs = list(itertools.product(members, _members(far, alive)))
@@ -92,6 +91,12 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
             return False
         return _mean_of_topics([(match.new, each) for each in members]) >= least
     return are_firsts_alike and _mean_of_topics(pairs) >= least
+
+
+def _joins_clearly(pair: Pair) -> bool:
+    """Decide whether a document joins a story by its topic, and scores more than it needs to."""
+    least_score = pair.policy.topic_threshold + (UNITING_EXTRA + SAME_SOURCE_EXTRA * pair.same_source)
+    return pair.topic_score >= least_score and not ask(pair, NOT_BY_TOPIC).applying
 
 
 def _are_names_enough(far: Pair, members: Sequence[Record]) -> bool:
