@@ -137,7 +137,8 @@ class JsonLinesFeed:
     async def close(self) -> None:
         if self._file is None:
             return
-        file, self._file = self._file, None
+        file = self._file
+        self._file = None
         try:
             if self._gzip is not None:
                 self._gzip.close()  # leaves the file itself open
@@ -256,7 +257,8 @@ class VerdictCounter:
 
     async def _write(self, pause: float) -> None:
         await asyncio.sleep(pause)
-        counts, self._counts = self._counts, Counter()
+        counts = self._counts
+        self._counts = Counter()
         if counts and not self._is_away():
             with suppress(StoreError):  # the checks themselves report a store that is away
                 await self._index.count_verdicts(int(time.time()) // 60, counts)

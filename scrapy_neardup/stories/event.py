@@ -233,7 +233,8 @@ class Outbox:
 
     def send_to(self, senders: Mapping[bytes, Sender], levels: Collection[str]) -> None:
         """Send the events of these levels from now on. Senders are given by the keys of their receivers."""
-        self._senders, self._levels = dict(senders), levels
+        self._senders = dict(senders)
+        self._levels = levels
 
     def note_result(self, receiver: bytes, token: str, is_over: bool) -> None:
         """Note that a receiver has an event, or will never take it. If not ``is_over``, it may take it later."""

@@ -163,7 +163,7 @@ class Ask:
         known.pop(key, None)
         copies = {each for each in known if each in records and records[each].original == record.original}
         prints = [known[each] for each in sorted(copies)]
-        reports = [row for each, row in sorted(known.items()) if each not in copies]
+        reports = [known[each] for each in sorted(known.keys() - copies)]
         return {
             "status": status,
             "story": _summary(*story) if story else None,

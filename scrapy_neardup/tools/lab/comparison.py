@@ -116,9 +116,8 @@ def _meaning(measured: str, score: float, threshold: float, status: Status, rule
 
 
 def _shared_weight(a: Fingerprint, b: Fingerprint) -> int:
-    in_a = {*a.identity_keys, *a.text_keys}
     weights = dict(zip((*b.identity_keys, *b.text_keys), weights_of(b), strict=True))
-    return sum(weight for key, weight in weights.items() if key in in_a)
+    return sum(weights[key] for key in weights.keys() & {*a.identity_keys, *a.text_keys})
 
 
 def _terms(first: StoredDocument, second: StoredDocument) -> list[str]:
