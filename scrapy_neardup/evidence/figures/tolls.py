@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import LABELS, SILENT, FigureKind, is_of_page, kind_of, meaning_of
@@ -25,6 +25,7 @@ from scrapy_neardup.text.reading import Reading
 _REACH = 6  # tokens on either side of a figure that may bound it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
 _MOST_SENTENCES = 400
+_MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER)
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, of damage or of a match.
@@ -107,10 +108,11 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
     sentences = [_read(each, language, cues, newest_year) for each in _sentences(title, text)]
     told: list[Toll] = []
-    for number, sentence in enumerate(sentences):
-        for toll in _tolls_in(sentence, cues):
-            if toll.kind < FigureKind.OTHER or number < _HEAD:
-                _tell(toll, told)
+    for toll in chain.from_iterable(_tolls_in(each, cues) for each in sentences[:_HEAD]):
+        _tell(toll, told)
+    for toll in chain.from_iterable(_tolls_in(each, cues) for each in sentences[_HEAD:]):
+        if toll.kind < FigureKind.OTHER:
+            _tell(toll, told)
     head = [word for sentence in sentences[:_HEAD] for word in sentence.words]
     is_background = not any(map(meaning_of, head))
     is_correction = any(not each.placed and cues.anywhere["corrects"].match(each.folded) for each in sentences)
@@ -165,7 +167,8 @@ def _tell(toll: Toll, told: list[Toll]) -> None:
         toll = toll._replace(is_increment=False)  # "12 dead. Another 5 are missing."
     if toll.kind < FigureKind.OTHER:
         same = [each for each in same if (each.low, each.high) == (toll.low, toll.high) or toll.is_increment]
-    if not any(each.low == toll.low or toll.kind > FigureKind.OTHER for each in same):
+    is_known = any(each.low == toll.low or toll.kind > FigureKind.OTHER for each in same)
+    if not is_known and sum(each.kind == toll.kind for each in told) < _MOST_OF_KIND:
         told.append(toll)
 
 
@@ -203,7 +206,7 @@ def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
     parts = []
     for one, other in pairwise(sentence.placed):
         between = sentence.words[one.end : other.first]
-        while between and between[-1] in HEDGES:
+        while between and between[-1] in HEDGES and between[-1] not in WORDS["and"]:
             between.pop()
         kinds = {one.figure.kind, other.figure.kind}
         if not between or between[-1] not in WORDS["and"] or len(between) > _LONGEST_SUM:
@@ -224,7 +227,8 @@ def _kind_of(each: Placed, around: str, cues: _Cues) -> FigureKind | None:
     if kind is FigureKind.CASES and cues.around["suspected"].search(around):
         return FigureKind.SUSPECTED_CASES
     is_year = kind is FigureKind.MONEY and _YEAR.fullmatch(each.figure.value)  # "Euro 2020"
-    is_readable = is_plain(each.figure.value) or kind is FigureKind.SCORE
+    is_whole = each.figure.value.isdigit() or (kind > FigureKind.OTHER and is_plain(each.figure.value))
+    is_readable = is_whole or kind is FigureKind.SCORE
     return None if is_year or not is_readable or kind in _NO_TOLLS else kind
 
 
