@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from itertools import chain, pairwise
 from typing import Literal, NamedTuple
 
-from scrapy_neardup.evidence.figures.counted import LABELS, SILENT, FigureKind, is_of_page, kind_of, meaning_of
+from scrapy_neardup.evidence.figures.counted import LABELS, PEOPLE, SILENT, FigureKind, is_of_page, kind_of, meaning_of
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import HEDGES, MONTHS, TABLES, WORDS, language_of
 from scrapy_neardup.evidence.figures.numbers import number_tokens
@@ -213,7 +213,7 @@ def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
             continue
         if len(between) == 1 and other.figure.kind == SILENT:
             parts.append(one)  # "aged 37 and 46"
-        elif len(between) > 1 and (0 in kinds or len(kinds) == 1) and not any(map(meaning_of, between)):
+        elif len(between) > 1 and (kinds & {0, PEOPLE} or len(kinds) == 1) and not any(map(meaning_of, between)):
             parts += [one, other]
     return parts
 
