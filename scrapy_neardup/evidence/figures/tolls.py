@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import LABELS, PEOPLE, SILENT, FigureKind, is_of_page, kind_of, meaning_of
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
-from scrapy_neardup.evidence.figures.number_words import HEDGES, MONTHS, TABLES, WORDS, language_of
+from scrapy_neardup.evidence.figures.number_words import CURRENCIES, HEDGES, MONTHS, TABLES, WORDS, language_of
 from scrapy_neardup.evidence.figures.numbers import number_tokens
 from scrapy_neardup.text.body import sentence_starts
 from scrapy_neardup.text.folding import fold, fold_with_places
@@ -180,6 +180,8 @@ def _tolls_in(sentence: _Sentence, cues: _Cues) -> Iterator[Toll]:
     parts = _parts_of_sums(sentence)
     for each in sentence.placed:
         before = sentence.words[max(0, each.first - _REACH) : each.first]
+        if before and before[-1] in CURRENCIES:
+            before.pop()  # "at least $3 million"
         around = " ".join((*before, "#", *sentence.words[each.end : each.end + _REACH]))
         is_news = not cues.around["not news"].search(around) and (start is None or is_news)
         if cues.around["between"].search(around):
