@@ -179,10 +179,7 @@ def _tolls_in(sentence: _Sentence, cues: _Cues) -> Iterator[Toll]:
     is_news = True
     parts = _parts_of_sums(sentence)
     for each in sentence.placed:
-        before = sentence.words[max(0, each.first - _REACH) : each.first]
-        if before and before[-1] in CURRENCIES:
-            before.pop()  # "at least $3 million"
-        around = " ".join((*before, "#", *sentence.words[each.end : each.end + _REACH]))
+        around = _around(sentence.words, each)
         is_news = not cues.around["not news"].search(around) and (start is None or is_news)
         if cues.around["between"].search(around):
             start = each
@@ -201,6 +198,14 @@ def _tolls_in(sentence: _Sentence, cues: _Cues) -> Iterator[Toll]:
         if is_news and not is_part and _is_meant(kind, sentence, cues):
             bounds = _bounds(each, low, around, cues)
             yield Toll(kind, *bounds, is_more and is_first, is_correction, sentence.text)
+
+
+def _around(words: list[str], each: Placed) -> str:
+    """Return the words around a figure, for which "#" stands."""
+    before = words[max(0, each.first - _REACH) : each.first]
+    if before and before[-1] in CURRENCIES:
+        before.pop()  # "at least $3 million"
+    return " ".join((*before, "#", *words[each.end : each.end + _REACH]))
 
 
 def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
