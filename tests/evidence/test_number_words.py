@@ -218,3 +218,8 @@ def test_a_notice_in_another_language_does_not_change_the_figures() -> None:
         text = "\n".join(map(before, SENTENCES["changed", language][2:6]))
         alone, beside = find_figures(text), find_figures(f"{NOTICE}\n{text}\n{NOTICE}")
         assert [figure.value for figure in alone] == [figure.value for figure in beside], language
+
+
+@pytest.mark.parametrize("text", ["二百", "死者二百", "three hundred and", "two thousand,"])
+def test_a_number_may_end_a_text(text: str) -> None:
+    assert [each.value for each in find_figures(text)] == ["200" if "二" in text else "300" if "and" in text else "2000"]

@@ -26,31 +26,12 @@ from scrapy_neardup.evidence.figures.number_words import (
 )
 from scrapy_neardup.text.folding import fold
 
-
-class FigureKind(IntEnum):
-    """What a figure counts. What happened to people comes first; ``rank_of`` has the order of all figures."""
-
-    DEAD = 1
-    INJURED = 2
-    MISSING = 3
-    ILL = 4
-    HOSPITALISED = 5
-    CASES = 6
-    CONFIRMED_CASES = 7
-    SUSPECTED_CASES = 8
-    VICTIMS = 9
-    ARRESTED = 10
-    EVACUATED = 11
-    DISPLACED = 12
-    RESCUED = 13
-    HOMES = 14
-    OTHER = 15
-    MONEY = 16
-    MAGNITUDE = 17
-    VOTES = 18
-    SCORE = 19
-
-
+# What a figure counts. What happened to people comes first; ``rank_of`` has the order of all figures.
+FigureKind = IntEnum(
+    "FigureKind",
+    "DEAD INJURED MISSING ILL HOSPITALISED CASES CONFIRMED_CASES SUSPECTED_CASES VICTIMS ARRESTED EVACUATED DISPLACED"
+    " RESCUED HOMES OTHER MONEY MAGNITUDE VOTES SCORE",
+)
 HARMED = frozenset(kind for kind in FigureKind if kind < FigureKind.ARRESTED)
 _THINGS = {word: thing for thing, words in words_by_role("things").items() for word in words}
 _PAGE = words_by_role("page")

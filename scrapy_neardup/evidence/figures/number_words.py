@@ -173,7 +173,7 @@ def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tu
         elif added := _added(token, value, room, language):
             value += added
             room = 0
-        elif i == first or not _leads_on(token, tokens[i + 1], room, language):
+        elif i == first or not _leads_on(tokens, i, room, language):
             break
         i += 1
     return (str(int(value) if value == int(value) else value) if i > first else ""), i
@@ -186,10 +186,12 @@ def _added(token: str, value: int | Decimal, room: int, language: NumberWords) -
     return int(value > 0 and room > 1 and token in language.ones)
 
 
-def _leads_on(token: str, following: str, room: int, language: NumberWords) -> bool:
+def _leads_on(tokens: Sequence[str], i: int, room: int, language: NumberWords) -> bool:
     """Decide whether "and", or the comma in "two thousand, four hundred", leads to the next part of a number."""
-    is_joint = token == language.conjunction or (token == COMMA and room >= 1000)
-    return is_joint and room > 1 and (language.small.get(following, room) < room or following in language.ones)
+    is_joint = tokens[i] == language.conjunction or (tokens[i] == COMMA and room >= 1000)
+    if not is_joint or room <= 1:
+        return False
+    return language.small.get(tokens[i + 1], room) < room or tokens[i + 1] in language.ones
 
 
 def _room_behind(number: int | Decimal) -> int:

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal, NamedTuple
 
-from scrapy_neardup.evidence.figures.counted import LABELS, SILENT, FigureKind, is_of_page, kind_of, meaning_of
+from scrapy_neardup.evidence.figures.counted import LABELS, PEOPLE, SILENT, FigureKind, is_of_page, kind_of, meaning_of
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
-from scrapy_neardup.evidence.figures.number_words import HEDGES, MONTHS, TABLES, WORDS, language_of
+from scrapy_neardup.evidence.figures.number_words import CURRENCIES, HEDGES, MONTHS, TABLES, WORDS, language_of
 from scrapy_neardup.evidence.figures.numbers import number_tokens
 from scrapy_neardup.text.body import sentence_starts
 from scrapy_neardup.text.folding import fold, fold_with_places
@@ -25,6 +25,7 @@ from scrapy_neardup.text.reading import Reading
 _REACH = 6  # tokens on either side of a figure that may bound it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
 _MOST_SENTENCES = 400
+_MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER)
 # Figures of these kinds are tolls only if the sentence has words of an epidemic, of damage or of a match.
@@ -107,10 +108,11 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
     sentences = [_read(each, language, cues, newest_year) for each in _sentences(title, text)]
     told: list[Toll] = []
-    for number, sentence in enumerate(sentences):
-        for toll in _tolls_in(sentence, cues):
-            if toll.kind < FigureKind.OTHER or number < _HEAD:
-                _tell(toll, told)
+    for toll in chain.from_iterable(_tolls_in(each, cues) for each in sentences[:_HEAD]):
+        _tell(toll, told)
+    for toll in chain.from_iterable(_tolls_in(each, cues) for each in sentences[_HEAD:]):
+        if toll.kind < FigureKind.OTHER:
+            _tell(toll, told)
     head = [word for sentence in sentences[:_HEAD] for word in sentence.words]
     is_background = not any(map(meaning_of, head))
     is_correction = any(not each.placed and cues.anywhere["corrects"].match(each.folded) for each in sentences)
@@ -165,7 +167,8 @@ def _tell(toll: Toll, told: list[Toll]) -> None:
         toll = toll._replace(is_increment=False)  # "12 dead. Another 5 are missing."
     if toll.kind < FigureKind.OTHER:
         same = [each for each in same if (each.low, each.high) == (toll.low, toll.high) or toll.is_increment]
-    if not any(each.low == toll.low or toll.kind > FigureKind.OTHER for each in same):
+    is_known = any(each.low == toll.low or toll.kind > FigureKind.OTHER for each in same)
+    if not is_known and sum(each.kind == toll.kind for each in told) < _MOST_OF_KIND:
         told.append(toll)
 
 
@@ -176,8 +179,7 @@ def _tolls_in(sentence: _Sentence, cues: _Cues) -> Iterator[Toll]:
     is_news = True
     parts = _parts_of_sums(sentence)
     for each in sentence.placed:
-        before = sentence.words[max(0, each.first - _REACH) : each.first]
-        around = " ".join((*before, "#", *sentence.words[each.end : each.end + _REACH]))
+        around = _around(sentence.words, each)
         is_news = not cues.around["not news"].search(around) and (start is None or is_news)
         if cues.around["between"].search(around):
             start = each
@@ -198,19 +200,27 @@ def _tolls_in(sentence: _Sentence, cues: _Cues) -> Iterator[Toll]:
             yield Toll(kind, *bounds, is_more and is_first, is_correction, sentence.text)
 
 
+def _around(words: list[str], each: Placed) -> str:
+    """Return the words around a figure, for which "#" stands."""
+    before = words[max(0, each.first - _REACH) : each.first]
+    if before and before[-1] in CURRENCIES:
+        before.pop()  # "at least $3 million"
+    return " ".join((*before, "#", *words[each.end : each.end + _REACH]))
+
+
 def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
     """Return the figures that are parts of a sum nobody prints: "two teachers and five students were killed"."""
     parts = []
     for one, other in pairwise(sentence.placed):
         between = sentence.words[one.end : other.first]
-        while between and between[-1] in HEDGES:
+        while between and between[-1] in HEDGES and between[-1] not in WORDS["and"]:
             between.pop()
         kinds = {one.figure.kind, other.figure.kind}
         if not between or between[-1] not in WORDS["and"] or len(between) > _LONGEST_SUM:
             continue
         if len(between) == 1 and other.figure.kind == SILENT:
             parts.append(one)  # "aged 37 and 46"
-        elif len(between) > 1 and (0 in kinds or len(kinds) == 1) and not any(map(meaning_of, between)):
+        elif len(between) > 1 and (kinds & {0, PEOPLE} or len(kinds) == 1) and not any(map(meaning_of, between)):
             parts += [one, other]
     return parts
 
@@ -224,7 +234,8 @@ def _kind_of(each: Placed, around: str, cues: _Cues) -> FigureKind | None:
     if kind is FigureKind.CASES and cues.around["suspected"].search(around):
         return FigureKind.SUSPECTED_CASES
     is_year = kind is FigureKind.MONEY and _YEAR.fullmatch(each.figure.value)  # "Euro 2020"
-    is_readable = is_plain(each.figure.value) or kind is FigureKind.SCORE
+    is_whole = each.figure.value.isdigit() or (kind > FigureKind.OTHER and is_plain(each.figure.value))
+    is_readable = is_whole or kind is FigureKind.SCORE
     return None if is_year or not is_readable or kind in _NO_TOLLS else kind
 
 
