@@ -25,12 +25,12 @@ from shared import data_parser, print_table, read_pages, unpacked
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
-from scrapy_neardup.evidence.counted import HARMED
-from scrapy_neardup.evidence.figures import find_figures
+from scrapy_neardup.evidence.figures.counted import HARMED
+from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.tools.lab.evaluation import COPIES, evaluate, mean
 from scrapy_neardup.tools.lab.feed import read_background, read_labelled
-from scrapy_neardup.tools.lab.protocols import COPIES, evaluate, mean
 from scrapy_neardup.tools.lab.replay import PageReader
 
 SETTINGS = NearDupSettings(store="memory://")

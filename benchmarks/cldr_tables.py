@@ -1,4 +1,4 @@
-"""Write the words of CLDR that stand beside numbers into ``scrapy_neardup/evidence/cldr.json``.
+"""Write the words of CLDR that stand beside numbers into ``scrapy_neardup/evidence/figures/cldr.json``.
 
 The table is a file of the package, and not read from ``babel`` in a crawl: two workers with two versions of CLDR would
 make different fingerprints of one text. Run this script with a new version of ``babel``, and read the difference.
@@ -15,7 +15,7 @@ from pathlib import Path
 from babel import Locale
 from babel.localedata import locale_identifiers
 
-TABLE = Path(__file__).parents[1] / "scrapy_neardup" / "evidence" / "cldr.json"
+TABLE = Path(__file__).parents[1] / "scrapy_neardup" / "evidence" / "figures" / "cldr.json"
 # Of these languages months, weekdays and units are taken. Scale words are taken of all.
 LANGUAGES = (
     "en de es fr it pt nl ru uk be pl cs sk hu ro bg sr hr bs sl mk el tr az ar fa ur he hi bn ta te ml mr gu kn pa ne"

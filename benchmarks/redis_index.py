@@ -36,7 +36,7 @@ from scrapy_neardup.index.redis.store import RedisStore
 from scrapy_neardup.records.learned import MOST_SOURCE_DOCUMENTS, KnownBoilerplate
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import Policy
-from scrapy_neardup.sketch.signatures.minhash import band_keys, signature
+from scrapy_neardup.sketch.signatures import band_keys, signature
 
 LANES, BANDS, ROWS, SAMPLES = 256, 38, 3, 12
 DAY = 24 * 3600

@@ -90,7 +90,7 @@ def _links(members: Sequence[str], records: Mapping[str, Record], judge: Judge) 
     links = defaultdict[str, set[str]](set)
     alone = {each: replace(records[each], first_topic=b"") for each in members}
     for old, new in combinations(members, 2):
-        pair = Pair(bytes.fromhex(old), alone[new], alone[old], judge.policy, judge.system)
+        pair = Pair(bytes.fromhex(old), alone[new], alone[old], judge.policy)
         if judge.system.may_match(pair) and judge.system.relation(pair).name != "none":
             links[old].add(new)
             links[new].add(old)

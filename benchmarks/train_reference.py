@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
-from scrapy_neardup.sketch.signatures.reference import FORMAT, GRAMS, PARTS, Reference, gram_keys, part_numbers
+from scrapy_neardup.sketch.signatures import FORMAT, GRAMS, PARTS, Reference, gram_keys, part_numbers
 from scrapy_neardup.tools.lab.feed import read_background
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage
 

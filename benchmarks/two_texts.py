@@ -26,8 +26,8 @@ from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Candidate, Decision
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.text.folding import fold
+from scrapy_neardup.tools.lab.evaluation import COPIES
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_feed
-from scrapy_neardup.tools.lab.protocols import COPIES
 
 LABELS = Path(__file__).parent / "labels" / "changed-figures.jsonl"
 START = 1_500_000_000.0

@@ -64,8 +64,8 @@ def add_components(settings: BaseSettings) -> None:
 def checked_settings(settings: BaseSettings) -> NearDupSettings:
     """Return our settings. Raise UsageError if one is wrong, or names something that cannot be imported."""
     from scrapy_neardup.content.extractors import load_extractor
+    from scrapy_neardup.crawl.component import load_item_class
     from scrapy_neardup.crawl.feeds import storage_class
-    from scrapy_neardup.crawl.shared import load_item_class
     from scrapy_neardup.exceptions import SettingsError
     from scrapy_neardup.settings import NearDupSettings
     from scrapy_neardup.stories.rules import load_rule

@@ -14,10 +14,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from scrapy_neardup.content.urls import require_domain
 from scrapy_neardup.document import LEVELS, TAGS
-from scrapy_neardup.evidence.minima import SET_MEASURES
+from scrapy_neardup.evidence.likeness import SET_MEASURES
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import check_url
-from scrapy_neardup.sketch.signatures.presets import option_name
+from scrapy_neardup.sketch.presets import option_name
 from scrapy_neardup.wording import without_password
 
 ITEM_FIELDS: dict[str, str | None] = {

@@ -31,9 +31,8 @@ from scrapy_neardup.timings import Timings
 
 logger = logging.getLogger(__name__)
 
-MOST_TOGETHER = 64
-MOST_CHARACTERS = 30_000
-"""How many documents, and characters of text, are judged together."""
+MOST_TOGETHER = 64  # documents that are judged together
+_MOST_TEXT_TOGETHER = 30_000  # characters
 
 
 @dataclass(eq=False, slots=True)
@@ -109,7 +108,7 @@ class NearDupDetector:
         self._waiting: dict[Waiting, None] = {}  # in the order of their calls
         self._locks = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
         self._alone = 0  # documents that are judged one by one, because one of them made its group fail
-        self._knowledge = Knowledge(self.sketcher, self.index, self.breaker)
+        self.knowledge = Knowledge(self.sketcher, self.index, self.breaker)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
         self._is_open = False
         self._is_warm = False  # the first sketch builds tables
@@ -118,27 +117,24 @@ class NearDupDetector:
     async def open(self) -> None:
         """Open the store. Raise StoreError if it cannot be used; ``check`` then tries again by itself."""
         try:
-            await self.index.open()
+            async with self._lock:
+                await self._begin()
         except StoreError as error:
             self.breaker.failed(error, is_known=True)
             raise
-        async with self._turn:
-            await self._begin()
-        await self._knowledge.exchange_all()
+        await self.knowledge.exchange_all()
 
     @property
-    def _turn(self) -> asyncio.Lock:
-        """Return the lock that only one task has, of those of an event loop."""
+    def _lock(self) -> asyncio.Lock:
+        """Return the lock of this event loop. The task that holds it judges the whole queue, in order."""
         return self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
-    async def _make_ready(self) -> None:
-        """Open the store, if that has not been done."""
-        if not self._is_open:
-            await self.index.open()
-            await self._begin()
-
     async def _begin(self) -> None:
-        if not self._is_open and self.delivery is not None:
+        """Open the store, and begin the run, unless that has been done."""
+        if self._is_open:
+            return
+        await self.index.open()
+        if self.delivery is not None:
             await self.delivery.begin()
             self._young_until = await self.index.stories.began(int(self._documents.seconds())) + NEWS_AGE
         self._is_open = True
@@ -151,12 +147,12 @@ class NearDupDetector:
     async def close(self) -> None:
         """Wait for the checks under way and close the store."""
         try:
-            async with self._turn:
+            async with self._lock:
                 while self._next_group():
                     await self._check_next()
             if self._is_open and not self.breaker.is_open:
                 await self.confirm_events()
-                await self._knowledge.exchange_all(is_last=True)
+                await self.knowledge.exchange_all(is_last=True)
         finally:
             try:
                 if self.delivery is not None and self._is_open:
@@ -219,13 +215,13 @@ class NearDupDetector:
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         """Return the verdicts that ``check`` would give one after the other. The documents go to the store together.
 
-        Whoever has the turn also judges the documents of others that wait.
+        The task that holds the lock also judges the documents of others that wait.
         """
         own = [Waiting(each, None if has_words(each.text) else unchecked("no-text")) for each in documents]
         self._waiting.update(dict.fromkeys(own))
         try:
             await asyncio.sleep(0)  # the documents of tasks that run at the same time travel together
-            async with self._turn:
+            async with self._lock:
                 while any(each.answer is None for each in own):
                     await self._check_next()
         finally:
@@ -235,12 +231,13 @@ class NearDupDetector:
 
     def _next_group(self) -> list[Waiting]:
         """Return the first documents that wait, as many as are judged together. A preset that learns takes one."""
-        most, characters = 1 if self.preset.learns or self._alone else MOST_TOGETHER, 0
-        group = list[Waiting]()
+        most = 1 if self.preset.learns or self._alone else MOST_TOGETHER
+        characters = 0
+        group: list[Waiting] = []
         for each in self._waiting:
             if each.answer is None:
                 characters += len(each.document.text)
-                if group and (len(group) == most or characters >= MOST_CHARACTERS):
+                if group and (len(group) == most or characters >= _MOST_TEXT_TOGETHER):
                     break
                 group.append(each)
         return group
@@ -254,7 +251,6 @@ class NearDupDetector:
         return made
 
     async def _check_next(self) -> None:
-        """Judge the first documents that wait, in their order. What fails costs one document."""
         group = self._next_group()
         self._alone = max(0, self._alone - 1)
         try:
@@ -264,8 +260,8 @@ class NearDupDetector:
             verdicts = [unchecked("store-unavailable")] * len(group)
             if self.breaker.allows(len(group)):
                 try:
-                    await self._make_ready()
-                    await self._knowledge.meet(documents)
+                    await self._begin()
+                    await self.knowledge.meet(documents)
                     fingerprints = await self._sketch(documents)
                     with self.timings["check"].measure(len(group)):
                         answers = await self.index.check(list(zip(fingerprints, documents, strict=True)))
@@ -279,8 +275,9 @@ class NearDupDetector:
         except Exception as error:
             self._alone = len(group)  # they are judged one by one, until the one that fails is known
             if len(group) == 1:
-                group[0].answer, self._alone = error, 0
-        await self._knowledge.exchange_due()
+                group[0].answer = error
+                self._alone = 0
+        await self.knowledge.exchange_due()
         if not self.breaker.is_open:
             seconds = [each.document.counted_second for each in group]
             await self.breaker.ask(self.stories.advance(*seconds))
@@ -290,7 +287,7 @@ class NearDupDetector:
         verdict = judged.answer
         if isinstance(verdict, Exception):
             raise verdict
-        assert verdict is not None, "whoever has the turn goes on until all documents have an answer"
+        assert verdict is not None, "the task that holds the lock goes on until all documents have an answer"
         if not verdict.story or (story := self.stories.final_story(verdict.story)) == verdict.story:
             return verdict
         return replace(verdict, story=story)
@@ -319,16 +316,6 @@ class NearDupDetector:
         if not self.breaker.is_open:
             await self.breaker.ask(self.stories.outbox.confirm())
 
-    def discard_learned(self) -> None:
-        """Forget what was learned since the last exchange with the store. So the store stays as it is."""
-        self._knowledge.discard_learned()
-
-    async def current_events(self) -> list[StoryEvent]:
-        """Return the running events with their present counters. Raise StoreError if the store does not answer."""
-        running = [bytes.fromhex(story.id) for story in await self.index.stories.open_events()]
-        found = await self.index.log_of_changes.stories(running)
-        return [self.stories.current(*found[key]) for key in running if key in found]
-
     async def final_stories(self) -> dict[str, str]:
         """Return the stories of earlier verdicts that became a part of another story since, with that other story.
 
@@ -354,8 +341,9 @@ class NearDupDetector:
         if isinstance(checked, StoreError):  # data of this document is damaged: others can be judged
             self.breaker.warn_once(f"A document passes unchecked: {checked}")
             return unchecked("store-unavailable")
-        verdict, match, join = checked.decision.verdict, checked.decision.match, checked.decision.join
-        if match is None:
+        verdict = checked.decision.verdict
+        join = checked.decision.join
+        if checked.decision.match is None:
             self.sketcher.learn(fingerprint)  # only originals: a story counts once, however many papers print it
         elif checked.asks_other_run and self.delivery is not None:
             self.delivery.note_asked(checked.id)

@@ -18,12 +18,12 @@ from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
 from scrapy_neardup.content.urls import LONGEST_URL
 from scrapy_neardup.crawl.announcer import Announcer
-from scrapy_neardup.crawl.delivery import Delivery
+from scrapy_neardup.crawl.component import Component, name_of, tag_item, tags_of, text_of
 from scrapy_neardup.crawl.feeds import dropped_row, recorded_row
 from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
+from scrapy_neardup.crawl.item_fates import ItemFates
 from scrapy_neardup.crawl.run_summary import note_name
-from scrapy_neardup.crawl.shared import Component, name_of, tag_item, tags_of, text_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError
@@ -32,7 +32,8 @@ from scrapy_neardup.wording import counted, one_line
 
 logger = logging.getLogger(__name__)
 
-_PAUSE, _MOST_PAUSES = 0.05, 1200  # a minute for feeds that are stored after the engine has stopped
+_PAUSE = 0.05  # seconds
+_MOST_PAUSES = 1200  # a minute for feeds that are stored after the engine has stopped
 _MOST_MATCHES = 8  # that are lost one after the other, until their copy is kept
 
 
@@ -67,7 +68,7 @@ class NearDupPipeline(Component):
         super().__init__(crawler)
         self.detector = NearDupDetector(self.settings, delivers_later=True)
         assert self.detector.delivery is not None
-        self.delivery = Delivery(crawler, self.detector.delivery, by_feeds=self.settings.delivered == "stored")
+        self.fates = ItemFates(crawler, self.detector.delivery, by_feeds=self.settings.delivered == "stored")
         for signal in (item_scraped, item_dropped, item_error):
             crawler.signals.connect(self._item_left, signal)
         log_window_location(self.settings)
@@ -113,32 +114,28 @@ class NearDupPipeline(Component):
 
     async def close_spider(self) -> None:
         if self._under_way:
-            self._leave_late_items()
+            self.summary.late = self._under_way
+            logger.warning(
+                "The crawl ends before its items are judged: %s without a verdict. `scrapy parse --pipelines` does not"
+                " wait for pipelines. To see verdicts, use `scrapy crawl` with -s NEARDUP_ACTION=dry-run",
+                counted(self._under_way, "item"),
+            )
         try:
             await self.detector.finish()
             await self.announcer.finish()
         finally:
             await self.announcer.close()
-            if not self.delivery.has_feeds:
+            if not self.fates.has_feeds:
                 await self._close_detector()
-        self.announcer.count_run(self.delivery.failures)
-
-    def _leave_late_items(self) -> None:
-        """Warn that the crawl ends before its items are judged. Scrapy's own crawls wait for them."""
-        self.summary.late = self._under_way
-        logger.warning(
-            "The crawl ends before its items are judged: %s without a verdict. `scrapy parse --pipelines` does not wait"
-            " for pipelines. To see verdicts, use `scrapy crawl` with -s NEARDUP_ACTION=dry-run",
-            counted(self._under_way, "item"),
-        )
+        self.announcer.count_run(self.fates.failures)
 
     def _log_run(self) -> None:
-        self.announcer.log_run(self.delivery.report_file)
+        self.announcer.log_run(self.fates.report_file)
 
     async def _engine_stopped(self) -> None:
         # Ctrl-C while the spider closes stops the engine before the feeds are stored, and then the process ends.
         for _ in range(_MOST_PAUSES):
-            if not self.delivery.is_waiting:
+            if not self.fates.is_waiting:
                 break
             await asyncio.sleep(_PAUSE)
         await self._close_detector()
@@ -147,7 +144,7 @@ class NearDupPipeline(Component):
         if self._is_closed:
             return
         self._is_closed = True
-        self.announcer.count_run(self.delivery.failures)  # once more: what no feed has stored is known now
+        self.announcer.count_run(self.fates.failures)  # once more: what no feed has stored is known now
         try:
             await self.detector.close()
         except StoreError as error:
@@ -166,7 +163,6 @@ class NearDupPipeline(Component):
             self._under_way -= 1
 
     async def _judge(self, item: Any) -> Any:
-        """Return the item with its tags, or raise NearDuplicate to drop it."""
         context = current_item.get()
         try:
             if context.opted_out:
@@ -185,14 +181,16 @@ class NearDupPipeline(Component):
                 # Other items of the page may wait for the same answer.
                 verdict = answer if isinstance(answer, Verdict) else await asyncio.shield(answer)
         if verdict.would_drop and self.detector.index.policy.drops and context.document is not None:
-            verdict = await self._settled(context.document, verdict)
+            if context.document.settling is None:  # other items of the page get the same verdict
+                context.document.settling = asyncio.create_task(self._settle(context.document, verdict))
+            verdict = await asyncio.shield(context.document.settling)
         url = self._url(adapter, context.page)
         title = text_of(adapter, self.settings.item_fields["title"]) or context.page.title
         await self.announcer.tell(item, verdict, title, url)
         if verdict.would_drop and self._drops(adapter, verdict):
             if (document := context.take_document()) is not None:
                 document.is_dropped = True  # it counts as its match does
-                self.delivery.keep(document)
+                self.fates.keep(document)
                 await document.item_left()
             raise NearDuplicate(url, verdict)
         if not tag_item(adapter, verdict, self.settings.fields):
@@ -221,8 +219,8 @@ class NearDupPipeline(Component):
             is_of_page = page.is_named_by(name_of(adapter, self.settings.item_fields["url"]))
             if text := text_of(adapter, self.settings.item_fields["text"]):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
-                pending = PendingDocument(document, None, self.delivery.finish)
-                self.delivery.add_item(pending)  # notes it in the context of the item too
+                pending = PendingDocument(document, None, self.fates.finish)
+                self.fates.add_item(pending)  # notes it in the context of the item too
                 return asyncio.create_task(self._verdict(document, pending))
             if problem := _missing_text(page, is_of_page=is_of_page):
                 self.summary.miss_text(adapter, problem)
@@ -231,9 +229,9 @@ class NearDupPipeline(Component):
                 return unchecked(page.reason)
             if page.verdict is None or page.document is None:
                 document = self._document(adapter, page.text, page, is_of_page=True)
-                page.document = PendingDocument(document, page.place, self.delivery.finish)
+                page.document = PendingDocument(document, page.place, self.fates.finish)
                 page.verdict = asyncio.create_task(self._verdict(document, page.document))
-            self.delivery.add_item(page.document)
+            self.fates.add_item(page.document)
             return page.verdict
         except Exception as error:
             self.log_fault(error, "An item")
@@ -285,29 +283,24 @@ class NearDupPipeline(Component):
         current_item.set(ItemContext())
         try:
             verdict = await self.detector.check(document)
-            self.delivery.register(pending, verdict.id or pending.id)
+            self.fates.register(pending, verdict.id or pending.id)
             return verdict
         except Exception as error:
             if not self.summary.late:
                 self.log_fault(error, document.url or "An item")
             return unchecked("internal-error")
 
-    async def _settled(self, document: PendingDocument, verdict: Verdict) -> Verdict:
-        """Return the verdict that holds when the item of the match has left the pipelines."""
-        if document.settling is None:  # other items of the page get the same verdict
-            document.settling = asyncio.create_task(self._settle(document, verdict))
-        return await asyncio.shield(document.settling)
-
     async def _settle(self, document: PendingDocument, verdict: Verdict) -> Verdict:
+        """Return the verdict that holds when the item of the match has left the pipelines."""
         current_item.set(ItemContext())  # as in ``_verdict``
         for _ in range(_MOST_MATCHES):
-            fate = await self.delivery.fate_of_match(document.id, verdict.match or "")
+            fate = await self.fates.fate_of_match(document.id, verdict.match or "")
             if fate == "kept":
                 return verdict
             if fate == "unknown":
                 break
             # Judge it again: it is an original, or a copy of another document.
-            await self.delivery.lose(document)
+            await self.fates.lose(document)
             verdict = await self._verdict(document.document, document)
             if not verdict.would_drop:
                 return verdict
@@ -319,10 +312,10 @@ class NearDupPipeline(Component):
             self.count("would_drop")
             return False
         # A page that came again with the same text holds nothing new: the default feed is for people who look at drops.
-        is_written = verdict.kind != "revisit" or self.settings.dropped_feed != DEFAULT_DROPPED_FEED
-        row = dropped_row(adapter, tags_of(verdict, self.settings.fields)) if is_written else {}
-        if is_written and not self.announcer.write("NEARDUP_DROPPED_FEED", row):
-            return False
+        if verdict.kind != "revisit" or self.settings.dropped_feed != DEFAULT_DROPPED_FEED:
+            row = dropped_row(adapter, tags_of(verdict, self.settings.fields))
+            if not self.announcer.write("NEARDUP_DROPPED_FEED", row):
+                return False
         self.count("dropped")
         self.summary.dropped += 1
         return True

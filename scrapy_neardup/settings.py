@@ -18,11 +18,10 @@ from scrapy_neardup.document import LEVELS, TAGS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Judge, Policy, Scope
 from scrapy_neardup.rules.policy import names_of
-from scrapy_neardup.rules.systems import System
-from scrapy_neardup.rules.systems.news import News
+from scrapy_neardup.rules.systems import System, news
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, Sketcher, ahead_options
-from scrapy_neardup.sketch.signatures import signer_for
-from scrapy_neardup.sketch.signatures.presets import preset_with
+from scrapy_neardup.sketch.presets import preset_with
+from scrapy_neardup.sketch.signatures import SIGNERS
 from scrapy_neardup.stories.rules import ALLOWED_RULES, MIN_SOURCES
 
 if TYPE_CHECKING:
@@ -297,7 +296,8 @@ class NearDupSettings:
         if "event_rule" not in checked and "preset" in checked:
             checked["event_rule"] = PRESETS[checked["preset"]].event_rule
         settings = cls(**checked)
-        signer_for(settings.resolved_preset())  # raises if the stemmer or the reference file is missing
+        preset = settings.resolved_preset()
+        SIGNERS[preset.signature](preset)  # raises if the reference file is missing
         return settings
 
     @property
@@ -377,16 +377,15 @@ class NearDupSettings:
             keep_updates=self.keep_updates,
             vector_middle=preset.vector_middle,
             vector_bar=preset.vector_bar,
+            measure=preset.measure,
+            collisions=preset.collisions,
         )
 
     def judge(self) -> Judge:
         """Return the judge of an index."""
-        preset = self.resolved_preset()
-        system: System
-        if preset.guarded:
-            system = News(preset.measure)
-        else:
-            from scrapy_neardup.rules.systems.published import Published  # most crawls judge by the rules for news
+        system: System = news
+        if not self.resolved_preset().guarded:
+            from scrapy_neardup.rules.systems import published  # most crawls judge by the rules for news
 
-            system = Published(preset.measure, preset.collisions)
+            system = published
         return Judge(self.policy(), system, self.owner_of, source_of)

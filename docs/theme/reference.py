@@ -11,7 +11,6 @@ import ast
 import inspect
 import re
 from dataclasses import MISSING, fields
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from textwrap import wrap
@@ -122,7 +121,7 @@ def hints() -> str:
 def options(subcommand: str) -> str:
     """Return the usage and the options of a subcommand, with an example."""
     parser = argparse.ArgumentParser(prog=f"scrapy neardup {subcommand}", add_help=False)
-    import_module(f"{commands.__name__}.{subcommand.replace('-', '_')}").add_arguments(parser)
+    commands.add_arguments(parser, subcommand)
     rows = [f"- {_spelling(each)}: {_help(each)}" for each in parser._actions if not _is_common(each)]
     example = f"```sh\nscrapy neardup {subcommand} {commands.SUBCOMMANDS[subcommand][1]}\n```"
     listed = "\n".join(rows)

@@ -5,12 +5,14 @@ Everything here takes linear time, and next to none on most pages.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from html import unescape
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple
 
-from scrapy_neardup.evidence.number_words import all_languages
+from scrapy_neardup.evidence.figures.number_words import all_languages
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.reading import count_words
@@ -65,6 +67,8 @@ _TITLES = (
     re.compile("""og:title["']?\\s+content\\s?=\\s?["']([^<>]{1,500})"""),
 )
 _DESCRIPTION = re.compile("""description["']?\\s+content\\s?=\\s?["']([^<>]{1,1000})""")
+_LINKED_DATA = re.compile("<script\\b[^<>]{0,200}ld\\+json[^<>]{0,200}>", re.IGNORECASE)
+_MOST_LINKED_DATA = 5  # elements of a page
 _STOPS = re.compile("[.!?…。！？।॥؟۔።][\"'”’»)\\]\\s]*$")
 _LABEL = re.compile(r"[^.!?]{0,30}:")  # of a teaser: "Read more: ..."
 
@@ -137,7 +141,7 @@ def _with_lead(text: str, html: str, start: int) -> str:
         if block.tag == "h1" or not is_known:
             lost.append(block)
         elif _is_paragraph(block.text):
-            return _with_lines(text, _lead_of(lost, html[:start]), key[:_PLACE])
+            return _with_lines(text, _lead_of(lost, html, start), key[:_PLACE])
     return text
 
 
@@ -176,9 +180,11 @@ def _with_lines(text: str, lead: list[str], place: str) -> str:
     return "\n".join([*lines[:behind], *lead, *lines[behind:]])
 
 
-def _lead_of(blocks: list[_Block], head: str) -> list[str]:
+def _lead_of(blocks: list[_Block], html: str, start: int) -> list[str]:
     """Return the texts of those blocks behind the last headline that are part of a lead."""
-    title, description = _terms(head, *_TITLES), _terms(head, _DESCRIPTION)
+    head = html[:start]
+    title = _terms(head, *_TITLES)
+    descriptions = [_terms(head, _DESCRIPTION), *map(terms_of, _descriptions_in_linked_data(html))]
     headline = frozenset[int]()
     lead: dict[str, None] = {}
     for block in blocks:
@@ -186,7 +192,7 @@ def _lead_of(blocks: list[_Block], head: str) -> list[str]:
         if block.tag in _HEADINGS and 2 * len(terms & title) >= len(terms):
             headline = terms
             lead.clear()
-        elif block.tag != "h1" and _tells(block, terms, headline, description):
+        elif block.tag != "h1" and _tells(block, terms, headline, descriptions):
             lead[block.text] = None
     return list(lead)
 
@@ -197,12 +203,33 @@ def _terms(head: str, *patterns: re.Pattern[str]) -> frozenset[int]:
     return terms_of(unescape(found[1])) if found else frozenset()
 
 
-def _tells(block: _Block, terms: frozenset[int], headline: frozenset[int], description: frozenset[int]) -> bool:
+def _descriptions_in_linked_data(html: str) -> Iterator[str]:
+    """Yield what the JSON-LD of a page says of its article. That of a teaser or of the site stands elsewhere in it."""
+    for script in islice(_LINKED_DATA.finditer(html), _MOST_LINKED_DATA):
+        try:
+            given = _objects(json.loads(html[script.end() : html.find("</script", script.end())], strict=False))
+        except (ValueError, RecursionError):
+            continue
+        inner = [part for each in given for name in ("@graph", "mainEntity") for part in _objects(each.get(name))]
+        for part in (*given, *inner):
+            description = part.get("description")
+            if isinstance(description, str) and "Article" in str(part.get("@type")):
+                yield description
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects in a value of JSON that is one, or a list of some."""
+    return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
+
+
+def _tells(
+    block: _Block, terms: frozenset[int], headline: frozenset[int], descriptions: Sequence[frozenset[int]]
+) -> bool:
     """Decide whether a block is part of a lead: it says what headline or description say, or is marked as a lead."""
     is_refused = _NO_LEAD.search(block.marks) or terms <= headline
     if not headline or is_refused or count_words(block.text) < _LEAST_WORDS:
         return False
-    if 2 * len(terms & description) > len(terms):
+    if any(2 * len(terms & each) > len(terms) for each in descriptions):
         return True
     shares = len(terms & headline) >= min(2, len(headline))
     is_sentence = _STOPS.search(block.text) is not None

@@ -11,12 +11,12 @@ from typing import Any
 from scrapy.crawler import Crawler
 
 from scrapy_neardup import signals
+from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.crawl.feeds import VerdictCounter, feeds_of
 from scrapy_neardup.crawl.run_summary import RunSummary
-from scrapy_neardup.crawl.shared import Component
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict, counted_names
-from scrapy_neardup.stories.event import Sender, StoryEvent
+from scrapy_neardup.stories.event import Sender
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
 
@@ -34,12 +34,11 @@ class Announcer(Component):
         self._counter = VerdictCounter(detector.index, lambda: detector.breaker.is_open)
         self._sending = asyncio.Lock()
         if self.settings.receivers and self.settings.action != "dry-run":
-            self._add_receivers(*self.settings.receivers)
-
-    def _add_receivers(self, *named: Any) -> None:
-        outbox, report = self._detector.stories.outbox, partial(special_report, zone=self.settings.zone)
-        senders = {each.key: Sender(each, report, outbox.note_result) for each in receivers_of(*named)}
-        outbox.send_to(senders, self.settings.events_levels)
+            outbox = detector.stories.outbox
+            report = partial(special_report, zone=self.settings.zone)
+            receivers = receivers_of(*self.settings.receivers)
+            senders = {each.key: Sender(each, report, outbox.note_result) for each in receivers}
+            outbox.send_to(senders, self.settings.events_levels)
 
     def write(self, setting: str, row: Mapping[str, Any]) -> bool:
         """Write a line to the feed of a setting, if there is one. Return False if that fails, and count the failure."""
@@ -71,24 +70,20 @@ class Announcer(Component):
             while events := self._detector.take_events():
                 for event in events:
                     try:
-                        await self._send_event(event)
+                        report = special_report(event, zone=self.settings.zone)
+                        self.write("NEARDUP_EVENTS_FEED", report)
+                        self.count(f"events/{event.level}")
+                        self.summary.add_event(report)
+                        self._counter.count(f"event/{event.level}")
+                        await self._send(signals.story_event, event=event, report=report)
                     except Exception as error:  # noqa: PERF203  the other events are passed on
                         self.log_fault(error, f"Event {event.id}")
                 await self._detector.confirm_events()
-
-    async def _send_event(self, event: StoryEvent) -> None:
-        report = special_report(event, zone=self.settings.zone)
-        self.write("NEARDUP_EVENTS_FEED", report)
-        self.count(f"events/{event.level}")
-        self.summary.add_event(report)
-        self._counter.count(f"event/{event.level}")
-        await self._send(signals.story_event, event=event, report=report)
 
     async def _send(self, signal: object, **arguments: object) -> None:
         await self.crawler.signals.send_catch_log_async(signal, spider=self.crawler.spider, **arguments)
 
     async def finish(self) -> None:
-        """Send the last events and counts."""
         await self.send_events()
         if final_stories := await self._detector.final_stories():
             self.set_stat("stories_united", len(final_stories))
@@ -98,7 +93,6 @@ class Announcer(Component):
         await self._detector.confirm_events()
 
     async def close(self) -> None:
-        """Store the feeds."""
         for feed in self.feeds.values():
             await feed.close()
 

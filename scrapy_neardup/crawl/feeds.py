@@ -18,7 +18,6 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from itemadapter import ItemAdapter
-from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedStorageProtocol, FileFeedStorage
 from scrapy.settings import BaseSettings
@@ -31,6 +30,7 @@ from scrapy_neardup.document import MOST_CHARACTERS, Document
 from scrapy_neardup.exceptions import SettingsError, StoreError, explain_failure
 from scrapy_neardup.index import Index
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
+from scrapy_neardup.stories.rules import DAY
 from scrapy_neardup.wording import without_password
 
 logger = logging.getLogger(__name__)
@@ -40,8 +40,7 @@ _PLAIN = (".jsonl", ".jl", ".ndjson", ".json")
 _PACKING_LEVEL = 1  # of gzip: 30 us a document, and a quarter of its bytes
 _PAUSE = 2.0  # seconds between two writes of the counts of one process
 
-KEPT_DAYS = 30
-"""After how many days without a new line the files of a daily feed are removed."""
+KEPT_DAYS = 30  # without a new line, after which the files of a daily feed are removed
 
 
 def feeds_of(crawler: Crawler, settings: NearDupSettings) -> dict[str, JsonLinesFeed]:
@@ -82,17 +81,21 @@ class JsonLinesFeed:
         packed: bool = False,
         is_daily: bool = False,
     ) -> None:
-        self._crawler, self._setting = crawler, setting
-        self._is_packed, self._is_daily = packed, is_daily
-        self._has_begun = self._has_failed = False
+        self._crawler = crawler
+        self._setting = setting
+        self._is_packed = packed
+        self._is_daily = is_daily
+        self._has_begun = False
+        self._has_failed = False
         self._file: IO[bytes] | None = None
         self._gzip: gzip.GzipFile | None = None
         storage = storage_class(crawler.settings, setting, uri)
         options = {"format": "jsonlines", **({"overwrite": False} if _scheme(uri) in _APPENDING else {})}
         moment = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
         given = {"time": moment, "batch_time": moment, "batch_id": 1, "day": moment[:10]}
+        named = set(re.findall(r"%\((\w+)\)", uri.replace("%%", "")))
         try:
-            place = uri % _Placeholders(crawler.spider, given)
+            place = uri % {**{name: getattr(crawler.spider, name) for name in named - given.keys()}, **given}
         except Exception as error:
             allowed = "use %(name)s, %(time)s or another attribute of the spider, and %% for %"
             raise _wrong_uri(setting, uri, allowed, error) from error
@@ -103,15 +106,12 @@ class JsonLinesFeed:
         self._shown_uri = without_password(place)
 
     @property
-    def path(self) -> str:
-        """Return the path of a local file, "" if it is none."""
-        return self._storage.path if isinstance(self._storage, FileFeedStorage) else ""
-
-    @property
     def written_path(self) -> str:
         """Return the path if this crawl wrote lines to a local file, "" if not."""
-        path = self.path if self._has_begun else ""
-        return os.path.relpath(path) if path and Path(path).is_relative_to(Path.cwd()) else path
+        if not self._has_begun or not isinstance(self._storage, FileFeedStorage):
+            return ""
+        path = self._storage.path
+        return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else path
 
     def put(self, row: Mapping[str, Any]) -> bool:
         """Write a line. A value that JSON cannot hold is written as a text. If it fails, log why and return False.
@@ -135,7 +135,6 @@ class JsonLinesFeed:
         return True
 
     async def close(self) -> None:
-        """Store the lines. If that fails, log an error."""
         if self._file is None:
             return
         file, self._file = self._file, None
@@ -148,8 +147,8 @@ class JsonLinesFeed:
 
     def _opened(self) -> IO[bytes] | gzip.GzipFile:
         if self._file is None:
-            if self._is_daily:
-                self._remove_old_files()
+            if self._is_daily and isinstance(self._storage, FileFeedStorage):
+                _remove_old_files(Path(self._storage.path).parent)
             assert self._crawler.spider is not None
             mask = os.umask(0o077)
             try:
@@ -160,26 +159,15 @@ class JsonLinesFeed:
                 self._gzip = gzip.GzipFile("", "wb", _PACKING_LEVEL, self._file)
         return self._gzip or self._file
 
-    def _remove_old_files(self) -> None:
-        for path in Path(self.path).parent.glob("*-????-??-??.jsonl"):
-            with suppress(OSError):  # somebody else removes it too
-                if path.stat().st_mtime < time.time() - KEPT_DAYS * 24 * 3600:
-                    path.unlink()
 
-
-class _Placeholders(dict[str, Any]):
-    """What a uri may name: the values given, and attributes of the spider."""
-
-    def __init__(self, spider: Spider | None, given: Mapping[str, Any]) -> None:
-        super().__init__(given)
-        self._spider = spider
-
-    def __missing__(self, name: str) -> Any:
-        return getattr(self._spider, name)
+def _remove_old_files(folder: Path) -> None:
+    for path in folder.glob("*-????-??-??.jsonl"):
+        with suppress(OSError):  # somebody else removes it too
+            if path.stat().st_mtime < time.time() - KEPT_DAYS * DAY:
+                path.unlink()
 
 
 def _without_login(error: Exception) -> str:
-    """Return the message of an error, without user and password of a url in it."""
     return re.sub(r"//[^/\s]*@", "//***@", explain_failure(error))
 
 
@@ -198,8 +186,9 @@ def storage_class(settings: BaseSettings, setting: str, uri: str) -> Any:
 
 
 def _wrong_uri(setting: str, uri: str, problem: str, error: Exception | None = None) -> SettingsError:
-    reason = "" if error is None else f": {explain_failure(error)}"
-    return SettingsError(setting, without_password(uri), problem + reason)
+    if error is not None:
+        problem += f": {explain_failure(error)}"
+    return SettingsError(setting, without_password(uri), problem)
 
 
 def _scheme(uri: str) -> str:
@@ -261,7 +250,6 @@ class VerdictCounter:
             self._waiting = asyncio.create_task(self._write(_PAUSE))
 
     async def close(self) -> None:
-        """Write the last counts."""
         if self._waiting is not None:
             self._waiting.cancel()
         await self._write(0.0)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from scrapy.utils.conf import closest_scrapy_cfg
@@ -24,15 +25,21 @@ _LONGEST_NAME = 60  # characters, of up to four bytes each
 def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) -> NearDupSettings:
     """Return the settings with an absolute data directory.
 
-    If the url of the store is a relative SQLite path, make it a path in that directory. This makes no file or
-    directory, and never raises.
+    It is ``.scrapy``, where Scrapy itself keeps data, unless the settings name another one. If the url of the store is
+    a relative SQLite path, make it a path in that directory. This makes no file or directory, and never raises.
     """
-    given = Path(os.path.expanduser(settings.data_dir)) if settings.data_dir else _usual_folder(scrapy_settings)
-    folder = given.absolute()
+    closest = closest_scrapy_cfg()
+    folder = Path(closest).parent / ".scrapy" if closest else Path(".scrapy")
+    # scrapyd runs many projects in one working directory, which may belong to another project.
+    if not closest or scrapy_settings.get("PROJECT"):
+        project = str(scrapy_settings.get("PROJECT") or scrapy_settings.get("BOT_NAME") or "scrapybot")
+        folder /= re.sub(r"[^\w.-]", "_", project).lstrip(".")[:_LONGEST_NAME] or "_"
+    if settings.data_dir:
+        folder = Path(os.path.expanduser(settings.data_dir))
     store = settings.store
     if store.startswith(_SQLITE):
-        store = f"{_SQLITE}{folder / store.removeprefix(_SQLITE)}"
-    return replace(settings, data_dir=str(folder), store=store)
+        store = f"{_SQLITE}{folder.absolute() / store.removeprefix(_SQLITE)}"
+    return replace(settings, data_dir=str(folder.absolute()), store=store)
 
 
 def in_data_dir(settings: NearDupSettings, path: str) -> str:
@@ -57,24 +64,14 @@ def log_window_location(settings: NearDupSettings) -> None:
         logger.error("No file can be made in %s: set NEARDUP_DATA_DIR to a writable directory", settings.data_dir)
 
 
-def _usual_folder(settings: Mapping[Any, Any]) -> Path:
-    """Return where Scrapy itself keeps data: ``.scrapy`` of the project, or of the working directory."""
-    closest = closest_scrapy_cfg()
-    folder = Path(closest).parent / ".scrapy" if closest else Path(".scrapy")
-    # scrapyd runs many projects in one working directory, which may belong to another project.
-    return folder if closest and not settings.get("PROJECT") else folder / _name_of(settings)
-
-
-def _name_of(settings: Mapping[Any, Any]) -> str:
-    """Return a directory name for the project: its name in scrapyd, or its BOT_NAME."""
-    name = str(settings.get("PROJECT") or settings.get("BOT_NAME") or "scrapybot")
-    return re.sub(r"[^\w.-]", "_", name).lstrip(".")[:_LONGEST_NAME] or "_"
-
-
 def can_be_written(folder: Path) -> bool:
-    """Decide whether files can be made in a directory. The directory may not exist yet."""
+    """Decide whether files can be made in a directory, by making one. The directory may not exist yet.
+
+    Access bits would not tell: root has all rights, also where the kernel or a file system takes no files.
+    """
     try:
         nearest = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
-    except OSError:  # a parent may not be searched, or the name is too long
+        TemporaryFile(dir=nearest).close()
+    except OSError:  # also if a parent may not be searched, or the name is too long
         return False
-    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+    return True

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from scrapy_neardup.content.head import PageHead
 from scrapy_neardup.content.urls import absolute_url, own_url, source_of, url_identity
-from scrapy_neardup.crawl.order import ItemPlace, ResponsePlace
+from scrapy_neardup.crawl.response_order import ItemPlace, ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import FeedFile
 from scrapy_neardup.document import Document, Reason, Verdict
 
@@ -53,7 +53,9 @@ class Page:
 
     def add_head(self, head: PageHead, canonical: str) -> None:
         """Add what the page says of itself. ``canonical`` is the url of its head if that can be believed."""
-        self.language, self.title, self.canonical = head.language, head.title, canonical
+        self.language = head.language
+        self.title = head.title
+        self.canonical = canonical
         self._identities.add(url_identity(canonical) or canonical)
         own = own_url(head.canonical, self.url)
         self._elsewhere = url_identity(own) if source_of(own) != source_of(self.url) else ""
@@ -73,8 +75,7 @@ class Page:
         absolute = self.absolute(url)
         if identity := url_identity(absolute):
             return identity in self._identities or identity == self._elsewhere
-        is_web_page = bool(url_identity(self.url))
-        return is_web_page or absolute in self._identities
+        return bool(url_identity(self.url)) or absolute in self._identities
 
     def canonical_for(self, url: str) -> str:
         """Return the url that identifies the page for an item with this url, which names the page."""
@@ -88,7 +89,6 @@ class Page:
         return is_first
 
     async def finish_if_over(self) -> None:
-        """Finish the document of the page if no more of its items can come."""
         if self.document is not None:
             await self.document.finish_if_over()
 
@@ -114,7 +114,6 @@ class PendingDocument:
         self.items = 0  # in the pipelines
 
     async def item_left(self) -> None:
-        """Note that an item has left the crawl, in whatever way."""
         self.items -= 1
         await self.finish_if_over()
 
@@ -147,7 +146,8 @@ class ItemContext:
 
     def take_document(self) -> PendingDocument | None:
         """Return the document, and None from the second call on: an item leaves the crawl only once."""
-        document, self.document = self.document, None
+        document = self.document
+        self.document = None
         return document
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
 from itertools import chain
@@ -14,11 +14,10 @@ from typing import Any
 from itemadapter import ItemAdapter
 from rich.cells import cell_len, chop_cells
 
-from scrapy_neardup.content.urls import source_of, unnamed_site
+from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.document import LEVELS, STATUSES, Verdict, counted_names
-from scrapy_neardup.evidence.counted import rank_of
+from scrapy_neardup.evidence.figures.counted import rank_of
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.rules import WATCH_SHARE
 from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.wording import counted, printable
 
@@ -40,6 +39,7 @@ _MOST_NAMES = 1000
 _REPORT_OPTIONS = {"NEARDUP_EVENTS_FEED": "", "NEARDUP_DROPPED_FEED": "--dropped", "NEARDUP_RECORD": "--documents"}
 
 
+# The stats of a crawl, by their names without ``neardup/``. The page docs/settings.md shows this table on the site.
 STATS = {
     "checked": "judged items; each item of a page counts, here and below",
     "<status>": "verdicts; also as ``<status>/<kind>`` and ``<status>/<reason>``, such as ``duplicate/near``",
@@ -63,8 +63,9 @@ STATS = {
     "store/errors": "items for which the store gave no answer",
     "time_errors": "items whose time cannot be read",
 }
-"""The stats of a crawl, by their names without ``neardup/``. The page docs/settings.md shows this table on the site."""
 
+# The hints in their order: the least share of the items of a run that a hint is about, and its text. The share is 0 if
+# a single item is worth a hint.
 HINTS = {
     "item-classes": (
         0,
@@ -104,27 +105,20 @@ HINTS = {
         "{share} have nothing in the field {time_field!r} (time in NEARDUP_ITEM_FIELDS), so they count as seen now:"
         " let the spider fill it, or name another field",
     ),
-    "sites-without-names": (
-        0,
-        "{unnamed}. Give each publisher a name with a dot, such as paper1.example",
-    ),
     "only-revisits": (
         _NEARLY_ALL,
         "{share} are pages that a crawl has seen within {hours:g} hours. To begin anew, empty the window with"
         " `scrapy neardup purge`, or set NEARDUP_NAMESPACE to another name",
     ),
 }
-"""The hints in their order: the least share of the items of a run that a hint is about, and its text.
 
-The share is 0 if a single item is worth a hint."""
-
+# The hints about items without a text, and the remedy if none of their fields seems to hold the text.
 _WITHOUT_TEXT = {
     "no-page": "yield each item from the callback of its page, or set text in NEARDUP_ITEM_FIELDS",
     "other-page": "yield each item from the page of its article, or set text in NEARDUP_ITEM_FIELDS. If a renderer or"
     " proxy fetched the page, give the response the url of the page (response.replace)",
     "no-text": "set text in NEARDUP_ITEM_FIELDS to the field that holds it, or try another NEARDUP_EXTRACTOR",
 }
-"""The hints about items without a text, and the remedy if none of their fields seems to hold the text."""
 
 
 @dataclass(slots=True)
@@ -135,7 +129,6 @@ class _RunStory:
     url: str
     items: int = 0
     sources: set[str] = field(default_factory=set)
-    sites: set[str] = field(default_factory=set)  # see ``unnamed_site``
 
 
 class RunSummary:
@@ -143,7 +136,8 @@ class RunSummary:
 
     def __init__(self, settings: NearDupSettings) -> None:
         self._settings = settings
-        self.judged = self.dropped = 0
+        self.judged = 0
+        self.dropped = 0
         self.lost = 0  # items that were kept, and that a later pipeline dropped
         self.late = 0  # items that were under way when the crawl ended
         self.opted_out = 0  # items of requests with ``neardup=False`` in their meta
@@ -159,7 +153,6 @@ class RunSummary:
         self._levels: Counter[str] = Counter()
 
     def add(self, verdict: Verdict, *, title: str, url: str) -> None:
-        """Count a judged item."""
         self.judged += 1
         self._statuses.update(counted_names(verdict))
         self._would_drop += verdict.would_drop
@@ -168,18 +161,14 @@ class RunSummary:
             if items or len(self._changes) < _MOST_CHANGES:
                 self._changes[verdict.story, line] = first, items + 1
         # A page that comes again is no further coverage, also if its text has changed.
-        if verdict.story is not None and verdict.kind != "revisit" and verdict.match_url != (url or None):
-            self._add_to_story(verdict.story, title, url)
-
-    def _add_to_story(self, key: str, title: str, url: str) -> None:
-        if key not in self._stories and len(self._stories) >= _MOST_STORIES:  # forget the smaller half
+        if verdict.story is None or verdict.kind == "revisit" or verdict.match_url == (url or None):
+            return
+        if verdict.story not in self._stories and len(self._stories) >= _MOST_STORIES:  # forget the smaller half
             self._stories = dict(nlargest(_MOST_STORIES // 2, self._stories.items(), key=lambda each: each[1].items))
-        story = self._stories.setdefault(key, _RunStory(title[:_LONGEST_TITLE], url[:_LONGEST_URL]))
+        story = self._stories.setdefault(verdict.story, _RunStory(title[:_LONGEST_TITLE], url[:_LONGEST_URL]))
         story.items += 1
         if len(story.sources) < _MOST_SOURCES and (source := source_of(url)):
             story.sources.add(self._settings.owner_of(source))
-        if len(story.sites) < _MOST_SOURCES and (site := unnamed_site(url)):
-            story.sites.add(site)
 
     def add_event(self, report: Mapping[str, Any]) -> None:
         self._levels[report["level"]] += 1
@@ -195,7 +184,6 @@ class RunSummary:
                 story = self._stories.setdefault(final, _RunStory(moved.title, moved.url))
                 story.items += moved.items
                 story.sources |= moved.sources
-                story.sites |= moved.sites
             if (report := self._events.pop(key, None)) is not None:
                 self._events[final] = max(report, self._events.get(final, report), key=lambda each: each["time"])
         self._events = dict(sorted(self._events.items(), key=lambda event: event[1]["time"]))
@@ -224,7 +212,7 @@ class RunSummary:
         other files of the run, by the names of their settings.
         """
         if self.judged or self.skipped:
-            return printable("\n".join([*self._lines(), *self._next_commands(feed, written)]))
+            return printable("\n".join(self._lines(feed, written)))
         if self.late:
             return ""
         if self.opted_out:
@@ -235,7 +223,7 @@ class RunSummary:
             "  If you expected some, look for errors and dropped items in the log above."
         )
 
-    def _lines(self) -> Iterator[str]:
+    def _lines(self, feed: str, written: Mapping[str, str]) -> Iterator[str]:
         yield from self._count_lines()
         yield from self._change_lines()
         yield from self._story_lines()
@@ -245,6 +233,13 @@ class RunSummary:
                 yield textwrap.fill(
                     f"  - {text}.", _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
                 )
+        if feed:
+            files = [(option, written[setting]) for setting, option in _REPORT_OPTIONS.items() if written.get(setting)]
+            yield "Next: scrapy neardup report " + shlex.join(filter(None, [feed, *chain.from_iterable(files)]))
+        else:
+            yield "Next: crawl with -O items.jsonl, then scrapy neardup report items.jsonl"
+        if any(report["level"] != "ended" for report in self._events.values()) and self._settings.store != "memory://":
+            yield "      scrapy neardup watch --events"
 
     def _count_lines(self) -> Iterator[str]:
         kept = f"scrapy-neardup: {counted(self.judged, 'item')} judged, {self.judged - self.dropped:,} kept"
@@ -277,40 +272,20 @@ class RunSummary:
                 yield _row(f"{report['level']:<9} {counts}", report["headline"] or report["url"])
 
     def _change_lines(self) -> Iterator[str]:
-        """Yield a few changes of figures: of the dead first, then those that most items print."""
-        if not self._changes:
-            return
-        yield "Changed figures, with the items that print them:"
+        if self._changes:
+            yield "Changed figures, with the items that print them:"
         rows = [(read_change(line), title, items) for (_, line), (title, items) in self._changes.items()]
         for change, title, items in sorted(rows, key=lambda row: (rank_of(row[0].label), -row[2]))[:_SHOWN]:
             yield _row(f"{counted(items, 'item'):>11}, {change.words:<27}", title)
 
-    def _next_commands(self, feed: str, written: Mapping[str, str]) -> Iterator[str]:
-        if feed:
-            files = [(option, written[setting]) for setting, option in _REPORT_OPTIONS.items() if written.get(setting)]
-            yield "Next: scrapy neardup report " + shlex.join(filter(None, [feed, *chain.from_iterable(files)]))
-        else:
-            yield "Next: crawl with -O items.jsonl, then scrapy neardup report items.jsonl"
-        if any(report["level"] != "ended" for report in self._events.values()) and self._settings.store != "memory://":
-            yield "      scrapy neardup watch --events"
-
-    def _sites_without_names(self) -> tuple[str, int]:
-        """Say of the first story that its sites count as few sources. Return also the items of all such stories."""
-        told = {key: sites_of_few(story.sites, self._settings) for key, story in self._stories.items()}
-        found = [key for key, each in told.items() if each]
-        return (told[found[0]] if found else ""), sum(self._stories[key].items for key in found)
-
     def _hints(self) -> Iterator[tuple[str, int, str]]:
-        """Yield the hints of a run: name, number of items, text."""
-        statuses, settings = self._statuses, self._settings
-        counts = {name: self.problems[name] or statuses[f"unchecked/{name}"] for name in HINTS}
-        if statuses["unchecked/no-text"] < _NOTABLE * self.judged:
+        settings = self._settings
+        counts = {name: self.problems[name] or self._statuses[f"unchecked/{name}"] for name in HINTS}
+        counts |= {name: self.problems[name] for name in _WITHOUT_TEXT}
+        if self._statuses["unchecked/no-text"] < _NOTABLE * self.judged:
             counts |= dict.fromkeys(_WITHOUT_TEXT, 0)
-        else:
-            counts |= {name: self.problems[name] for name in _WITHOUT_TEXT}
-        revisits = statuses["duplicate/revisit"]
+        revisits = self._statuses["duplicate/revisit"]
         counts["only-revisits"] = revisits if revisits >= _FEWEST_REVISITS else 0
-        unnamed, counts["sites-without-names"] = self._sites_without_names()
         counts["untagged"] = self.untagged.total()
         counts["item-classes"] = self.skipped.total() if settings.item_classes and not self.judged else 0
         remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(self._long_fields)!r}}}, which holds long texts"
@@ -325,28 +300,8 @@ class RunSummary:
                     min_words=settings.min_words,
                     time_field=settings.item_fields["time"],
                     hours=settings.window / 3600,
-                    unnamed=unnamed,
                 )
                 yield name, items, filled
-
-
-def sites_of_few(sites: Collection[str], settings: NearDupSettings) -> str:
-    """Say as how few sources the sites of a story count, if it would be an event with as many sources as sites.
-
-    ``sites`` are those of ``unnamed_site``. Return "" if the story would be no event, or if its owners are named.
-    """
-    least = max(2, int(WATCH_SHARE * settings.events_min_sources)) + 1
-    if len(sites) < least:
-        return ""
-    owners = {site: settings.owner_of(source_of(f"http://{site}")) for site in sites}
-    unnamed = sorted(site for site, owner in owners.items() if owner not in settings.source_owners.values())
-    sources = len({owners[site] for site in unnamed})
-    if len(unnamed) < least or sources >= least:
-        return ""
-    return (
-        f"{len(unnamed)} sites with one story, such as {unnamed[0]}, count as {counted(sources, 'source')} for events,"
-        " as do all sites on one host, in one network, or without a dot in their names"
-    )
 
 
 def note_name(names: Counter[str], name: object) -> None:
@@ -365,6 +320,5 @@ def _counts(items: int, sources: int) -> str:
 
 
 def _row(counts: str, title: str) -> str:
-    """Return counts and the beginning of a title, on one line."""
     row = f"  {counts}  {' '.join(title.split())}"
     return row if cell_len(row) <= _WIDTH else f"{chop_cells(row, _WIDTH - 1)[0]}…"

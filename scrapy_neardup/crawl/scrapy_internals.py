@@ -43,7 +43,6 @@ class FeedFile:
         slot.storage.store = self._store_and_note  # type: ignore[method-assign, assignment]
 
     def accepts(self, item: Any) -> bool:
-        """Ask the filter of the feed whether it takes an item."""
         self._items = self._slot.itemcount
         self._accepted.append(self)  # also if the filter raises: then no feed has the item
         if not self._filter.accepts(item):

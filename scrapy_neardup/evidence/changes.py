@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from xxhash import xxh32_digest
 
-from scrapy_neardup.evidence.counted import HARMED, SILENT, FigureKind, kind_of
 from scrapy_neardup.evidence.differences import Comparison, Sentence, Side
-from scrapy_neardup.evidence.figures import (
+from scrapy_neardup.evidence.figures.counted import HARMED, SILENT, FigureKind, kind_of
+from scrapy_neardup.evidence.figures.figure import (
     SENTENCE_ENDS,
     Figure,
     figures_of,
@@ -26,7 +26,7 @@ from scrapy_neardup.evidence.figures import (
     is_plain,
     short_value,
 )
-from scrapy_neardup.evidence.number_words import all_languages
+from scrapy_neardup.evidence.figures.number_words import all_languages
 from scrapy_neardup.evidence.replacements import Difference
 from scrapy_neardup.evidence.tokens import FRACTIONS, FUNCTION_WORDS
 from scrapy_neardup.text.folding import fold

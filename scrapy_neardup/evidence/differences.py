@@ -15,11 +15,21 @@ from functools import cached_property
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.counted import is_of_page
-from scrapy_neardup.evidence.figures import SENTENCE_ENDS, find_figures
+from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
+from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.replacements import SHORT, Difference, Place, differences_of, find_places
-from scrapy_neardup.evidence.tokens import FIRM, TEASERS, Token, is_unspaced, names_of, signs_of, tokens_of
+from scrapy_neardup.evidence.tokens import (
+    AGENCIES,
+    FIRM,
+    NOTICES,
+    TEASERS,
+    Token,
+    is_unspaced,
+    names_of,
+    signs_of,
+    tokens_of,
+)
 from scrapy_neardup.text.alignment import Aligned, align, read_sentences
 from scrapy_neardup.text.alignment import Sentence as Printed
 from scrapy_neardup.text.folding import fold
@@ -27,10 +37,13 @@ from scrapy_neardup.text.folding import fold
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
 HALF = 0.5  # the same share, for a few words in the place of a few
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
-IN_PLACE = 0.6  # share of a sentence that is equal: then a number in the place of another one is its new value
+IN_PLACE = 0.5  # share of a sentence that is equal: then a number in the place of another one is its new value
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
 _HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _LONGEST_LINE = 12  # words
+_LONGEST_DATELINE = 5  # words
+_SHORT_CREDIT = 6  # words of a line that names a site
+_HOST = re.compile(r"\w\.[A-Za-z]{2,4}\W*$")
 _MOST_BYLINES = 2  # lines of a text
 _LEAST_OF_PAPER = 0.4  # of the letters of a line that names its paper
 _TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
@@ -166,7 +179,7 @@ class _Old:
     def __init__(self, new: Side, old: Side) -> None:
         self._side = old
         self.language = new.language
-        self._paper = new.source  # others choose their names as they like
+        self._paper, self._old_paper = new.source, old.source
         titles = [each for each in (new.title, old.title) if _SMALL_WORD.search(each)]  # not "Police Find Missing Boy"
         self._bodies = "\n".join((*titles, new.text, old.text))
         self._new_title, self._new_text = new.title, new.text
@@ -218,7 +231,12 @@ class _Old:
         return frozenset(each[:_STEM] for each in self._words)
 
     def is_paper(self, token: Token) -> bool:
-        return len(token.text) > 3 and token.text in self._paper
+        """Return whether a name is that of the new text's paper, or of an agency."""
+        return token.text in AGENCIES or (len(token.text) > 3 and token.text in self._paper)
+
+    def was_paper(self, token: Token) -> bool:
+        """Return the same for the old text. Others choose the names of their papers as they like."""
+        return token.text in AGENCIES or (len(token.text) > 3 and token.text in self._old_paper)
 
 
 def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
@@ -280,17 +298,20 @@ def _is_other_cell(text: str, cell: str, above: str) -> bool:
 
 def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> Sentence:
     """Return a sentence that is not equal to its partner, or has none."""
-    may_be_of_page = not is_title and (aligned.words <= SHORT + 1 or not aligned.text.endswith(SENTENCE_ENDS))
+    may_be_of_page = not is_title and _may_be_of_page(aligned)
     is_read = may_be_of_page or is_title  # of a sentence without a partner only figures of such lines are asked for
     if not aligned.partner and not is_read:
         return Sentence(aligned.text, "", aligned.words, 0)
     new = tokens_of(aligned.text, known.language, known.names)
-    if may_be_of_page and _is_of_page(aligned.text, new, known):
+    is_dateline = number < _HEAD and not aligned.partner and _is_date(new)
+    if may_be_of_page and (is_dateline or _is_of_page(aligned.text, new, known)):
         return Sentence(aligned.text, "", 0, 0)
     old = tokens_of(aligned.partner, known.language, known.names) if aligned.partner else []
-    places, equal = find_places(new, old)
+    places, equal, has_moved = find_places(new, old)
     if equal:
-        partners = _Partners(aligned, new, old, equal, is_title=is_title, may_have_dateline=number < _HEAD)
+        partners = _Partners(
+            aligned, new, old, equal, has_moved=has_moved, is_title=is_title, may_have_dateline=number < _HEAD
+        )
         return partners.sentence(places, known)
     unknown = (each for each in new if is_read and each.kind in FIRM and not known.has(each))
     differences = tuple(Difference(each.kind, "", each.printed) for each in unknown)
@@ -305,26 +326,32 @@ class _Partners:
     new: list[Token]
     old: list[Token]
     equal: int
+    has_moved: bool
     is_title: bool
     may_have_dateline: bool
 
     def sentence(self, places: list[Place], known: _Old) -> Sentence:
-        is_lonely, is_alone = self._is_lonely(places), self._is_alone(places)
+        is_lonely, is_alone = self._is_lonely(places), self._is_alone(places, known)
         held = self.equal
         if self.may_have_dateline and places and places[0].is_dateline:
             held += len(places.pop(0).came)
-        is_one_of_one = _count_firm(each.gone for each in places) == _count_firm(each.came for each in places)
+        numbers = [_count_firm(each.gone for each in places), _count_firm(each.came for each in places)]
+        is_one_of_one = numbers[0] == numbers[1]
         differences: list[Difference] = []
         for place in places:
             if not place.is_content:
                 held += len(place.came)
                 continue
-            found, wording = differences_of(place, known.has, is_lonely=is_lonely)
+            found, wording = differences_of(place, known, is_lonely=is_lonely)
             held += wording
-            is_in_place, is_swapped = is_one_of_one and self._is_value(place), self._is_swapped(place)
+            is_value = place.is_value and numbers[0] <= numbers[1] and self.equal >= HALF * len(self.new)
+            is_in_place = is_value or (is_one_of_one and self._is_value(place))
             differences += [
                 each._replace(
-                    is_in_place=is_in_place, is_one_of_one=is_one_of_one, is_swapped=is_swapped, is_alone=is_alone
+                    is_in_place=is_in_place,
+                    is_one_of_one=is_one_of_one or is_value,
+                    is_swapped=self._is_swapped(place),
+                    is_alone=is_alone,
                 )
                 for each in found
             ]
@@ -341,12 +368,18 @@ class _Partners:
 
     def _is_lonely(self, places: Sequence[Place]) -> bool:
         """Return whether the sentences differ in one place only."""
-        return len(places) == 1 and self.equal >= len(self.new) * (NEAR if places[0].size > SHORT else HALF)
+        if len(places) != 1 or self.has_moved:
+            return False
+        return self.equal >= len(self.new) * (NEAR if places[0].size > SHORT else HALF)
 
-    def _is_alone(self, places: Sequence[Place]) -> bool:
+    def _is_alone(self, places: Sequence[Place], known: _Old) -> bool:
         """Return the same for titles, which each paper writes anew: only another word in the same title counts."""
         if not self.is_title or not self._is_lonely(places):
             return self._is_lonely(places)
+        gone, came, *_ = places[0]
+        is_told = all(each.kind == "word" and known.has(each) for each in came)
+        if is_told and not any(meaning_of(each.text) for each in (*gone, *came)):
+            return False  # the text says the same
         return places[0].size < SHORT and self.equal >= NEAR * max(len(self.new), len(self.old))
 
     def _is_value(self, place: Place) -> bool:
@@ -354,12 +387,12 @@ class _Partners:
         return is_short and self.equal >= IN_PLACE * len(self.new)
 
     def _is_swapped(self, place: Place) -> bool:
-        is_form = self.equal >= FORM * max(len(self.new), len(self.old))
-        return is_form and len(place.gone) == len(place.came) <= SHORT
+        return self.equal >= FORM * max(len(self.new), len(self.old)) and place.is_swap
 
 
 def _count_firm(parts: Iterable[Sequence[Token]]) -> int:
-    return sum(each.kind in ("number", "quantity", "negation") for part in parts for each in part)
+    counted = {(each.kind, each.text) for part in parts for each in part}
+    return sum(kind in ("number", "quantity", "negation") for kind, _ in counted)
 
 
 def _without_teasers(sentences: Sequence[Printed], first: int) -> list[Printed]:
@@ -380,19 +413,39 @@ def _may_be_byline(line: str) -> bool:
 
 def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
     """Decide whether a line is of the page, not of the article: a link to another one, a byline, an advertisement."""
-    folded = fold(text).casefold()
-    if "©" in folded or _is_teaser(text) or known.new_title.issuperset(each.text for each in tokens):
+    if _has_notice(text) or _is_teaser(text) or known.new_title.issuperset(each.text for each in tokens):
         return True
     if known.has_few_bylines and all(each.kind in ("name", "time") for each in tokens):
         return True
-    if len(tokens) <= _LONGEST_LINE and is_of_page(text) and not any(each.is_grave for each in find_figures(text)):
+    is_line = len(tokens) <= _LONGEST_LINE and not text.endswith(SENTENCE_ENDS)
+    if is_line and is_of_page(text) and not any(each.is_grave for each in find_figures(text)):
         return True  # a counter, such as "3 min read"
     if any(each.kind in FIRM and not known.has(each) for each in tokens):
         return False
-    return _names_paper(tokens, known) or (known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text)))
+    return _names_paper(text, tokens, known) or (known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text)))
 
 
-def _names_paper(tokens: Sequence[Token], known: _Old) -> bool:
-    """Decide whether a short line has little else than the name of its paper."""
+def _is_date(tokens: Sequence[Token]) -> bool:
+    """Decide whether a sentence is nothing but a dateline: "Springfield. 18 November."."""
+    return len(tokens) <= _LONGEST_DATELINE and sum(each.kind == "time" for each in tokens) > 1
+
+
+def _may_be_of_page(aligned: Aligned) -> bool:
+    """Return False for sentences of an article, which most are: then nobody has to look at their words."""
+    text = aligned.text
+    if aligned.words <= _SHORT_CREDIT or not text.endswith(SENTENCE_ENDS) or _has_notice(text):
+        return True
+    return not text.endswith(".") and _is_teaser(text)
+
+
+def _has_notice(text: str) -> bool:
+    folded = fold(text).casefold()
+    return any(map(folded.__contains__, NOTICES))
+
+
+def _names_paper(text: str, tokens: Sequence[Token], known: _Old) -> bool:
+    """Decide whether a short line has little else than the name of its paper or agency, or ends with that of a site."""
+    if len(tokens) <= _SHORT_CREDIT and _HOST.search(text):
+        return True
     letters = [sum(len(each.text) for each in side) for side in (filter(known.is_paper, tokens), tokens)]
-    return len(tokens) <= _LONGEST_LINE / 2 and letters[0] >= _LEAST_OF_PAPER * letters[1] > 0
+    return len(tokens) <= _SHORT_CREDIT and letters[0] >= _LEAST_OF_PAPER * letters[1] > 0

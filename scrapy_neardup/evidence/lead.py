@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from scrapy_neardup.evidence.changes import contradict
-from scrapy_neardup.evidence.figures import SENTENCE_ENDS, find_figures
+from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import find_names
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.text.body import read_bodies
@@ -58,5 +58,6 @@ def tells_headline(headline: str, sentence: str) -> bool:
 
 
 def _are_one_line(headline: str, line: str) -> bool:
-    terms, others = terms_of(headline), terms_of(line)
+    terms = terms_of(headline)
+    others = terms_of(line)
     return bool(terms) and len(terms & others) >= _SAME_LINE * max(len(terms), len(others))

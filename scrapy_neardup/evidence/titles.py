@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from xxhash import xxh32_intdigest
 
-from scrapy_neardup.evidence.number_words import MONTHS, WEEKDAYS
+from scrapy_neardup.evidence.figures.number_words import MONTHS, WEEKDAYS
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.text.folding import fold, fold_with_places
 
@@ -48,13 +48,15 @@ _CALENDAR = frozenset(map(fold, MONTHS | WEEKDAYS))
 
 def title_terms(title: str) -> frozenset[int]:
     """Return the hashes of the first ``MOST_TERMS`` terms of a title."""
-    return frozenset(list(dict.fromkeys(_slots(title[:_MOST_CHARACTERS])))[:MOST_TERMS])
+    folded = fold(title[:_MOST_CHARACTERS])
+    codes = term_codes(folded.lower() if folded.isupper() else folded)  # capitals show no abbreviations
+    return frozenset(list(dict.fromkeys([code % NAME for code in codes if code < NO_TERM]))[:MOST_TERMS])
 
 
 def site_terms(title: str) -> frozenset[int]:
     """Return the hashes of the terms behind a title's last bar or dash, where the name of the site mostly stands."""
     *rest, tail = _DIVIDER.split(title[:_MOST_CHARACTERS])
-    return frozenset(_slots(tail)) if rest and len(tail) <= _LONGEST_SITE else frozenset()
+    return terms_of(tail) if rest and len(tail) <= _LONGEST_SITE else frozenset()
 
 
 def title_without_site(title: str, source: str) -> str:
@@ -72,7 +74,8 @@ def names_site(part: str, source: str) -> bool:
 
     Its letters are those of the domain, or some of them in a row, or the other way round.
     """
-    words, label = part.split(), _letters(source.partition(".")[0])
+    words = part.split()
+    label = _letters(source.partition(".")[0])
     name = _letters(part)
     if not name or not label or len(words) > _MOST_SITE_WORDS:
         return False
@@ -87,7 +90,10 @@ def _letters(text: str) -> str:
 
 def terms_of(text: str) -> frozenset[int]:
     """Return the hashes of all terms of a text."""
-    return frozenset(_slots(text))
+    text = fold(text)
+    if text.isupper():
+        text = text.lower()  # capitals show no abbreviations
+    return frozenset([code % NAME for code in term_codes(text) if code < NO_TERM])
 
 
 def term_codes(*lines: str) -> list[int]:
@@ -111,7 +117,9 @@ def first_words(text: str, slots: Collection[int], bits: int) -> dict[int, str]:
 
     Of a slot only the low ``bits`` count. In scripts without spaces the pair of characters stands for the word.
     """
-    wanted, found, low = set(slots), dict[int, str](), (1 << bits) - 1
+    wanted = set(slots)
+    found = dict[int, str]()
+    low = (1 << bits) - 1
     folded, printed, places = fold_with_places(text)
     for word in _WORD.finditer(folded):
         codes = _codes[word[0]]
@@ -132,34 +140,10 @@ def pack_terms(terms: Iterable[int]) -> bytes:
     return b"".join(term.to_bytes(_TERM_BYTES, "big") for term in sorted(terms))
 
 
-def _slots(text: str) -> list[int]:
-    text = fold(text)
-    if text.isupper():
-        text = text.lower()  # capitals show no abbreviations
-    return [code % NAME for code in term_codes(text) if code < NO_TERM]
-
-
 def _pairs(word: str) -> list[str]:
     """Return the pairs of characters in scripts without spaces, which are terms."""
     runs = [] if word.isascii() else _UNSPACED.findall(word)
     return [run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))]
-
-
-def _stem(word: str) -> str:
-    """Return the beginning of a word, which inflected forms share.
-
-    An Arabic word begins behind its article. A Korean word is cut after ``_SYLLABLES`` syllables.
-    """
-    if word.isascii():
-        return word.lower()[:_STEM]
-    if _HANGUL.match(word):
-        return word[:_SYLLABLES]
-    return _ARABIC_ARTICLE.sub("", word.casefold())[:_STEM]
-
-
-def _has_weight(word: str) -> bool:
-    least = _LEAST_LETTERS if word[0] < _FIRST_WITHOUT_CASE else _LEAST_LETTERS_ELSEWHERE
-    return len(word) >= least or word.isdigit() or (len(word) > 1 and word.isupper()) or bool(_HANGUL.match(word))
 
 
 def _hash(term: str) -> int:
@@ -172,15 +156,25 @@ class _Codes(dict[str, tuple[int, ...]]):
     def __missing__(self, word: str) -> tuple[int, ...]:
         if len(self) >= _MOST_REMEMBERED:
             self.clear()
-        if pairs := _pairs(word):
-            codes = tuple(map(_hash, pairs))
-        else:
-            is_name = word[0].isupper() and word.casefold() not in _CALENDAR
-            mark = FIGURE if word[0].isdigit() else NAME if is_name else 0
-            codes = ((_hash(_stem(word)) if _has_weight(word) else NO_TERM) | mark,)
+        pairs = _pairs(word)
+        codes = tuple(map(_hash, pairs)) if pairs else (self._code_of(word),)
         if len(word) <= _LONGEST_REMEMBERED:
             self[word] = codes
         return codes
+
+    def _code_of(self, word: str) -> int:
+        """Return the hash of the beginning of a word, which inflected forms share, and what the word is.
+
+        An Arabic word begins behind its article. A Korean word is cut after ``_SYLLABLES`` syllables.
+        """
+        is_korean = _HANGUL.match(word) is not None
+        stem = word[:_SYLLABLES] if is_korean else _ARABIC_ARTICLE.sub("", word.casefold())[:_STEM]
+        least = _LEAST_LETTERS if word[0] < _FIRST_WITHOUT_CASE else _LEAST_LETTERS_ELSEWHERE
+        has_weight = len(word) >= least or is_korean or word.isdigit() or (len(word) > 1 and word.isupper())
+        code = _hash(stem) if has_weight else NO_TERM
+        if word[0].isdigit():
+            return code | FIGURE
+        return code | NAME if word[0].isupper() and word.casefold() not in _CALENDAR else code
 
 
 _codes = _Codes()
@@ -191,7 +185,8 @@ def title_overlap(a: bytes, b: bytes) -> float:
 
     The terms are packed by ``pack_terms``.
     """
-    terms_a, terms_b = _unpack_terms(a), _unpack_terms(b)
+    terms_a = _unpack_terms(a)
+    terms_b = _unpack_terms(b)
     shorter = min(len(terms_a), len(terms_b))
     return len(terms_a & terms_b) / shorter if shorter else 1.0
 

@@ -15,9 +15,8 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
-from scrapy_neardup.evidence.counted import meaning_of
-from scrapy_neardup.evidence.names import skeleton
-from scrapy_neardup.evidence.number_words import (
+from scrapy_neardup.evidence.figures.counted import meaning_of
+from scrapy_neardup.evidence.figures.number_words import (
     COMMA,
     CURRENCIES,
     HEDGES,
@@ -30,7 +29,8 @@ from scrapy_neardup.evidence.number_words import (
     all_languages,
     read_table,
 )
-from scrapy_neardup.evidence.numbers import number_tokens, take_numbers
+from scrapy_neardup.evidence.figures.numbers import number_tokens, take_numbers
+from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.text.folding import fold
 
 TokenKind = Literal["number", "quantity", "code", "time", "negation", "unit", "name", "word"]
@@ -39,6 +39,8 @@ _TABLE: dict[str, Any] = read_table("wording.json")
 _MARKS = (LINE_END, COMMA, "(")
 FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
+NOTICES = tuple(_TABLE["notices"].split("|"))
+AGENCIES = frozenset(_TABLE["agencies"].split())
 VAGUE, FUNCTION_WORDS = (frozenset(_TABLE[role].split()) for role in ("vague", "function_words"))
 OPPOSITES = [set(pair.split()) for pair in _TABLE["opposites"].split("|")]
 _SPELLED = {value: frozenset(words.split()) for value, words in _TABLE["numbers"].items()}
@@ -68,7 +70,9 @@ _FIRST_UNSPACED = "\u0e00"
 FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
 _SPACED_CLOCK = re.compile("(?<![0-9])([0-2]?[0-9]) h ([0-5][0-9])(?![0-9])")  # "7 h 15"
-_DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])\\.[0-5][0-9]")
+_LOST = re.compile("(?<=[^\\W\\d_])[?\ufffd](?=[^\\W\\d_])")  # a letter that was lost inside a word
+_SPACED_JOINT = re.compile("(?<=[0-9]) ?([-/]) ?(?=[0-9])")  # "15- 35"
+_DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])[.,][0-5][0-9]")
 _BESIDE_CLOCK = WORDS["clock"].union(_TABLE["beside_clock"].split())
 _BEHIND_TIME = "月日号號点點时時월일시"
 _CLOSING = ".,;:)!?"
@@ -79,6 +83,7 @@ _ARABIC_AND = "\u0648"
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
 _ARABIC = ("\u0600", "\u06ff")
 _SAME_BEGINNING, _SAME_LETTERS = 0.6, 0.85  # shares of the longer of two spellings
+_LONG, _SAME_ARABIC_LETTERS = 7, 0.8
 _LEAST_DIGITS, _MOST_DIGITS = 4, 24  # of a number behind "half a"
 _INFIXES = "maya", "meye", "may", "mey", "mad", "med"
 _SYLLABLE = "+"  # behind a syllable of Vietnamese that is a small word of another language
@@ -119,13 +124,15 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
     def hide(found: re.Match[str]) -> str:
         code = found[1].casefold()
         letters = "".join(takewhile(str.isalpha, code))
-        if letters in _BEFORE_MONEY or letters in CURRENCIES:
-            return f"{letters} {code[len(letters) :]}"
+        if letters in _BEFORE_MONEY or letters in CURRENCIES or letters in MONTHS:
+            return f"{letters} {code[len(letters) :].lstrip('-')}"
         hidden = _CODE_MARK + code.replace("-", "").rstrip("s").translate(_HIDDEN)  # "AK-47s" is "AK47"
         codes[hidden] = found[1]
         return hidden
 
-    tokens, starts = number_tokens(_CODE.sub(hide, _SPACED_CLOCK.sub(r"\1h\2", _ARABIC_DECIMAL.sub(".", fold(text)))))
+    text = _LOST.sub("", text)
+    text = _SPACED_JOINT.sub(r"\1", _SPACED_CLOCK.sub(r"\1h\2", _ARABIC_DECIMAL.sub(".", fold(text))))
+    tokens, starts = number_tokens(_CODE.sub(hide, text))
     raw = list(tokens)
     numbers = {first: (end, value, mark) for first, end, value, mark in take_numbers(tokens, starts, language)}
     words = _Words([], raw, codes, language, names)
@@ -150,7 +157,7 @@ class _Words(NamedTuple):
         printed = " ".join(part.rstrip(_CLOSING) for part in raw[place:end] if part)
         closes = raw[end - 1][-1:] in _CLOSING
         if _DOTTED_CLOCK.fullmatch(printed) and not _BESIDE_CLOCK.isdisjoint((raw[place - 1], raw[end])):
-            self.found.append(Token(_time(printed.replace(".", ":"), ""), "time", printed, closes))
+            self.found.append(Token(_time(printed[:-3] + ":" + printed[-2:], ""), "time", printed, closes))
         elif raw[end] == "h" or _is_of_time(raw[end]):
             self.found.append(Token(value + raw[end][0], "time", printed + raw[end][0]))
         else:
@@ -205,6 +212,8 @@ class _Words(NamedTuple):
             self.found.append(Token(str(value), "number", f"{token} {following}"))
             return place + 2
         else:
+            if token[0] == _ARABIC_AND and _KINDS.get(token[1:]) == "negation":
+                token = token[1:]
             kind: TokenKind = "name" if token in self.names else "word"
             self.found.append(Token(token, _KINDS.get(token, kind), token))
         return place + 1
@@ -332,11 +341,12 @@ def _is_other_form(a: str, b: str) -> bool:
 def _are_alike(a: str, b: str) -> bool:
     """Decide whether two words have the same beginning and another ending, or differ in a letter or two."""
     if _ARABIC[0] <= a[0] <= _ARABIC[1]:
-        if _are_of_one_stem(a, b):
-            return True
-        a, b = (_ARABIC_PREFIX.sub("", word) for word in (a, b))
-    if a == b:
-        return True
+        stems = [_ARABIC_PREFIX.sub("", word) for word in (a, b)]
+        return _are_of_one_stem(a, b) or stems[0] == stems[1] or _have_like_letters(a, b) or _have_like_letters(*stems)
+    return a == b or _have_like_letters(a, b)
+
+
+def _have_like_letters(a: str, b: str) -> bool:
     shorter, longer = sorted((a, b), key=len)
     if len(shorter) < 4 or shorter[0] != longer[0]:
         return False
@@ -346,7 +356,9 @@ def _are_alike(a: str, b: str) -> bool:
     if len(longer) >= 5 and _is_one_letter(shorter[common:], longer[common:]):
         return True
     matcher = SequenceMatcher(None, shorter, longer, autojunk=False)
-    return len(longer) >= 6 and matcher.ratio() >= _SAME_LETTERS
+    is_arabic = _ARABIC[0] <= a[0] <= _ARABIC[1]
+    least = _SAME_ARABIC_LETTERS if is_arabic and len(shorter) >= _LONG else _SAME_LETTERS
+    return len(longer) >= 6 and matcher.ratio() >= least
 
 
 def _are_of_one_stem(a: str, b: str) -> bool:

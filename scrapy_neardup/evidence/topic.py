@@ -136,25 +136,23 @@ class TopicWeights:
         weights *= _TIMES_WEIGHTS.take((times & _MOST_TIMES) + in_title)
         weights[is_name] *= _NAME_WEIGHT
         heaviest = (-weights).argsort(kind="stable")[: min(self._most_terms, np.count_nonzero(weights))]
-        chosen, of_title = slots.take(heaviest), in_title.take(heaviest)
+        chosen = slots.take(heaviest)
+        of_title = in_title.take(heaviest)
         # Two slots may have the same low bits. Only the first of them is kept.
         low = chosen % TITLE_BIT
         packed = low + of_title * np.uint32(TITLE_BIT)
         terms = dict.fromkeys(low.tolist()) | dict(zip(low[::-1].tolist(), packed[::-1].tolist(), strict=True))
         looked_up = dict.fromkeys((*chosen[of_title][:_TITLE_KEYS].tolist(), *chosen[:KEYS].tolist()))
-        return struct.pack(f">{len(terms)}H", *terms.values()), tuple(map(topic_key, list(looked_up)[:KEYS]))
-
-
-def topic_key(slot: int) -> int:
-    """Return the 32-bit key by which documents with this term are found."""
-    return slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED
+        keys = tuple([slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in list(looked_up)[:KEYS]])
+        return struct.pack(f">{len(terms)}H", *terms.values()), keys
 
 
 def _with_title(
     lead: NDArray[np.uint32], title: Collection[int]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.bool_]]:
     """Return slots, times and whether the title has the term. Terms that only the title has occur 0 times."""
-    slots, times = lead >> _BYTE, lead.astype(np.uint8)
+    slots = lead >> _BYTE
+    times = lead.astype(np.uint8)
     if not title:
         return slots, times, np.zeros(len(slots), np.bool_)
     of_title = np.array(sorted(title), np.uint32)
@@ -195,7 +193,8 @@ class TopicParts(NamedTuple):
 
 def topic_parts(a: bytes, b: bytes, least_terms: int = LEAST_SHARED_TERMS) -> TopicParts:
     """Return the parts of ``topic_score``."""
-    ours, theirs = _topic(a), _topic(b)
+    ours = _topic(a)
+    theirs = _topic(b)
     shared = ours.terms & theirs.terms
     if len(shared) < least_terms:
         return TopicParts()
@@ -213,7 +212,8 @@ def _coverage(topic: _Topic, shared: AbstractSet[int]) -> float:
 
 def topic_cosine(a: bytes, b: bytes) -> float:
     """Return the cosine of the weights of two topics, in [0, 1]; 0 if one is empty."""
-    ours, theirs = _topic(a), _topic(b)
+    ours = _topic(a)
+    theirs = _topic(b)
     product = sum(ours.weights[slot] * theirs.weights[slot] for slot in ours.terms & theirs.terms)
     return product / math.sqrt(ours.square * theirs.square) if product else 0.0
 
@@ -225,7 +225,8 @@ def share_terms(a: bytes, b: bytes, least: int) -> bool:
 
 def shared_terms(a: bytes, b: bytes) -> list[int]:
     """Return the slots of the terms that two topics share, those that add most to their score first."""
-    ours, theirs = _topic(a), _topic(b)
+    ours = _topic(a)
+    theirs = _topic(b)
     return sorted(ours.terms & theirs.terms, key=lambda slot: (-ours.weights[slot] * theirs.weights[slot], slot))
 
 

@@ -59,7 +59,8 @@ def cosine_of(a: bytes, b: bytes) -> float | None:
     """Return the cosine of two packed vectors, in [-1, 1]; None if a document has no vector or they do not fit."""
     if not a or len(a) != len(b):
         return None
-    one, other = (np.frombuffer(each, np.int8).astype(np.float32) for each in (a, b))
+    one = np.frombuffer(a, np.int8).astype(np.float32)
+    other = np.frombuffer(b, np.int8).astype(np.float32)
     squares = float(one @ one) * float(other @ other)
     return float(one @ other) / squares**0.5 if squares else None
 
@@ -105,14 +106,16 @@ class VectorMeans:
         if not raw:
             return b""
         vector = np.append(np.frombuffer(raw, np.float16), 1).astype(np.float32)
-        own, everywhere = self._means[language], self._means[EVERYWHERE]
-        of_language, of_all = own.sum(len(vector)), everywhere.sum(len(vector))
-        own.learn(vector, source)
-        everywhere.learn(vector, source)
+        of_language, of_all = (self._means[each].sum(len(vector)) for each in (language, EVERYWHERE))
+        for each in (language, EVERYWHERE):
+            self._means[each].learn(vector, source)
         if (of_language if any(language) else of_all)[-1] < FEWEST:
             return b""
         total = of_language + of_all * np.float32(_PRIOR / max(1.0, of_all[-1]))
-        return _pack((vector - total / total[-1])[:-1])
+        centred = (vector - total / total[-1])[:-1]
+        largest = float(np.abs(centred).max())
+        # One signed byte a dimension. The length is lost: only directions are compared.
+        return np.rint(centred * (127 / largest)).astype(np.int8).tobytes() if largest else b""
 
     def unmet(self, languages: Iterable[bytes]) -> list[bytes]:
         """Return the keys under which a store keeps the means of languages that are met for the first time."""
@@ -144,9 +147,3 @@ class VectorMeans:
                 blocks = [np.frombuffer(each, np.float16).astype(np.float32) for each in whole]
                 mean.blocks = [each for each in blocks if np.isfinite(each).all() and each[-1] > 0] or mean.blocks
         return {key: known for key, known in found.items() if not key.startswith(_KEY)}
-
-
-def _pack(vector: Vector) -> bytes:
-    """Return a vector as one signed byte a dimension. Its length is lost: only directions are compared."""
-    largest = float(np.abs(vector).max())
-    return np.rint(vector * (127 / largest)).astype(np.int8).tobytes() if largest else b""

@@ -154,7 +154,8 @@ class Batch:
         """
         for key in attempt.candidates:
             record = self.records.get(key)
-            if record is not None and key not in attempt.likely:
+            known = attempt.likely.get(key)
+            if record is not None and (key not in attempt.likely or (known and known.record is not record)):
                 is_likely = attempt.stored is not None or judge.may_match(attempt.new.record, record)
                 attempt.likely[key] = self._candidate(key, record) if is_likely else None
         return [each for key in attempt.candidates if (each := attempt.likely.get(key)) is not None]

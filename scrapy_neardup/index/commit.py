@@ -84,6 +84,10 @@ def _commit(batch: Batch, attempt: Attempt, stories: Stories) -> Commit | None:
         Call("HSET", records, (key, attempt.packed)),
         Call("EXPIRE", records, (HOUR - second % HOUR + window,)),
     ]
+    for changed, (before, after) in decision.changed.items():
+        name = layout.records(changed)
+        expected.append(Expected(Call("HGET", name, (changed,)), before.pack()))
+        writes.append(Call("HSET", name, (changed, after.pack())))
     if text_at == key:
         writes.append(Call("HSET", layout.texts(key), (key, attempt.new.packed_text)))
     if text_at != NO_TEXT:  # the text lives as long as this record

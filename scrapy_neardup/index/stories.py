@@ -10,7 +10,7 @@
 A story has the fields "counts" (see ``records/stories.py``) and "version". Each member that is kept has a field, by its
 document key. A story that became a part of another one says so in its counters, and then only its last second changes.
 
-Whoever changes a story reads it, decides by ``rules/membership.py``, and swaps; see store.py.
+Whoever changes a story reads it, decides by ``records/membership.py``, and swaps; see store.py.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from scrapy_neardup.index.store import (
     swap,
 )
 from scrapy_neardup.records.documents import WITHDRAWN
+from scrapy_neardup.records.membership import MOST_FOLLOWED, begin_story, count_join, grant, may_unite, unite
 from scrapy_neardup.records.stored_stories import (
     FIELDS,
     StoredStories,
@@ -56,7 +57,6 @@ from scrapy_neardup.records.stories import (
     read_members,
     read_sources,
 )
-from scrapy_neardup.rules.membership import MOST_FOLLOWED, begin_story, count_join, grant, may_unite, unite
 from scrapy_neardup.rules.policy import HOUR
 
 ENDED_SECONDS = 8 * 24 * HOUR

@@ -214,6 +214,7 @@ class Window(RunSteps):
             decision = self.judge.decide(document, record, candidates, texts)
         if stored is None:
             batch.records[key] = decision.record
+            batch.records |= {changed: after for changed, (_, after) in decision.changed.items()}
         return decision
 
 

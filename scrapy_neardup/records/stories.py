@@ -1,6 +1,6 @@
 """Pack and read the data that a store keeps of a story: its members, counters and changes, and its events on their way.
 
-``rules/membership.py`` says how all this changes.
+``records/membership.py`` says how all this changes.
 """
 
 from __future__ import annotations

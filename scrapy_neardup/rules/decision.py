@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Join, Kind, Reason, Status, Verdict
@@ -13,15 +13,15 @@ from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.evidence.topic import NO_TOPIC
 from scrapy_neardup.records.documents import IS_DROPPED, NO_TEXT, Record, seconds_of
 from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.rules.findings import Finding, Measured, ask, too_low
 from scrapy_neardup.rules.guards import SAME_ARTICLE
 from scrapy_neardup.rules.joining import join_of
 from scrapy_neardup.rules.match import Match, best_match
-from scrapy_neardup.rules.pair import CandidateState, Finding, Measured, Pair, any_applies
+from scrapy_neardup.rules.pair import CandidateState, Pair
 from scrapy_neardup.rules.policy import Policy, longest_hold
 from scrapy_neardup.rules.second_look import chosen_for_second_look
-from scrapy_neardup.rules.systems import NOT_DROPPED, System
-from scrapy_neardup.rules.systems.news import NEWS
-from scrapy_neardup.rules.uniting import in_united_story, is_bridge
+from scrapy_neardup.rules.systems import NOT_DROPPED, System, news
+from scrapy_neardup.rules.uniting import in_united_story, is_bridge, narrowed
 
 # A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
 # of the smaller one, the rest of it is a block of its own: then the smaller one must have more of its size.
@@ -52,14 +52,16 @@ Named = Callable[[str], str]
 class Decision:
     """What the rules say of a new document: its verdict, the record to register, and how it changes its story.
 
-    ``join`` is None if it joins no story. ``findings`` are what was found of the match, or of all candidates if none is
-    a match; they are the trace.
+    ``join`` is None if it joins no story. ``changed`` has the records of other documents that change with it, by their
+    keys: as they were, and as they are then. ``findings`` are what was found of the match, or of all candidates if none
+    is a match; they are the trace.
     """
 
     verdict: Verdict
     record: Record
     match: Match | None = None
     join: Join | None = None
+    changed: Mapping[bytes, tuple[Record, Record]] = field(default_factory=dict)
     findings: Sequence[Finding] = ()
 
     @property
@@ -72,13 +74,11 @@ class Decision:
 class Judge:
     """Decides by the rules of a system and a policy. It is a pure function: the same candidates, the same decision.
 
-    Only the pairs, which ``decide`` makes itself, note what is found of them.
-
     ``owner_of`` returns who runs a source, and ``source_of`` the source of a url.
     """
 
     policy: Policy
-    system: System = NEWS
+    system: System = news
     owner_of: Named = str
     source_of: Named = str
 
@@ -93,38 +93,42 @@ class Judge:
         ``texts`` has the texts of the candidates that ``second_look`` returns, and of the documents that were kept
         instead of them, as far as they are known.
         """
-        new = self._with_holder(document, new, candidates)
         pairs = self._pairs(new, candidates)
         _give_texts(document, pairs, candidates, texts)
-        related = [(pair, self.system.relation(pair)) for pair in pairs]
-        matches = [Match(pair, relation) for pair, relation in related if relation.name != "none"]
+        new = self._with_holder(document, new, candidates)
+        relations = [self.system.relation(pair) for pair in pairs]
+        matches = [Match(*each) for each in zip(pairs, relations, strict=True) if each[1].name != "none"]
         seen = [each for each in matches if each.is_seen]
         # Without one that is seen, a copy takes the place of the best lost one in its story.
         best = _choose(seen) or best_match(each for each in matches if not each.related)
         if best is None:
-            return Decision(_alone(document, new), new, findings=[each for pair in pairs for each in pair.findings])
-        findings = best.pair.findings
+            return Decision(
+                _alone(document, new), new, findings=[each for found in relations for each in found.findings]
+            )
         if best.pair.is_wall:
-            findings.append(Finding(True, ("one source has the text under titles without a common word",)))
+            wall = Finding(True, ("one source has the text under titles without a common word",))
             verdict = Verdict("unchecked", reason="boilerplate", id=document.id)
-            return Decision(verdict, replace(new, match=best.key), best, findings=findings)
+            return Decision(verdict, replace(new, match=best.key), best, findings=[*best.relation.findings, wall])
         page, changed_page = _versions_of_page(best, matches)
         compared = changed_page or best
         changes = compared.pair.changes if best.is_seen else ()
-        is_kept = _adds_to_page(best, changed_page)
-        verdict = self._verdict(document, best, compared, changes, is_kept=is_kept)
-        record = _linked(best, self.policy, is_dropped=verdict.would_drop, is_bridge=is_bridge(best, seen))
-        if changed_page and (verdict.status == "update" or is_kept):
+        added = _added_to(changed_page)
+        verdict, findings = self._verdict(document, best, compared, changes, is_kept=bool(added))
+        record = _linked(new, best, self.policy, is_dropped=verdict.would_drop, is_bridge=is_bridge(best, seen))
+        if changed_page and (verdict.status == "update" or added):
             record = replace(record, match=changed_page.key)  # also if the document is checked again
-        if not _joins(best, verdict):
-            return Decision(verdict, record, best, findings=findings)
-        other, page_id = in_united_story(best, seen), page.id if page else ""
-        join = join_of(document, best, other, verdict, changes, page_id, self.owner_of, self.source_of)
-        return Decision(verdict, record, best, join, findings)
+        join = None
+        changed = dict[bytes, tuple[Record, Record]]()
+        if _joins(best, verdict):
+            other = in_united_story(best, seen)
+            page_id = page.id if page else ""
+            join = join_of(document, best, other, verdict, changes, page_id, self.owner_of, self.source_of)
+            changed = narrowed(best, seen)
+        return Decision(verdict, record, best, join, changed, [*best.relation.findings, *added, *findings])
 
     def may_match(self, new: Record, old: Record) -> bool:
         """Return False if ``decide`` surely finds that an older document is no match. This is much faster."""
-        return self.system.may_match(Pair(b"", new, old, self.policy, self.system))
+        return self.system.may_match(Pair(b"", new, old, self.policy))
 
     def second_look(self, new: Record, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates whose texts ``decide`` needs, as far as these candidates are all there are."""
@@ -132,7 +136,7 @@ class Judge:
         return [each for each in candidates if each.key in chosen]
 
     def _pairs(self, new: Record, candidates: Iterable[Candidate]) -> list[Pair]:
-        return [Pair(each.key, new, each.record, self.policy, self.system, each.state) for each in candidates]
+        return [Pair(each.key, new, each.record, self.policy, each.state) for each in candidates]
 
     def _with_holder(self, document: Document, new: Record, candidates: Iterable[Candidate]) -> Record:
         """Let the newest candidate hold the text of a new document that has the same one, for as long as is needed."""
@@ -145,38 +149,56 @@ class Judge:
 
     def _verdict(
         self, document: Document, match: Match, compared: Match, changes: Sequence[Change], *, is_kept: bool
-    ) -> Verdict:
-        """Return the verdict on a document that is compared with a version of its page, or with its match.
+    ) -> tuple[Verdict, list[Finding]]:
+        """Return the verdict on a document that is compared with a version of its page, or with its match, and why.
 
         It is kept for what it adds to this version, or to its match.
         """
-        new = match.pair.new
-        if not match.is_seen or (new.is_boilerplate and not match.pair.same_text):
-            return _alone(document, new, match.story)  # it takes the place of a lost match in its story
-        status, kind = _status(match, compared, changes)
-        may_drop = status == "duplicate" and not is_kept and self._may_drop(document.source, match)
-        return Verdict(
+        pair = match.pair
+        if not match.is_seen or (pair.new.is_boilerplate and not pair.same_text):
+            return _alone(document, pair.new, match.story), []  # it takes the place of a lost match in its story
+        kind: Kind | None = None
+        findings = list[Finding]()
+        would_drop = False
+        if match.related:
+            status: Status = "related"
+            kind = "translation" if pair.is_translation else None
+        elif changes or compared.pair.is_page_changed:
+            status = "update"
+            if changes:
+                findings = [Finding(True, (f"changed: {'; '.join(change.line for change in changes)}",))]
+        else:
+            status = "duplicate"
+            kind, findings = _kind(pair)
+            if not is_kept:
+                would_drop, why = self._would_drop(document.source, match)
+                findings += why
+        verdict = Verdict(
             status,
             kind=kind,
             original=match.original,
             original_url=match.original_url or None,
             match=match.id,
             match_url=match.url or None,
-            similarity=round(match.similarity, 4),
-            containment=round(match.containment, 4),
-            share=round(match.share, 4),
-            would_drop=may_drop,
+            similarity=round(pair.resemblance, 4),
+            containment=round(pair.containment, 4),
+            share=round(pair.share, 4),
+            would_drop=would_drop,
             story=match.story,
             changes=tuple(change.line for change in changes),
             id=document.id,
         )
+        return verdict, findings
 
-    def _may_drop(self, source: str, match: Match) -> bool:
-        """Decide whether a crawl drops this copy. The pair notes why."""
+    def _would_drop(self, source: str, match: Match) -> tuple[bool, list[Finding]]:
+        """Decide whether a crawl drops this copy, and return why."""
         what = "share of its text that a kept document holds"
         held = Measured(what, match.kept_share, self.policy.drop_share, "NEARDUP_DROP_SHARE")
-        match.pair.findings.append(Finding(not held.is_reached, (held,)))
-        return self.policy.may_drop(source, match.kept_share) and not any_applies(match.pair, NOT_DROPPED)
+        findings = [too_low(held)]
+        if not held.is_reached or self.policy.keeps(source):
+            return False, findings
+        kept = ask(match.pair, NOT_DROPPED)
+        return kept.applying is None, findings + kept.findings
 
 
 def _give_texts(document: Document, pairs: Sequence[Pair], candidates: Sequence[Candidate], texts: Texts) -> None:
@@ -216,12 +238,10 @@ def _versions_of_page(best: Match, matches: Sequence[Match]) -> tuple[Match | No
     return best_match(each for each in matches if each.pair.same_page), changed
 
 
-def _adds_to_page(best: Match, changed_page: Match | None) -> bool:
-    """Return whether a document is kept for what it adds to its changed page. The pair of the best match notes why."""
-    if changed_page is None or not any_applies(changed_page.pair, NOT_DROPPED):
-        return False
-    best.pair.findings.append(changed_page.pair.findings[-1])
-    return True
+def _added_to(page: Match | None) -> list[Finding]:
+    """Return what a document adds to its changed page, for which it is kept: a finding, or none."""
+    kept = ask(page.pair, NOT_DROPPED) if page else None
+    return kept.findings[-1:] if kept and kept.applying else []
 
 
 def _alone(document: Document, new: Record, story: str = "") -> Verdict:
@@ -232,49 +252,34 @@ def _alone(document: Document, new: Record, story: str = "") -> Verdict:
     return Verdict("original", story=story or document.id, id=document.id)
 
 
-def _status(match: Match, compared: Match, changes: Sequence[Change]) -> tuple[Status, Kind | None]:
-    """Return the status of a document with this match, and the kind if it is a duplicate or a translation.
-
-    The pair of the match notes by what both are found.
-    """
-    if match.related:
-        return "related", "translation" if match.relation.name == "translation" else None
-    if changes:
-        lines = "; ".join(change.line for change in changes)
-        match.pair.findings.append(Finding(True, (f"changed: {lines}",)))
-    if changes or compared.pair.is_page_changed:
-        return "update", None
-    return "duplicate", _kind(match)
-
-
-def _kind(match: Match) -> Kind:
-    pair = match.pair
+def _kind(pair: Pair) -> tuple[Kind, list[Finding]]:
+    """Return the kind of a duplicate, and the measures that tell it."""
     if pair.same_page and not pair.is_rewritten:
-        return "revisit"
+        return "revisit", []
     if pair.same_text:
-        return "exact"
-    ratio = match.containment and match.similarity / match.containment
+        return "exact", []
+    ratio = pair.containment and pair.resemblance / pair.containment
     facts = [Measured("resemblance divided by containment", ratio, _NEAR_SIZE)] if ratio else []
-    if ratio >= _NEAR_SIZE and match.containment >= _HELD:
-        size = 1 / (1 / ratio - 1 + match.containment)
+    if ratio >= _NEAR_SIZE and pair.containment >= _HELD:
+        size = 1 / (1 / ratio - 1 + pair.containment)
         facts.append(Measured("size of the smaller text, as a share of the larger", size, _NEAR_SIZE_IF_HELD))
-    pair.findings.append(Finding(False, tuple(facts)))
+    findings = [Finding(False, tuple(facts))]
     if all(each.is_reached for each in facts):
-        return "near"
+        return "near", findings
     # The containment is the share of the smaller text that the larger one holds.
-    return "abridged" if pair.share >= match.containment else "extended"
+    return ("abridged" if pair.share >= pair.containment else "extended"), findings
 
 
-def _linked(match: Match, policy: Policy, *, is_dropped: bool, is_bridge: bool) -> Record:
+def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, is_bridge: bool) -> Record:
     """Return the record of a document with its match. The record of a copy names the original, not another copy.
 
     Without a known topic of its story's first document, as in a bridge, nobody joins a story through a document.
     """
-    record, old = match.pair.new, match.record
+    pair, old = match.pair, match.pair.old
     # Topics of two languages share no terms, so the first document of another language begins a line of its own.
-    is_first = match.related and match.pair.two_languages and not match.is_by_text
+    is_first = match.related and pair.two_languages and not match.is_by_text
     first_topic = old.first_topic or old.topic
-    is_part = match.related or match.similarity < SAME_ARTICLE
+    is_part = match.related or pair.resemblance < SAME_ARTICLE
     if is_first:
         first_topic = b""
     elif is_bridge or (is_part and not first_topic):
@@ -301,12 +306,12 @@ def _dropped_copy(match: Match, copy: Record, policy: Policy) -> Record:
     share of a drop: what is dropped now is dropped again when its page is crawled again.
     """
     parts = max(int(WHOLE_TEXT * match.kept_share), math.ceil(WHOLE_TEXT * policy.drop_share))
-    if policy.drops and not match.record.run:  # its match is delivered, so nobody has to ask for it
+    if policy.drops and not match.pair.old.run:  # its match is delivered, so nobody has to ask for it
         copy = replace(copy, run=0)
     elif policy.drops and copy.run:
         # A page that is crawled again and again links to the one that is kept: chains do not grow.
-        is_again = match.pair.same_page and match.pair.same_text and match.record.is_dropped
-        copy = replace(copy, run=copy.run | IS_DROPPED, match=match.record.match if is_again else match.key)
+        is_again = match.pair.same_page and match.pair.same_text and match.pair.old.is_dropped
+        copy = replace(copy, run=copy.run | IS_DROPPED, match=match.pair.old.match if is_again else match.key)
     return replace(copy, kept_share_parts=parts)
 
 

@@ -1,7 +1,7 @@
 """The guards of the rules for news, each a function of one pair. ``systems/news.py`` has their order.
 
-A guard is named after the statement that it checks, and applies if the statement is true. If a proof applies, two
-documents are copies. If another guard applies, they are not what the list of this guard says.
+A guard is named after the statement that it checks, and applies if the statement is true. Then two documents are what
+the list of this guard says: related, or copies, or no copies.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.names import FEW_NAMES_LESS, LEAST_COMMON_NAMES, LEAST_COSINE
 from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
-from scrapy_neardup.rules.pair import Finding, Measured, Pair, applying, too_low
+from scrapy_neardup.rules.findings import Finding, Measured, applying, too_low
+from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.wording import one_line
 
 LEAST_COMMON, LEAST_COMMON_OF_ONE_SOURCE = 0.5, 0.67  # mean share that two copies have in common
@@ -42,7 +43,7 @@ def one_text(pair: Pair) -> Finding | None:
     return applying("the same text, except for case and punctuation") if pair.same_text else None
 
 
-# Translation
+# Related, and never a copy
 
 
 def translation(pair: Pair) -> Finding | None:
@@ -78,13 +79,13 @@ def other_form(pair: Pair) -> Finding | None:
 
 
 def less_alike_than_others(pair: Pair) -> Finding | None:
-    return (
-        applying("the texts of other candidates, which are more alike, were compared") if pair.is_passed_over else None
-    )
+    if not pair.is_passed_over:
+        return None
+    return applying("the texts of other candidates, which are more alike, were compared")
 
 
 def little_in_common(pair: Pair) -> Finding:
-    return too_low(Measured(pair.system.measure, pair.likeness.score, pair.policy.threshold, "threshold"))
+    return too_low(Measured(pair.policy.measure, pair.likeness.score, pair.policy.threshold, "threshold"))
 
 
 def other_subject(pair: Pair) -> Finding | None:
@@ -115,7 +116,7 @@ def shared_part(pair: Pair) -> Finding:
     least = LEAST_COMMON_OF_ONE_SOURCE if pair.same_source else LEAST_COMMON
     common = Measured("their weighted mean", mean, least)
     listed = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
-    return Finding(not common.is_reached, (f"a common part: {listed}", common))
+    return too_low(f"a common part: {listed}", common)
 
 
 # Not dropped
@@ -183,12 +184,12 @@ def other_topic(pair: Pair) -> Finding | None:
 
 
 def low_topic_score(pair: Pair) -> Finding:
-    added = pair.extra + SAME_SOURCE_EXTRA * pair.same_source
+    added = SAME_SOURCE_EXTRA * pair.same_source
     measured = _raised("score of the topics", pair.topic_score, pair.policy.topic_threshold, "topic_threshold", added)
     if pair.vector_cosine is None:
         return too_low(measured)
     parts = f"score of the terms {pair.term_score:.3f}, and {pair.vector_part:+.3f} for vectors"
-    return Finding(not measured.is_reached, (f"{parts} with a cosine of {pair.vector_cosine:.2f}", measured))
+    return too_low(f"{parts} with a cosine of {pair.vector_cosine:.2f}", measured)
 
 
 def no_common_name(pair: Pair) -> Finding | None:
@@ -197,7 +198,7 @@ def no_common_name(pair: Pair) -> Finding | None:
     if pair.vector_cosine is not None or not (new and old) or shared_terms(new, old):
         return None
     measured = Measured("score of the topics", pair.topic_score, NAMELESS_SCORE)
-    return Finding(not measured.is_reached, ("both have rare names, but none of them in common", measured))
+    return too_low("both have rare names, but none of them in common", measured)
 
 
 def far_from_first(pair: Pair) -> Finding | None:
@@ -221,19 +222,22 @@ def _raised(what: str, value: float, bound: float, option: str, added: float) ->
 # Not related by its names
 
 
-def few_common_names(pair: Pair) -> Finding:
-    """In two languages names decide, in one alphabet."""
+def few_common_names(pair: Pair) -> Finding | None:
+    """In two languages names decide, in one alphabet, unless there are vectors."""
+    if pair.vector_cosine is not None:
+        return None
     new, old = pair.new.names, pair.old.names
     common = Measured("names that both languages share", len(shared_terms(new, old)), LEAST_COMMON_NAMES)
     least = LEAST_COSINE + FEW_NAMES_LESS * (common.value == LEAST_COMMON_NAMES)
     added = SAME_SOURCE_EXTRA * pair.same_source
     cosine = _raised("cosine of the names", topic_cosine(new, old), least, f"{least:g}" if added else "", added)
-    return Finding(not (common.is_reached and cosine.is_reached), (common, cosine))
+    return too_low(common, cosine)
 
 
-def other_meaning(pair: Pair) -> Finding:
+def other_meaning(pair: Pair) -> Finding | None:
     """The more names two languages share, the less alike their vectors must be."""
-    assert pair.vector_cosine is not None
+    if pair.vector_cosine is None:
+        return None
     common = len(shared_terms(pair.new.names, pair.old.names))
     names = Measured("names that both languages share, with vectors", common, 1)
     if not names.is_reached:
@@ -241,7 +245,7 @@ def other_meaning(pair: Pair) -> Finding:
     added = SAME_SOURCE_EXTRA * pair.same_source
     measured = _raised("their sum", foreign_score(pair), pair.policy.vector_bar, "vector_bar", added)
     parts = f"cosine of the vectors {pair.vector_cosine:.2f}, and {NAME_SHARE} for each of {common} common names"
-    return Finding(not measured.is_reached, (names, parts, measured))
+    return too_low(names, parts, measured)
 
 
 def foreign_score(pair: Pair) -> float:

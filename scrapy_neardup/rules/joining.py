@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from scrapy_neardup.document import Document, Join, Member, Verdict
 from scrapy_neardup.evidence.changes import Change, value_hashes
-from scrapy_neardup.evidence.figures import figures_of
+from scrapy_neardup.evidence.figures.figure import figures_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, shared_terms, shared_words, topic_cosine
@@ -48,15 +48,15 @@ def join_of(
         story = Member(match.story, url, title, source, owner_of(source), "original", language=language)
         if match.id != match.story:
             return story
-        has_many = _has_many(document if match.pair.same_text else match.pair.old_text, match.record.size)
-        return replace(story, counted_at=match.record.counted_at, has_many_figures=has_many)
+        has_many = _has_many(document if match.pair.same_text else match.pair.old_text, match.pair.old.size)
+        return replace(story, counted_at=match.pair.old.counted_at, has_many_figures=has_many)
 
     # Only the first document of a story has its url and title in the match.
     is_first = match.original == match.story
     url, title = (match.original_url, match.original_title) if is_first else ("", "")
     # When a story begins, the candidate is its first document, whose language is known. A copy of the first
     # document has the same language.
-    language = match.language if match.id == match.story or not match.related else ""
+    language = match.pair.old.language_code if match.id == match.story or not match.related else ""
     topic = match.relation.topic_score
     return Join(
         first(match, url, title, language),
@@ -81,7 +81,7 @@ def join_of(
         figures_after=b"".join(change.after for change in changes),
         figures=lambda: value_hashes(figures_of(document.title, document.text, document.language)),
         document=document,
-        also=first(also, also.original_url, also.original_title, also.language) if also else None,
+        also=first(also, also.original_url, also.original_title, also.pair.old.language_code) if also else None,
     )
 
 
@@ -105,12 +105,12 @@ def _is_coverage(match: Match) -> bool:
     if not match.related or match.relation.topic_score > 0 or match.original == match.story:
         return True
     # Each step from one similar text to the next loses likeness.
-    return topic_cosine(match.pair.new.topic, first_topic(match.record)) >= FIRST_COSINE_IF_STRONG
+    return topic_cosine(match.pair.new.topic, first_topic(match.pair.old)) >= FIRST_COSINE_IF_STRONG
 
 
 def _shared(match: Match, document: Document) -> tuple[str, ...]:
     """Return the terms, or in another language the names, by which a document joined the story of its match."""
-    new, old, beginning = match.pair.new, match.record, document.text[:_TOLD_OF_TEXT]
+    new, old, beginning = match.pair.new, match.pair.old, document.text[:_TOLD_OF_TEXT]
     of_topic = shared_words(new.topic, old.topic, document.title, beginning)
     if len(of_topic) >= min(MOST_SHARED_WORDS, len(shared_terms(new.names, old.names))):
         return of_topic

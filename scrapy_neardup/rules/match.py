@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.systems import Relation
 
@@ -27,11 +26,6 @@ class Match:
         return self.pair.key
 
     @property
-    def record(self) -> Record:
-        """Return the record of the candidate."""
-        return self.pair.old
-
-    @property
     def is_seen(self) -> bool:
         """Return False if the candidate's run died before it delivered the candidate: nothing is a copy of it."""
         return self.pair.state != "lost"
@@ -44,44 +38,25 @@ class Match:
     @property
     def is_by_text(self) -> bool:
         """Return whether the texts themselves are alike, and not only their topics or names."""
-        return self.relation.name in ("copy", "related") and not self.relation.topic_score
-
-    @property
-    def similarity(self) -> float:
-        """Return how alike the texts are, in [0, 1]: the share of the words of both that both have.
-
-        Without texts it is estimated from the signatures: the Jaccard resemblance of the two shingle sets, with a
-        standard error of about sqrt(J(1-J)/num_perm), 0.032 at most for 256 lanes. For other signatures it is the share
-        of equal lanes, or the cosine.
-        """
-        return self.pair.resemblance
-
-    @property
-    def containment(self) -> float:
-        return self.pair.containment
-
-    @property
-    def share(self) -> float:
-        """Return the share of the new document's text that the candidate also has."""
-        return self.pair.share
+        return not self.pair.is_translation and not self.relation.topic_score
 
     @property
     def original(self) -> str:
         """Return the id of the candidate, or of the document that the candidate is a copy of."""
-        return self.record.original.hex()
+        return self.pair.old.original.hex()
 
     @property
     def original_url(self) -> str:
-        return _text(self.record.of_original(self.key)[0])
+        return _text(self.pair.old.of_original(self.key)[0])
 
     @property
     def original_title(self) -> str:
-        return _text(self.record.of_original(self.key)[1])
+        return _text(self.pair.old.of_original(self.key)[1])
 
     @property
     def story(self) -> str:
         """Return the id of the story's first document."""
-        return self.record.story.hex()
+        return self.pair.old.story.hex()
 
     @property
     def id(self) -> str:
@@ -90,12 +65,7 @@ class Match:
 
     @property
     def url(self) -> str:
-        return _text(self.record.url)
-
-    @property
-    def language(self) -> str:
-        """Return the language of the candidate, ISO 639-1; "" if it is unknown."""
-        return self.record.language_code
+        return _text(self.pair.old.url)
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, bool, float, bytes]:
@@ -122,7 +92,7 @@ class Match:
         """
         if self.pair.old.is_dropped and self.pair.kept_comparison is not None:
             return self.pair.kept_comparison.share
-        return self.share * self.record.kept_share_parts / WHOLE_TEXT
+        return self.pair.share * self.pair.old.kept_share_parts / WHOLE_TEXT
 
 
 def best_match(matches: Iterable[Match]) -> Match | None:

@@ -1,18 +1,14 @@
-"""A new document and an older one, with all that they have in common, and what a guard finds in such a pair.
-
-The findings of a decision, in the order of its guards, are its trace.
-"""
+"""A new document and an older one, with all that they have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal
 from urllib.parse import urlsplit
 
 from scrapy_neardup.evidence.changes import Change, changes_between
 from scrapy_neardup.evidence.differences import Comparison, Side, compare
-from scrapy_neardup.evidence.minima import Likeness, share_of
+from scrapy_neardup.evidence.likeness import Likeness, likeness_of, share_of
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, names_score
 from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, LEAST_SHARED_TERMS, topic_parts, topic_score
@@ -20,9 +16,6 @@ from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.policy import Policy
-
-if TYPE_CHECKING:
-    from scrapy_neardup.rules.systems import System
 
 CandidateState = Literal["seen", "lost"]
 """``seen``: the candidate is delivered or its run lives. ``lost``: its run is dead."""
@@ -34,59 +27,20 @@ _NO_SOURCE, _NO_NUMBER, _NO_URL, _NO_LANGUAGE = bytes(4), bytes(4), bytes(8), by
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
 
 
-class Measured(NamedTuple):
-    """A value with its bound. ``option`` names the parameter of the preset that is the bound."""
-
-    what: str
-    value: float
-    bound: float
-    option: str = ""
-
-    @property
-    def is_reached(self) -> bool:
-        return self.value >= self.bound
-
-    def __str__(self) -> str:
-        """Return ``containment 0.448 < threshold = 0.45``, with digits enough to see the relation."""
-        shown = str(self.value)
-        if isinstance(self.value, float):
-            enough = (each for each in (2, 3, 4) if self.value == self.bound or round(self.value, each) != self.bound)
-            shown = f"{self.value:.{next(enough, 5)}f}"
-        relation = ">=" if self.is_reached else "<"
-        return f"{self.what} {shown} {relation} {self.option and f'{self.option} = '}{self.bound:g}"
-
-
-class Finding(NamedTuple):
-    """The answer of a guard: whether its statement ``applies``, and why. Then the guards behind it are not asked."""
-
-    applies: bool
-    facts: tuple[Measured | str, ...]
-
-
 class Pair:
     """A new document and a candidate. Each kind of evidence is computed when it is first asked for, once.
 
-    ``key`` and ``state`` are those of the candidate. ``findings`` are the answers of the guards that were asked.
-
-    ``Judge.decide`` gives the texts to the pairs that it chooses for a second look. ``kept_text`` is that of the
-    document that was kept if the candidate was dropped as a copy of it, or else ``old_text``. Each of them is None if
-    the window does not have it, and for all other pairs.
+    ``key`` and ``state`` are those of the candidate. ``kept_text`` is the text of the document that was kept if the
+    candidate was dropped as a copy of it, or else ``old_text``. A text is None if the window does not have it, and for
+    all pairs that are not chosen for a second look.
     """
 
-    def __init__(
-        self,
-        key: bytes,
-        new: Record,
-        old: Record,
-        policy: Policy,
-        system: System,
-        state: CandidateState = "seen",
-        extra: float = 0.0,  # used only by uniting.py, to ask more of a topic
-    ) -> None:
-        self.key, self.new, self.old = key, new, old
-        self.policy, self.state, self.extra = policy, state, extra
-        self.system = system
-        self.findings: list[Finding] = []
+    def __init__(self, key: bytes, new: Record, old: Record, policy: Policy, state: CandidateState = "seen") -> None:
+        self.key = key
+        self.new = new
+        self.old = old
+        self.policy = policy
+        self.state = state
         self.new_text: StoredText | None = None
         self.old_text: StoredText | None = None
         self.kept_text: StoredText | None = None
@@ -133,7 +87,7 @@ class Pair:
 
     @cached_property
     def likeness(self) -> Likeness:
-        return self.system.likeness(self.new, self.old)
+        return likeness_of(self.new, self.old, self.policy.measure, self.policy.collisions)
 
     @cached_property
     def are_alike(self) -> bool:
@@ -183,7 +137,7 @@ class Pair:
     @cached_property
     def estimated_share(self) -> float:
         """Return what the signatures tell of the share of the new text that the old one holds."""
-        if self.same_text or self.system.measure in ("hamming", "cosine"):  # these say nothing of two sets
+        if self.same_text or self.policy.measure in ("hamming", "cosine"):  # these say nothing of two sets
             return self.likeness.similarity
         return share_of(self.likeness.similarity, self.new.size, self.old.size)
 
@@ -196,8 +150,13 @@ class Pair:
 
     @property
     def resemblance(self) -> float:
-        """Return the share of both texts that both have, or of another system the likeness of the signatures."""
-        if self.comparison is None or self.same_text or self.system.measure in ("hamming", "cosine"):
+        """Return how alike the texts are, in [0, 1]: the share of the words of both that both have.
+
+        Without texts it is estimated from the signatures: the Jaccard resemblance of the two shingle sets, with a
+        standard error of about sqrt(J(1-J)/num_perm), 0.032 at most for 256 lanes. For other signatures it is the share
+        of equal lanes, or the cosine.
+        """
+        if self.comparison is None or self.same_text or self.policy.measure in ("hamming", "cosine"):
             return self.likeness.similarity
         return self.comparison.resemblance
 
@@ -281,28 +240,3 @@ class Pair:
     def names_score(self) -> float:
         """Return how well the names agree, in one alphabet: their cosine, less with three common ones, 0 with fewer."""
         return names_score(self.new.names, self.old.names)
-
-
-Guard = Callable[["Pair"], Finding | None]
-"""A rule: a function of one pair. It returns None if it has nothing to say of such a pair."""
-
-
-def too_low(measured: Measured) -> Finding:
-    """Return a finding that applies if the value does not reach its bound."""
-    return Finding(not measured.is_reached, (measured,))
-
-
-def applying(fact: str) -> Finding:
-    """Return a finding that applies."""
-    return Finding(True, (fact,))
-
-
-def any_applies(pair: Pair, guards: Iterable[Guard]) -> bool:
-    """Ask guards in their order, up to the first that applies, and note the findings. Return whether one applies."""
-    for guard in guards:
-        finding = guard(pair)
-        if finding is not None:
-            pair.findings.append(finding)
-            if finding.applies:
-                return True
-    return False

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from scrapy_neardup.evidence.likeness import Measure
+
 Scope = Literal["all", "same-source", "cross-source"]
 
 HOUR = 3600
@@ -14,6 +16,9 @@ _HOLDS_IN_WINDOW = 8
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The thresholds of a verdict. Every store judges by the same policy in the same way.
+
+    ``measure`` says how the score of a candidate is computed from two signatures. With "overlap" more than
+    ``collisions`` equal lanes are needed.
 
     A candidate of the same page or with the same text is a copy. Any other candidate is a copy if its score is at least
     ``threshold``, and related if its score is at least ``related_threshold``, as far as the rules of the system allow.
@@ -37,14 +42,16 @@ class Policy:
     keep_texts: bool = True
     vector_middle: float = 0.34  # these two only with a language model, see ``rules.guards``
     vector_bar: float = 0.58
+    measure: Measure = "containment"
+    collisions: int = 0
 
     def allows(self, *, same_source: bool) -> bool:
         """Return whether the scope allows a match of two pages of one source, or of two sources."""
         return self.scope == "all" or same_source == (self.scope == "same-source")
 
-    def may_drop(self, source: str, kept_share: float) -> bool:
-        """Return whether a copy by this source is dropped if documents that are kept hold this share of its text."""
-        return kept_share >= self.drop_share and self.keep_sources.isdisjoint(names_of(source))
+    def keeps(self, source: str) -> bool:
+        """Return whether no copy by this source is dropped."""
+        return not self.keep_sources.isdisjoint(names_of(source))
 
 
 def longest_hold(window: int) -> int:

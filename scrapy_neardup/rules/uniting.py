@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 from scrapy_neardup.evidence.names import LEAST_COSINE
-from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
+from scrapy_neardup.evidence.topic import NO_TOPIC, shared_terms, topic_cosine
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.guards import FIRST_COSINE, FIRST_COSINE_IF_STRONG, STRONG_SCORE
+from scrapy_neardup.rules.findings import ask
+from scrapy_neardup.rules.guards import (
+    FIRST_COSINE,
+    FIRST_COSINE_IF_STRONG,
+    SAME_ARTICLE,
+    SAME_SOURCE_EXTRA,
+    STRONG_SCORE,
+)
 from scrapy_neardup.rules.match import Match, best_match
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.rules.systems.news import topic_link
+from scrapy_neardup.rules.systems.news import NOT_BY_TOPIC
 
 # A document joins two stories if it scores this much more than it needs to, and if their members are that much alike.
 UNITING_EXTRA, UNITING_COSINE = 0.04, 0.25
@@ -22,7 +30,7 @@ UNITING_VECTORS = 0.5  # mean cosine of the vectors of the members of two storie
 
 def in_united_story(match: Match, alive: Sequence[Match]) -> Match | None:
     """Return the best match that is in another story, if that is one with the story of the match."""
-    other = best_match(each for each in alive if each.record.story != match.record.story)
+    other = best_match(each for each in alive if each.pair.old.story != match.pair.old.story)
     return other if other is not None and _unites(match.pair, other.pair, alive) else None
 
 
@@ -33,9 +41,29 @@ def is_bridge(match: Match, alive: Sequence[Match]) -> bool:
     """
     if not match.is_by_text:
         return False
-    first = first_topic(match.record)
-    others = (each.record for each in alive if each.is_by_text and each.record.story != match.record.story)
+    first = first_topic(match.pair.old)
+    others = (each.pair.old for each in alive if each.is_by_text and each.pair.old.story != match.pair.old.story)
     return any(topic_cosine(first, first_topic(each)) < FIRST_COSINE_IF_STRONG for each in others)
+
+
+def narrowed(match: Match, alive: Sequence[Match]) -> dict[bytes, tuple[Record, Record]]:
+    """Return how the first document of a story, and its copies, change because a document shares only a part with it.
+
+    The first document may tell of several events. From now on its story is about that part: whoever shares another part
+    joins nobody through it. This holds whatever comes first, the page or the reports of its events.
+    """
+    first = next((each for each in alive if each.id == each.story == match.story), None)
+    if first is None or first.pair.old.first_topic or not _is_part(match):
+        return {}
+    known = (b"", first.pair.old.topic)
+    copies = (each for each in alive if each.original == first.id and each.pair.old.first_topic in known)
+    topic = match.pair.new.topic or NO_TOPIC
+    return {each.key: (each.pair.old, replace(each.pair.old, first_topic=topic)) for each in copies if _is_part(each)}
+
+
+def _is_part(match: Match) -> bool:
+    """Return whether a new document shares only a part of its text with a document of another page."""
+    return match.is_by_text and match.pair.resemblance < SAME_ARTICLE and not match.pair.same_page
 
 
 def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
@@ -48,7 +76,8 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     two events would.
     """
     near, far = (match, other) if other.two_languages else (other, match)
-    if not topic_link(Pair(near.key, near.new, near.old, near.policy, near.system, extra=UNITING_EXTRA)):
+    least_score = near.policy.topic_threshold + (UNITING_EXTRA + SAME_SOURCE_EXTRA * near.same_source)
+    if near.topic_score < least_score or ask(near, NOT_BY_TOPIC).applying:
         return False
     members = _members(near, alive)
     pairs = list(itertools.product(members, _members(far, alive)))
@@ -72,7 +101,7 @@ def _are_names_enough(far: Pair, members: Sequence[Record]) -> bool:
 
 def _members(pair: Pair, alive: Sequence[Match]) -> list[Record]:
     """Return the members of the story of a pair's old document that the new one was compared with."""
-    return [each.record for each in alive if each.record.story == pair.old.story]
+    return [each.pair.old for each in alive if each.pair.old.story == pair.old.story]
 
 
 def _mean_of_vectors(pairs: Sequence[tuple[Record, ...]]) -> float:

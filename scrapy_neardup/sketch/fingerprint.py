@@ -10,7 +10,7 @@ from functools import partial
 import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.evidence.figures import find_figures
+from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.titles import pack_terms, terms_of
@@ -19,7 +19,7 @@ from scrapy_neardup.evidence.topic import TopicWeights, tells_title
 from scrapy_neardup.evidence.vectors import VectorMeans
 from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.sketch.origin import NOTHING, Origin, packed_language
-from scrapy_neardup.sketch.signatures.presets import Preset
+from scrapy_neardup.sketch.presets import Preset
 from scrapy_neardup.sketch.text_sketch import Draft, TextSketch, TextSketcher, unpack_sketch
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.timings import Timings

@@ -14,15 +14,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from scrapy_neardup.evidence.counted import is_of_page
-from scrapy_neardup.evidence.figures import SENTENCE_ENDS, Figure, counted_figures, find_figures
+from scrapy_neardup.evidence.figures.counted import is_of_page
+from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, Figure, counted_figures, find_figures
 from scrapy_neardup.evidence.names import NAME_WORDS, find_names, pack_names
 from scrapy_neardup.evidence.source_boilerplate import LEAST_WORDS
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.evidence.topic import TOPIC_WORDS, read_lead
 from scrapy_neardup.records.packing import PackedFields
-from scrapy_neardup.sketch.signatures import UNSIGNED, SignedText, signer_for
-from scrapy_neardup.sketch.signatures.presets import Preset
+from scrapy_neardup.sketch.presets import Preset
+from scrapy_neardup.sketch.signatures import SIGNERS, UNSIGNED, SignedText
 from scrapy_neardup.text.body import Body, read_bodies
 
 FACTORY = f"{__name__}.sketch_ahead"
@@ -106,7 +106,7 @@ class TextSketcher:
     def __init__(self, preset: Preset, *, min_words: int = 20) -> None:
         self.preset = preset
         self.min_words = min_words
-        self._signer = signer_for(preset)
+        self._signer = SIGNERS[preset.signature](preset)
 
     def prepare(self) -> None:
         """Read the tables that the first sketch needs: 40 ms of work."""

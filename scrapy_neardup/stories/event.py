@@ -17,17 +17,16 @@ from scrapy_neardup.index.stories import Granted, Stories
 
 logger = logging.getLogger(__name__)
 
-MOST_IN_HAND = 256
-"""How many events that wait for a receiver one process remembers. More of them are only in the store."""
+MOST_IN_HAND = 256  # events that wait for a receiver; more of them are only in the store
 
+# Seconds from a failure to the next try: the first pause, which doubles each time, and the longest.
 PAUSES = 1.0, 60.0
-"""Seconds from a failure to the next try: the first pause, which doubles each time, and the longest."""
 
 _AWAY = 3  # if this many events fail in a row at the end, the receiver is away
 _CLOSING = 5.0  # seconds in which one of the events that wait at the end has to be taken
 _LONGEST_CLOSING = 60.0  # seconds for all of them, and to load what sends them
 
-Report = dict[str, Any]
+SpecialReport = dict[str, Any]  # see ``docs/event.schema.json``
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +62,13 @@ class StoryEvent:
 
 def event_of(claim: Claim, story: Story, members: Sequence[Member], rule: str) -> StoryEvent:
     """Return the event of a granted claim. ``story`` is the story as the claimant saw it."""
-    # Others may have joined since: the event is about the story as it was.
-    known = tuple(member for member in members if member.number <= story.joined)
     return StoryEvent(
         claim.level,
         claim.time,
         rule,
         replace(story, signalled=claim.signalled),
-        known,
+        # Others may have joined since: the event is about the story as it was.
+        tuple(member for member in members if member.number <= story.joined),
         item=claim.item,
         breaking_over=claim.breaking_over,
         lead=claim.lead,
@@ -103,7 +101,7 @@ class Receiver(Protocol):
     async def prepare(self) -> None:
         """Load what sends events. How long this takes depends on the machine, not on the receiver."""
 
-    async def deliver(self, report: Report) -> None:
+    async def deliver(self, report: SpecialReport) -> None:
         """Raise Refused if the receiver will never take the event, and another error if it may later."""
 
     async def close(self) -> None: ...
@@ -120,7 +118,7 @@ class Sender:
     def __init__(
         self,
         receiver: Receiver,
-        report: Callable[[StoryEvent], Report],
+        report: Callable[[StoryEvent], SpecialReport],
         note_result: Callable[[bytes, str, bool], None],
         pauses: tuple[float, float] = PAUSES,
     ) -> None:
@@ -135,13 +133,11 @@ class Sender:
         self._has_failed = False  # since all events were sent the last time
 
     def put(self, token: str, event: StoryEvent) -> None:
-        """Take an event; return at once."""
         self._waiting[token] = 0, event
         self._wake.set()
         self._task = self._task or asyncio.create_task(self._run())
 
     def forget(self, token: str) -> None:
-        """Do not send an event any more, unless it is being sent."""
         self._waiting.pop(token, None)
 
     async def close(self) -> None:
@@ -169,7 +165,6 @@ class Sender:
             await asyncio.wait({task}, timeout=_CLOSING)
 
     async def _run(self) -> None:
-        """Send events until closing: again when there is a new one, and after each pause."""
         pause = self._first_pause
         while not self._is_closing:
             self._wake.clear()
@@ -187,7 +182,6 @@ class Sender:
                 failures = 0 if await self._send(token) else failures + 1
 
     def _tokens(self) -> list[str]:
-        """Return the tokens of the events that wait, those that failed at the end."""
         return sorted(self._waiting, key=lambda token: (self._waiting[token][0], self._waiting[token][1].order))
 
     async def _send(self, token: str) -> bool:
@@ -264,18 +258,19 @@ class Outbox:
         if len(self._in_hand) >= MOST_IN_HAND:
             return
         for granted in await self._store.take_over(seconds, (CRAWL, *self._senders), self._in_hand):
-            claim = granted.claim
-            if claim.token not in self._in_hand:
-                logger.info("An event of story %s that waited is sent now", claim.story)
-                self._take(granted, story_then(claim, granted.story))
+            if granted.claim.token not in self._in_hand:
+                logger.info("An event of story %s that waited is sent now", granted.claim.story)
+                self._take(granted, story_then(granted.claim, granted.story))
 
     def _take(self, granted: Granted, story: Story) -> StoryEvent:
         """Take an event in hand, and send it. If somebody has muted its story, nobody gets it."""
-        event, token = event_of(granted.claim, story, granted.members, self._rule), granted.claim.token
+        event = event_of(granted.claim, story, granted.members, self._rule)
+        token = granted.claim.token
         if token not in self._in_hand:
             receivers = set(granted.claim.receivers)
-            self._in_hand[token] = _InHand(event, set() if story.is_muted else {*receivers}, receivers)
-            for key in self._in_hand[token].left & self._senders.keys():
+            left = set() if story.is_muted else {*receivers}
+            self._in_hand[token] = _InHand(event, left, receivers)
+            for key in left & self._senders.keys():
                 self._senders[key].put(token, event)
         return event
 
@@ -287,13 +282,11 @@ class Outbox:
         return sorted(events.values(), key=lambda event: event.order)
 
     def pass_on(self) -> None:
-        """Note that all events that were handed out have been passed on."""
         for token in self._handed_out:
             self.note_result(CRAWL, token, True)
         self._handed_out.clear()
 
     async def confirm(self) -> None:
-        """Tell the store who has got which events."""
         if tokens := [token for token, held in self._in_hand.items() if not held.left]:
             await self._store.confirm(tokens)
         for token in tokens:
@@ -303,7 +296,8 @@ class Outbox:
         for token, held in [*self._in_hand.items()]:
             if not held.left:  # since a moment ago
                 continue
-            left, is_own = {*held.left}, token not in too_many and not held.left.isdisjoint((CRAWL, *self._senders))
+            left = {*held.left}
+            is_own = token not in too_many and not left.isdisjoint((CRAWL, *self._senders))
             if not is_own or (held.has_failed and left != held.stored):
                 await self._store.hand_on(token, left, keep=is_own)
                 held.stored = left
@@ -311,7 +305,6 @@ class Outbox:
                 self._let_go(token)
 
     def _let_go(self, token: str) -> None:
-        """Leave an event to whoever takes it over."""
         for sender in self._senders.values():
             sender.forget(token)
         self._in_hand.pop(token, None)

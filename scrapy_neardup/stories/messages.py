@@ -63,7 +63,6 @@ def message_of(report: Mapping[str, Any]) -> Message:
 
 
 def _growth(report: Mapping[str, Any], level: str) -> str:
-    """Say what is new if no figure is: how fast the story grew."""
     measures = report.get("measures") or {}
     if level in _NO_GROWTH:
         return _NO_GROWTH[level]
@@ -76,7 +75,6 @@ def _growth(report: Mapping[str, Any], level: str) -> str:
 
 
 def _coverage(report: Mapping[str, Any]) -> str:
-    """Say how many independent papers there are, and how many of them print copies only."""
     measures = report.get("measures") or {}
     papers, sites, reprints = (measures.get(name, 0) for name in ("sources", "sites", "sources_with_copies"))
     return coverage_words(papers, sites, report.get("items", 0), reprints)
@@ -103,7 +101,6 @@ def _local_time(report: Mapping[str, Any]) -> str:
 
 
 def _is_link(url: str) -> bool:
-    """Decide whether a url is safe inside the markup of every chat."""
     try:
         host = urlsplit(url).hostname
     except ValueError:

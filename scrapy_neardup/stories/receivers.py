@@ -23,8 +23,8 @@ from scrapy_neardup.stories.messages import message_of
 if TYPE_CHECKING:
     from aiohttp import ClientSession
 
+# ``sha256=`` and the hexadecimal HMAC-SHA256 of the body under NEARDUP_EVENTS_WEBHOOK_SECRET.
 SIGNATURE = "X-Neardup-Signature"
-"""``sha256=`` and the hexadecimal HMAC-SHA256 of the body under NEARDUP_EVENTS_WEBHOOK_SECRET."""
 
 DEADLINE = 10.0  # seconds from the first byte sent to the last header of the answer
 MOST_ANSWER_BYTES = 65_536
@@ -44,7 +44,6 @@ class DeliveryFailed(OSError):
 def receivers_of(
     url: str | None, secret: str | None, service_urls: Sequence[str], deadline: float = DEADLINE
 ) -> list[Receiver]:
-    """Return the webhook, if there is one, and the services."""
     services = [Service(each, deadline) for each in service_urls]
     return [Webhook(url, secret, deadline), *services] if url else [*services]
 
@@ -95,7 +94,6 @@ class Webhook:
         await asyncio.to_thread(import_module, "aiohttp")
 
     async def _post(self, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
-        """Return the status and the Location of the answer."""
         await self.prepare()
         import aiohttp
 
@@ -110,7 +108,6 @@ class Webhook:
             return answer.status, answer.headers.get("Location", "")
 
     async def close(self) -> None:
-        """Close the connection that is kept between two events."""
         if self._client is not None:
             await self._client.close()
 
@@ -164,7 +161,6 @@ class Service:
             raise DeliveryFailed(f"{self.name} did not take the message; check its url in NEARDUP_EVENTS_NOTIFY")
 
     async def close(self) -> None:
-        """End the process."""
         process = self._process
         self._process = None
         if process is not None:
@@ -194,12 +190,13 @@ def _proxy_of(url: str) -> str | None:
     aiohttp could read it itself, but then it would also take passwords from a .netrc, whose default entry is for every
     host.
     """
-    parts, proxies = urlsplit(url), getproxies()
-    return None if proxy_bypass(parts.hostname or "") else proxies.get(parts.scheme) or proxies.get("all")
+    parts = urlsplit(url)
+    if proxy_bypass(parts.hostname or ""):
+        return None
+    return getproxies().get(parts.scheme) or getproxies().get("all")
 
 
 def _host_of(url: str) -> str:
-    """Return the part of a url that is no secret."""
     try:
         return urlsplit(url).hostname or "the receiver"
     except ValueError:
@@ -208,5 +205,7 @@ def _host_of(url: str) -> str:
 
 def _reason_of(error: Exception) -> str:
     """Describe an error without the url: by the system's own words if there are any, else by its type."""
-    number, words = (error.errno, error.strerror) if isinstance(error, OSError) else (None, None)
-    return os.strerror(number) if number and number > 0 else words or type(error).__name__
+    if not isinstance(error, OSError):
+        return type(error).__name__
+    words = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+    return words or type(error).__name__

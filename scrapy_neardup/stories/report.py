@@ -9,11 +9,10 @@ from typing import Any
 
 from scrapy_neardup.document import Member, Story
 from scrapy_neardup.evidence.lead import lead_under
-from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.stories.event import SpecialReport, StoryEvent
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
-from scrapy_neardup.stories.summary import Fact, confirmed_changes, facts_of, figure_summary, headline_of, read_change
+from scrapy_neardup.stories.summary import confirmed_changes, facts_of, figure_summary, headline_of, read_change
 
-VERSION = 1
 TEN_MINUTES = 600
 
 _WHY = {"duplicate": "copy", "update": "update", "related": "similar text"}
@@ -21,7 +20,7 @@ _WHY = {"duplicate": "copy", "update": "update", "related": "similar text"}
 Name = Callable[[str], "str | int"]
 
 
-def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.utc) -> dict[str, Any]:
+def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.utc) -> SpecialReport:
     """Return the report of an event, ready for JSON. ``name`` turns document ids into the ids that readers know.
 
     ``zone`` is the time zone of texts for people. All other times are in UTC.
@@ -39,7 +38,7 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
     story = event.story
     headline = headline_of(event.members, {fact.change.old for fact in facts})
     return {
-        "version": VERSION,
+        "version": 1,  # of this form
         "id": event.id,
         "level": event.level,
         "story": name(story.id),
@@ -49,7 +48,16 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "item": None if event.item is None else name(event.item),
         "headline": headline,
         "lead": _lead(event, headline),
-        "facts": list(map(_fact, facts)),
+        "facts": [
+            {
+                **_place(fact.supporters[0]),
+                **fact.change._asdict(),
+                "words": fact.change.words,
+                "is_new": fact.is_new,
+                "sources": len(fact.supporters),
+            }
+            for fact in facts
+        ],
         "summary": figure_summary(facts[0], event.time, zone) if facts else "",
         "timezone": str(zone),
         "url": first.url if first else "",
@@ -62,19 +70,34 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "languages": [{"language": each, "items": items} for each, items in languages_of(members).items()],
         "sources": _sources(members),
         "growth": _growth(story),
-        "members": [_member(member, name) for member in members],
+        "members": [
+            {
+                "id": name(member.id),
+                **_place(member),
+                "title": member.title,
+                "status": member.status,
+                "kind": member.kind,
+                "language": member.language,
+                "why": why_joined(member),
+                "topic": round(member.topic, 2),
+                "terms": list(member.terms),
+            }
+            for member in members
+        ],
         "figures": changes,
         "united": list(map(name, story.united)),
     }
 
 
 def _measures(event: StoryEvent) -> dict[str, int]:
-    """Return the numbers that the rules look at, and the sites of the sources."""
+    """Return the numbers that the rules look at, the sites of the sources, and how many sources have only copies."""
     story = event.story
+    counting = [each for each in event.members if each.is_counted]
+    own = {each.owner for each in counting if each.status != "duplicate"}
     return {
         "sources": len(story.sources),
-        "sites": len({each.source for each in event.members if each.is_counted and each.source}),
-        "sources_with_copies": _sources_with_copies(event.members),
+        "sites": len({each.source for each in counting if each.source}),
+        "sources_with_copies": len({each.owner for each in counting} - own - {""}),
         "new_sources_in_an_hour": most_within(story.sources, HOUR, event.time),
         "items_in_4_hours": most_within(story.times, COUNT_SPAN, event.time),
         "breaking_over": event.breaking_over,
@@ -95,20 +118,6 @@ def iso(second: int) -> str:
 
 def _place(member: Member) -> dict[str, Any]:
     return {"time": iso(member.seen_at), "source": member.source, "url": member.url}
-
-
-def _member(member: Member, name: Name) -> dict[str, Any]:
-    return {
-        "id": name(member.id),
-        **_place(member),
-        "title": member.title,
-        "status": member.status,
-        "kind": member.kind,
-        "language": member.language,
-        "why": why_joined(member),
-        "topic": round(member.topic, 2),
-        "terms": list(member.terms),
-    }
 
 
 def why_joined(member: Member) -> str:
@@ -141,7 +150,6 @@ def languages_of(members: Sequence[Member]) -> dict[str, int]:
 
 
 def _sources(members: Sequence[Member]) -> list[dict[str, Any]]:
-    """List independent sources in the order of their first item, each with its pages."""
     by_owner: dict[str, list[Member]] = {}
     for member in members:
         if member.owner and member.is_counted:
@@ -149,29 +157,10 @@ def _sources(members: Sequence[Member]) -> list[dict[str, Any]]:
     return [{"owner": owner, **_place(own[0]), "items": len(own)} for owner, own in by_owner.items()]
 
 
-def _sources_with_copies(members: Sequence[Member]) -> int:
-    """Count the independent sources that have nothing but copies of what others print."""
-    counted = [member for member in members if member.is_counted]
-    own = {member.owner for member in counted if member.status != "duplicate"}
-    return len({member.owner for member in counted} - own - {""})
-
-
 def _growth(story: Story) -> list[dict[str, Any]]:
-    """Count the items and new sources in each period of ten minutes, by the times at which they count for the story."""
-    items, new = (
-        Counter(time // TEN_MINUTES * TEN_MINUTES for time in times) for times in (story.times, story.sources)
-    )
+    items = Counter(time // TEN_MINUTES * TEN_MINUTES for time in story.times)
+    new = Counter(time // TEN_MINUTES * TEN_MINUTES for time in story.sources)
     return [{"time": iso(slot), "items": items[slot], "new_sources": new[slot]} for slot in sorted(items | new)]
-
-
-def _fact(fact: Fact) -> dict[str, Any]:
-    return {
-        **_place(fact.supporters[0]),
-        **fact.change._asdict(),
-        "words": fact.change.words,
-        "is_new": fact.is_new,
-        "sources": len(fact.supporters),
-    }
 
 
 def _change(member: Member, number: int) -> dict[str, Any]:

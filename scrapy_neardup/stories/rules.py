@@ -14,56 +14,42 @@ from typing import Any, NamedTuple, Protocol
 from scrapy_neardup.document import MANY_FIGURES, EventSources, Level, Story
 from scrapy_neardup.imports import load_callable
 
-HOUR, DAY = 3600, 86_400
+HOUR = 3600
+DAY = 24 * HOUR
 
+# The threshold of ``breaking`` is at least this number, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise.
 MIN_SOURCES = 5
-"""The threshold of ``breaking`` is at least this number, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise."""
 
+# ``breaking``: as many new sources within half an hour as the threshold, or more within an hour.
 HALF_HOUR = HOUR // 2
-"""``breaking``: as many new sources within half an hour as the threshold, or more within an hour."""
 
+# ``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least three.
 WATCH_SHARE = 2 / 3
-"""``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least three."""
 
+# Of the sources in other languages than the commonest, and of those with many figures, one in so many counts. Names
+# join reports of two languages, and names recur: a result or a launch that one source of each of six languages reports
+# is seldom an event. Nor is a result, a forecast or a price list, whose reports are full of figures.
 OTHERS = 2
-"""Of the sources in other languages than the commonest, and of those with many figures, one in so many counts.
 
-Names join reports of two languages, and names recur: a result or a launch that one source of each of six languages
-reports is seldom an event. Nor is a result, a forecast or a price list, whose reports are full of figures.
-"""
+# ``breaking``: at least ``BURST`` times as many new sources as in each of the ``HOURS_BEFORE``. So a story that goes on
+# as it did all day does not become ``breaking``, and one in which something happens does.
+BURST = 2
+HOURS_BEFORE = 6
 
-BURST, HOURS_BEFORE = 2, 6
-"""``breaking``: at least ``BURST`` times as many new sources as in each of the ``HOURS_BEFORE``.
+# ``breaking`` of the rule ``count``: more than 15 items within 4 hours, as in Hu & You (2017).
+COUNT_OVER = 15
+COUNT_SPAN = 4 * HOUR
 
-So a story that goes on as it did all day does not become ``breaking``, and one in which something happens does.
-"""
-
-COUNT_OVER, COUNT_SPAN = 15, 4 * HOUR
-"""``breaking`` of the rule ``count``: more than 15 items within 4 hours, as in Hu & You (2017)."""
-
+# Until a window has this age documents count at the times that they give: it has not seen what is old. An event is only
+# a ``watch`` if the document that tips it is older than the newest ones by more than this.
 NEWS_AGE = 3 * HOUR
-"""Until a window has this age documents count at the times that they give: it has not seen what is old.
 
-An event is only a ``watch`` if the document that tips it is older than the newest ones by more than this.
-"""
-
-QUIET = 2 * HOUR
-"""Seconds without a new source after which an event has ended."""
-
-HISTORY = 7 * DAY
-"""The threshold of ``breaking`` is computed from the events of this many past seconds."""
-
-EVENTS_OF_A_SOURCE = 3
-"""In how many events a day a source counts for the threshold: the largest ones. So a few sources cannot raise it."""
-
-SPENT_ALLOWED = 1.5
-"""An event counts for the threshold with at most this many times the sources that still count."""
-
-KNOWN_SHARE = 0.05
-"""The threshold is at most this share of the sources that are known: those of the events before today."""
-
-JUMP = 3
-"""If the threshold has risen by at least this number in a day, a warning says so."""
+QUIET = 2 * HOUR  # without a new source, after which an event has ended
+HISTORY = 7 * DAY  # whose events decide the threshold of ``breaking``
+EVENTS_OF_A_SOURCE = 3  # a day, in which it counts for the threshold: the largest. So a few sources cannot raise it
+SPENT_ALLOWED = 1.5  # an event counts for the threshold with at most this many times the sources that still count
+KNOWN_SHARE = 0.05  # of the sources known before today, which the threshold is at most
+JUMP = 3  # if the threshold has risen by at least this number in a day, a warning says so
 
 _JUMPED = (
     "An event is breaking only with more than %s new sources within an hour; a day before, it was %s. Look at the"
@@ -101,7 +87,8 @@ def sources(story: Story, time: float, breaking_over: int) -> Level | None:
 
 def _most_told(story: Story, span: int, ends: Iterable[float]) -> int:
     """Return the largest number of sources that count in one of the spans with these ends."""
-    times, languages = story.sources, story.source_languages or ("",) * len(story.sources)
+    times = story.sources
+    languages = story.source_languages or ("",) * len(times)
     spans = (languages[bisect_right(times, end - span) : bisect_right(times, end)] for end in ends)
     return max(map(_told, spans), default=0)
 
@@ -118,12 +105,10 @@ def count(story: Story, time: float, breaking_over: int) -> Level | None:
     return "breaking" if most_within(story.times, COUNT_SPAN, time) > COUNT_OVER else None
 
 
-RULES: dict[str, Rule] = {"sources": sources, "count": count}
-"""The table of rules: a name for ``NEARDUP_EVENT_RULE``, and the rule."""
+RULES: dict[str, Rule] = {"sources": sources, "count": count}  # by the names for ``NEARDUP_EVENT_RULE``
 
 
 def load_rule(name: str) -> Rule:
-    """Return the rule of a name or import path. Raise SettingsError if there is none."""
     return RULES[name] if name in RULES else load_callable("NEARDUP_EVENT_RULE", name, ALLOWED_RULES)
 
 
@@ -178,7 +163,6 @@ class Threshold(NamedTuple):
 
 
 def _is_burst(times: Sequence[int], end: float) -> bool:
-    """Decide whether the hour up to ``end`` has clearly more of these times than each of the hours before it."""
     before = (_within(times, HOUR, end - hours * HOUR) for hours in range(1, 1 + HOURS_BEFORE))
     return _within(times, HOUR, end) >= BURST * max(before)
 

@@ -14,8 +14,7 @@ import re
 import signal
 import sys
 
-IDLE_SECONDS = 30
-"""How long the process waits for another message: it takes 58 MB."""
+IDLE_SECONDS = 30  # for which the process waits for another message: it takes 58 MB
 
 
 def main() -> int:

@@ -11,10 +11,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from scrapy_neardup.document import Member
-from scrapy_neardup.evidence.counted import FigureKind, in_words, kind_of, rank_of
-from scrapy_neardup.evidence.figures import find_figures
+from scrapy_neardup.evidence.figures.counted import FigureKind, in_words, kind_of, rank_of
+from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.titles import names_site, title_without_site
-from scrapy_neardup.rules.membership import sources_needed
+from scrapy_neardup.records.membership import sources_needed
 from scrapy_neardup.stories.event import StoryEvent
 
 _CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
@@ -46,7 +46,6 @@ class FigureChange(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return the figure in words: "7 dead, was 3"."""
         return in_words(self.label, self.old, self.new)
 
     @property
@@ -76,7 +75,8 @@ def facts_of(event: StoryEvent) -> list[Fact]:
     New ones come first, then those that mean most to people. A figure is left out if the owners who printed it have
     printed another value since.
     """
-    current, needed = _current(event.members), sources_needed(len(event.story.sources))
+    current = _current(event.members)
+    needed = sources_needed(len(event.story.sources))
     facts: list[Fact] = []
     replaced = set[tuple[str, str]]()  # labels and values of earlier statements on the same figure
     for number, change in reversed(confirmed_changes(event)):
@@ -150,7 +150,6 @@ def _current(members: Sequence[Member]) -> list[_Statement]:
 
 
 def _place(member: Member, now: int, zone: tzinfo) -> str:
-    """Return "a.example at 10:15", with the day if it is not the day of the event."""
     seen_at, today = (datetime.fromtimestamp(second, zone) for second in (member.seen_at, now))
     day = "" if seen_at.date() == today.date() else f"on {seen_at:%Y-%m-%d} "
     return f"{member.source or member.owner} {day}at {seen_at:%H:%M}"
@@ -175,7 +174,6 @@ def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> st
 
 
 def _supported(titles: Sequence[tuple[Member, str]]) -> str:
-    """Return the newest title that most of the newest titles support, "" if there is none."""
     languages = Counter(member.language for member, _ in titles if member.language).most_common(1)
     newest: dict[str, str] = {}
     for member, title in titles:
@@ -198,7 +196,6 @@ def _agree(title: str, other: str) -> bool:
 
 
 def _words(title: str) -> set[str]:
-    """Return the words of a title, or pairs of characters if its script is written without spaces."""
     if unspaced := _UNSPACED.findall(title):
         return {first + second for first, second in pairwise(unspaced)}
     return {word for word in re.findall(r"[^\W\d_]+", title.casefold()) if len(word) > _LONGEST_FILLER}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import replace
-from weakref import WeakValueDictionary
 
 from scrapy_neardup.document import LAST_SECOND, Claim, Extent, Join, Level, Member, Story
 from scrapy_neardup.evidence.lead import find_lead
@@ -35,14 +33,6 @@ _AGREED = 32  # the clock reaches a time when this many documents in a row are a
 _MOST_STORIES = 1 << 17  # that are remembered, for the end of the crawl
 _ASKED_TOGETHER = 4096  # stories; many more would take longer than the timeout of a store
 _UNCONFIRMED = 60.0  # seconds after which others take over the events of a process without heartbeats
-
-
-class _StoryLock:
-    """Lets the documents of one story claim one after the other. If the store fails one, those that wait fail too."""
-
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.error: StoreError | None = None  # the last one
 
 
 class StoryTracker:
@@ -73,15 +63,17 @@ class StoryTracker:
         self._min_sources = min_sources
         self.breaking_over = min_sources
         self._recent: deque[int] = deque(maxlen=_AGREED)
-        self._swept = self._threshold_hour = 0
+        self._swept = 0
+        self._threshold_hour = 0
         self._rule_failed = False
         self._final: OrderedDict[str, str] = OrderedDict()  # stories that documents joined -> what they are a part of
-        self._story_locks: WeakValueDictionary[str, _StoryLock] = WeakValueDictionary()
 
     async def joined(self, join: Join, story: Story) -> StoryEvent | None:
         """Return the event if a document tips its story to a level, or if a running event warrants an update.
 
-        ``story`` is the story just after the document joined it.
+        ``story`` is the story just after the document joined it. Documents that travel together have all joined before
+        the first of them claims, but they claim one after the other. The events are then the same as if each document
+        had come alone.
         """
         if join.also is not None and self.final_story(join.also.id) != story.id:
             story = await self._unite(story, join.also)
@@ -89,21 +81,9 @@ class StoryTracker:
         if story.is_muted:
             return None
         level = self._due(story, join.time)
-        if level is None and not story.is_running and story.id not in self._story_locks:
+        if level is None and not story.is_running:
             return None
-        # Documents that travel together have all joined before the first of them claims. So they claim one after the
-        # other, and the store knows what the ones before raised. The events are then the same as if each document had
-        # come alone.
-        story_lock = self._story_locks.setdefault(story.id, _StoryLock())
-        earlier_error = story_lock.error
-        try:
-            async with story_lock.lock:
-                if story_lock.error is not None and story_lock.error is not earlier_error:
-                    raise story_lock.error
-                return await self._signal(level, story, join)
-        except StoreError as error:
-            story_lock.error = error
-            raise
+        return await self._signal(level, story, join)
 
     async def _unite(self, story: Story, other: Member) -> Story:
         try:
@@ -126,15 +106,15 @@ class StoryTracker:
     async def final_stories(self) -> dict[str, str]:
         """Return the stories that this process has met and that became a part of another one, with that other one."""
         known = self.known_final_stories()  # the store forgets a story that has become a part of another one
-        asked, stored = list(self._final), dict[str, str]()
+        asked = list(self._final)
+        stored: dict[str, str] = {}
         for start in range(0, len(asked), _ASKED_TOGETHER):
             stored |= await self._store.final_stories(asked[start : start + _ASKED_TOGETHER])
         return {story: stored.get(final, final) for story, final in (known | stored).items()}
 
     def known_final_stories(self) -> dict[str, str]:
         """Return what ``final_stories`` returns, as far as this process knows."""
-        final_stories = {story: self.final_story(story) for story in self._final}
-        return {story: final for story, final in final_stories.items() if story != final}
+        return {story: final for story in self._final if (final := self.final_story(story)) != story}
 
     def _note_final(self, story: str, final: str) -> None:
         self._final.setdefault(final, final)  # it may have become a part of another story meanwhile
@@ -190,8 +170,16 @@ class StoryTracker:
                 now = max(now, min(self._recent))
         await self.outbox.confirm()
         await self._pass_on_overdue()
-        if now // _SWEEP > self._swept:
-            await self._sweep(now)
+        if now // _SWEEP <= self._swept:
+            return
+        self._swept = now // _SWEEP  # set first: documents under way at the same time need not sweep too
+        await self._end_quiet(now - QUIET)
+        if now // HOUR > self._threshold_hour:
+            self._threshold_hour = now // HOUR
+            threshold = await self.threshold(now)
+            if threshold.warning and threshold.now > self.breaking_over:
+                logger.warning("%s", threshold.warning)
+            self.breaking_over = threshold.now
 
     async def finish(self, *, all_over: bool = False) -> None:
         """End the events that are over by the last readings of the clock, or all if no document will come any more."""
@@ -206,16 +194,6 @@ class StoryTracker:
             self._look_at = self._clock() + _UNCONFIRMED
             await self.outbox.take_over(self.unconfirmed_after)
 
-    async def _sweep(self, now: int) -> None:
-        self._swept = now // _SWEEP  # set first: documents under way at the same time need not sweep too
-        await self._end_quiet(now - QUIET)
-        if now // HOUR > self._threshold_hour:
-            self._threshold_hour = now // HOUR
-            threshold = await self.threshold(now)
-            if threshold.warning and threshold.now > self.breaking_over:
-                logger.warning("%s", threshold.warning)
-            self.breaking_over = threshold.now
-
     async def _end_quiet(self, quiet_since: int) -> None:
         for story in sorted(await self._store.open_events(quiet_since), key=_newest):
             await self.outbox.claim(self._claim("ended", min(LAST_SECOND, _newest(story) + QUIET), story), story)
@@ -223,9 +201,8 @@ class StoryTracker:
     async def threshold(self, now: int) -> Threshold:
         """Return the threshold of ``breaking`` at a time of the documents' clock, in Unix seconds."""
         events = await self._store.ended_events(max(0, now - HISTORY - DAY))
-        return Threshold(
-            *(breaking_threshold(events, time, self._events_per_day, self._min_sources) for time in (now, now - DAY))
-        )
+        limits = self._events_per_day, self._min_sources
+        return Threshold(*(breaking_threshold(events, time, *limits) for time in (now, now - DAY)))
 
     def _due(self, story: Story, at: int) -> Level | None:
         try:

@@ -18,9 +18,10 @@ import numpy as np
 
 from scrapy_neardup.text.body import sentence_starts
 from scrapy_neardup.text.folding import fold_with_places
-from scrapy_neardup.text.reading import Reading, next_starts
+from scrapy_neardup.text.reading import SPACE, Reading, next_starts
 
-LONGEST = 64  # tokens of a sentence; the rest of a longer one is a sentence of its own
+LONGEST = 64  # tokens of a sentence; a longer one is cut into several
+_SHORTEST = 16  # tokens of a part of such a sentence, but for the last one
 _MOST_PROPOSED = 24  # a word of more old sentences proposes none of them
 _PARTNER = 0.4  # share of the weight of a sentence that its partner holds
 _NEIGHBOUR = 0.15  # share that a neighbour of the partner must add
@@ -49,8 +50,7 @@ def read_sentences(*texts: str) -> list[list[Sentence]]:
     first = reading.starts.searchsorted(sentence_starts(reading))
     counts = next_starts(first, len(reading.starts)) - first
     if len(counts) and counts.max() > LONGEST:
-        cuts = [np.arange(begin, begin + count, LONGEST) for begin, count in zip(first, counts, strict=True)]
-        first = np.concatenate(cuts)
+        first = np.array(_cut(reading, first.tolist(), counts.tolist()))
     end = next_starts(first, len(reading.starts)).tolist()
     starts, hashes, first = reading.starts.take(first), reading.hashes.tolist(), first.tolist()
     bounds, of_text = reading.bounds.tolist(), [0, *starts.searchsorted(reading.bounds[1:]).tolist()]
@@ -62,6 +62,23 @@ def read_sentences(*texts: str) -> list[list[Sentence]]:
         tokens = [tuple(hashes[begin:stop]) for begin, stop in zip(first[one:other], end[one:other], strict=True)]
         found.append([*map(Sentence, words, tokens)])
     return found
+
+
+def _cut(reading: Reading, firsts: Sequence[int], counts: Sequence[int]) -> list[int]:
+    """Return the first token of each sentence, and of each part of a long one.
+
+    The words themselves say where a long sentence is cut, so two texts that share words are cut in the same places, and
+    no number is.
+    """
+    is_spaced = (reading.flags.take(reading.starts - 1) & SPACE).astype(bool)
+    ranks = np.where(is_spaced, 0, np.where(reading.are_unspaced, 1, 2)) + reading.hashes / 2.0**64
+    cut = []
+    for first, count in zip(firsts, counts, strict=True):
+        cut.append(first)
+        while first + count - cut[-1] > LONGEST:
+            begin = cut[-1] + _SHORTEST
+            cut.append(begin + int(ranks[begin : cut[-1] + LONGEST + 1].argmin()))
+    return cut
 
 
 def align(new: Sequence[Sentence], old: Sequence[Sentence]) -> list[Aligned]:

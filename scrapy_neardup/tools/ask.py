@@ -25,20 +25,17 @@ from scrapy_neardup.sketch.origin import packed_language
 from scrapy_neardup.stories.report import iso, languages_of, special_report, why_joined
 from scrapy_neardup.stories.summary import headline_of, read_change
 
-MOST_CHANGES_READ = 500
-"""How many changes an answer reads."""
+MOST_CHANGES_READ = 500  # by one answer
 
 _ID = re.compile("[0-9a-f]{16}")
 
+# An answer on what is new ends with ``next``, the cursor behind it, and with ``more``: True if there is more to ask.
+# ``gap`` is True if changes may have been forgotten before they were read. ``gone`` counts changes that cannot be told:
+# the story has left the window, or it is so large that it does not list the document.
 Answer = dict[str, Any]
-"""An answer on what is new ends with ``next``, the cursor behind it, and with ``more``: True if there is more to ask.
 
-``gap`` is True if changes may have been forgotten before they were read. ``gone`` counts changes that cannot be told:
-the story has left the window, or it is so large that it does not list the document.
-"""
-
-News = list[tuple[StoryChange, Story, tuple[Member, ...]]]
-"""Changes, each with its story as it is now. The story may be another one, of which it has become a part."""
+# Changes, each with its story as it is now. The story may be another one, of which it has become a part.
+ChangedStories = list[tuple[StoryChange, Story, tuple[Member, ...]]]
 
 
 class Ask:
@@ -106,8 +103,9 @@ class Ask:
         """Return a report of each event that has reached a level. Without ``since`` report the events that run now."""
         if since is None:
             _, cursor = await self._index.log_of_changes.newest(1)
-            running = await self._detector.current_events()
-            reports = [special_report(each, zone=self._detector.settings.zone) for each in running]
+            running = [bytes.fromhex(story.id) for story in await self._index.stories.open_events()]
+            found = await self._index.log_of_changes.stories(running)
+            reports = [self._report(*found[key]) for key in running if key in found]
             return {"events": reports, "next": cursor, "more": False, "gap": False, "gone": 0}
         news, end = await self._since(since, most)
         rows = [self._report(story, members, change) for change, story, members in news if change.kind in LEVELS]
@@ -174,7 +172,7 @@ class Ask:
             "reports": reports,
         }
 
-    async def _since(self, since: str | None, most: int) -> tuple[News, Answer]:
+    async def _since(self, since: str | None, most: int) -> tuple[ChangedStories, Answer]:
         read = await self._index.log_of_changes.after(since, max(1, min(most, MOST_CHANGES_READ)))
         stories = await self._index.log_of_changes.stories([each.story for each in read.changes])
         news = [(each, *found) for each in read.changes if (found := stories.get(each.story))]
@@ -201,13 +199,14 @@ class Ask:
 
     async def _look(self, text: str = "", title: str = "", url: str = "") -> tuple[Decision, dict[bytes, Record]]:
         # A window of recorded documents is asked at its own time.
-        now, (newest, _) = time.time(), await self._index.log_of_changes.newest(1)
+        now = time.time()
+        newest, _ = await self._index.log_of_changes.newest(1)
         last = max((seconds_of(key) for each in newest for key in (each.story, each.document)), default=now)
         seen_at = last if abs(now - last) > self._index.policy.window else now
         try:
             return await self._detector.look(self._detector.document(text, title=title, url=url, seen_at=seen_at))
         finally:
-            self._detector.discard_learned()
+            self._detector.knowledge.discard_learned()
 
     async def _asked(self, text: str, title: str, url: str, document: str) -> tuple[bytes, Record, str | None]:
         """Return key and record of the document that somebody asks about, and the status that a text would have."""
@@ -224,9 +223,8 @@ class Ask:
         return max(found), found[max(found)], None
 
     def _stored(self, key: bytes, record: Record) -> Answer:
-        """Return a document of the window of which no story tells."""
         url = record.url.decode("utf-8", "replace")
-        source, status = source_of(url), "original" if record.original == key else "duplicate"
+        source = source_of(url)
         return {
             "id": key.hex(),
             "time": iso(seconds_of(key)),
@@ -234,7 +232,7 @@ class Ask:
             "owner": self._index.judge.owner_of(source),
             "url": url,
             "title": record.title.decode("utf-8", "replace"),
-            "status": status,
+            "status": "original" if record.original == key else "duplicate",
             "why": "",
         }
 
@@ -273,7 +271,6 @@ def _document(member: Member) -> Answer:
 
 
 def _joined(change: StoryChange, members: Iterable[Member]) -> list[Member]:
-    """Return the member that joined with this change, if it is one of those that are kept."""
     return [each for each in members if change.kind == "joined" and each.id == change.document.hex()]
 
 

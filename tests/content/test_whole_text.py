@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 
 import pytest
@@ -80,12 +81,52 @@ def test_the_lead_stands_once_before_the_rest(extract: Extract, form: str) -> No
     assert all(each in text for each in BODY)
 
 
+DESCRIBED_LEAD = "<section><span>Nine died on a boat near Sule, and there are more than forty missing.</span></section>"
+
+
 def test_the_description_of_a_page_shows_which_paragraph_is_its_lead() -> None:
-    lead = "<section><span>Nine died on a boat near Sule, and there are more than forty missing.</span></section>"
     description = "<meta property=og:description content='Nine died on a boat near Sule; forty are missing'>"
 
-    assert completed(page(lead, head=description)).startswith("Nine died on a boat near Sule")
-    assert completed(page(lead)) == TEXT
+    assert completed(page(DESCRIBED_LEAD, head=description)).startswith("Nine died on a boat near Sule")
+    assert completed(page(DESCRIBED_LEAD)) == TEXT
+
+
+DESCRIBED = "Nine died on a boat near Sule; forty are missing"
+ARTICLE = {"@type": "NewsArticle", "headline": HEADLINE, "description": DESCRIBED}
+LINKED_DATA = {
+    "article": ARTICLE,
+    "list": [{"@type": "WebSite", "description": "News from the north"}, ARTICLE],
+    "graph": {
+        "@context": "https://schema.org",
+        "@graph": [{"@type": "Person", "description": "Our reporter"}, ARTICLE],
+    },
+    "several types": ARTICLE | {"@type": ["ReportageNewsArticle", "Article"]},
+    "main entity": {"@type": "WebPage", "mainEntity": ARTICLE},
+}
+
+
+@pytest.mark.parametrize("place", ["head", "body"])
+@pytest.mark.parametrize("form", LINKED_DATA)
+def test_the_description_may_be_in_json_ld(form: str, place: str) -> None:
+    script = f'<script type="application/ld+json">\n{json.dumps(LINKED_DATA[form])}</script>'
+    html = page(DESCRIBED_LEAD, head=script if place == "head" else "")
+
+    assert completed(html if place == "head" else html + script).startswith("Nine died on a boat near Sule")
+
+
+OTHER_DATA = {
+    "of the publisher": {"@type": "NewsMediaOrganization", "description": DESCRIBED},
+    "of a teaser": {"@type": "ItemList", "itemListElement": [ARTICLE]},
+    "no text": ARTICLE | {"description": [DESCRIBED]},
+    "nested": [[[[[[ARTICLE]]]]]],
+}
+
+
+@pytest.mark.parametrize(
+    "data", [*map(json.dumps, OTHER_DATA.values()), "{", "[" * 100_000, '{"description": 1}', "null", "\ud800"]
+)
+def test_other_or_damaged_json_ld_shows_no_lead(data: str) -> None:
+    assert completed(page(DESCRIBED_LEAD, head=f"<script type=application/ld+json>{data}</script>")) == TEXT
 
 
 NO_LEADS = {

@@ -135,7 +135,7 @@ def feed_of(**settings: str) -> JsonLinesFeed:
 
 def test_a_data_directory_may_have_any_name_and_a_spider_any_property(tmp_path: Path) -> None:
     folder = tmp_path / "100% %(name)s"
-    assert Path(feed_of(data_dir=str(folder)).path).parent == folder / "neardup-dropped"
+    assert Path(feed_of(data_dir=str(folder))._storage.path).parent == folder / "neardup-dropped"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from scrapy import Request, Spider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 
-from scrapy_neardup.crawl.shared import MOST_WAITING
+from scrapy_neardup.crawl.component import MOST_IN_BACKLOG
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
 from scrapy_neardup.pipeline import NearDupPipeline
 
@@ -79,7 +79,7 @@ async def test_responses_are_held_back_while_many_items_with_texts_of_their_own_
     await pipeline._prepared
     with closing(sqlite3.connect(tmp_path / "window.sqlite", isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
-        items = [pipeline.process_item({"text": article(number)}) for number in range(MOST_WAITING)]
+        items = [pipeline.process_item({"text": article(number)}) for number in range(MOST_IN_BACKLOG)]
         judged = asyncio.gather(*items)
         held = asyncio.create_task(middleware.process_response(request, response))
         for _ in range(100):
@@ -101,7 +101,7 @@ async def test_responses_that_were_held_back_do_not_all_pass_when_one_page_is_do
         pages.enter_context(extracting.counted())
 
     with ExitStack() as pages, ExitStack() as last:
-        for _ in range(MOST_WAITING - 1):
+        for _ in range(MOST_IN_BACKLOG - 1):
             pages.enter_context(extracting.counted())
         last.enter_context(extracting.counted())
         held = [asyncio.create_task(pass_and_extract(pages)) for _ in range(10)]

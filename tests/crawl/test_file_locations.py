@@ -20,7 +20,7 @@ from projects import FERRY, ITEM_A_PAGE, NOTING, Item, Project
 from scrapy_processes import run_python
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.crawl.file_locations import locate_files
+from scrapy_neardup.crawl.file_locations import can_be_written, locate_files
 
 pytestmark = pytest.mark.versions
 
@@ -104,6 +104,16 @@ def test_only_their_owner_reads_the_files_of_a_crawl(tmp_path: Path) -> None:
     assert {"kept/neardup.sqlite-wal", "kept/neardup.sqlite-shm", "told/events.jsonl"} < modes.keys()
     assert files(tmp_path / "kept") > EVERYTHING
     assert {name: mode for name, mode in modes.items() if mode & 0o077} == {}
+
+
+def test_whether_files_can_be_made_is_tried(tmp_path: Path) -> None:
+    """Root has every right on a file system that takes no files, such as that of the kernel."""
+    (tmp_path / "file").touch()
+
+    assert can_be_written(tmp_path / "not/yet/there")
+    assert not can_be_written(tmp_path / "file/below")
+    assert not can_be_written(Path("/proc/neardup"))
+    assert files(tmp_path) == {"file"}
 
 
 @pytest.mark.slow

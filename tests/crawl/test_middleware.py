@@ -11,7 +11,7 @@ from news_site import Answer, NewsSite, article, page
 from projects import ITEM_A_PAGE, NOTING, Crawl, Project, extracted
 
 from scrapy_neardup.crawl.item_context import ItemContext, ItemContexts
-from scrapy_neardup.crawl.order import ResponseOrder
+from scrapy_neardup.crawl.response_order import ResponseOrder
 
 pytestmark = pytest.mark.versions
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from news_site import NewsSite, article, page
 from projects import FERRY, ITEM_A_PAGE, Project
 
@@ -197,36 +196,6 @@ def test_memory_is_bounded_and_the_largest_story_is_kept() -> None:
         summary.add(Verdict("original", story=str(number)), title="", url="")
     assert len(summary._stories) <= 20_000
     assert "     30 items, 30 sources   Large\n    https://0.example/\n" in summary.text() + "\n"
-
-
-@pytest.mark.parametrize(
-    ("sites", "owners", "told"),
-    [
-        (
-            [f"127.0.0.1:800{port}" for port in range(4)],
-            {},
-            "4 sites with one story, such as 127.0.0.1:8000, count as 1",
-        ),
-        ([f"203.0.113.{last}" for last in range(1, 7)], {}, "6 sites with one story, such as 203.0.113.1, count as 1"),
-        (
-            ["wire", "courier", "10.0.0.7", "herald", "daily"],
-            {},
-            "5 sites with one story, such as 10.0.0.7, count as 2",
-        ),
-        ([f"127.0.0.1:800{port}" for port in range(3)], {}, ""),
-        ([f"paper{number}.example" for number in range(6)], {}, ""),
-        ([f"10.{number}.0.1" for number in range(6)], {}, ""),
-        ([f"10.0.0.{number}" for number in range(6)], {f"10.0.0.{number}": "Press" for number in range(6)}, ""),
-    ],
-)
-def test_sites_that_count_as_few_sources_are_a_hint_where_an_event_would_have_been(
-    sites: list[str], owners: dict[str, str], told: str
-) -> None:
-    summary = RunSummary(NearDupSettings(source_owners=owners))
-    for site in sites:
-        summary.add(Verdict("duplicate", story="fire"), title="Fire", url=f"http://{site}/fire")
-    assert ("hints/sites-without-names" in dict(summary.stats())) is bool(told)
-    assert told in " ".join(summary.text().split())
 
 
 def test_stories_that_became_one_are_counted_once() -> None:

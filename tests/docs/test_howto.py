@@ -12,7 +12,6 @@ import subprocess
 import sys
 from argparse import ArgumentParser
 from contextlib import closing
-from importlib import import_module
 from pathlib import Path
 from textwrap import indent
 from types import ModuleType
@@ -31,7 +30,7 @@ from scrapy_processes import run_python
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.tools.commands import SUBCOMMANDS
+from scrapy_neardup.tools.commands import SUBCOMMANDS, add_arguments
 
 DOCS = ROOT / "docs"
 PAGES = sorted({ROOT / "README.md", *DOCS.rglob("*.md")} - {DOCS / "api.md"})
@@ -78,8 +77,7 @@ def test_python_is_python_and_commands_exist(path: Path) -> None:
                 assert subcommand in SUBCOMMANDS
                 parser = ArgumentParser()
                 parser.add_argument("-s", action="append")  # Scrapy's own
-                module = f"scrapy_neardup.tools.commands.{subcommand.replace('-', '_')}"
-                import_module(module).add_arguments(parser)
+                add_arguments(parser, subcommand)
                 parser.parse_args(arguments)
 
 

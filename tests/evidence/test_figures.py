@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.evidence.changes import changes_between
 from scrapy_neardup.evidence.differences import Side, compare
-from scrapy_neardup.evidence.figures import MAX_CHARACTERS, find_figures
+from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, find_figures
 
 STORY = (
     "{} people were killed in the harbour of Izmir when a ferry sank.\n"

@@ -12,7 +12,7 @@ from num2words import num2words
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
-from scrapy_neardup.evidence.figures import find_figures
+from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.settings import NearDupSettings
 
 SENTENCES_OF_A_TEXT = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from babel.numbers import format_compact_decimal
 
-from scrapy_neardup.evidence.figures import find_figures
+from scrapy_neardup.evidence.figures.figure import find_figures
 
 LANGUAGES = "en de es fr it pt nl ru uk pl cs hu ro bg el tr ar fa id vi sv da nb fi hr sr ja zh ko hi".split()
 NUMBERS = 20_000, 7_700_000, 2_300_000_000

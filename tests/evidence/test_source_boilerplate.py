@@ -16,7 +16,7 @@ from newsdesk import made_up
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
-from scrapy_neardup.evidence.figures import Figure
+from scrapy_neardup.evidence.figures.figure import Figure
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.records.learned import KnownBoilerplate
 from scrapy_neardup.settings import NearDupSettings
@@ -235,10 +235,10 @@ async def test_knowledge_is_shared_while_a_thread_learns(namespace: str) -> None
             made = [detector.document(page.text, url=page.url, title=page.title) for page in pages]
             learning = asyncio.gather(*(asyncio.to_thread(detector.sketcher.fingerprint, each) for each in made))
             while not learning.done():
-                await detector._knowledge.exchange_all()
+                await detector.knowledge.exchange_all()
                 await asyncio.sleep(0)
             await learning
-            await detector._knowledge.exchange_all()
+            await detector.knowledge.exchange_all()
             told = await detector.index.exchange_boilerplate(
                 {source_hash(each.source): KnownBoilerplate() for each in made}
             )

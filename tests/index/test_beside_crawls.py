@@ -56,7 +56,7 @@ async def test_whoever_looks_or_purges_beside_eight_crawls_fails_nobody(shared_u
         assert not news["gap"]
         await people.index.records()
         await people.index.summary()
-        await people.current_events()
+        await Ask(people).events()
         await asyncio.sleep(0)
     await writing
     await people.index.close()

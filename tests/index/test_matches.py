@@ -9,9 +9,8 @@ import pytest
 from conftest import OpenIndex
 from documents import HOUR, LANES, Article, check, decision_on
 
-from scrapy_neardup.evidence.minima import containment
+from scrapy_neardup.evidence.likeness import containment
 from scrapy_neardup.index import Index, Policy, Scope
-from scrapy_neardup.rules.systems.news import News
 
 pytestmark = pytest.mark.in_memory
 
@@ -39,8 +38,8 @@ async def test_thresholds_are_reached_at_their_very_value(
     equal: int,
     answer: str,
 ) -> None:
-    policy = Policy(threshold=threshold, related_threshold=related_threshold)
-    index = await open_index(store_url, policy, system=News(measure))
+    policy = Policy(threshold=threshold, related_threshold=related_threshold, measure=measure)
+    index = await open_index(store_url, policy)
     await check(index, Article())
 
     match = await check(index, Article("other", like="wire", equal=equal))

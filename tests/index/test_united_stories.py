@@ -10,7 +10,7 @@ from documents import HOUR, MINUTE, START, beginning, changed, joined, joining, 
 from scrapy_neardup.detector import select
 from scrapy_neardup.document import Claim, Extent, Member, Story
 from scrapy_neardup.index import Index
-from scrapy_neardup.rules.membership import MOST_UNITED
+from scrapy_neardup.records.membership import MOST_UNITED
 
 EARLY, LATE = beginning("early", language="en"), beginning("late", MINUTE, language="de")
 """Of two stories the one with the earlier first document stays."""

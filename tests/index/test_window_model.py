@@ -96,7 +96,9 @@ class Model:
         else:
             found = [self.candidate(other, old, run) for other, old in self.records.items()]
         decision = Judge(POLICY).decide(replace(article.document, id=key.hex()), new, found, self.texts)
-        self.records.setdefault(key, decision.record)
+        if key not in self.records:
+            self.records |= {changed: after for changed, (_, after) in decision.changed.items()}
+            self.records[key] = decision.record
         self.texts.setdefault(key, StoredText.of(article.title, article.prose))
         return decision
 

@@ -10,7 +10,6 @@ from scrapy_neardup.records.documents import new_record
 from scrapy_neardup.rules.pair import CandidateState, Pair
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.second_look import MOST_LOOKS, chosen_for_second_look
-from scrapy_neardup.rules.systems.news import NEWS
 
 NEW = Article("new", at=60, source="new.example")
 
@@ -25,8 +24,7 @@ def chosen(
     record = new_record(new.fingerprint, new.document)
     olds = {bytes.fromhex(each.id): each for each in candidates}
     pairs = [
-        Pair(key, record, new_record(each.fingerprint, each.document), policy, NEWS, state)
-        for key, each in olds.items()
+        Pair(key, record, new_record(each.fingerprint, each.document), policy, state) for key, each in olds.items()
     ]
     return [olds[key].text for key in chosen_for_second_look(pairs)]
 

@@ -9,7 +9,7 @@ from newsdesk import made_up, opened
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
-from scrapy_neardup.evidence.minima import share_of
+from scrapy_neardup.evidence.likeness import share_of
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.settings import NearDupSettings
 
@@ -40,9 +40,9 @@ async def test_shares_multiply_along_copies_that_would_be_dropped(open_index: Op
 
     assert first is not None
     assert again is not None
-    assert first.kept_share == pytest.approx(first.share, abs=1e-9)
+    assert first.kept_share == pytest.approx(first.pair.share, abs=1e-9)
     assert again.id != again.original
-    assert again.kept_share == pytest.approx(again.share * first.share, abs=0.01)
+    assert again.kept_share == pytest.approx(again.pair.share * first.pair.share, abs=0.01)
 
 
 async def test_a_copy_that_is_kept_holds_all_of_its_text(open_index: OpenIndex, store_url: str) -> None:
@@ -133,8 +133,8 @@ async def test_a_copy_of_a_kept_update_adds_nothing(text: str, index: Index) -> 
 
     assert match is not None
     assert again is not None
-    assert match.share < 1
-    assert again.kept_share == pytest.approx(again.share), "not the share of the update times its own"
+    assert match.pair.share < 1
+    assert again.kept_share == pytest.approx(again.pair.share), "not the share of the update times its own"
 
 
 async def test_what_a_verdict_compares_with_is_the_match() -> None:

@@ -10,7 +10,7 @@ from documents import Article, topic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.evidence.minima import containment, resemblance
+from scrapy_neardup.evidence.likeness import containment, resemblance
 from scrapy_neardup.evidence.topic import (
     HEAVIEST_TERM,
     LEAST_SHARED_TERMS,
@@ -22,10 +22,11 @@ from scrapy_neardup.evidence.topic import (
 )
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.rules.decision import Judge
+from scrapy_neardup.rules.findings import Measured, ask
 from scrapy_neardup.rules.guards import NAMELESS_SCORE, SAME_SOURCE_EXTRA, STRONG_SCORE
-from scrapy_neardup.rules.pair import Measured, Pair
+from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy
-from scrapy_neardup.rules.systems.news import NEWS, topic_link
+from scrapy_neardup.rules.systems import news
 
 _TERMS = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=40, unique_by=lambda term: term[0])
 TOPICS = _TERMS.map(lambda terms: b"".join(struct.pack(">H", slot + TITLE_BIT * titled) for slot, titled in terms))
@@ -45,7 +46,8 @@ def record(**fields: str) -> Record:
 
 
 def related_topic_score(new: Record, old: Record, policy: Policy) -> float:
-    return topic_link(Pair(b"", new, old, policy, NEWS))
+    pair = Pair(b"", new, old, policy)
+    return 0.0 if ask(pair, news.NOT_BY_TOPIC).applying else pair.topic_score
 
 
 def slots(packed: bytes) -> list[int]:
@@ -72,7 +74,7 @@ DOCUMENTS = st.builds(
 def test_a_candidate_that_is_left_out_is_no_match(new: Record, old: Record) -> None:
     judge = Judge(Policy(topic_threshold=0.1))
 
-    assert judge.may_match(new, old) or NEWS.relation(Pair(b"", new, old, judge.policy, NEWS)).name == "none"
+    assert judge.may_match(new, old) or news.relation(Pair(b"", new, old, judge.policy)).name == "none"
 
 
 @given(one=TOPICS, other=TOPICS)
@@ -157,9 +159,9 @@ def test_the_trace_shows_the_parts_of_a_score_with_vectors() -> None:
     plain = related_topic_score(one, other, Policy(topic_threshold=0.0))
     one.vector = other.vector = bytes([100] * 4)
     policy = Policy(topic_threshold=0.0, vector_middle=0.5)
-    pair = Pair(b"", one, other, policy, NEWS)
-    assert topic_link(pair) == pytest.approx(plain + 0.25)
-    facts = [fact for finding in pair.findings for fact in finding.facts]
+    pair = Pair(b"", one, other, policy)
+    assert pair.topic_score == pytest.approx(plain + 0.25)
+    facts = [fact for finding in ask(pair, news.NOT_BY_TOPIC).findings for fact in finding.facts]
     assert f"score of the terms {plain:.3f}, and +0.250 for vectors with a cosine of 1.00" in facts
 
 

@@ -288,4 +288,4 @@ async def test_a_language_is_two_small_letters_or_unknown(index: Index, language
     await check(index, replace(ARTICLE, language=language))
     found = await check(index, ARTICLE.copy())
     assert found is not None
-    assert found.language == read
+    assert found.pair.old.language_code == read

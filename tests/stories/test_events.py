@@ -14,6 +14,7 @@ from scrapy_processes import neardup
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.tools.ask import Ask
 
 
 async def test_the_item_that_tips_a_story_carries_the_event(newsroom: Newsroom) -> None:
@@ -130,12 +131,12 @@ async def test_a_muted_story_says_no_more_not_even_its_end(newsroom: Newsroom) -
     for n in range(6, 30):
         verdict = await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(12) if n % 2 else toll(4))
         assert verdict.event is None
-    (running,) = await newsroom.detector.current_events()
-    assert running.story.is_muted
+    (running,) = (await Ask(newsroom.detector).events())["events"]
+    assert running["is_muted"]
     await newsroom.detector.finish(all_over=True)
     assert newsroom.levels == ["breaking"]
     assert newsroom.detector.take_events() == []
-    assert await newsroom.detector.current_events() == []
+    assert (await Ask(newsroom.detector).events())["events"] == []
     assert len(await newsroom.detector.index.stories.ended_events(0)) == 1, "the alarm budget counts it"
 
 
@@ -159,11 +160,11 @@ def test_the_command_mutes_the_story_that_it_lists(project: Project) -> None:
     listed = neardup(project.folder, "watch", "--events", columns=200).stdout
     (story,) = re.findall(r"of\s+story\s+([0-9a-f]{16})", listed)
     assert "muted" not in listed
-    assert f"Story {story} is muted." in neardup(project.folder, "watch", "--mute", story).stdout
+    assert f"Story {story} is muted." in neardup(project.folder, "mute", story).stdout
     assert "muted" in neardup(project.folder, "watch", "--events", columns=200).stdout
-    assert "no longer muted" in neardup(project.folder, "watch", "--unmute", story).stdout
+    assert "no longer muted" in neardup(project.folder, "mute", story, "--undo").stdout
     for wrong, why in (("fire", "has no such story"), ("00" * 8, "the window has no such story")):
-        failed = neardup(project.folder, "watch", "--mute", wrong)
+        failed = neardup(project.folder, "mute", wrong)
         assert failed.returncode == 2
         assert why in failed.stderr
 
@@ -243,6 +244,24 @@ async def test_a_report_in_other_words_leaves_the_first_document_its_language(ne
 PAPERS_OF_A = 8
 
 
+REPORTS_OF_TWO_EVENTS = {
+    "ferry": [
+        "A ferry with 80 passengers capsized off Skerrow in a storm on Tuesday night, the coast guard said.",
+        "Fishermen from Lenvik pulled survivors out of the water before the lifeboat of Port Agnes arrived.",
+        "The captain, Aron Feld, had asked the harbour office twice whether the crossing should be cancelled.",
+        "Divers from the navy will look for the bridge recorder as soon as the wind has calmed down.",
+        "The ship was built in Gdansk in 1987 and had been inspected in the spring.",
+    ],
+    "market": [
+        "A fire destroyed the covered market of Belmora on Wednesday, and smoke hung over the old town for hours.",
+        "Traders carried crates of fruit and cloth into Cathedral Square while the roof burned.",
+        "Mayor Lucia Tarrant said that a cable above the fish stalls had been reported to the council in May.",
+        "Insurance experts from Veldhaven put the damage at several million crowns.",
+        "Until a new hall is built, the market will be held in the yard of the brewery.",
+    ],
+}
+
+
 def lines_of(event: str, count: int) -> str:
     return "\n".join(text(event).split("\n")[:count])
 
@@ -276,6 +295,40 @@ async def test_a_page_with_two_events_makes_no_false_alarm(newsroom: Newsroom, p
 
     assert not any(verdict.event for verdict in second)
     assert not newsroom.levels
+
+
+@pytest.mark.parametrize("copies", [1, 3], ids=["one page", "the page on three hosts"])
+@pytest.mark.parametrize("order", ["one after the other", "in turn", "together"])
+@pytest.mark.parametrize("title", ["The day in brief", ""])
+@pytest.mark.parametrize("size", ["two sentences of each", "both texts"])
+async def test_a_page_with_two_events_that_comes_first_joins_nothing_either(
+    newsroom: Newsroom, title: str, size: str, order: str, copies: int
+) -> None:
+    events = REPORTS_OF_TWO_EVENTS
+    parts = [report if size == "both texts" else report[:2] for report in events.values()]
+    both = "\n".join(line for part in parts for line in part)
+    documents = [
+        newsroom.detector.document(both, url=f"https://briefing{number}.example/", title=title, seen_at=START + number)
+        for number in range(copies)
+    ]
+    coming = [(event, number) for event in events for number in range(8)]
+    if order != "one after the other":
+        coming.sort(key=lambda each: each[1])
+    for place, (event, number) in enumerate(coming, 1):
+        body = "\n".join(events[event])
+        documents.append(newsroom.article(event, f"{event}{number}", place * MINUTE, text=body))
+
+    if order == "together":
+        verdicts = await newsroom.detector.check_in_order(documents)
+    else:
+        verdicts = [await newsroom.detector.check(each) for each in documents]
+
+    stories = {
+        event: {v.story for v, c in zip(verdicts[copies:], coming, strict=True) if event in c} for event in events
+    }
+    assert [len(each) for each in stories.values()] == [1, 1]
+    assert stories["ferry"].isdisjoint(stories["market"])
+    assert [event.level for event in newsroom.detector.take_events()] == ["breaking", "breaking"]
 
 
 # One machine is one source

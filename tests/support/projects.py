@@ -74,7 +74,7 @@ import json
 from pathlib import Path
 
 from scrapy import signals
-from scrapy_neardup.crawl.shared import states
+from scrapy_neardup.crawl.component import states
 
 
 class StatsFile:

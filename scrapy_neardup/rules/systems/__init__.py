@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from scrapy_neardup.evidence.minima import Likeness, Measure
-from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules import guards
-from scrapy_neardup.rules.pair import Guard, Pair
-
-PROOFS: Sequence[Guard] = (guards.one_page, guards.one_text)
-"""They prove a copy, for every system."""
+from scrapy_neardup.rules.findings import Finding, Guard
+from scrapy_neardup.rules.pair import Pair
 
 STRANGERS: Sequence[Guard] = (guards.other_scope,)
 """They leave a pair out, for every system."""
+
+RELATED_ONLY: Sequence[Guard] = (guards.translation,)
+"""If one applies, the documents are related and never duplicates, for every system. Asked before the proofs."""
+
+PROOFS: Sequence[Guard] = (guards.one_page, guards.one_text)
+"""They prove a copy, for every system."""
 
 NOT_DROPPED: Sequence[Guard] = (
     guards.variant_came_first,
@@ -23,27 +25,32 @@ NOT_DROPPED: Sequence[Guard] = (
 )
 """Asked of a copy that would be dropped: if one applies, it is kept, with every system."""
 
+RelationName = Literal["none", "copy", "related"]
+
+DECIDED_FIRST: dict[Guard, RelationName] = {
+    **dict.fromkeys(STRANGERS, "none"),
+    **dict.fromkeys(RELATED_ONLY, "related"),
+    **dict.fromkeys(PROOFS, "copy"),
+}
+"""The guards that every system asks first, in their order, with the relation of a pair if one applies."""
+
 
 class Relation(NamedTuple):
-    """What a new document is to an old one. ``topic_score`` is 0 unless only their topics relate them."""
+    """What a new document is to an old one. ``topic_score`` is 0 unless only their topics or names relate them.
 
-    name: Literal["none", "copy", "related", "translation"]
+    ``findings`` are those of all guards that were asked, in their order.
+    """
+
+    name: RelationName
+    findings: Sequence[Finding]
     topic_score: float = 0.0
 
 
-NONE, COPY, RELATED, TRANSLATION = Relation("none"), Relation("copy"), Relation("related"), Relation("translation")
-
-
 class System(Protocol):
-    """Says how alike two documents are, and what that makes of them."""
-
-    @property
-    def measure(self) -> Measure: ...
-
-    def likeness(self, new: Record, old: Record) -> Likeness: ...
+    """Says what a new document is to an old one. The modules of this folder are the systems."""
 
     def may_match(self, pair: Pair) -> bool:
-        """Return False only if the relation of the pair is none. This is faster, and notes nothing."""
+        """Return False only if the relation of the pair is none. This is faster."""
 
     def relation(self, pair: Pair) -> Relation:
-        """Return the relation of a pair. The pair notes what the guards found."""
+        """Return the relation of a pair, with what the guards found."""

@@ -1,38 +1,28 @@
-"""The rules of the published systems: a likeness, and a threshold for copies."""
+"""The rules of the published systems: a likeness, and a threshold for copies, whatever the titles are.
+
+See ``docs/published-systems.md``.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from scrapy_neardup.evidence.minima import Likeness, Measure, likeness_of
-from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.guards import little_in_common, translation
-from scrapy_neardup.rules.pair import Pair, any_applies
-from scrapy_neardup.rules.systems import COPY, NONE, PROOFS, RELATED, STRANGERS, TRANSLATION, Relation
+from scrapy_neardup.rules.findings import ask
+from scrapy_neardup.rules.guards import little_in_common
+from scrapy_neardup.rules.pair import Pair
+from scrapy_neardup.rules.systems import DECIDED_FIRST, Relation
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """Judges by one likeness alone, whatever the titles are. See ``docs/published-systems.md``.
+def may_match(pair: Pair) -> bool:
+    return True
 
-    With the measure "overlap", more than ``collisions`` equal lanes are needed.
-    """
 
-    measure: Measure
-    collisions: int = 0
-
-    def likeness(self, new: Record, old: Record) -> Likeness:
-        return likeness_of(new, old, self.measure, self.collisions)
-
-    def may_match(self, pair: Pair) -> bool:
-        return True
-
-    def relation(self, pair: Pair) -> Relation:
-        """Return the relation of a pair. Texts that are no copies are related only between two sources."""
-        if any_applies(pair, STRANGERS):
-            return NONE
-        if any_applies(pair, (translation,)):
-            return TRANSLATION
-        if any_applies(pair, PROOFS) or not any_applies(pair, (little_in_common,)):
-            return COPY
-        return RELATED if pair.are_alike and not pair.same_source else NONE
+def relation(pair: Pair) -> Relation:
+    """Return the relation of a pair. Texts that are no copies are related only between two sources."""
+    findings, applying = ask(pair, DECIDED_FIRST)
+    if applying:
+        return Relation(DECIDED_FIRST[applying], findings)
+    no_copy = ask(pair, (little_in_common,))
+    findings += no_copy.findings
+    if not no_copy.applying:
+        return Relation("copy", findings)
+    is_related = pair.are_alike and not pair.same_source
+    return Relation("related" if is_related else "none", findings)

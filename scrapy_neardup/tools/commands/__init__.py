@@ -15,6 +15,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.log import configure_logging
 
+# What each subcommand does, and the arguments of an example, for its help.
 SUBCOMMANDS = {
     "replay": (
         "runs recorded documents through the detector at their own times",
@@ -32,6 +33,7 @@ SUBCOMMANDS = {
         "lets a language model ask the same, through the Model Context Protocol over standard input and output",
         "--store redis://localhost/0",
     ),
+    "mute": ("raises no more events of a story, for all crawls that share the window", "6553f100989e991f"),
     "purge": ("removes a namespace, or the documents of one source or page", "--source bbc.co.uk"),
     "doctor": ("checks files, store, extractor and receivers of events before a crawl", "--no-events"),
     "eval": (
@@ -47,11 +49,10 @@ SUBCOMMANDS = {
         "items.jsonl -o report.html",
     ),
 }
-"""What each subcommand does, and the arguments of an example, for its help."""
 
+# Exit statuses of a command that Ctrl-C or its reader ended, as shells count them.
 INTERRUPTED = 130
 PIPE_CLOSED = 141
-"""Exit statuses of a command that Ctrl-C or its reader ended, as shells count them."""
 
 
 class _LazyParser(argparse.ArgumentParser):
@@ -70,7 +71,7 @@ class _LazyParser(argparse.ArgumentParser):
             default=[],
             help="set a setting, as NEARDUP_WINDOW=7200",
         )
-        _module(self._subcommand).add_arguments(self)
+        add_arguments(self, self._subcommand)
         return super().parse_known_args(*arguments, **options)
 
     def error(self, message: str) -> NoReturn:
@@ -137,8 +138,12 @@ class Command(ScrapyCommand):
             self.exitcode = PIPE_CLOSED
 
 
+def add_arguments(parser: argparse.ArgumentParser, subcommand: str) -> None:
+    for names, properties in _module(subcommand).OPTIONS:
+        parser.add_argument(*names, **properties)
+
+
 def run_subcommand(name: str, options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    """Run a subcommand, and return its exit status."""
     status = _module(name).run(options, settings)
     if inspect.iscoroutine(status):
         status = asyncio.run(status)
@@ -153,7 +158,7 @@ def leave_closed_pipe() -> None:
 def _module(name: str) -> Any:
     """Return the module of a subcommand.
 
-    It has the functions ``add_arguments(parser)`` and ``run(options, settings)``, which may be a coroutine. It returns
-    the exit status, and raises NearDupError for a mistake that the user can correct.
+    It has the arguments ``OPTIONS``, see ``inputs.option``, and the function ``run(options, settings)``, which may be a
+    coroutine. It returns the exit status, and raises NearDupError for a mistake that the user can correct.
     """
     return import_module(f"{__name__}.{name.replace('-', '_')}")

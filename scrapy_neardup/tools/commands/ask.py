@@ -7,10 +7,11 @@ from typing import Any
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.tools.ask import MOST_CHANGES_READ, Answer, Ask
-from scrapy_neardup.tools.commands.inputs import add_store, coverage_of, live_detector, number
+from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, coverage_of, live_detector, number_from, option
 from scrapy_neardup.tools.commands.terminal import print_csv, print_json
 
-_OPTIONS = {
+# The options of each question, besides --most.
+_TAKES = {
     "stories": ("since", "sources", "language", "source"),
     "changes": ("since", "csv"),
     "events": ("since",),
@@ -19,36 +20,33 @@ _OPTIONS = {
     "coverage": ("name",),
     "has-seen": ("name",),
 }
-"""The options of each question, besides --most."""
 
 _COLUMNS = "time", "story", "figure", "old", "new", "source", "url", "title"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("question", choices=_OPTIONS, help="what to ask")
-    parser.add_argument(
+OPTIONS = (
+    option("question", choices=_TAKES, help="what to ask"),
+    option(
         "name",
         metavar="NAME",
         nargs="?",
         help="id of the story, or a url. coverage also takes a document in a file, as explain does",
-    )
-    parser.add_argument(
-        "--since", metavar="CURSOR", help="tell only what is new since the answer that ended with this `next`"
-    )
-    parser.add_argument(
-        "--sources", metavar="N", type=number(int, 1), help="only stories of at least N independent sources"
-    )
-    parser.add_argument("--language", metavar="CODE", help="only stories or articles in this language")
-    parser.add_argument("--source", metavar="DOMAIN", help="only those of this source or owner")
-    parser.add_argument(
+    ),
+    option("--since", metavar="CURSOR", help="tell only what is new since the answer that ended with this `next`"),
+    option("--sources", metavar="N", type=number_from(1), help="only stories of at least N independent sources"),
+    option("--language", metavar="CODE", help="only stories or articles in this language"),
+    option("--source", metavar="DOMAIN", help="only those of this source or owner"),
+    option(
         "--most",
         metavar="N",
-        type=number(int, 1, MOST_CHANGES_READ),
+        type=number_from(1, MOST_CHANGES_READ),
         default=MOST_CHANGES_READ,
         help=f"the most changes that one answer reads, or articles that it has (default: {MOST_CHANGES_READ})",
-    )
-    parser.add_argument("--csv", action="store_true", help="print changes as one table for spreadsheets")
-    add_store(parser)
+    ),
+    option("--csv", action="store_true", help="print changes as one table for spreadsheets"),
+    STORE,
+    NAMESPACE,
+)
 
 
 async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
@@ -73,8 +71,8 @@ async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """Return the given options of the question. Raise InputError if one does not belong to it or NAME is missing."""
-    names = _OPTIONS[options.question]
-    known = sorted(set().union(*_OPTIONS.values()))
+    names = _TAKES[options.question]
+    known = sorted(set().union(*_TAKES.values()))
     given = {name: value for name in known if (value := getattr(options, name))}
     if not given.keys() <= set(names) or (names == ("name",) and not given):
         takes = ", ".join("NAME" if name == "name" else f"--{name}" for name in names)
@@ -83,7 +81,6 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
 
 
 async def _print_table(ask: Ask, since: str | None, most: int) -> None:
-    """Print all changes since a cursor as CSV. The end of the answer goes to standard error."""
     rows: list[Answer] = []
     ends: list[Answer] = []
     while not ends or ends[-1]["more"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,20 +14,20 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
 from scrapy_neardup.addon import add_components, checked_settings
-from scrapy_neardup.content.urls import unnamed_site
+from scrapy_neardup.content.urls import source_of, unnamed_site
 from scrapy_neardup.crawl.file_locations import can_be_written
-from scrapy_neardup.crawl.run_summary import sites_of_few
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Facts
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.event import Receiver
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.tools.commands.inputs import add_json, add_store, located_settings, with_store
+from scrapy_neardup.stories.rules import WATCH_SHARE
+from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, json_option, located_settings, option, with_store
 from scrapy_neardup.tools.commands.terminal import print_json, print_wrapped, working
-from scrapy_neardup.wording import without_password
+from scrapy_neardup.tools.lab.replay import opened
+from scrapy_neardup.wording import counted, without_password
 
 _PATIENCE = 10.0  # seconds for one receiver
 _MOST_CHANGES = 1000  # of stories, in which sites without names are looked for
@@ -37,19 +37,19 @@ _PAGE = (
 )
 _TITLE = "TEST, not a real event: sent by scrapy neardup doctor, please ignore"
 _LINE = 'ADDONS = {"scrapy_neardup.Addon": 500}'
+# What the add-on adds to the settings, and what a project without it adds itself.
 _BY_HAND = {
     "CapturePipeline": "ITEM_PIPELINES",
     "NearDupPipeline": "ITEM_PIPELINES",
     "NearDupDownloaderMiddleware": "DOWNLOADER_MIDDLEWARES",
     "NearDupSpiderMiddleware": "SPIDER_MIDDLEWARES",
 }
-"""What the add-on adds to the settings, and what a project without it adds itself."""
 
 
-class Finding(NamedTuple):
-    """The result of one check. ``mend`` says what to do, and is empty if nothing is wrong."""
+class Check(NamedTuple):
+    """What was found about one thing. ``mend`` says what to do, and is empty if nothing is wrong."""
 
-    check: str
+    name: str
     found: str
     mend: str = ""
     is_warning: bool = False
@@ -61,78 +61,74 @@ class Finding(NamedTuple):
         return "warning" if self.is_warning else "failed"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_store(parser)
-    parser.add_argument("--no-events", action="store_true", help="send no test event to the webhook")
-    add_json(parser, "one JSON object for each check")
+OPTIONS = (
+    STORE,
+    NAMESPACE,
+    option("--no-events", action="store_true", help="send no test event to the webhook"),
+    json_option("one JSON object for each check"),
+)
 
 
 async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     with working("checking"):
-        findings = await _find(options, settings)
-    if options.json:
-        for each in findings:
-            print_json({"check": each.check, "state": each.state, "found": each.found, "mend": each.mend})
-    else:
-        _print(findings)
-    return int(any(finding.state == "failed" for finding in findings))
+        checks = await _check_all(options, settings)
+    width = max(len(each.name) for each in checks)
+    for each in checks:
+        if options.json:
+            print_json({"check": each.name, "state": each.state, "found": each.found, "mend": each.mend})
+            continue
+        # Lines break between words, so that a path stays whole.
+        state = each.state if each.state == "ok" else each.state.upper()
+        print_wrapped(f"{state:<7}  {each.name:<{width}}  {each.found}", hanging=width + 11)
+        if each.mend:
+            print_wrapped(f"{'':<{width + 11}}-> {each.mend}", hanging=width + 11)
+    return int(any(each.state == "failed" for each in checks))
 
 
-def _print(findings: Sequence[Finding]) -> None:
-    """Print each finding, and below it how to fix it. Lines break between words, so that a path stays whole."""
-    width = max(len(finding.check) for finding in findings)
-    for finding in findings:
-        state = finding.state if finding.state == "ok" else finding.state.upper()
-        print_wrapped(f"{state:<7}  {finding.check:<{width}}  {finding.found}", hanging=width + 11)
-        if finding.mend:
-            print_wrapped(f"{'':<{width + 11}}-> {finding.mend}", hanging=width + 11)
-
-
-async def _find(options: argparse.Namespace, values: dict[str, Any]) -> list[Finding]:
+async def _check_all(options: argparse.Namespace, values: dict[str, Any]) -> list[Check]:
     scrapy_settings = Settings(with_store(options, values))
     try:
         settings = checked_settings(scrapy_settings)
         embedding = settings.embedding()
     except (UsageError, SettingsError) as error:
-        what = "store, extractor, events and webhook were not checked"
+        unchecked = "store, extractor, events and webhook were not checked"
         again = "correct the setting that failed, and run this command again"
         return [
-            Finding("settings", str(error), "change this setting"),
+            Check("settings", str(error), "change this setting"),
             _check_add_on(scrapy_settings),
-            Finding("all others", what, again, is_warning=True),
+            Check("all others", unchecked, again, is_warning=True),
         ]
     model = f", embedder {embedding.identity}" if embedding else ""
     chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}{model}"
-    first = [Finding("settings", chosen), _check_add_on(scrapy_settings, enabled=settings.enabled)]
-    return first + await _check_all(located_settings(options, values), send_events=not options.no_events)
+    settings = located_settings(options, values)
+    return [
+        Check("settings", chosen),
+        _check_add_on(scrapy_settings, enabled=settings.enabled),
+        *await _check_store(settings),
+        await _check_extractor(settings),
+        *([] if options.no_events else await _check_receivers(settings)),
+    ]
 
 
-async def _check_all(settings: NearDupSettings, *, send_events: bool) -> list[Finding]:
-    found = [*await _check_store(settings), await _check_extractor(settings)]
-    receivers = receivers_of(*settings.receivers, _PATIENCE) if send_events and settings.receivers else []
-    return found + [await _check_receiver(each) for each in receivers]
-
-
-def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Finding:
-    """Decide whether crawls with these settings of Scrapy judge items."""
+def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
     settings = settings.copy()
     try:
         if "Addon" in _our_classes(settings, "ADDONS"):
             add_components(settings)
         found = {each for name in dict.fromkeys(_BY_HAND.values()) for each in _our_classes(settings, name)}
     except ImportError as error:
-        return Finding("add-on", str(error), f"correct or remove this entry; that of the plugin is {_LINE}")
+        return Check("add-on", str(error), f"correct or remove this entry; that of the plugin is {_LINE}")
     if not enabled:
         mend = "remove NEARDUP_ENABLED from the settings, or set it to True"
-        return Finding("add-on", "NEARDUP_ENABLED = False: no item is judged", mend, is_warning=True)
+        return Check("add-on", "NEARDUP_ENABLED = False: no item is judged", mend, is_warning=True)
     if missing := [part for part in _BY_HAND if part not in found]:
         return _not_wired(settings, missing)
     # With None, Twisted chooses another reactor. Without a reactor, Scrapy runs on asyncio alone.
     reactor = settings.get("TWISTED_REACTOR")
     if settings.getbool("TWISTED_REACTOR_ENABLED", True) and not str(reactor).endswith("AsyncioSelectorReactor"):
         mend = "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default"
-        return Finding("add-on", f"TWISTED_REACTOR = {reactor!r}: no item is judged", mend)
-    return Finding("add-on", "these settings turn the plugin on")
+        return Check("add-on", f"TWISTED_REACTOR = {reactor!r}: no item is judged", mend)
+    return Check("add-on", "these settings turn the plugin on")
 
 
 def _our_classes(settings: BaseSettings, name: str) -> set[str]:
@@ -152,69 +148,86 @@ def _our_classes(settings: BaseSettings, name: str) -> set[str]:
     return found
 
 
-def _not_wired(settings: BaseSettings, missing: list[str]) -> Finding:
+def _not_wired(settings: BaseSettings, missing: list[str]) -> Check:
     if len(missing) < len(_BY_HAND):
         found = f"wired by hand, without {' and '.join(f'{part} in {_BY_HAND[part]}' for part in missing)}"
         mend = f'add it (docs/settings.md, "Wiring by hand"), or write {_LINE} instead'
         # Without this one items are judged, but bursts of responses take memory and hold up the crawl.
-        return Finding("add-on", found, mend, is_warning=missing == ["NearDupDownloaderMiddleware"])
+        return Check("add-on", found, mend, is_warning=missing == ["NearDupDownloaderMiddleware"])
     if not inside_project():
-        return Finding("add-on", f"not looked for, as there is no project here; in a script, set {_LINE}")
+        return Check("add-on", f"not looked for, as there is no project here; in a script, set {_LINE}")
     mend = f"write {_LINE} into settings.py, beside other add-ons that are there"
-    return Finding("add-on", f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged", mend)
+    return Check("add-on", f"ADDONS = {settings.getdict('ADDONS')!r}: the plugin is off, and no item is judged", mend)
 
 
-async def _check_store(settings: NearDupSettings) -> list[Finding]:
+async def _check_store(settings: NearDupSettings) -> list[Check]:
     if settings.store == "memory://":
         mend = "use a file or a Redis, so that the next crawl knows what this one has seen"
-        return [Finding("store", "memory://: the window ends with its process", mend, is_warning=True)]
+        return [Check("store", "memory://: the window ends with its process", mend, is_warning=True)]
     scheme, _, rest = settings.store.partition(":///")
     path = Path(rest) if scheme == "sqlite" else None
     if path is not None and not path.exists():
         mend = "" if can_be_written(path.parent) else "set NEARDUP_DATA_DIR to a directory that this user may write to"
-        return [Finding("store", f"{path} (the first crawl makes it)", mend)]
+        return [Check("store", f"{path} (the first crawl makes it)", mend)]
     index = NearDupDetector(settings).index
     try:
         await index.open()
-        found = [Finding("store", str(path))] if path else await _check_redis(index, without_password(settings.store))
+        found = [Check("store", str(path))] if path else await _check_redis(index, without_password(settings.store))
         return [*found, *await _check_sites(index, settings)]
     except NearDupError as error:
         file = "give this user the right to write the file, or move it away, or name another one in NEARDUP_STORE"
-        return [Finding("store", str(error), file if path else "check NEARDUP_STORE; is the server running?")]
+        return [Check("store", str(error), file if path else "check NEARDUP_STORE; is the server running?")]
     finally:
         await index.close()
 
 
-async def _check_sites(index: Index, settings: NearDupSettings) -> list[Finding]:
-    """Look for a story that is no event because all its sites count as a few sources."""
+async def _check_sites(index: Index, settings: NearDupSettings) -> list[Check]:
     changes, _ = await index.log_of_changes.newest(_MOST_CHANGES)
     stories = await index.log_of_changes.stories(each.story for each in changes)
     for _, members in stories.values():
         sites = {unnamed_site(each.url) for each in members} - {""}
         if told := sites_of_few(sites, settings):
             mend = "give each publisher a name with a dot, such as paper1.example"
-            return [Finding("sources", told, mend, is_warning=True)]
+            return [Check("sources", told, mend, is_warning=True)]
     return []
 
 
-async def _check_redis(index: Index, store: str) -> list[Finding]:
+def sites_of_few(sites: Collection[str], settings: NearDupSettings) -> str:
+    """Say as how few sources the sites of a story count, if it would be an event with as many sources as sites.
+
+    ``sites`` are those of ``unnamed_site``. Return "" if the story would be no event, or if its owners are named.
+    """
+    least = max(2, int(WATCH_SHARE * settings.events_min_sources)) + 1
+    owners = {site: settings.owner_of(source_of(f"http://{site}")) for site in sites}
+    unnamed = sorted(site for site, owner in owners.items() if owner not in settings.source_owners.values())
+    sources = len({owners[site] for site in unnamed})
+    if len(unnamed) < least or sources >= least:
+        return ""
+    return (
+        f"{len(unnamed)} sites with one story, such as {unnamed[0]}, count as {counted(sources, 'source')} for events,"
+        " as do all sites on one host, in one network, or without a dot in their names"
+    )
+
+
+async def _check_redis(index: Index, store: str) -> list[Check]:
     key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
     refused = await index.store.ask(lambda client: _try_commands(client, key))
-    facts, rights = Facts({}), Finding("rights", "this user may call every command that is needed")
+    facts = Facts({})
+    rights = Check("rights", "this user may call every command that is needed")
     try:
         await index.store.ask(lambda client: client.names(key))
         facts = await index.store.ask(lambda client: client.facts([key]))
     except StoreError as error:
         lost = f"watch, explain and purge do not work: {error}"
-        rights = Finding("rights", lost, "see docs/redis.md", is_warning=True)
+        rights = Check("rights", lost, "see docs/redis.md", is_warning=True)
     if refused:
-        rights = Finding("rights", f"the store cannot be used: {refused}", "ACL SETUSER, see docs/redis.md")
+        rights = Check("rights", f"the store cannot be used: {refused}", "ACL SETUSER, see docs/redis.md")
     server = ", ".join(filter(None, (facts.facts.get("server"), facts.facts.get("mode"))))
     policy = f"maxmemory-policy {facts.facts.get('maxmemory-policy', 'unknown')}, {facts.facts.get('memory', '')}"
     return [
-        Finding("store", f"{store}{f' ({server})' if server else ''}"),
+        Check("store", f"{store}{f' ({server})' if server else ''}"),
         rights,
-        *(Finding("eviction", policy, warning, is_warning=True) for warning in facts.warnings or [""]),
+        *(Check("eviction", policy, warning, is_warning=True) for warning in facts.warnings or [""]),
     ]
 
 
@@ -236,41 +249,38 @@ async def _try_commands(client: Client, key: str) -> str:
     return "; ".join(dict.fromkeys(str(each) for each in await client.send(calls) if isinstance(each, Exception)))
 
 
-async def _check_extractor(settings: NearDupSettings) -> Finding:
+async def _check_extractor(settings: NearDupSettings) -> Check:
     if settings.extractor is None:
-        return Finding("extractor", "none: each item must have its own text")
+        return Check("extractor", "none: each item must have its own text")
     extraction = settings.start_extraction()
     where = f"{settings.extractor} in a worker process"
     try:
         extracted = await extraction.extract(_PAGE, "https://www.neardup-doctor.example/ferry")
     except NearDupError as error:
-        return Finding("extractor", f"{where}: {error}", "check NEARDUP_EXTRACTOR")
+        return Check("extractor", f"{where}: {error}", "check NEARDUP_EXTRACTOR")
     finally:
         extraction.close()
+    if _SENTENCE.strip() in extracted.text:
+        return Check("extractor", where)
     mend = "a test page gave no article: check NEARDUP_EXTRACTOR, unless it is for pages of another kind"
-    return Finding("extractor", where, "" if _SENTENCE.strip() in extracted.text else mend, is_warning=True)
+    return Check("extractor", where, mend, is_warning=True)
 
 
-async def _check_receiver(receiver: Receiver) -> Finding:
-    report = await _make_test_report()
+async def _check_receivers(settings: NearDupSettings) -> list[Check]:
+    """Send an event that never was to each receiver. Its headline says so, and for machines the key ``test``."""
+    checks = []
     mend = "check NEARDUP_EVENTS_WEBHOOK and NEARDUP_EVENTS_NOTIFY, and the receiver's log"
-    try:
-        await receiver.deliver(report)
-    except Exception as error:  # of aiohttp or the system
-        return Finding(receiver.name, f"the test event was not taken: {error}", mend)
-    finally:
-        await receiver.close()
-    return Finding(receiver.name, f"took the test event {report['id']}")
-
-
-async def _make_test_report() -> dict[str, Any]:
-    """Return the report of an event that never was. Its headline says so, and for machines the key ``test``."""
-    detector = NearDupDetector(NearDupSettings(store="memory://"))
-    await detector.open()
-    try:
+    async with opened(NearDupDetector(NearDupSettings(store="memory://"))) as detector:
         for number in range(7):
             url = f"https://paper{number}.example/neardup-doctor"
             await detector.check(detector.document(_SENTENCE * 4, url=url, title=_TITLE))
-        return {**special_report(detector.take_events()[0]), "test": True}
-    finally:
-        await detector.close()
+        report = {**special_report(detector.take_events()[0]), "test": True}
+    for receiver in receivers_of(*settings.receivers, _PATIENCE) if settings.receivers else ():
+        try:
+            await receiver.deliver(report)
+            checks.append(Check(receiver.name, f"took the test event {report['id']}"))
+        except Exception as error:  # noqa: PERF203  of aiohttp or the system
+            checks.append(Check(receiver.name, f"the test event was not taken: {error}", mend))
+        finally:
+            await receiver.close()
+    return checks

@@ -7,80 +7,122 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.commands.inputs import LabelledPages, add_labelled_input, read_labelled_pages
-from scrapy_neardup.tools.commands.terminal import counting, print_error, print_json, print_table
-from scrapy_neardup.tools.lab.protocols import Score, evaluate, mean
+from scrapy_neardup.tools.commands.inputs import json_option, number_from, option, read_pages, workers_option
+from scrapy_neardup.tools.commands.terminal import (
+    counting,
+    print_error,
+    print_json,
+    print_table,
+    print_wrapped,
+    working,
+)
+from scrapy_neardup.tools.lab.evaluation import evaluate, mean
+from scrapy_neardup.tools.lab.feed import read_background, read_labelled, shown, without_labelled
+from scrapy_neardup.tools.lab.replay import PageReader
 from scrapy_neardup.wording import counted
 
-THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
-"""They are measured in one order each, to tell the best one."""
+THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # measured in one order each, to tell the best one
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_labelled_input(parser)
+OPTIONS = (
+    option(
+        "input", metavar="INPUT", type=Path, help="JSON lines as for replay, with a cluster label; - is standard input"
+    ),
+    option("--label", metavar="KEY", default="cluster", help="key of the label (default: cluster)"),
+    option(
+        "--background",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        action="extend",
+        default=[],
+        help="documents without labels, mixed with the others. A link to one of them counts as wrong. Documents with"
+        " the url or the text of a labelled one are left out",
+    ),
+    option(
+        "--seeds",
+        metavar="N",
+        type=number_from(1),
+        default=5,
+        help="random orders in which the documents are judged (default: 5)",
+    ),
+    workers_option(),
+    json_option(),
+)
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    """Measure. A page that cannot be extracted is counted and judged ``unchecked``."""
     configured = NearDupSettings.from_mapping(settings)
-    source = read_labelled_pages(options, configured)
-    tried = THRESHOLDS if source.has_copies else ()
-    with counting("documents judged", (options.seeds + len(tried)) * len(source.pages)) as on_judged:
-        evaluation = asyncio.run(evaluate(source.pages, configured, range(options.seeds), on_judged=on_judged))
-        f1_by_threshold = {threshold: _f1(source, configured, threshold, on_judged) for threshold in tried}
-    present = configured.resolved_preset().threshold
-    f1_by_threshold[present] = evaluation.scores(source.clusters)["online"][0].f1
-    protocols = _rates(evaluation.scores(source.clusters), has_copies=source.has_copies)
+    with working("reading labels"):
+        labelled, clusters = read_labelled(options.input, options.label)
+        background, left_out = without_labelled(read_background(options.background), labelled)
+    documents = [*labelled, *background]
+    if left_out:
+        said = (
+            f"{left_out[0]}: this document of --background is labelled too (the same url or text), so it is left out"
+            f" of the background. Documents left out: {len(left_out)}"
+        )
+        print_wrapped(said, stderr=True)
+    if len(documents) < 2:
+        raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
+    # Workers sketch the texts too, so the pages can be judged only with settings that change no sketch.
+    with PageReader(configured, options.workers, sketches=True) as reader:
+        pages = list(read_pages(reader, documents, len(documents)))
+    truth = [*clusters, *[None] * len(background)]
+    has_copies = len(set(clusters)) < len(labelled)
+    preset = configured.resolved_preset()
+    f1_by_threshold = {}
+    tried = THRESHOLDS if has_copies else ()
+    with counting("documents judged", (options.seeds + len(tried)) * len(pages)) as on_judged:
+        evaluation = asyncio.run(evaluate(pages, configured, range(options.seeds), on_judged=on_judged))
+        for threshold in tried:
+            # A related threshold above the threshold is lowered to it.
+            thresholds = {"threshold": threshold, "related_threshold": min(preset.related_threshold, threshold)}
+            other = replace(configured, preset_options=configured.preset_options | thresholds)
+            of_other = asyncio.run(evaluate(pages, other, range(1), on_judged=on_judged))
+            f1_by_threshold[threshold] = of_other.scores(truth)["online"][0].f1
+    scores = evaluation.scores(truth)
+    f1_by_threshold[preset.threshold] = scores["online"][0].f1
+    # Without copies nothing can be found, so only the precision is known.
+    unknown = {} if has_copies else {"recall": None, "f1": None, "f1_by_order": None}
+    errors = sum(page.error is not None for page in pages)
     found = {
         "input": str(options.input),
         "label": options.label,
         "preset": configured.preset,
-        "documents": source.labelled,
-        "background": source.background,
-        "left_out_of_background": len(source.left_out),
-        "without_text": sum(not page.text.strip() and not page.error for page in source.pages[: source.labelled]),
-        "errors": source.errors,
-        "clusters": source.cluster_count,
+        "documents": len(labelled),
+        "background": len(background),
+        "left_out_of_background": len(left_out),
+        "without_text": sum(not page.text.strip() and not page.error for page in pages[: len(labelled)]),
+        "errors": errors,
+        "clusters": len(set(clusters)),
         "orders": options.seeds,
-        "protocols": protocols,
-        "present_threshold": present,
-        "best_threshold": best_threshold(f1_by_threshold, present) if source.has_copies else None,
+        "protocols": {
+            protocol: {**mean(each).rounded(), "f1_by_order": [round(score.f1, 4) for score in each], **unknown}
+            for protocol, each in scores.items()
+        },
+        "present_threshold": preset.threshold,
+        "best_threshold": best_threshold(f1_by_threshold, preset.threshold) if has_copies else None,
         "bytes": None if evaluation.bytes is None else round(evaluation.bytes),
     }
-    if not source.has_copies:
+    if not has_copies:
         what = f"No {options.label} has two documents, so there are no copies to find"
         print_error(f"{what}: only wrong links can be counted.")
     (print_json if options.json else _print)(found)
-    return int(source.errors > 0)
-
-
-def _f1(
-    source: LabelledPages, settings: NearDupSettings, threshold: float, on_judged: Callable[[int], object]
-) -> float:
-    """Return the F1 of copies with another threshold. A related threshold above the threshold is lowered to it."""
-    related = min(settings.resolved_preset().related_threshold, threshold)
-    options = settings.preset_options | {"threshold": threshold, "related_threshold": related}
-    tried = replace(settings, preset_options=options)
-    evaluation = asyncio.run(evaluate(source.pages, tried, range(1), on_judged=on_judged))
-    return evaluation.scores(source.clusters)["online"][0].f1
+    return int(errors > 0)
 
 
 def best_threshold(f1_by_threshold: Mapping[float, float], present: float) -> float:
     """Return the threshold with the best F1; of equally good ones the nearest to the present one."""
     return max(f1_by_threshold, key=lambda threshold: (f1_by_threshold[threshold], -abs(threshold - present)))
-
-
-def _rates(found: Mapping[str, Sequence[Score]], *, has_copies: bool) -> dict[str, dict[str, Any]]:
-    """Return the mean rates by protocol. Without copies nothing can be found, so only the precision is known."""
-    unknown = {} if has_copies else {"recall": None, "f1": None, "f1_by_order": None}
-    return {
-        protocol: {**mean(scores).rounded(), "f1_by_order": [round(score.f1, 4) for score in scores], **unknown}
-        for protocol, scores in found.items()
-    }
 
 
 def _print(found: dict[str, Any]) -> None:

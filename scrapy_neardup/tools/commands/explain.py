@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from typing import Any
@@ -12,13 +12,16 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import NoWindowError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import has_words
+from scrapy_neardup.stories.report import iso
 from scrapy_neardup.tools.commands.inputs import (
-    add_json,
-    add_store,
+    NAMESPACE,
+    STORE,
     coverage_of,
     explain_emptiness,
+    json_option,
     live_detector,
-    number,
+    number_from,
+    option,
 )
 from scrapy_neardup.tools.commands.terminal import (
     PlainConsole,
@@ -28,30 +31,33 @@ from scrapy_neardup.tools.commands.terminal import (
     print_wrapped,
     working,
 )
-from scrapy_neardup.tools.lab.comparison import Comparison, compare
+from scrapy_neardup.tools.lab.comparison import Explanation, explain_pair
 from scrapy_neardup.tools.lab.replay import opened
 from scrapy_neardup.tools.lab.stored import StoredDocument, is_document_id, named_document
 from scrapy_neardup.wording import counted, one_line, printable
 
-_MOST_SENTENCES, _LONGEST = 10, 300  # sentences that are printed, and characters of each
+_MOST_SENTENCES = 10  # that are printed
+_LONGEST = 300  # characters of each
 
-Sides = dict[str, tuple[str, StoredDocument]]
-"""The arguments A and B, each with its document."""
+Sides = dict[str, tuple[str, StoredDocument]]  # the arguments A and B, each with its document
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    form = "a url or document id of the window, INPUT#id of JSON lines, or a file (HTML or text)"
-    parser.add_argument("a", metavar="A", help=form)
-    parser.add_argument(
+_FORM = "a url or document id of the window, INPUT#id of JSON lines, or a file (HTML or text)"
+
+OPTIONS = (
+    option("a", metavar="A", help=_FORM),
+    option(
         "b",
         metavar="B",
         nargs="?",
         help="the second document, in the same form; its verdict is shown for a window that holds only A. Without it"
         " the documents of the window that are like A are listed",
-    )
-    add_store(parser)
-    parser.add_argument("--most", metavar="N", type=number(int, 1), default=20, help="documents listed (default: 20)")
-    add_json(parser, "one JSON object; without B one for each document")
+    ),
+    STORE,
+    NAMESPACE,
+    option("--most", metavar="N", type=number_from(1), default=20, help="documents listed (default: 20)"),
+    json_option("one JSON object; without B one for each document"),
+)
 
 
 async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
@@ -59,16 +65,23 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         return await _list_similar(options, settings)
     with working("reading the documents"):
         sides, comparison = await _explain(options, settings)
-    empty = [given for given, each in sides.values() if each.fingerprint and not has_words(each.text)]
-    for given in empty:
-        print_error(f"{given}: no text found, nothing to compare (unchecked/no-text)")
-    if empty:
+    if empty := [given for given, each in sides.values() if each.fingerprint and not has_words(each.document.text)]:
+        for given in empty:
+            print_error(f"{given}: no text found, nothing to compare (unchecked/no-text)")
         return 1
-    (_print_json if options.json else _print)(sides, comparison)
+    if not options.json:
+        _print(sides, comparison)
+        return 0
+    topic = None if comparison.topic is None else {**comparison.topic._asdict(), "score": comparison.topic.score}
+    documents = {
+        name.lower(): {"given": given, "id": each.document.id, "url": each.document.url, "title": each.document.title}
+        for name, (given, each) in sides.items()
+    }
+    print_json({**documents, **asdict(comparison), "topic": topic})
     return 0
 
 
-async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple[Sides, Comparison]:
+async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple[Sides, Explanation]:
     async with AsyncExitStack() as stack:
         try:
             detector = await stack.enter_async_context(live_detector(options, values))
@@ -82,25 +95,16 @@ async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple
         told: tuple[str, ...] = ()
         if b.fingerprint is None and b.record.match == a.key:
             members = await detector.index.stories.members(b.record.story.hex())
-            told = next((each.changes for each in members if each.id == b.id), told)
-        return {"A": (options.a, a), "B": (options.b, b)}, compare(detector, a, b, told)
+            told = next((each.changes for each in members if each.id == b.key.hex()), told)
+        return {"A": (options.a, a), "B": (options.b, b)}, explain_pair(detector, a, b, told)
 
 
-def _print_json(sides: Sides, found: Comparison) -> None:
-    topic = None if found.topic is None else {**found.topic._asdict(), "score": found.topic.score}
-    documents = {
-        name.lower(): {"given": given, "id": document.id, "url": document.url, "title": document.title}
-        for name, (given, document) in sides.items()
-    }
-    print_json({**documents, **asdict(found), "topic": topic})
-
-
-def _print(sides: Sides, found: Comparison) -> None:
-    for name, (given, document) in sides.items():
-        title = " ".join(document.title.split())
-        seen = "" if document.fingerprint else f"  {document.id}  {document.seen_at[:16].replace('T', ' ')} UTC"
-        print_wrapped(f"{name}{seen}  {title}", hanging=3)
-        print(printable(f"   {given if document.fingerprint else document.url}"))
+def _print(sides: Sides, found: Explanation) -> None:
+    for name, (given, stored) in sides.items():
+        document = stored.document
+        seen = f"  {document.id}  {iso(int(document.seen_at))[:16].replace('T', ' ')} UTC"
+        print_wrapped(f"{name}{'' if stored.fingerprint else seen}  {' '.join(document.title.split())}", hanging=3)
+        print(printable(f"   {given if stored.fingerprint else document.url}"))
     reasons = [found.meaning, *found.why] if found.meaning else found.why
     _print_lines(f"B after A: {'/'.join(filter(None, (found.status, found.kind)))}", reasons)
     print()
@@ -117,8 +121,7 @@ def _print(sides: Sides, found: Comparison) -> None:
     _print_sentences(found)
 
 
-def _print_sentences(found: Comparison) -> None:
-    """Print the sentences of two texts that differ, and in what."""
+def _print_sentences(found: Explanation) -> None:
     for old, new, differs in found.sentences[:_MOST_SENTENCES]:
         rows = (("A", old or "no such sentence"), ("B", new), ("differs", differs if differs != new else ""))
         _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in rows if each])
@@ -126,10 +129,10 @@ def _print_sentences(found: Comparison) -> None:
         print(f"\nand {counted(left, 'other sentence')}: see --json")
 
 
-def _print_lines(title: str, lines: Iterable[str]) -> None:
-    for at, line in enumerate(lines):
-        if not at:
-            PlainConsole().print(f"\n{title}", style="bold")
+def _print_lines(title: str, lines: Sequence[str]) -> None:
+    if lines:
+        PlainConsole().print(f"\n{title}", style="bold")
+    for line in lines:
         print_wrapped(line, 2)
 
 

@@ -9,11 +9,12 @@ import argparse
 import asyncio
 import math
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_neardup.content.urls import url_identity
 from scrapy_neardup.crawl.file_locations import locate_files
@@ -22,22 +23,23 @@ from scrapy_neardup.exceptions import InputError, NoWindowError
 from scrapy_neardup.index.upkeep import StoreSummary
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.tools.ask import Answer, Ask
-from scrapy_neardup.tools.commands.terminal import print_error, print_wrapped, track, working
-from scrapy_neardup.tools.lab.feed import RecordedDocument, read_background, read_labelled, shown, without_labelled
+from scrapy_neardup.tools.commands.terminal import print_error, track
+from scrapy_neardup.tools.lab.feed import RecordedDocument
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened
 from scrapy_neardup.tools.lab.stored import is_document_id, read_single
 
-STDOUT = Path("-")
-"""Stands for standard output, wherever a command takes the name of an output file."""
+Option = tuple[tuple[str, ...], dict[str, Any]]
+
+STDOUT = Path("-")  # wherever a command takes the name of an output file
 
 
-def number(kind: type[int] | type[float], least: float, most: float = math.inf) -> Callable[[str], float]:
-    """Return the type of an option that takes numbers from ``least`` to ``most``."""
+def number_from(least: float, most: float = math.inf) -> Callable[[str], float]:
+    """Return the type of an option that takes numbers from ``least`` to ``most``: whole ones if ``least`` is one."""
     allowed = f"{least} or more" if most == math.inf else f"from {least} to {most}"
 
     def read(value: str) -> float:
         try:
-            found = kind(value)
+            found = type(least)(value)
         except ValueError:
             found = math.nan
         if not least <= found <= most:
@@ -47,43 +49,21 @@ def number(kind: type[int] | type[float], least: float, most: float = math.inf) 
     return read
 
 
-def add_json(parser: argparse.ArgumentParser, meaning: str = "one JSON object") -> None:
-    parser.add_argument("--json", action="store_true", help=meaning)
+def option(*names: str, **properties: Any) -> Option:
+    """Return an argument of a subcommand: what ``ArgumentParser.add_argument`` takes."""
+    return names, properties
 
 
-def add_workers(parser: argparse.ArgumentParser, meaning: str = "extraction processes") -> None:
-    parser.add_argument("--workers", metavar="N", type=number(int, 1), default=os.cpu_count() or 1, help=meaning)
+def json_option(meaning: str = "one JSON object") -> Option:
+    return option("--json", action="store_true", help=meaning)
 
 
-def add_labelled_input(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "input", metavar="INPUT", type=Path, help="JSON lines as for replay, with a cluster label; - is standard input"
-    )
-    parser.add_argument("--label", metavar="KEY", default="cluster", help="key of the label (default: cluster)")
-    parser.add_argument(
-        "--background",
-        metavar="FILE",
-        type=Path,
-        nargs="+",
-        action="extend",
-        default=[],
-        help="documents without labels, mixed with the others. A link to one of them counts as wrong. Documents with"
-        " the url or the text of a labelled one are left out",
-    )
-    parser.add_argument(
-        "--seeds",
-        metavar="N",
-        type=number(int, 1),
-        default=5,
-        help="random orders in which the documents are judged (default: 5)",
-    )
-    add_workers(parser)
-    add_json(parser)
+def workers_option(meaning: str = "extraction processes") -> Option:
+    return option("--workers", metavar="N", type=number_from(1), default=os.cpu_count() or 1, help=meaning)
 
 
-def add_store(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--store", metavar="URL", help="the store (default: NEARDUP_STORE of the project)")
-    parser.add_argument("--namespace", metavar="NAME", help="the namespace (default: NEARDUP_NAMESPACE of the project)")
+STORE = option("--store", metavar="URL", help="the store (default: NEARDUP_STORE of the project)")
+NAMESPACE = option("--namespace", metavar="NAME", help="the namespace (default: NEARDUP_NAMESPACE of the project)")
 
 
 def read_pages(
@@ -96,54 +76,10 @@ def read_pages(
         yield page
 
 
-def refuse_overwriting(output: Path, inputs: Iterable[Path]) -> None:
-    """Raise InputError if the output is one of the inputs."""
-    for path in inputs:
+def refuse_overwriting(outputs: Iterable[Path | None], inputs: Collection[Path]) -> None:
+    for output, path in product(filter(None, outputs), inputs):
         if output.exists() and path.exists() and output.samefile(path):
             raise InputError(f"{output}: is the input; name another file for the output")
-
-
-class LabelledPages(NamedTuple):
-    """Pages with their main content, the labelled ones first. The cluster of a background page is None."""
-
-    pages: list[RecordedPage]
-    clusters: list[str | None]
-    labelled: int  # number of pages with labels
-    background: int  # number of the others
-    cluster_count: int
-    errors: int  # pages that could not be read or extracted
-    left_out: list[str]  # lines of the background that are labelled documents
-
-    @property
-    def has_copies(self) -> bool:
-        """Return whether a cluster has two documents."""
-        return self.cluster_count < self.labelled
-
-
-def read_labelled_pages(options: argparse.Namespace, settings: NearDupSettings) -> LabelledPages:
-    """Read labels and pages. A page that cannot be extracted is counted and judged ``unchecked``.
-
-    Workers sketch the texts too, so the pages can be judged only with settings that change no sketch.
-
-    Raise InputError if the labels are wrong, before any page is extracted.
-    """
-    with working("reading labels"):
-        labelled, clusters = read_labelled(options.input, options.label)
-        background, left_out = without_labelled(read_background(options.background), labelled)
-        documents = [*labelled, *background]
-    if left_out:
-        said = (
-            f"{left_out[0]}: this document of --background is labelled too (the same url or text), so it is left out"
-            f" of the background. Documents left out: {len(left_out)}"
-        )
-        print_wrapped(said, stderr=True)
-    if len(documents) < 2:
-        raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
-    with PageReader(settings, options.workers, sketches=True) as reader:
-        pages = list(read_pages(reader, documents, len(documents)))
-    errors = sum(page.error is not None for page in pages)
-    counts = len(clusters), len(background), len(set(clusters)), errors
-    return LabelledPages(pages, [*clusters, *[None] * len(background)], *counts, left_out)
 
 
 def with_store(options: argparse.Namespace, values: dict[str, Any]) -> dict[str, Any]:
@@ -184,7 +120,7 @@ async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> 
         try:
             yield detector
         finally:
-            detector.discard_learned()
+            detector.knowledge.discard_learned()
 
 
 async def coverage_of(detector: NearDupDetector, name: str) -> Answer:

@@ -15,14 +15,13 @@ from urllib.parse import quote
 from scrapy_neardup import __version__
 from scrapy_neardup.exceptions import NearDupError
 from scrapy_neardup.tools.ask import Answer, Ask
-from scrapy_neardup.tools.commands.inputs import add_store, live_detector
+from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, live_detector
 from scrapy_neardup.wording import one_line
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
-MOST_ROWS = 100
-"""How many changes are read for an answer, and how many entries a list inside an answer has."""
+MOST_ROWS = 100  # changes that are read for an answer, and entries of a list inside an answer
 
 LONGEST_QUOTATION = 300  # characters
 _LONGEST_URL = 1000
@@ -45,8 +44,10 @@ _TITLES = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_store(parser)
+OPTIONS = (
+    STORE,
+    NAMESPACE,
+)
 
 
 async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
@@ -56,7 +57,6 @@ async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
 
 
 def server_of(ask: Ask) -> MCPServer:
-    """Return a server with a tool for each question."""
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError

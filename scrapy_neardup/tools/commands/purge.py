@@ -8,24 +8,25 @@ from typing import Any
 
 from scrapy_neardup.detector import NearDupDetector, select
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.tools.commands.inputs import add_store, explain_emptiness, live_detector
+from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, explain_emptiness, live_detector, option
 from scrapy_neardup.tools.commands.terminal import print_error
 from scrapy_neardup.wording import counted, printable
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_store(parser)
-    which = parser.add_mutually_exclusive_group()
-    of_source, of_page = "only documents of this publisher, and their copies", "only this page, and its copies"
-    which.add_argument("--source", metavar="DOMAIN", help=of_source)
-    which.add_argument("--url", metavar="URL", help=of_page)
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+OPTIONS = (
+    STORE,
+    NAMESPACE,
+    option("--source", metavar="DOMAIN", help="only documents of this publisher, and their copies"),
+    option("--url", metavar="URL", help="only this page, and its copies"),
+    option("--yes", action="store_true", help="do not ask"),
+)
 
 
 async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     # An unset variable of a shell must not mean the whole namespace.
     if any(each is not None and not each.strip() for each in (options.source, options.url)):
         raise InputError("--source or --url: it is empty; leave it out to remove the whole namespace")
+    if options.source and options.url:
+        raise InputError("--source and --url: give one of them")
     try:
         selection = select(options.source or "", options.url or "")
     except ValueError as error:
@@ -48,7 +49,6 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 async def _agrees(detector: NearDupDetector, chosen: str, count: int) -> bool:
-    """Ask whether to remove all this."""
     summary = await detector.index.summary()
     more = f"of {chosen}, with copies elsewhere" if chosen else "all stories and events, and all learned text"
     what = f"{counted(count, 'document')}{' ' if chosen else ', '}{more}"

@@ -19,7 +19,14 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.tools.commands import INTERRUPTED, PIPE_CLOSED, leave_closed_pipe
-from scrapy_neardup.tools.commands.inputs import STDOUT, add_json, add_workers, read_pages, refuse_overwriting
+from scrapy_neardup.tools.commands.inputs import (
+    STDOUT,
+    json_option,
+    option,
+    read_pages,
+    refuse_overwriting,
+    workers_option,
+)
 from scrapy_neardup.tools.commands.terminal import as_json, print_error, print_json, print_table, verdict_labels
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_feed, shown
 from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, replay
@@ -28,72 +35,66 @@ from scrapy_neardup.wording import counted
 _NO_DOCUMENT = "no line is a document with an id and a text, html or file; give documents as NEARDUP_RECORD writes them"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+OPTIONS = (
+    option(
         "input",
         metavar="INPUT",
         type=Path,
         help="JSON lines (plain, .gz, .xz): id, url, title, time and text, html or file; - is standard input",
-    )
-    parser.add_argument(
+    ),
+    option(
         "-O",
         "--output",
         metavar="OUT.jsonl",
         type=Path,
         help="write the verdicts here: one line for each input line, in the same order; - is standard output",
-    )
-    parser.add_argument(
-        "--events", metavar="EVENTS.jsonl", type=Path, help="write one special report for each event here"
-    )
-    parser.add_argument(
+    ),
+    option("--events", metavar="EVENTS.jsonl", type=Path, help="write one special report for each event here"),
+    option(
         "--stories",
         metavar="STORIES.jsonl",
         type=Path,
         help="write here each story that became a part of another one, with the final id",
-    )
-    parser.add_argument(
-        "--by-time", action="store_true", help="judge the earliest document first; all are held in memory"
-    )
-    parser.add_argument(
+    ),
+    option("--by-time", action="store_true", help="judge the earliest document first; all are held in memory"),
+    option(
         "--store",
         metavar="URL",
         default="memory://",
         help="the store (default: memory://, so the live window stays as it is)",
-    )
-    add_workers(parser, "processes that extract and sketch")
-    add_json(parser, "the summary as one JSON object")
+    ),
+    workers_option("processes that extract and sketch"),
+    json_option("the summary as one JSON object"),
+)
 
 
 async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    outputs = (options.output, options.events, options.stories)
-    if outputs.count(STDOUT) > 1:
+    paths = (options.output, options.events, options.stories)
+    if paths.count(STDOUT) > 1:
         raise InputError("-O, --events and --stories: only one of them can be standard output")
-    for output in filter(None, outputs):
-        refuse_overwriting(output, [options.input])
+    refuse_overwriting(paths, [options.input])
     # A replay sends no events to anybody.
     for name in ("EVENTS_FEED", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET", "EVENTS_NOTIFY"):
         settings.pop(f"NEARDUP_{name}", None)
-    settings["NEARDUP_STORE"] = options.store
-    return await _replay(options, NearDupSettings.from_mapping(settings))
-
-
-async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int:
+    configured = NearDupSettings.from_mapping({**settings, "NEARDUP_STORE": options.store})
     is_alone = options.store == "memory://"
     # A replay in memory gives the same document ids every time. In a shared store each replay is a new run.
-    detector = NearDupDetector(settings, run="" if is_alone else None)
-    counts, levels, output_format, status = Counter[str](), Counter[str](), OutputFormat(), 0
+    detector = NearDupDetector(configured, run="" if is_alone else None)
+    counts = Counter[str]()
+    levels = Counter[str]()
+    output_format = OutputFormat()
+    status = 0
     feed = read_feed(options.input)
     if options.by_time:
         feed = _by_time(feed)
     async with AsyncExitStack() as stack:
-        paths = options.output, options.events, options.stories
         output, events, stories = (_open_output(path, stack) for path in paths)
 
         def write_event(event: StoryEvent) -> None:
             levels[event.level] += 1
-            _write(events, special_report(event, output_format.given_id, settings.zone))
+            _write(events, special_report(event, output_format.given_id, configured.zone))
 
-        reader = stack.enter_context(PageReader(settings, options.workers, sketches=True))
+        reader = stack.enter_context(PageReader(configured, options.workers, sketches=True))
         await stack.enter_async_context(opened(detector))
         await detector.prepare()  # so that the first document does not pay for imports
         start = time.perf_counter()
@@ -110,9 +111,8 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
             status = PIPE_CLOSED
         # Also if the replay ended early: of the documents that were judged.
         final_stories = await detector.final_stories()
-        for story, final_story in final_stories.items():
-            given = {"story": output_format.given_id(story), "final_story": output_format.given_id(final_story)}
-            _write(stories, given)
+        for story, final in final_stories.items():
+            _write(stories, {"story": output_format.given_id(story), "final_story": output_format.given_id(final)})
         sys.stdout.flush()
         seconds = time.perf_counter() - start
     summary = {
@@ -135,13 +135,18 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
 
 
 def _print(summary: dict[str, Any], *, stderr: bool) -> None:
-    documents, verdicts = summary["documents"], summary["verdicts"]
-    labels = verdict_labels(verdicts).items()
-    others = {f"event: {level}": summary["events"][level] for level in LEVELS}
-    others["stories that became a part of another one"] = summary["stories_united"]
-    others["wrong lines, not counted above"] = summary["wrong_lines"]
+    documents = summary["documents"]
+    verdicts = summary["verdicts"]
+    others = {
+        **{f"event: {level}": summary["events"][level] for level in LEVELS},
+        "stories that became a part of another one": summary["stories_united"],
+        "wrong lines, not counted above": summary["wrong_lines"],
+    }
     rows = [
-        *((label, f"{verdicts[name]:,}", f"{verdicts[name] / documents:.1%}") for name, label in labels),
+        *(
+            (label, f"{verdicts[name]:,}", f"{verdicts[name] / documents:.1%}")
+            for name, label in verdict_labels(verdicts).items()
+        ),
         (),
         *((label, f"{count:,}", "") for label, count in others.items() if count),
     ]
@@ -151,10 +156,10 @@ def _print(summary: dict[str, Any], *, stderr: bool) -> None:
 
 def _by_time(feed: Iterable[RecordedDocument]) -> Iterator[RecordedDocument]:
     """Sort by time. A line without a time stays behind the line before it."""
-    timed, time = list[tuple[float, RecordedDocument]](), 0.0
+    timed: list[tuple[float, RecordedDocument]] = []
     for entry in feed:
-        time = time if entry.time is None else entry.time
-        timed.append((time, entry))
+        before = timed[-1][0] if timed else 0.0
+        timed.append((before if entry.time is None else entry.time, entry))
     return (entry for _, entry in sorted(timed, key=lambda each: each[0]))
 
 

@@ -13,26 +13,26 @@ from typing import Any
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.commands.inputs import STDOUT, number, refuse_overwriting
+from scrapy_neardup.tools.commands.inputs import STDOUT, number_from, option, refuse_overwriting
 from scrapy_neardup.tools.commands.terminal import print_wrapped, track
 from scrapy_neardup.tools.lab.feed import STDIN
-from scrapy_neardup.tools.report import Built, build_digest, build_report, gather
-from scrapy_neardup.tools.report.page import MOST_LISTED, load_templates, read_known
-from scrapy_neardup.tools.report.stories import Period
+from scrapy_neardup.tools.report.feed_stories import Period
+from scrapy_neardup.tools.report.gathering import gather
+from scrapy_neardup.tools.report.page import MOST_LISTED, Built, build_digest, build_report, load_templates, read_known
 from scrapy_neardup.wording import counted
 
 REPORT = Path("report.html")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+OPTIONS = (
+    option(
         "feeds",
         metavar="FEED",
         type=Path,
         nargs="+",
         help="exported items, output of replay, or a feed of events: JSON lines or JSON (plain, .gz, .xz)",
-    )
-    parser.add_argument(
+    ),
+    option(
         "--documents",
         metavar="INPUT",
         type=Path,
@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         help="recorded documents with the texts, as for replay",
-    )
-    parser.add_argument(
+    ),
+    option(
         "--dropped",
         metavar="FILE",
         type=Path,
@@ -49,33 +49,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         help="the NEARDUP_DROPPED_FEED of the crawl",
-    )
-    parser.add_argument(
+    ),
+    option(
         "--since",
         metavar="WHEN",
         default="",
         help="begin the page with what is new since WHEN: a time (2026-11-26T08:00), or the file of the last report",
-    )
-    parser.add_argument(
+    ),
+    option(
         "--digest",
         action="store_true",
         help="write the news of the last 24 hours (or since WHEN) as one e-mail of plain text instead of the page",
-    )
-    parser.add_argument(
+    ),
+    option(
         "-o",
         dest="output",
         metavar="FILE",
         type=Path,
         help="the file (default: report.html, with --digest standard output)",
-    )
-    parser.add_argument(
+    ),
+    option(
         "--most",
         metavar="N",
-        type=number(int, 1),
+        type=number_from(1),
         default=MOST_LISTED,
         help=f"how many events, and stories with changed figures, the news list (default: {MOST_LISTED})",
-    )
-    parser.add_argument("--title", metavar="TEXT", default="", help="heading of the page, or subject of the e-mail")
+    ),
+    option("--title", metavar="TEXT", default="", help="heading of the page, or subject of the e-mail"),
+)
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
@@ -83,7 +84,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     load_templates(configured.zone)
     inputs = [*options.feeds, *options.documents, *options.dropped]
     output = options.output or (STDOUT if options.digest else REPORT)
-    refuse_overwriting(output, inputs)
+    refuse_overwriting([output], inputs)
     since = _since(options.since, configured.zone) if options.since else None
     if options.since and since is None:
         told = "the digest tells of the last 24 hours" if options.digest else "everything is new"

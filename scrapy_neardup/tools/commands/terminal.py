@@ -77,7 +77,9 @@ def print_wrapped(line: str, indent: int = 0, *, hanging: int = 2, stderr: bool 
 
     Words are never cut, so paths stay whole. If a word is too long for a line with this indent, the indent is smaller.
     """
-    width, text, more = PlainConsole(stderr=stderr).width, printable(line), indent + hanging
+    width = PlainConsole(stderr=stderr).width
+    text = printable(line)
+    more = indent + hanging
     if max(map(len, text.split()), default=0) > width - more:
         more = min(more, _SMALL_INDENT)
     lines = textwrap.wrap(
@@ -92,7 +94,6 @@ def print_wrapped(line: str, indent: int = 0, *, hanging: int = 2, stderr: bool 
 
 
 def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, stderr: bool = False) -> None:
-    """Print a table, see ``table_of``."""
     PlainConsole(stderr=stderr).print(table_of(title, headings, rows))
 
 
@@ -127,7 +128,6 @@ def verdict_labels(names: Iterable[str]) -> dict[str, str]:
 
 
 def track(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items, and show how many came and how long the rest will take."""
     with counting(unit, total) as count:
         for item in items:
             yield item
@@ -140,11 +140,9 @@ def counting(unit: str, total: int | None) -> Iterator[Callable[[int], object]]:
 
     Yield the function that counts: it takes the number that was done since its last call.
     """
-    columns, is_hidden = (
-        (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()),
-        not sys.stderr.isatty(),
-    )
-    with Progress(*columns, console=Console(stderr=True), redirect_stdout=False, disable=is_hidden) as progress:
+    console = Console(stderr=True)
+    columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, redirect_stdout=False, disable=not sys.stderr.isatty()) as progress:
         yield partial(progress.advance, progress.add_task(unit, total=total))
 
 

@@ -1,4 +1,4 @@
-"""``scrapy neardup watch``: what all workers of a window do now, its events, what it holds; and mute stories."""
+"""``scrapy neardup watch``: what all workers of a window do now, its events, and what it holds."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import asyncio
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from datetime import datetime, timezone
-from typing import Any, cast
+from typing import Any
 
 from rich.console import Group
 from rich.live import Live
@@ -24,7 +23,15 @@ from scrapy_neardup.index import Index
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.tools.ask import Ask
-from scrapy_neardup.tools.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
+from scrapy_neardup.tools.commands.inputs import (
+    NAMESPACE,
+    STORE,
+    explain_emptiness,
+    json_option,
+    live_detector,
+    number_from,
+    option,
+)
 from scrapy_neardup.tools.commands.terminal import (
     PlainConsole,
     print_json,
@@ -33,7 +40,6 @@ from scrapy_neardup.tools.commands.terminal import (
     verdict_labels,
     working,
 )
-from scrapy_neardup.tools.lab.stored import is_document_id
 from scrapy_neardup.wording import counted, printable, without_password
 
 _SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}
@@ -41,40 +47,39 @@ _STORIES_SHOWN = 8
 _CHANGES_LOOKED_AT = 5000
 _MEMBERS = 10
 
+# What is shown, as ``--json`` prints it. Counts are by span: the last minute, ten minutes, hour.
 View = dict[str, Any]
-"""What is shown, as ``--json`` prints it. Counts are by span: the last minute, ten minutes, hour."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_store(parser)
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--events", action="store_true", help="list the running events and their members, and end")
-    which.add_argument("--window", action="store_true", help="show what the window holds and how it is set up, and end")
-    which.add_argument("--mute", metavar="ID", help="raise no more events of this story")
-    which.add_argument("--unmute", metavar="ID", help="raise events of this story again")
-    parser.add_argument("--once", action="store_true", help="print the view once, for scripts")
-    parser.add_argument(
+OPTIONS = (
+    STORE,
+    NAMESPACE,
+    option("--events", action="store_true", help="list the running events and their members, and end"),
+    option("--window", action="store_true", help="show what the window holds and how it is set up, and end"),
+    option("--once", action="store_true", help="print the view once, for scripts"),
+    option(
         "--interval",
         metavar="SECONDS",
-        type=number(float, 0.5),
+        type=number_from(0.5),
         default=2.0,
         help="seconds between refreshes (default: 2)",
-    )
-    parser.add_argument(
+    ),
+    option(
         "--members",
         metavar="N",
-        type=number(int, 0),
+        type=number_from(0),
         default=_MEMBERS,
         help=f"with --events: how many of the newest members of each event are listed (default: {_MEMBERS})",
-    )
-    add_json(parser, "one JSON object for each refresh; with --events one special report a line")
+    ),
+    json_option("one JSON object for each refresh; with --events one special report a line"),
+)
 
 
 async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
+    if options.events and options.window:
+        raise InputError("--events and --window: give one of them")
     async with live_detector(options, values) as detector:
-        if options.mute or options.unmute:
-            await _mute(detector, options.mute or options.unmute, muted=bool(options.mute))
-        elif options.events:
+        if options.events:
             await _list_events(detector, options)
         elif options.window:
             await _show_window(detector, options)
@@ -84,7 +89,8 @@ async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
 
 
 async def _watch(detector: NearDupDetector, options: argparse.Namespace) -> None:
-    console, view = PlainConsole(), await look(detector)
+    console = PlainConsole()
+    view = await look(detector)
     if not view["verdicts"]:
         await explain_emptiness(detector)
     is_live = sys.stdout.isatty() and not options.json and not options.once
@@ -104,10 +110,9 @@ async def _watch(detector: NearDupDetector, options: argparse.Namespace) -> None
 
 
 async def look(detector: NearDupDetector) -> View:
-    """Return what the crawls of the window do now."""
-    now, index = int(time.time()), detector.index
+    now = int(time.time())
     minute = now // 60
-    minutes = await index.verdict_counts(minute - max(_SPANS.values()), minute)
+    minutes = await detector.index.verdict_counts(minute - max(_SPANS.values()), minute)
     # The present minute has just begun, so a span ends with the minute before it, and shows both.
     spans = {
         name: sum((Counter(minutes[each]) for each in minutes if each >= minute - length), Counter[str]())
@@ -119,7 +124,7 @@ async def look(detector: NearDupDetector) -> View:
         "namespace": detector.settings.window_namespace,
         "store": without_password(detector.settings.store),
         "verdicts": {name: {span: counts[name] for span, counts in spans.items()} for name in sorted(spans["hour"])},
-        "stories": await _growing(index, now),
+        "stories": await _growing(detector.index, now),
         "events": [
             {
                 "story": report["story"],
@@ -128,7 +133,7 @@ async def look(detector: NearDupDetector) -> View:
                 "items": report["items"],
                 "headline": report["headline"] or report["url"],
             }
-            for report in await _running(detector)
+            for report in (await Ask(detector).events())["events"]
         ],
         "breaking_over": threshold.now,
         "warning": threshold.warning,
@@ -136,7 +141,6 @@ async def look(detector: NearDupDetector) -> View:
 
 
 async def _growing(index: Index, now: int) -> list[View]:
-    """Return the stories that got most items in the last hour."""
     newest, _ = await index.log_of_changes.newest(_CHANGES_LOOKED_AT)
     longest = 60 * max(_SPANS.values())
     read = await index.log_of_changes.stories(
@@ -154,22 +158,17 @@ async def _growing(index: Index, now: int) -> list[View]:
     return sorted((each for each in grown if each["hour"]), key=lambda each: -each["hour"])[:_STORIES_SHOWN]
 
 
-async def _running(detector: NearDupDetector) -> list[View]:
-    return cast("list[View]", (await Ask(detector).events())["events"])
-
-
 def _level(report: View) -> str:
     return "muted" if report["is_muted"] else str(report["level"])
 
 
 def _drawn(view: View, detector: NearDupDetector) -> Group:
-    """Return the tables: running events first."""
     heading = f"{view['time'][:19].replace('T', ' ')} UTC  {view['namespace']}  {view['store']}"
     warning = [f"Warning: {view['warning']}."] if view["warning"] else []
     parts: list[Any] = [Text(printable(line)) for line in (heading, *warning)]
     columns = ("level", "sources", "items", "headline")
     events = [[each[name] for name in columns] for each in sorted(view["events"], key=lambda each: -each["sources"])]
-    verdicts = _verdict_rows(view, is_dropping=detector.index.policy.drops)
+    verdicts = _verdict_rows(view["verdicts"], "dropped" if detector.index.policy.drops else "would be dropped")
     stories = [[each[name] for name in ("10 minutes", "hour", "headline")] for each in view["stories"]]
     for title, headings, rows in (
         ("running events, items counted up to now", columns, events),
@@ -181,19 +180,16 @@ def _drawn(view: View, detector: NearDupDetector) -> Group:
     return Group(*parts)
 
 
-def _verdict_rows(view: View, *, is_dropping: bool) -> list[list[str]]:
-    """Return a row for each verdict, and below it one for each kind."""
-    verdicts = view["verdicts"]
+def _verdict_rows(verdicts: View, dropped: str) -> list[list[str]]:
     total = {span: sum(verdicts.get(status, {}).get(span, 0) for status in STATUSES) for span in _SPANS}
     rows = [("all", total), *((label, verdicts[name]) for name, label in verdict_labels(verdicts).items())]
     if "would_drop" in verdicts:
-        rows.append(("dropped" if is_dropping else "would be dropped", verdicts["would_drop"]))
+        rows.append((dropped, verdicts["would_drop"]))
     return [[label, *(f"{counts[span]:,}" for span in _SPANS)] for label, counts in rows]
 
 
 async def _list_events(detector: NearDupDetector, options: argparse.Namespace) -> None:
-    """Print the running events, and the newest members of each with the reason why it joined."""
-    reports = await _running(detector)
+    reports = (await Ask(detector).events())["events"]
     if not reports:
         await explain_emptiness(detector)
     if options.json:
@@ -203,8 +199,19 @@ async def _list_events(detector: NearDupDetector, options: argparse.Namespace) -
     if not reports:
         print("No event is running.")
         return
+    rows = [
+        (
+            _level(report),
+            _short(report["first"]["time"]) if report["first"] else "",
+            _short(report["time"]),
+            report["measures"]["sources"],
+            report["items"],
+            "\n".join(filter(None, (report["headline"] or report["url"], report["summary"]))),
+        )
+        for report in reports
+    ]
     headings = ("level", "since (UTC)", "last new source", "sources", "items", "headline")
-    print_table(f"{counted(len(reports), 'event')}, items counted up to now", headings, map(_event_row, reports))
+    print_table(f"{counted(len(reports), 'event')}, items counted up to now", headings, rows)
     for report in reports if options.members else ():
         shown = [
             (_short(member["time"]), member["source"], member["why"], member["title"] or member["url"])
@@ -216,23 +223,8 @@ async def _list_events(detector: NearDupDetector, options: argparse.Namespace) -
         print_table(title, ("time (UTC)", "source", "joined by", "title"), shown)
 
 
-def _event_row(report: View) -> Sequence[object]:
-    since = _short(report["first"]["time"]) if report["first"] else ""
-    text = "\n".join(filter(None, (report["headline"] or report["url"], report["summary"])))
-    return _level(report), since, _short(report["time"]), report["measures"]["sources"], report["items"], text
-
-
 def _short(time: str) -> str:
-    """Return month, day, hour and minute of an ISO 8601 time."""
     return time[5:16].replace("T", " ")
-
-
-async def _mute(detector: NearDupDetector, story: str, *, muted: bool) -> None:
-    found = await detector.index.stories.mute(story, muted=muted) if is_document_id(story) else None
-    if found is None:
-        raise InputError(f"{story}: the window has no such story. `scrapy neardup watch --events` lists running ones")
-    told = "No more events of it are raised." if muted else "Its events are raised again."
-    print(f"Story {found.id} is {'muted' if muted else 'no longer muted'}. {told}")
 
 
 async def _show_window(detector: NearDupDetector, options: argparse.Namespace) -> None:

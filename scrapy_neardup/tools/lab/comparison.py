@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Kind, Status
+from scrapy_neardup.document import Fingerprint, Kind, Status
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
 from scrapy_neardup.index.postings import LEAST_WEIGHT, weights_of
 from scrapy_neardup.rules.decision import Candidate, Decision
-from scrapy_neardup.rules.pair import Measured, Pair
+from scrapy_neardup.rules.findings import Measured
+from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.tools.lab.stored import StoredDocument
 
 _MEASURED = {
@@ -21,7 +22,7 @@ _MEASURED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Explanation:
     """How two fingerprints compare, and the verdict on the second document if only the first one came before.
 
     Resemblance and containment are estimated, in [0, 1].
@@ -43,21 +44,23 @@ class Comparison:
     # second, and in what they differ
 
 
-def compare(
+def explain_pair(
     detector: NearDupDetector, first: StoredDocument, second: StoredDocument, told: tuple[str, ...] = ()
-) -> Comparison:
+) -> Explanation:
     """Judge the second document as if the window held only the first one.
 
     ``told`` are the changes that its verdict told when it was registered with the first one as its match.
     """
-    notes, unfound = [], ""
+    notes = []
+    unfound = ""
     for name, each in (("A", first), ("B", second)):
         if each.record.is_boilerplate:
             notes.append(f"all of {name} is boilerplate: only the same page matches")
         elif each.record.is_too_short:
             notes.append(f"{name} is too short to compare: only exact repeats match")
     if first.fingerprint is not None and second.fingerprint is not None:
-        weight = Measured("weight of the look-up keys that both have", _shared_weight(first, second), LEAST_WEIGHT)
+        shared = _shared_weight(first.fingerprint, second.fingerprint)
+        weight = Measured("weight of the look-up keys that both have", shared, LEAST_WEIGHT)
         notes.append(str(weight))
         if not weight.is_reached:
             unfound = str(weight)
@@ -67,14 +70,14 @@ def compare(
     decision = judge.decide(second.document, second.record, [Candidate(first.key, first.record)], texts)
     verdict = decision.verdict
     alone = judge.decide(second.document, second.record, []).verdict
-    likeness = judge.system.likeness(second.record, first.record)
-    pair = Pair(first.key, second.record, first.record, judge.policy, judge.system)
+    pair = Pair(first.key, second.record, first.record, judge.policy)
+    likeness = pair.likeness
     has_topics = detector.preset.topic_terms and first.record.signature and second.record.signature
     judged = alone if unfound else verdict
     rule = unfound or _rule(decision)
     texts_compared = decision.match.pair.comparison if decision.match else None
-    measured = _MEASURED.get(judge.system.measure, "")
-    return Comparison(
+    measured = _MEASURED.get(judge.policy.measure, "")
+    return Explanation(
         status=judged.status,
         kind=judged.kind,
         meaning=measured and _meaning(measured, likeness.score, judge.policy.threshold, judged.status, rule),
@@ -82,7 +85,7 @@ def compare(
         resemblance=likeness.similarity,
         containment=likeness.containment,
         score=likeness.score,
-        share=None if decision.match is None else decision.match.share,
+        share=None if decision.match is None else decision.match.pair.share,
         topic=topic_parts(first.record.topic, second.record.topic, pair.least_terms) if has_topics else None,
         terms=tuple(_terms(first, second)) if has_topics else (),
         documents=0 if detector.sketcher.topics is None else detector.sketcher.topics.frequencies.documents,
@@ -103,7 +106,8 @@ def _rule(decision: Decision) -> str:
 
 
 def _meaning(measured: str, score: float, threshold: float, status: Status, rule: str) -> str:
-    share, least = math.floor(100 * score), round(100 * threshold)
+    share = math.floor(100 * score)
+    least = round(100 * threshold)
     if score < threshold:
         return f"{share} % {measured}: no copy, which needs {least} %"
     if status in ("duplicate", "update"):
@@ -111,11 +115,7 @@ def _meaning(measured: str, score: float, threshold: float, status: Status, rule
     return f"{share} % {measured}: enough for a copy, but another rule decides: {rule}"
 
 
-def _shared_weight(first: StoredDocument, second: StoredDocument) -> int:
-    """Return what the look-up keys count that two documents have in common."""
-    a, b = first.fingerprint, second.fingerprint
-    assert a is not None
-    assert b is not None
+def _shared_weight(a: Fingerprint, b: Fingerprint) -> int:
     in_a = {*a.identity_keys, *a.text_keys}
     weights = dict(zip((*b.identity_keys, *b.text_keys), weights_of(b), strict=True))
     return sum(weight for key, weight in weights.items() if key in in_a)
@@ -123,5 +123,7 @@ def _shared_weight(first: StoredDocument, second: StoredDocument) -> int:
 
 def _terms(first: StoredDocument, second: StoredDocument) -> list[str]:
     slots = shared_terms(first.record.topic, second.record.topic)
-    words = words_of(slots, second.title, second.text) | words_of(slots, first.title, first.text)
+    words: dict[int, str] = {}
+    for document in (second.document, first.document):
+        words |= words_of(slots, document.title, document.text)
     return [words[slot] for slot in slots if slot in words]

@@ -8,9 +8,9 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from io import BufferedReader
 from itertools import chain, count, islice
 from pathlib import Path
@@ -22,11 +22,8 @@ from scrapy_neardup.exceptions import InputError
 
 T = TypeVar("T")
 
-STDIN = Path("-")
-"""Stands for standard input, wherever a command takes a file."""
-
-LONGEST_LINE = 16 << 20
-"""Bytes of the longest line that is read, and about as many that are taken together."""
+STDIN = Path("-")  # wherever a command takes a file
+LONGEST_LINE = 16 << 20  # bytes of the longest line that is read, and about as many that are taken together
 
 TOO_LONG = f"longer than {LONGEST_LINE >> 20} MB, which is the most that is read at once"
 CUT_OFF = "the end is half written, as a crawl leaves it that was stopped"
@@ -69,10 +66,12 @@ class RecordedDocument:
 
 def take(entries: Iterator[T], most: int) -> list[T]:
     """Return the next entries: at most ``most``, and fewer if they are long."""
-    taken, size = list[T](), 0
+    taken: list[T] = []
+    size = 0
     for entry in islice(entries, most):
         taken.append(entry)
-        if (size := size + getattr(entry, "size", 0)) >= LONGEST_LINE:
+        size += getattr(entry, "size", 0)
+        if size >= LONGEST_LINE:
             break
     return taken
 
@@ -84,19 +83,19 @@ def read_feed(path: Path) -> Iterator[RecordedDocument]:
     """
     lines = read_packed(path, lambda file: objects_of(file, path))
     first = take(lines, _FIRST)
-    lacking = [_lacking(line.row) for line in first]
+    needed = {"'id'": ("id",), "'text', 'html' or 'file'": _CONTENT}
+    # Nothing is said of a line that is no object.
+    lacking = [
+        [name for name, keys in needed.items() if row and all(row.get(key) is None for key in keys)]
+        for _, _, row, _ in first
+    ]
     if first and all(lacking):
         raise InputError(
-            f"{shown(path)}: its lines are no documents: line {first[0].number} has no {lacking[0]}. If they"
-            " are the items of a crawl, crawl again with -s NEARDUP_RECORD=recorded.jsonl.gz, and give that file"
+            f"{shown(path)}: its lines are no documents: line {first[0].number} has no {' and no '.join(lacking[0])}."
+            " If they are the items of a crawl, crawl again with -s NEARDUP_RECORD=recorded.jsonl.gz, and give that"
+            " file"
         )
     return (_document(line, path) for line in chain(first, lines))
-
-
-def _lacking(row: Mapping[str, Any]) -> str:
-    """Name the keys that a document must have and a JSON object lacks. Say nothing of a line that is no object."""
-    lacks = {"'id'": row.get("id") is None, "'text', 'html' or 'file'": all(row.get(name) is None for name in _CONTENT)}
-    return " and no ".join(name for name, is_missing in lacks.items() if is_missing and row)
 
 
 def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[FeedLine]]) -> Iterator[FeedLine]:
@@ -108,7 +107,13 @@ def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[FeedLine]]) -> 
     try:
         # One handle, looked at and then read: a pipe cannot be opened twice.
         with nullcontext(cast("BufferedReader", sys.stdin.buffer)) if path == STDIN else path.open("rb") as file:
-            for line in read(_unpacked(file)):
+            magic = file.peek(2)[:2]
+            unpacked: IO[bytes] = file
+            if magic == b"\x1f\x8b":
+                unpacked = cast("IO[bytes]", gzip.GzipFile(fileobj=file))
+            elif magic == b"\xfd7":
+                unpacked = lzma.LZMAFile(file)  # noqa: SIM115
+            for line in read(unpacked):
                 number = line.number
                 yield line
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
@@ -126,15 +131,16 @@ def objects_of(file: IO[bytes], path: Path, errors: str = "strict") -> Iterator[
             rest = file.readline(LONGEST_LINE)
         if not line:
             return
-        if rest is not line or line.strip():
-            yield _line(number, line, f"{shown(path)}:{number}", errors, is_whole=rest is line)
+        where = f"{shown(path)}:{number}"
+        if rest is not line:
+            yield FeedLine(number, len(line), {}, f"{where}: {TOO_LONG}")
+        elif line.strip():
+            yield _line(number, line, where, errors)
 
 
-def _line(number: int, line: bytes, where: str, errors: str, *, is_whole: bool) -> FeedLine:
-    problem = TOO_LONG
+def _line(number: int, line: bytes, where: str, errors: str) -> FeedLine:
     try:
-        if is_whole:
-            return line_of(number, len(line), json.loads(line.decode("utf-8-sig", errors)), where)
+        return line_of(number, len(line), json.loads(line.decode("utf-8-sig", errors)), where)
     except UnicodeDecodeError as error:
         problem = f"not UTF-8 at byte {error.start}"
     except (ValueError, RecursionError) as error:
@@ -143,33 +149,25 @@ def _line(number: int, line: bytes, where: str, errors: str, *, is_whole: bool) 
 
 
 def line_of(number: int, size: int, value: object, where: str) -> FeedLine:
-    """Return the line that has this value, which may be no JSON object."""
     if isinstance(value, dict):
         return FeedLine(number, size, value)
     return FeedLine(number, size, {}, f"{where}: must be a JSON object, not {type(value).__name__}")
 
 
 def shown(path: Path) -> str:
-    """Return the name of a file as messages show it."""
     return "standard input" if path == STDIN else str(path)
 
 
-def _unpacked(file: BufferedReader) -> IO[bytes]:
-    magic = file.peek(2)[:2]
-    if magic == b"\x1f\x8b":
-        return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
-    return lzma.LZMAFile(file) if magic == b"\xfd7" else file
-
-
 def _document(line: FeedLine, path: Path) -> RecordedDocument:
-    where, given = f"{shown(path)}:{line.number}", line.row.get("id")
-    wrong = RecordedDocument(line.number, where, given if isinstance(given, str | int) else None, error=line.error)
-    if line.error is not None:
-        return wrong
-    try:
-        return _recorded(line, where, path.parent)
-    except InputError as error:
-        return replace(wrong, error=f"{where}: {error}")
+    where = f"{shown(path)}:{line.number}"
+    problem = line.error
+    if problem is None:
+        try:
+            return _recorded(line, where, path.parent)
+        except InputError as error:
+            problem = f"{where}: {error}"
+    given = line.row.get("id")
+    return RecordedDocument(line.number, where, given if isinstance(given, str | int) else None, error=problem)
 
 
 def _recorded(line: FeedLine, where: str, folder: Path) -> RecordedDocument:
@@ -246,25 +244,22 @@ def without_labelled(
 
     Two documents are one if they have the same url, or the same text, HTML or file.
     """
-    known = {key for document in labelled for key in _identities(document)}
+    known = set().union(*map(_identities, labelled))
     kept = [document for document in background if known.isdisjoint(_identities(document))]
     return kept, [document.where for document in background if not known.isdisjoint(_identities(document))]
 
 
-def _identities(document: RecordedDocument) -> Iterator[tuple[str, str]]:
-    file = "" if document.file is None else str(document.file.resolve())
-    for kind, value in (
-        ("url", url_identity(document.url) or document.url),
-        ("text", document.text),
-        ("html", document.html),
-        ("file", file),
-    ):
-        if value:
-            yield kind, value
+def _identities(document: RecordedDocument) -> set[tuple[str, object]]:
+    found = {
+        "url": url_identity(document.url) or document.url,
+        "text": document.text,
+        "html": document.html,
+        "file": document.file and document.file.resolve(),
+    }
+    return {(kind, value) for kind, value in found.items() if value}
 
 
 def _documents(path: Path) -> list[RecordedDocument]:
-    """Return the documents of a file. Raise InputError if a line is wrong."""
     documents = list(read_feed(path))
     _require_none([each.error for each in documents if each.error is not None], path)
     return documents
@@ -283,7 +278,6 @@ def _label_errors(documents: Sequence[RecordedDocument], label: str) -> Iterator
 
 
 def _require_none(errors: Iterable[str], path: Path) -> None:
-    """Raise InputError, which lists the first errors and counts the others, if there are any."""
     if lines := list(errors):
         more = len(lines) - _SHOWN
         others = [f"{shown(path)}: and {more} more"] if more > 0 else []

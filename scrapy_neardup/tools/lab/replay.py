@@ -60,8 +60,7 @@ class RecordedPage:
         return (language_code(given) if isinstance(given, str) else "") or self.page_language
 
 
-_Submitted = tuple[RecordedPage, Future[Extracted] | None, int]
-"""A page, what a worker makes of it, and the size of its text or HTML."""
+_Submitted = tuple[RecordedPage, Future[Extracted] | None, int]  # a page, what a worker makes of it, and its size
 
 
 class PageReader:
@@ -85,8 +84,8 @@ class PageReader:
         self._extraction.close()
 
     def read(self, feed: Iterable[RecordedDocument]) -> Iterator[RecordedPage]:
-        """Yield pages in the order of the feed."""
-        ahead, size = deque[_Submitted](), 0
+        ahead: deque[_Submitted] = deque()
+        size = 0
         for entry in feed:
             ahead.append(self._submit(entry))
             size += ahead[-1][2]
@@ -106,19 +105,19 @@ class PageReader:
             self._first -= 1
             sketch = self._extraction.submit_text(entry.text) if self._sketches and self._first < 0 else None
             return page, sketch, page.size
-        given, entry = entry, replace(entry, html=None)  # the page is long, and is not needed any more
+        short = replace(entry, html=None)  # the page is long, and is not needed any more
         try:
-            html = _read(given)
-            text, head = self._extraction.submit(html, entry.url), read_head(html)
+            html = _read(entry)
+            text = self._extraction.submit(html, entry.url)
+            head = read_head(html)
             canonical = self._canonical.of(head.canonical, entry.url)
         except _PAGE_ERRORS as error:
-            return _failed(entry, error), None, 0
-        page = RecordedPage(entry, "", canonical=canonical, page_language=head.language, page_title=head.title)
+            return _failed(short, error), None, 0
+        page = RecordedPage(short, "", canonical=canonical, page_language=head.language, page_title=head.title)
         return page, text, len(html)
 
 
 def _finished(page: RecordedPage, coming: Future[Extracted] | None) -> RecordedPage:
-    """Return a page with what a worker makes of it: its text, or the sketch of the text that it has."""
     if coming is None:
         return page
     try:
@@ -160,13 +159,13 @@ class Judged:
     def counted(self) -> list[str]:
         """Return the names under which a summary counts the line. A wrong line is no document."""
         errors = ["errors"] if self.page.error is not None else []
-        is_wrong = self.page.recorded.error is not None
-        return [*errors, *(["wrong_lines"] if is_wrong else ["documents", *counted_names(self.verdict)])]
+        if self.page.recorded.error is not None:
+            return [*errors, "wrong_lines"]
+        return [*errors, "documents", *counted_names(self.verdict)]
 
 
 @asynccontextmanager
 async def opened(detector: NearDupDetector) -> AsyncIterator[NearDupDetector]:
-    """Open a detector, and close it at the end."""
     try:
         await detector.open()
         yield detector
@@ -236,7 +235,8 @@ class OutputFormat:
 
     def row(self, judged: Judged) -> dict[str, Any]:
         """Return the verdict. A wrong line of the input has the status ``unchecked`` and an ``error``."""
-        page, given = judged.page, judged.page.recorded.id
+        page = judged.page
+        given = page.recorded.id
         if judged.document is not None and given is not None:
             self._ids[judged.document.id] = given
             if len(self._ids) > self._most_ids:

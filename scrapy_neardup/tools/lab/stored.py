@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from operator import itemgetter
 from pathlib import Path
 
 from scrapy_neardup.content.head import decode_html
@@ -38,30 +38,12 @@ class StoredDocument:
     fingerprint: Fingerprint | None = None  # of a document that was just read
 
     @property
-    def id(self) -> str:
-        return self.key.hex()
-
-    @property
-    def url(self) -> str:
-        return self.record.url.decode("utf-8", "replace")
-
-    @property
-    def title(self) -> str:
-        return self.record.title.decode("utf-8", "replace")
-
-    @property
-    def text(self) -> str:
-        return self.kept.text if self.kept else ""
-
-    @property
     def document(self) -> Document:
         """Return the document, without a text if the window does not have it."""
-        seconds = float(seconds_of(self.key))
-        return Document(self.id, self.url, source_of(self.url), self.title, self.text, seconds)
-
-    @property
-    def seen_at(self) -> str:
-        return datetime.fromtimestamp(seconds_of(self.key), timezone.utc).isoformat()
+        url = self.record.url.decode("utf-8", "replace")
+        title = self.record.title.decode("utf-8", "replace")
+        text = self.kept.text if self.kept else ""
+        return Document(self.key.hex(), url, source_of(url), title, text, float(seconds_of(self.key)))
 
 
 def is_document_id(name: str) -> bool:
@@ -75,19 +57,19 @@ async def named_document(
 
     A document that is read is not registered. Raise InputError if there is no such document.
     """
-    is_id, page = is_document_id(name), page_hash(url_identity(name))
-    if not is_id and not any(page):
+    page = page_hash(url_identity(name))
+    if is_document_id(name):
+        found = [each for each in records if each[0].hex() == name]
+        lacking = "has no document with this id"
+    elif any(page):
+        found = [each for each in records if each[1].url_hash == page]
+        lacking = "does not have this page"
+    else:
         return as_stored(detector, read_single(name, detector.settings))
-    found = [
-        StoredDocument(key, record)
-        for key, record in records
-        if (key.hex() == name if is_id else record.url_hash == page)
-    ]
     if not found:
-        has = "has no document with this id" if is_id else "does not have this page"
-        raise InputError(f"{name}: the window {has}; scrapy neardup watch --window shows what it holds")
-    newest = max(found, key=lambda each: each.key)
-    return replace(newest, kept=await detector.index.text_of(newest.record))
+        raise InputError(f"{name}: the window {lacking}; scrapy neardup watch --window shows what it holds")
+    key, record = max(found, key=itemgetter(0))
+    return StoredDocument(key, record, await detector.index.text_of(record))
 
 
 def as_stored(detector: NearDupDetector, page: RecordedPage) -> StoredDocument:
@@ -122,8 +104,9 @@ def _find(name: str, settings: NearDupSettings) -> RecordedDocument:
             content = decode_html(path.read_bytes())
         except OSError as error:
             raise InputError(f"{name}: cannot be read: {error.strerror}") from error
-        text, html = (None, content) if content.lstrip().startswith("<") else (content, None)
-        return RecordedDocument(1, name, name, text=text, html=html)
+        if content.lstrip().startswith("<"):
+            return RecordedDocument(1, name, name, html=content)
+        return RecordedDocument(1, name, name, text=content)
     raise InputError(
         f"{name}: there is no such file; a document is a url or id of the window, INPUT#id of JSON lines, or a file"
     )

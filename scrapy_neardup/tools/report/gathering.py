@@ -35,6 +35,7 @@ from scrapy_neardup.tools.lab.feed import (
     read_packed,
 )
 from scrapy_neardup.tools.lab.replay import PageReader
+from scrapy_neardup.tools.report.feed_stories import is_report, items_of
 from scrapy_neardup.tools.report.rows import (
     LONGEST_NAME,
     LONGEST_TEXT,
@@ -44,7 +45,6 @@ from scrapy_neardup.tools.report.rows import (
     clean_line,
     clean_text,
 )
-from scrapy_neardup.tools.report.stories import is_report, items_of
 
 Track = Callable[[Iterable[FeedLine]], Iterator[FeedLine]]
 
@@ -71,15 +71,19 @@ def _lines(file: IO[bytes], path: Path) -> Iterator[FeedLine]:
 
 def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[FeedLine]:
     """Read a list of items in chunks, so that a feed of any size takes little memory."""
-    buffer, place, number = source.read(_CHUNK), 0, 1
+    buffer = source.read(_CHUNK)
+    place = 0
+    number = 1
     while True:
         place = cast("re.Match[str]", _BETWEEN_ITEMS.match(buffer, place)).end()
-        rest, where = len(buffer) - place, f"{path}: item {number}"
+        rest = len(buffer) - place
+        where = f"{path}: item {number}"
         try:
             value, place = _DECODER.raw_decode(buffer, place)
         except json.JSONDecodeError:
             if rest <= LONGEST_LINE and (more := source.read(max(_CHUNK, rest))):
-                buffer, place = buffer[place:] + more, 0
+                buffer = buffer[place:] + more
+                place = 0
                 continue
             if rest:
                 yield FeedLine(number, 0, {}, f"{where}: {CUT_OFF if rest <= LONGEST_LINE else TOO_LONG}")
@@ -163,7 +167,8 @@ def gather(
                 gathered.events_by_feed[path].append(line.row)
             else:
                 row = gathered.add(line.row)
-                row.is_dropped, row.is_again = path in dropped, row.key in earlier
+                row.is_dropped = path in dropped
+                row.is_again = row.key in earlier
                 keys.add(row.key)
         earlier |= keys
     _add_documents(gathered)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
 
 from scrapy_neardup.document import STATUSES
-from scrapy_neardup.evidence.counted import in_words, rank_of
-from scrapy_neardup.evidence.figures import find_figures
+from scrapy_neardup.evidence.figures.counted import in_words, rank_of
+from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.stories.summary import read_change
+from scrapy_neardup.tools.report.feed_stories import ALL, FeedStory, Links, Period
 from scrapy_neardup.tools.report.rows import UNTAGGED, Row
-from scrapy_neardup.tools.report.stories import ALL, FeedStory, Links, Period
 
-DAY = 86_400
 Subject = tuple[str, str]  # identifies a figure, see ``FigureChange.subject``
+SourceLine = tuple[str, int, int, str]  # a source, its items, those copied from other owners, and whom it copies most
 
 MOST_DAYS = 14  # that can be chosen, the fullest ones
 _MOST_LISTED = 5
@@ -39,11 +39,7 @@ class ToldFigure(NamedTuple):
         return in_words(self.label, before[-1] if before else "", newest)
 
 
-SourceLine = tuple[str, int, int, str]
-"""A source, its items, those that it copied from other owners, and the source that it copies most."""
-
-
-class News(NamedTuple):
+class PeriodNews(NamedTuple):
     """The news and the numbers of a period. A story is listed once: as an event, or among the largest or the newest.
 
     Events and changed figures are complete. Those that mean most to people come first, then the newest.
@@ -71,18 +67,14 @@ def periods_of(stories: Sequence[FeedStory], zone: tzinfo, since: Period | None 
     """Return what is new, the whole time, and the fullest days if there are several, the newest first."""
     counts = days_of(stories, zone)
     days = sorted((day for day, _ in counts.most_common(MOST_DAYS)), reverse=True) if len(counts) > 1 else []
-    each_day = (Period(str(day), _midnight(day, zone), _midnight(day + timedelta(1), zone)) for day in days)
+    starts = [[datetime.combine(each, time(), zone) for each in (day, day + timedelta(1))] for day in days]
+    each_day = (Period(str(start.date()), start.timestamp(), end.timestamp()) for start, end in starts)
     return [*([since] if since else []), ALL, *each_day]
 
 
 def days_of(stories: Iterable[FeedStory], zone: tzinfo) -> Counter[date]:
-    """Return the days of the stories, each with its number of items."""
     times = [row.time for story in stories for row in story.coverage if row.time is not None]
     return Counter(datetime.fromtimestamp(second, zone).date() for second in times)
-
-
-def _midnight(day: date, zone: tzinfo) -> float:
-    return datetime.combine(day, time(), zone).timestamp()
 
 
 def tell(period: Period, stories: Iterable[FeedStory]) -> dict[FeedStory, FeedStory]:
@@ -90,7 +82,7 @@ def tell(period: Period, stories: Iterable[FeedStory]) -> dict[FeedStory, FeedSt
     return {story: told for story in stories if (told := story.within(period)) is not None}
 
 
-def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) -> News:
+def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) -> PeriodNews:
     """Return the news of a period. ``all_stories`` are as the period tells them."""
     stories = sorted((story for story in all_stories if story.size), key=lambda story: -story.size)
     members = (row for story in all_stories for row in story.members)
@@ -101,7 +93,7 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
     others = [story for story in several if not any(map(period.has, story.signals))]
     newest = _newest(others[_MOST_LISTED:])
     counts = Counter(row.status for row in rows)
-    return News(
+    return PeriodNews(
         period,
         rows,
         again=len(found) - len(rows),
@@ -121,20 +113,17 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
     )
 
 
-def _newest(stories: Iterable[FeedStory]) -> list[FeedStory]:
-    """Return those of the stories that began last in the period."""
-    begun = [story for story in stories if story.is_begun]
-    return sorted(begun, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED]
-
-
 def _most_lost(rows: Iterable[Row]) -> float:
-    """Return the largest share of a text that a drop loses, 0 if none loses much."""
     return max((row.lost for row in rows if row.is_drop and row.lost > _MUCH), default=0.0)
 
 
 def _kinds_of(rows: Iterable[Row]) -> dict[str, int]:
-    """Count the kinds of duplicates, the most frequent first."""
     return dict(Counter(row.kind for row in rows if row.kind and row.status == "duplicate").most_common())
+
+
+def _newest(stories: Iterable[FeedStory]) -> list[FeedStory]:
+    begun = [story for story in stories if story.is_begun]
+    return sorted(begun, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED]
 
 
 def span_of(rows: Iterable[Row]) -> tuple[float, float] | None:
@@ -144,25 +133,23 @@ def span_of(rows: Iterable[Row]) -> tuple[float, float] | None:
 
 
 def _events(period: Period, stories: Iterable[FeedStory], links: Links) -> list[FeedStory]:
-    """Return the stories that reached a level in this period, ordered by their figures and headlines."""
     found: dict[FeedStory, tuple[int, float]] = {}
     for story in stories:
         if times := [signal.time for signal in story.signals if period.has(signal)]:
-            labels = {each.label for each in figures_of(story, links)}
+            labels = {each.label for each in told_figures(story, links)}
             labels |= {each.label for each in find_figures(story.headline)}
             found[story] = min(map(rank_of, labels), default=_NO_FIGURE), -max(times)
     return sorted(found, key=found.__getitem__)
 
 
 def _changed(period: Period, stories: Iterable[FeedStory], links: Links) -> list[tuple[FeedStory, list[ToldFigure]]]:
-    """Return the stories with figures that changed in this period."""
     changed = (story for story in stories if any(row.changes for row in story.told))
-    told = ((story, [each for each in figures_of(story, links) if period.has(each.first)]) for story in changed)
+    told = ((story, [each for each in told_figures(story, links) if period.has(each.first)]) for story in changed)
     rows = [(story, figures) for story, figures in told if figures]
     return sorted(rows, key=lambda row: (rank_of(row[1][0].label), -(row[1][0].first.time or 0)))
 
 
-def figures_of(story: FeedStory, links: Links) -> list[ToldFigure]:
+def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
     """Return the figures whose values changed: what means most to people first, then in the order of their changes."""
     values: dict[Subject, list[str]] = {}
     firsts: dict[tuple[Subject, str], Row] = {}
@@ -189,18 +176,15 @@ def figures_of(story: FeedStory, links: Links) -> list[ToldFigure]:
 
 
 def _by_source(rows: Sequence[Row], links: Links) -> list[SourceLine]:
-    copied, mostly = Counter[str](), dict[str, str]()
-    for (source, other), number in Counter(_copies(rows, links)).most_common():
+    matches = ((row, links.match(row)) for row in rows if row.status in ("duplicate", "update") and row.source)
+    pairs = Counter(
+        (row.source, match.source) for row, match in matches if match and match.source and match.owner != row.owner
+    )
+    copied: Counter[str] = Counter()
+    mostly: dict[str, str] = {}
+    for (source, other), number in pairs.most_common():
         copied[source] += number
         mostly.setdefault(source, other)
     items = Counter(row.source for row in rows if row.source)
     lines = [(name, number, copied[name], mostly.get(name, "")) for name, number in items.items()]
     return sorted(lines, key=lambda line: (-line[2], -line[1]))
-
-
-def _copies(rows: Sequence[Row], links: Links) -> Iterator[tuple[str, str]]:
-    """Yield the source of each duplicate and update, and that of its match, if they have different owners."""
-    for row in rows:
-        match = links.match(row) if row.status in ("duplicate", "update") and row.source else None
-        if match is not None and match.source and match.owner != row.owner:
-            yield row.source, match.source

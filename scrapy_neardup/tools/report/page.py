@@ -10,7 +10,7 @@ import hashlib
 import math
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone, tzinfo
 from email.message import EmailMessage
 from email.policy import default as default_policy
@@ -21,21 +21,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_neardup.evidence.lead import find_lead, lead_under
 from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.stories.rules import DAY
+from scrapy_neardup.tools.report.feed_stories import ALL, FeedStory, Links, Period, add_reports, group_stories, story_id
 from scrapy_neardup.tools.report.gathering import Gathered
 from scrapy_neardup.tools.report.news import (
-    DAY,
     MOST_DAYS,
     VERDICTS,
-    News,
+    PeriodNews,
     days_of,
-    figures_of,
     news_of,
     periods_of,
     span_of,
     tell,
+    told_figures,
 )
 from scrapy_neardup.tools.report.payload import (
-    Pair,
+    ReviewPair,
     add_texts,
     choose_pairs,
     choose_stories,
@@ -46,8 +47,7 @@ from scrapy_neardup.tools.report.payload import (
     review_data,
     size_of,
 )
-from scrapy_neardup.tools.report.rows import KEY_BYTES, LONGEST_NAME, UNTAGGED, Row, clean_line, web_address
-from scrapy_neardup.tools.report.stories import ALL, FeedStory, Links, Period, add_reports, group_stories, story_id
+from scrapy_neardup.tools.report.rows import LONGEST_NAME, ROW_KEY_BYTES, UNTAGGED, Row, clean_line, web_address
 from scrapy_neardup.wording import counted
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 24_000_000  # of a page: the list of items comes first, and texts fill the rest
 
-MOST_LISTED = 30
-"""How many events, and how many stories with changed figures, the news list. The others are counted."""
+MOST_LISTED = 30  # events, and stories with changed figures; the others are counted
 
 _MOST_LIST = 17_000_000  # bytes of the list of items
 _MOST_TEXTS = 6_000  # read for the page
@@ -85,10 +84,8 @@ class Note(NamedTuple):
 
 
 class Built(NamedTuple):
-    """A page, and what is in it."""
-
     html: str
-    news: News  # of all days
+    news: PeriodNews  # of all days
     texts: int
     notes: list[Note]
 
@@ -104,8 +101,10 @@ def build_report(
 
     The page opens with the news of ``since``.
     """
-    settings, links, stories = gathered.settings, *_stories_of(gathered)
-    pairs, preset = choose_pairs(gathered.rows, links), settings.resolved_preset()
+    settings = gathered.settings
+    preset = settings.resolved_preset()
+    links, stories = _stories_of(gathered)
+    pairs = choose_pairs(gathered.rows, links)
     tellings = {period: tell(period, stories) for period in periods_of(stories, settings.zone, since)}
     all_news = [news_of(period, told.values(), links) for period, told in tellings.items()]
     (news,) = (each for each in all_news if each.period == ALL)
@@ -114,14 +113,16 @@ def build_report(
     chosen = choose_stories(stories, min(_MOST_LIST, room))
     payload = payload_of(chosen, gathered.rows, links, tellings, all_news)
     wanted = _wanted_texts(stories, pairs)
-    sketcher, texts = settings.sketcher(), gathered.texts(set(wanted))
+    texts = gathered.texts(set(wanted))
+    sketcher = settings.sketcher()
     passages = {number: mark_text(text, sketcher) for number, text in texts.items()}
     with_text = add_texts(payload, wanted, passages, room - size_of([payload.items, payload.stories]))
     notes = notes_of(gathered, len(payload.places), has_texts=bool(texts))
     own = "\n".join(_read("static", f"{name}.js") for name in _SCRIPTS)
     # The scripts of the report are one, in a scope of its own.
     scripts = [_read("static", "vendor", f"{_LIBRARY}.min.js"), f"(() => {{\n'use strict';\n{own}\n}})();"]
-    styles, span = _read("static", "report.css"), span_of(news.rows)
+    styles = _read("static", "report.css")
+    span = span_of(news.rows)
     meta = {
         "items": payload.items,
         "stories": payload.stories,
@@ -131,7 +132,11 @@ def build_report(
         "measure": preset.measure,
         "relatedThreshold": preset.related_threshold if preset.measure == "containment" else 0,
         "zone": str(settings.zone),
-        "periods": [_edges(period) for period in tellings],
+        # When each period begins and ends; True for the whole time, False for what is new.
+        "periods": [
+            each == ALL if each == ALL or each.known is not None else (each.start, min(each.end, _NEVER))
+            for each in tellings
+        ],
         "numberWords": {payload.places[n]: number_words_of(texts[n]) for n in texts if n in payload.places},
     }
     days = dict.fromkeys(_moment(settings.zone, second, "%Y-%m-%d") for second in span or ())
@@ -145,7 +150,7 @@ def build_report(
         all_news=all_news,
         whole=news,
         span=span,
-        figures_of=lambda story: figures_of(story, links),
+        figures_of=lambda story: told_figures(story, links),
         most_tolls=_MOST_TOLLS,
         most_days=MOST_DAYS,
         day_count=len(days_of(stories, settings.zone)),
@@ -176,7 +181,8 @@ def build_digest(
     most_listed: int = MOST_LISTED,
 ) -> bytes:
     """Return the news since a time or a report, or else of the last 24 hours, as one e-mail of plain text."""
-    zone, links, stories = gathered.settings.zone, *_stories_of(gathered)
+    zone = gathered.settings.zone
+    links, stories = _stories_of(gathered)
     now = time.time() if now is None else now
     day = f"{_moment(zone, now - DAY)} to {_moment(zone, now)} {datetime.fromtimestamp(now, zone):%Z}"
     span = span_of(gathered.rows)
@@ -205,11 +211,6 @@ def build_digest(
     return message.as_bytes()
 
 
-def _edges(period: Period) -> list[float] | bool:
-    """Return when a period begins and ends, for the scripts; True for the whole time, False for what is new."""
-    return period == ALL if period == ALL or period.known is not None else [period.start, min(period.end, _NEVER)]
-
-
 def pack_keys(rows: Iterable[Row], stories: Iterable[FeedStory]) -> str:
     """Return the keys of everything that a report knows, for the next report."""
     keys = {row.key for row in rows} | {signal.key for story in stories for signal in story.signals}
@@ -221,11 +222,10 @@ def read_known(page: bytes) -> frozenset[bytes] | None:
     if (found := _KNOWN.search(page)) is None:
         return None
     keys = base64.b64decode(found[1])
-    return frozenset(keys[place : place + KEY_BYTES] for place in range(0, len(keys), KEY_BYTES))
+    return frozenset(keys[place : place + ROW_KEY_BYTES] for place in range(0, len(keys), ROW_KEY_BYTES))
 
 
 def _lead_in(story: FeedStory, texts: Mapping[int, str]) -> str:
-    """Return the newest lead that tells the headline of a story without a report."""
     rows = (row for row in story.told[::-1][:_MOST_LEADS] if row.number in texts)
     leads = (lead_under(story.headline, find_lead(row.title, texts[row.number])) for row in rows)
     return next(filter(None, leads), "")
@@ -238,7 +238,7 @@ def _stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
     return links, stories
 
 
-def _wanted_texts(stories: Sequence[FeedStory], pairs: Sequence[Pair]) -> list[int]:
+def _wanted_texts(stories: Sequence[FeedStory], pairs: Sequence[ReviewPair]) -> list[int]:
     """Return the rows whose texts the page should have: the pairs to review, then stories, the largest first.
 
     The text of a story's only item can be compared with nothing.
@@ -300,8 +300,10 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
     unlisted = gathered.problem_count - len(gathered.problems)
     wanting = [row for row in rows if row.reason not in _WITHOUT_DOCUMENT]
     without_document = sum(row.document < 0 for row in wanting) if gathered.documents else 0
-    untagged, without_time = sum(row.status == UNTAGGED for row in rows), sum(row.time is None for row in rows)
-    time_field, text_field = gathered.format.time_field, gathered.settings.item_fields["text"]
+    untagged = sum(row.status == UNTAGGED for row in rows)
+    without_time = sum(row.time is None for row in rows)
+    in_field = f" in the field {gathered.format.time_field!r}" if gathered.format.time_field else ""
+    text_field = gathered.settings.item_fields["text"]
     recordings = " and ".join(path.name for path in gathered.documents)
     notes = {
         Note(
@@ -324,9 +326,7 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
             "Let the spider fill a field with the time, and name it in NEARDUP_ITEM_FIELDS, for example with "
             """-s 'NEARDUP_ITEM_FIELDS={"time": "published"}'. Or give --documents.""",
         ): without_time == len(rows),
-        Note(f"{_of(without_time, rows)} without a time{f' in the field {time_field!r}' if time_field else ''}."): 0
-        < without_time
-        < len(rows),
+        Note(f"{_of(without_time, rows)} without a time{in_field}."): 0 < without_time < len(rows),
         # With documents, another note says that they are those of other items.
         Note(
             "There are no texts, so nothing can be compared side by side.",
@@ -340,18 +340,19 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
             " then the largest, then the newest. All numbers count every item."
         ): listed < len(gathered.rows),
     }
+    return _strange_events(gathered, rows) + [note for note, is_true in notes.items() if is_true]
+
+
+def _strange_events(gathered: Gathered, rows: list[Row]) -> list[Note]:
+    stories = {row.story for row in rows}
     return [
-        *_strange_events(gathered, {row.story for row in rows}),
-        *(note for note, is_true in notes.items() if is_true),
+        Note(
+            f"None of the {counted(len(events), 'event')} of {path.name} is of a story of these items.",
+            "Give the feed of events of the same crawl.",
+        )
+        for path, events in gathered.events_by_feed.items()
+        if stories.isdisjoint(map(story_id, events))
     ]
-
-
-def _strange_events(gathered: Gathered, stories: set[str]) -> Iterator[Note]:
-    """Yield a note for each feed of events without an event of these stories."""
-    for path, events in gathered.events_by_feed.items():
-        if stories.isdisjoint(map(story_id, events)):
-            lost = f"None of the {counted(len(events), 'event')} of {path.name} is of a story of these items."
-            yield Note(lost, "Give the feed of events of the same crawl.")
 
 
 def _of(number: int, among: list[Row]) -> str:

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
-from scrapy_neardup.evidence.number_words import number_words
+from scrapy_neardup.evidence.figures.number_words import number_words
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.text.folding import fold
-from scrapy_neardup.tools.report.news import News
+from scrapy_neardup.tools.report.feed_stories import FeedStory, Links, Period, on_one_site
+from scrapy_neardup.tools.report.news import PeriodNews
 from scrapy_neardup.tools.report.rows import Row
-from scrapy_neardup.tools.report.stories import FeedStory, Links, Period, on_one_site
 
 MOST_ITEMS = 20_000  # that a page lists
 
@@ -37,7 +37,9 @@ def mark_text(text: str, sketcher: Sketcher) -> list[str]:
 
     Short lines with only spaces between them are one passage. A whole line has its line end.
     """
-    passages, end, done = list[str](), 0, 0
+    passages: list[str] = []
+    end = 0
+    done = 0
     for line, is_long in sketcher.read_texts([text])[0].read_lines:
         stripped = line.text.strip()
         start = text.find(stripped, end) if stripped else -1
@@ -72,7 +74,6 @@ def inert_json(value: object) -> str:
 
 
 def size_of(value: object) -> int:
-    """Return the bytes of a value in the page."""
     return len(inert_json(value).encode())
 
 
@@ -91,8 +92,7 @@ def choose_stories(stories: Sequence[FeedStory], most_bytes: int, most_items: in
     return [story for story in stories if story in chosen]
 
 
-Telling = Mapping[FeedStory, FeedStory]
-"""The stories that a period tells of, each as the period tells it."""
+Telling = Mapping[FeedStory, FeedStory]  # the stories that a period tells of, each as the period tells it
 
 
 def payload_of(
@@ -100,7 +100,7 @@ def payload_of(
     all_rows: Sequence[Row],
     links: Links,
     tellings: Mapping[Period, Telling],
-    all_news: Sequence[News],
+    all_news: Sequence[PeriodNews],
 ) -> Payload:
     """Return the items of these stories, story after story. ``all_news`` are those of the periods of ``tellings``."""
     rows = [row for story in stories for row in story.members]
@@ -170,7 +170,7 @@ def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, list
     return len(payload.texts)
 
 
-class Pair(NamedTuple):
+class ReviewPair(NamedTuple):
     """A match and the item that was judged to be like it. ``group`` is the sample that the pair belongs to."""
 
     match: Row
@@ -178,19 +178,18 @@ class Pair(NamedTuple):
     group: str
 
 
-def choose_pairs(rows: Sequence[Row], links: Links) -> list[Pair]:
+def choose_pairs(rows: Sequence[Row], links: Links) -> list[ReviewPair]:
     """Return a sample of each kind: the same pairs for the same feeds."""
-    groups: defaultdict[str, list[Pair]] = defaultdict(list)
+    groups: defaultdict[str, list[ReviewPair]] = defaultdict(list)
     for row in rows:
-        match = links.match(row) if row.status in LINKED else None
-        if match is not None:
+        if row.status in LINKED and (match := links.match(row)) is not None:
             group = f"{row.status}, {row.kind}" if row.kind else row.status
-            groups[group].append(Pair(match, row, group))
+            groups[group].append(ReviewPair(match, row, group))
     sampler = random.Random(0)
     return [pair for pairs in groups.values() for pair in sampler.sample(pairs, min(_MOST_OF_A_KIND, len(pairs)))]
 
 
-def review_data(pairs: Sequence[Pair], payload: Payload) -> dict[str, Any]:
+def review_data(pairs: Sequence[ReviewPair], payload: Payload) -> dict[str, Any]:
     """Return the pairs of a review for the scripts, with ids by which ``eval`` knows the documents."""
     places = payload.places
     pairs = [pair for pair in pairs if {pair.match.number, pair.row.number} <= places.keys()]

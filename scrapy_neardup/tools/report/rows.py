@@ -33,7 +33,7 @@ _WEB = re.compile("https?://", re.IGNORECASE)
 _BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
 _RECORDED = "time"  # the key in which ``NEARDUP_RECORD`` writes the time
 
-KEY_BYTES = 5  # two of a million keys are the same with a probability of 10⁻⁶ for each key
+ROW_KEY_BYTES = 5  # two of a million keys are the same with a probability of 10⁻⁶ for each key
 
 _TIME_FIELDS = (_RECORDED, "published", "published_at", "date", "timestamp", "seen_at", "scraped_at", "crawled_at")
 
@@ -119,7 +119,7 @@ class Row:
 
 def key_of(*values: object) -> bytes:
     """Return a short hash, by which a later report knows a thing again."""
-    return blake2b("\n".join(map(str, values)).encode(), digest_size=KEY_BYTES).digest()
+    return blake2b("\n".join(map(str, values)).encode(), digest_size=ROW_KEY_BYTES).digest()
 
 
 class RowFormat:
@@ -141,7 +141,8 @@ class RowFormat:
         tags: Mapping[str, Any] = {tag: raw[name] for tag, name in self._tags.items() if name in raw}
         if "status" not in tags and raw.get("status") in STATUSES and "id" in raw:
             tags = raw  # output of a replay
-        given, kind = tags.get("status"), tags.get("kind")
+        kind = tags.get("kind")
+        given = tags.get("status")
         status = intern(given) if isinstance(given, str) and given in STATUSES else UNTAGGED
         url = clean_line(_first(self._value(raw, "url")), LONGEST_URL)
         source, owner = self._publisher(url)
@@ -169,7 +170,6 @@ class RowFormat:
         )
 
     def fill(self, row: Row, entry: RecordedDocument) -> None:
-        """Fill what a row lacks from its recorded document."""
         row.title = row.title or clean_line(entry.title, LONGEST_TITLE)
         # Without a time in NEARDUP_ITEM_FIELDS the crawl judged by the time of the recording, whatever the item has.
         if row.time is None or (entry.time is not None and self._fields["time"] is None):
@@ -180,12 +180,10 @@ class RowFormat:
         row.language = row.language or _language(entry.extra.get("language"))
 
     def text(self, raw: Mapping[str, Any]) -> str:
-        """Return the beginning of an item's text."""
         text = clean_text(self._value(raw, "text"), LONGEST_TEXT)
         return text if text.strip() else ""
 
     def _publisher(self, url: str) -> tuple[str, str]:
-        """Return the source of a page and its owner. The urls of one host share the answer, which is remembered."""
         source = intern(source_of("/".join(url.split("/", 3)[:3]))) if url else ""
         return source, self._owner_of(source) if source else ""
 

@@ -207,7 +207,7 @@ async def test_no_command_is_refused(restricted: RedisServer, preset: str) -> No
             )
         events += detector.take_events()
         await detector.confirm_events()
-        await detector.current_events()
+        await Ask(detector).events()
         await detector.index.count_verdicts(1, {"original": 1})
         await detector.index.verdict_counts(0, 2)
         await detector.index.records()

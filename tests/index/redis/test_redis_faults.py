@@ -26,6 +26,7 @@ from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import GENERATION
 from scrapy_neardup.records.learned import KnownBoilerplate
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.tools.ask import Ask
 
 pytestmark = pytest.mark.versions
 
@@ -218,7 +219,7 @@ async def test_a_process_under_load_has_at_most_four_connections(redis_server: R
         for number in range(500)
     ]
     work = [asyncio.create_task(detector.check(each)) for each in documents]
-    work += [asyncio.create_task(detector.current_events()) for _ in range(20)]  # type: ignore[arg-type]
+    work += [asyncio.create_task(Ask(detector).events()) for _ in range(20)]  # type: ignore[arg-type]
 
     assert 1 < await _most_connections(redis_server, asyncio.gather(*work)) <= 4
     await asyncio.gather(*work)

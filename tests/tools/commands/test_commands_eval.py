@@ -14,7 +14,7 @@ from json_lines import write_lines
 from newsdesk import made_up, report, text
 from scrapy_processes import run_scrapy
 
-from scrapy_neardup.tools.lab.protocols import PROTOCOLS
+from scrapy_neardup.tools.lab.evaluation import PROTOCOLS
 
 Neardup = Callable[..., "subprocess.CompletedProcess[str]"]
 

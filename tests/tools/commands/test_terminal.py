@@ -6,14 +6,13 @@ import argparse
 import asyncio
 import json
 import os
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 from json_lines import write_lines
 from newsdesk import MINUTE, START, opened, text
 
-from scrapy_neardup.tools.commands import replay, run_subcommand
+from scrapy_neardup.tools.commands import add_arguments, run_subcommand
 from scrapy_neardup.tools.commands.terminal import as_json, print_table
 from scrapy_neardup.wording import printable
 
@@ -65,9 +64,8 @@ def test_commands_show_strange_titles_as_text(
     for name, value in {"COLUMNS": "300", "FORCE_COLOR": "1", "TERM": "xterm"}.items():
         monkeypatch.setenv(name, value)
     name, *others = arguments
-    module = import_module(f"scrapy_neardup.tools.commands.{name}")
     parser = argparse.ArgumentParser()
-    module.add_arguments(parser)
+    add_arguments(parser, name)
     options = others if "in.jsonl#2" in others else [*others, "--store", "sqlite:///window.sqlite"]
 
     assert run_subcommand(name, parser.parse_args(options), {}) == 0
@@ -103,7 +101,7 @@ def test_lines_of_a_replay_can_be_shown_on_a_terminal(
     lines = [*map(json.dumps, rows), '{"id": "\x1b[2J \x9b\u202e', json.dumps({"id": HOSTILE, "text": 7})]
     Path("recorded.jsonl").write_text("\n".join(lines), encoding="utf-8")
     parser = argparse.ArgumentParser()
-    replay.add_arguments(parser)
+    add_arguments(parser, "replay")
 
     options = parser.parse_args("recorded.jsonl -O out.jsonl --events told.jsonl --workers 1".split())
     run_subcommand("replay", options, {})

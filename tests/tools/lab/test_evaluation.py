@@ -18,10 +18,9 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.tools.commands.eval import best_threshold
-from scrapy_neardup.tools.lab.comparison import Comparison
-from scrapy_neardup.tools.lab.comparison import compare as compare_stored
+from scrapy_neardup.tools.lab.comparison import Explanation, explain_pair
+from scrapy_neardup.tools.lab.evaluation import Score, b_cubed, evaluate, mean, online, pairwise
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_background, read_labelled, without_labelled
-from scrapy_neardup.tools.lab.protocols import Score, b_cubed, evaluate, mean, online, pairwise
 from scrapy_neardup.tools.lab.replay import RecordedPage
 from scrapy_neardup.tools.lab.stored import as_stored
 
@@ -221,10 +220,10 @@ def document(text: str, url: str = "", title: str = "") -> RecordedPage:
     return RecordedPage(RecordedDocument(1, "", 1, url, title), text)
 
 
-async def compare(first: RecordedPage, second: RecordedPage, settings: NearDupSettings) -> Comparison:
+async def compare(first: RecordedPage, second: RecordedPage, settings: NearDupSettings) -> Explanation:
     """Compare two documents in an empty window."""
     detector = NearDupDetector(replace(settings, store="memory://"))
-    return compare_stored(detector, as_stored(detector, first), as_stored(detector, second))
+    return explain_pair(detector, as_stored(detector, first), as_stored(detector, second))
 
 
 async def test_comparison_of_an_abridged_copy() -> None:

@@ -16,9 +16,9 @@ from playwright.sync_api import Browser, Page
 from report_items import FERRY, item
 
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.report import build_report, gather
-from scrapy_neardup.tools.report.page import read_known
-from scrapy_neardup.tools.report.stories import Period
+from scrapy_neardup.tools.report.feed_stories import Period
+from scrapy_neardup.tools.report.gathering import gather
+from scrapy_neardup.tools.report.page import build_report, read_known
 
 WriteReport = Callable[..., Path]
 PARTS = ("news", "stories", "drops", "review", "numbers")

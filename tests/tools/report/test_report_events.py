@@ -17,9 +17,10 @@ from report_items import item
 from scrapy_processes import neardup
 
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.report import build_digest, build_report, gather
-from scrapy_neardup.tools.report.news import News, news_of, periods_of, tell
-from scrapy_neardup.tools.report.stories import FeedStory, Links, Period, add_reports, group_stories
+from scrapy_neardup.tools.report.feed_stories import FeedStory, Links, Period, add_reports, group_stories
+from scrapy_neardup.tools.report.gathering import gather
+from scrapy_neardup.tools.report.news import PeriodNews, news_of, periods_of, tell
+from scrapy_neardup.tools.report.page import build_digest, build_report
 
 START = 1_700_000_000  # 2023-11-14 22:13:20
 DAY = 86_400
@@ -44,7 +45,7 @@ def event(items: int, level: str = "breaking", **fields: Any) -> dict[str, Any]:
 
 def news_in(
     rows: list[dict[str, Any]], folder: Path, since: Period | None = None, zone: str = "UTC", **settings: Any
-) -> list[News]:
+) -> list[PeriodNews]:
     feed = folder / "feed.jsonl"
     write_lines(feed, rows)
     gathered = gather([feed], NearDupSettings(**settings))

@@ -18,8 +18,8 @@ from scrapy.exporters import JsonItemExporter, JsonLinesItemExporter
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.report import build_report, gather
-from scrapy_neardup.tools.report.gathering import read_rows
+from scrapy_neardup.tools.report.gathering import gather, read_rows
+from scrapy_neardup.tools.report.page import build_report
 from scrapy_neardup.tools.report.rows import LONGEST_TITLE, clean_line
 
 EXPORTERS = {"jsonl": JsonLinesItemExporter, "json": JsonItemExporter}

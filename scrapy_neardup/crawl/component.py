@@ -1,0 +1,183 @@
+"""The base of the middlewares and pipelines of one crawler: what they share, and how items are read and tagged."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from itemadapter import ItemAdapter, is_item
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import is_asyncio_available
+
+from scrapy_neardup.crawl.file_locations import locate_files
+from scrapy_neardup.crawl.item_context import ItemContexts
+from scrapy_neardup.document import MOST_CHARACTERS, TAGS, Verdict
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.imports import load_callable
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.timings import Timings
+from scrapy_neardup.wording import one_line
+
+logger = logging.getLogger(__name__)
+
+
+MOST_IN_BACKLOG = 32  # pages that wait for extraction, and items for verdicts. They keep all busy
+
+_OURS = str(Path(__file__).parents[1])
+_LONGEST_SUBJECT = 200  # characters
+_MOST_PARTS = 10_000  # of a field that is a list
+
+
+class SharedState:
+    def __init__(self, settings: NearDupSettings) -> None:
+        self.settings = settings
+        self.item_classes = tuple(map(load_item_class, settings.item_classes))
+        self.contexts = ItemContexts()
+        self.extraction_timings = Timings()
+        self.backlog = Backlog()
+        self.logged_faults: set[tuple[object, ...]] = set()  # their types and places
+
+
+# The state of each crawler, None if the plugin does nothing in it.
+states: WeakKeyDictionary[Crawler, SharedState | None] = WeakKeyDictionary()
+
+
+class Component:
+    """A middleware or pipeline. Raise NotConfigured if the plugin or asyncio is turned off."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        if crawler not in states:
+            states[crawler] = _new_state(crawler)
+        if (shared := states[crawler]) is None:
+            raise NotConfigured
+        assert crawler.stats is not None
+        self._stats = crawler.stats
+        self.crawler = crawler
+        self.shared = shared
+        self.settings = shared.settings
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Component:
+        return cls(crawler)
+
+    def is_judged(self, item: object) -> bool:
+        """Decide whether an item is one of ``NEARDUP_ITEM_CLASSES``. An empty list selects every item."""
+        return is_item(item) and isinstance(item, self.shared.item_classes or object)
+
+    def log_fault(self, error: Exception, subject: str) -> None:
+        """Log an error of this package's own code if it is the first of its kind. No item is lost because of it.
+
+        ``subject`` is what failed, such as the url of an item.
+        """
+        self.count("errors")
+        frames = traceback.extract_tb(error.__traceback__)
+        places = [(frame.filename, frame.lineno) for frame in frames if frame.filename.startswith(_OURS)]
+        kind = (type(error), *places[-1:])
+        if kind not in self.shared.logged_faults:
+            self.shared.logged_faults.add(kind)
+            logger.error(
+                "%s: a bug in scrapy-neardup caused an error; the item is kept. Further errors of this kind are only"
+                " counted, in the stat neardup/errors",
+                one_line(subject, _LONGEST_SUBJECT),
+                exc_info=error,
+            )
+
+    def count(self, name: str) -> None:
+        self._stats.inc_value(f"neardup/{name}")
+
+    def set_stat(self, name: str, value: float) -> None:
+        self._stats.set_value(f"neardup/{name}", value)
+
+
+def _new_state(crawler: Crawler) -> SharedState | None:
+    settings = NearDupSettings.from_mapping(crawler.settings)
+    if not settings.enabled:
+        return None
+    if not is_asyncio_available():
+        logger.error(
+            "No item is checked: scrapy-neardup needs asyncio. Leave TWISTED_REACTOR at its default, "
+            "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
+        )
+        return None
+    return SharedState(locate_files(settings, crawler.settings))
+
+
+class Backlog:
+    """Counts the pages that wait for extraction or are extracted, and the items that wait for their verdicts.
+
+    Scrapy keeps ``CONCURRENT_ITEMS`` tasks for each response that it has passed to the spider. Thousands of small
+    responses would take 700 MB, and each full garbage collection would visit all their tasks. A response that is held
+    back still counts as one of ``CONCURRENT_REQUESTS``, so no further page is requested meanwhile. Responses wait for
+    nothing but extractions and verdicts, because these are certain to end.
+    """
+
+    def __init__(self) -> None:
+        self._waiting = 0
+        self.has_room = asyncio.Event()
+        self.has_room.set()
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        self._waiting += 1
+        if self._waiting >= MOST_IN_BACKLOG:
+            self.has_room.clear()
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            if self._waiting < MOST_IN_BACKLOG:
+                self.has_room.set()
+
+
+def load_item_class(name: str | type) -> type:
+    """Return a class of ``NEARDUP_ITEM_CLASSES``, which is a class or an import path. Raise SettingsError otherwise."""
+    allowed = "an item class or its import path"
+    loaded = load_callable("NEARDUP_ITEM_CLASSES", name, allowed) if isinstance(name, str) else name
+    if not isinstance(loaded, type):
+        raise SettingsError("NEARDUP_ITEM_CLASSES", name, f"must be {allowed}")
+    return loaded
+
+
+def text_of(adapter: ItemAdapter, field: str | None) -> str:
+    """Return the beginning of the text in an item's field, or "" if it is missing, blank or not a text."""
+    value = adapter.get(field) if field else None
+    if isinstance(value, list | tuple):  # item loaders without output processors leave a list
+        value = "\n".join(part[:MOST_CHARACTERS] for part in value[:_MOST_PARTS] if isinstance(part, str))
+    if not isinstance(value, str):
+        return ""
+    value = value[:MOST_CHARACTERS]
+    return value if value.strip() else ""
+
+
+def name_of(adapter: ItemAdapter, field: str | None) -> str:
+    """Return the url or language in an item's field: the first line of its text, so the first entry of a list."""
+    return text_of(adapter, field).strip().partition("\n")[0]
+
+
+def tags_of(verdict: Verdict, fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return the tags that ``fields`` (tag -> field name) selects, under the names of their item fields.
+
+    A tag that does not apply is None: a CSV feed takes its columns from the first item.
+    """
+    tags = {tag: getattr(verdict, tag.removeprefix("neardup_")) for tag in TAGS}
+    tags["neardup_original"] = verdict.original_url or verdict.original
+    tags["neardup_match"] = verdict.match_url or verdict.match
+    tags["neardup_changes"] = "; ".join(verdict.changes) or None
+    return {name: tags[tag] for tag, name in fields.items()}
+
+
+def tag_item(adapter: ItemAdapter, verdict: Verdict, fields: Mapping[str, str]) -> bool:
+    """Write the tags into the fields that an item can take. Return whether it took any."""
+    is_tagged = False
+    for name, tag in tags_of(verdict, fields).items():
+        with suppress(Exception):  # the item does not declare this field, is frozen, or has validators
+            adapter[name] = tag
+            is_tagged = True
+    return is_tagged

@@ -1,0 +1,163 @@
+"""Decide which items are delivered, and which copies may be dropped.
+
+An item is delivered when the feeds that took it are stored. If there are no feeds, it is delivered when it is scraped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import Any
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage
+
+from scrapy_neardup.crawl.item_context import PendingDocument, current_item
+from scrapy_neardup.crawl.scrapy_internals import FeedFile
+from scrapy_neardup.index.runs import Fate, Run
+from scrapy_neardup.wording import without_password
+
+logger = logging.getLogger(__name__)
+
+_REPORTED = ("jsonlines", "jsonl", "json")
+_PATIENCE = 5.0  # seconds that a copy waits for the item of its match
+_MOST_LOST = 1000  # documents; a copy whose check is under way may have one of them as its match
+
+
+class ItemFates:
+    """Follows each item from its verdict until it is delivered, and reports delivered documents to the run.
+
+    ``by_feeds`` is False if items count as delivered when they are scraped, even if there are feeds.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run, *, by_feeds: bool) -> None:
+        self.run = run
+        # ``crawler.get_extension`` needs an engine, which is made after the pipelines.
+        extensions = crawler.extensions.middlewares if by_feeds and crawler.extensions is not None else ()
+        self._exporter = next((each for each in extensions if isinstance(each, FeedExporter)), None)
+        self.has_feeds = self._exporter is not None
+        self.failures = 0  # items that a feed could not write, and documents that a feed could not store
+        self.report_file = ""  # the first stored local feed that ``scrapy neardup report`` reads; others have the same
+        self._files: dict[FeedSlot, FeedFile] = {}
+        self._accepted: list[FeedFile] = []  # those that the newest item
+        self._documents: dict[frozenset[FeedFile], set[str]] = {}  # by the files that are not stored yet
+        self._fates: dict[str, asyncio.Future[Fate]] = {}  # of documents whose items are in the pipelines
+        self._lost: deque[str] = deque(maxlen=_MOST_LOST)
+        run.is_kept = lambda document: document not in self._fates and document not in self._lost
+        # Connected after Scrapy's feed exporter: when the signal comes here, an item is already in its files.
+        crawler.signals.connect(self._item_scraped, signals.item_scraped)
+        crawler.signals.connect(self._item_lost, signals.item_dropped)
+        crawler.signals.connect(self._item_lost, signals.item_error)
+        crawler.signals.connect(self._slot_closed, signals.feed_slot_closed)
+
+    @property
+    def is_waiting(self) -> bool:
+        return bool(self._documents)
+
+    def add_item(self, document: PendingDocument) -> None:
+        """Follow the current item, which belongs to this document, until it is delivered or lost."""
+        current = current_item.get()
+        if current.item is not None:
+            self._watch_files()
+            document.items += 1
+            current.document = document
+            if not document.is_kept:
+                self.register(document, document.id)
+
+    def register(self, document: PendingDocument, document_id: str) -> None:
+        fate = self._fates.pop(document.id, None) or asyncio.get_running_loop().create_future()
+        document.id = document_id
+        self._fates[document_id] = fate
+
+    async def fate_of_match(self, copy: str, match: str) -> Fate:
+        """Return what became of the item that a copy is a copy of. Wait for it, but not for long."""
+        if (fate := self._fates.get(match)) is not None:
+            await asyncio.wait([fate], timeout=_PATIENCE)
+            return fate.result() if fate.done() else "unknown"
+        return "lost" if match in self._lost else await self.run.fate_of_match(copy, _PATIENCE)
+
+    def keep(self, document: PendingDocument) -> None:
+        """Note that the feed has the text of a document, or enough of it: its copies may be dropped."""
+        self._decide(document, "kept")
+
+    async def lose(self, document: PendingDocument) -> None:
+        await self.run.withdraw([document.id])
+        self._lost.append(document.id)
+        self._decide(document, "lost")
+
+    def _decide(self, document: PendingDocument, fate: Fate) -> None:
+        if document.id in self._fates:
+            self._fates.pop(document.id).set_result(fate)
+
+    def _watch_files(self) -> None:
+        """Note the files that feeds have open now, before the next item may close one."""
+        for slot in self._exporter.slots if self._exporter is not None else ():
+            if slot not in self._files:
+                self._files[slot] = FeedFile(slot, self._accepted)
+
+    async def _item_scraped(self) -> None:
+        grown = {file for file in self._accepted if file.has_item()}
+        is_missing = len(grown) < len(self._accepted)  # a feed failed to write it
+        self._accepted.clear()
+        self._watch_files()
+        self.failures += is_missing
+        if is_missing and self.failures == 1:
+            logger.warning(
+                "An item could not be written to a feed: the error of scrapy.utils.signal above says why. This feed and"
+                " those behind it are without the item. If surrogates are not allowed, the item has half a character:"
+                " let a pipeline replace it by value.encode('utf-8', 'replace').decode(). Further cases are not logged"
+            )
+        if (document := current_item.get().take_document()) is None:
+            return
+        if not is_missing and (grown or not self.has_feeds):
+            document.is_kept = True
+            document.files |= grown
+            self.keep(document)
+        await document.item_left()
+
+    async def _item_lost(self, item: Any) -> None:
+        current = current_item.get()
+        # If this item was dropped before our first pipeline, the variable still holds the previous item.
+        if current.item is item and (document := current.take_document()) is not None:
+            await document.item_left()
+
+    async def finish(self, document: PendingDocument) -> None:
+        """Deliver a document as soon as its files are stored.
+
+        Withdraw it if no feed took any of its items, or if one of its files was closed but not stored. A document whose
+        items were all dropped as copies counts as its match does.
+        """
+        if document.is_dropped and not document.is_kept:
+            return
+        if not document.is_kept or any(file.is_closed and not file.is_stored for file in document.files):
+            await self.lose(document)
+        elif waiting := frozenset(file for file in document.files if not file.is_stored):
+            self._documents.setdefault(waiting, set()).add(document.id)
+        else:
+            self.run.deliver([document.id])
+
+    async def _slot_closed(self, slot: FeedSlot) -> None:
+        file = self._files.pop(slot, None)
+        is_stored = file is None or file.is_stored
+        if is_stored and slot.format in _REPORTED and isinstance(slot.storage, FileFeedStorage):
+            self.report_file = self.report_file or slot.storage.path
+        if file is None:  # items are delivered when they are scraped
+            return
+        file.is_closed = True
+        released: set[str] = set()
+        for files in [each for each in self._documents if file in each]:
+            documents = self._documents.pop(files)
+            others = files - {file} if file.is_stored else None
+            if others:
+                self._documents.setdefault(others, set()).update(documents)
+            else:
+                released |= documents
+        if file.is_stored:
+            self.run.deliver(released)
+        elif released:
+            self.failures += len(released)
+            uri = without_password(slot.uri)
+            logger.warning("%s is not stored: its %d documents do not count as seen", uri, len(released))
+            await self.run.withdraw(released)

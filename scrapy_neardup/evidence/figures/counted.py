@@ -1,0 +1,296 @@
+"""What a figure counts: people killed, injured, missing or ill, homes, money, percent.
+
+The words that say so are in the tables of the languages. A star stands for any ending. *Verbs* may stand some words
+away from their number ("nine people on board were killed"), *nouns* stand beside it ("nine deaths"). Units, months and
+currencies are in ``number_words``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from functools import lru_cache
+from itertools import takewhile
+from typing import NamedTuple
+
+from scrapy_neardup.evidence.figures.number_words import (
+    COMMA,
+    CURRENCIES,
+    FIGURE,
+    HEDGES,
+    LINE_END,
+    UNITS,
+    WORDS,
+    words_by_role,
+)
+from scrapy_neardup.text.folding import fold
+
+
+class FigureKind(IntEnum):
+    """What a figure counts. What happened to people comes first; ``rank_of`` has the order of all figures."""
+
+    DEAD = 1
+    INJURED = 2
+    MISSING = 3
+    ILL = 4
+    HOSPITALISED = 5
+    CASES = 6
+    CONFIRMED_CASES = 7
+    SUSPECTED_CASES = 8
+    VICTIMS = 9
+    ARRESTED = 10
+    EVACUATED = 11
+    DISPLACED = 12
+    RESCUED = 13
+    HOMES = 14
+    OTHER = 15
+    MONEY = 16
+    MAGNITUDE = 17
+    VOTES = 18
+    SCORE = 19
+
+
+HARMED = frozenset(kind for kind in FigureKind if kind < FigureKind.ARRESTED)
+_THINGS = {word: thing for thing, words in words_by_role("things").items() for word in words}
+_PAGE = words_by_role("page")
+_PAGE_WORDS = "|".join(_PAGE["words"]).replace("*", r"\w*").replace("_", " ")
+_OF_PAGE = re.compile(rf"(?<!\w)(?:{_PAGE_WORDS})(?!\w)|^(?:by|von|par|por) |{'|'.join(_PAGE['signs'])}")
+_LOST = tuple(word.rstrip("*") for word in WORDS["lost"])
+SILENT = len(FigureKind) + 1  # ages, ordinals and names count nothing: a change of them is not told
+_CURRENCY_SIGNS = dict.fromkeys(CURRENCIES.values())
+LABELS: tuple[str, ...] = (
+    "",
+    *(kind.name.lower().replace("_", " ") for kind in FigureKind if kind < FigureKind.OTHER),
+    *[""] * (SILENT + 1 - FigureKind.OTHER),
+    *("people", "%", "score"),
+    *sorted(set(UNITS.values()) - {"uncounted", "years"}),  # most years are ages
+    *_CURRENCY_SIGNS,
+    *dict.fromkeys(_THINGS.values()),
+)
+"""What is told of a figure, by its kind."""
+KINDS = {label: kind for kind, label in enumerate(LABELS) if label}
+PEOPLE = KINDS["people"]
+_BEHIND_HOMES: tuple[tuple[str, ...], ...] = (
+    ("people", "patients", "magnitude"),
+    (*_CURRENCY_SIGNS, "votes", "seats"),
+    ("",),  # all that are not named here
+    ("score", "points", "%"),
+)
+_RANKS = {label: FigureKind.OTHER + place for place, labels in enumerate(_BEHIND_HOMES) for label in labels}
+_MEASURES = frozenset(("magnitude", "score"))  # told as "score: 2-1"
+
+_BORDERS = frozenset((LINE_END, FIGURE))
+_ENDS = _BORDERS | WORDS["and"]
+# No word before these tells what the number behind them counts: "two deaths in 9 days", "the toll is 9".
+_BY = WORDS["prepositions"] - {"bei"}
+_GERUNDS = ("killing", "injuring", "wounding", "ando", "iendo", "endo", "uant", "essant")
+_AGE = re.compile(
+    "year-?old|jahrig|jarig|летн|річн|letni|lety|rocn|arig|aring|vuotia|yasin|eves|ετων|χρον|godisnj|годишњ|ساله"
+)
+_REACH_OF_VERBS, _REACH_OF_NOUNS = 7, 2  # words behind a number
+_REACH_BACK_OF_VERBS, _REACH_BACK_OF_NOUNS = 2, 5
+_UNSPACED = "\u0e00"
+_ARABIC_ARTICLES = ("ال", "وال", "بال", "لل")
+_ARABIC_AND = "و"
+_ARABIC_PREFIXES = frozenset("وفب")
+_CLAUSE = 8  # characters
+
+
+class Meaning(NamedTuple):
+    """What a word says of a number near it. Its ``word_class`` is "verbs", "nouns", "lives" or "signs"."""
+
+    kind: FigureKind
+    word_class: str
+
+
+_MEANINGS = {
+    word: Meaning(FigureKind[role.split()[0].upper()], role.split()[-1])
+    for role, words in words_by_role("counted").items()
+    for word in words
+}
+_STEMS = {word[:-1]: meaning for word, meaning in _MEANINGS.items() if word.endswith("*")}
+_LENGTHS = sorted(set(map(len, _STEMS)), reverse=True)
+_SIGNS = {word: meaning for word, meaning in _MEANINGS.items() if meaning.word_class == "signs"}  # parts of a clause
+
+
+@lru_cache(maxsize=1 << 14)
+def meaning_of(word: str) -> Meaning | None:
+    """Return what a folded word says that is counted. In scripts without spaces a word is a clause."""
+    found = _MEANINGS.get(word) or next((_STEMS[word[:n]] for n in _LENGTHS if word[:n] in _STEMS), None)
+    if found:
+        return found
+    if word > _UNSPACED:
+        places = ((word.find(sign), meaning) for sign, meaning in _SIGNS.items() if sign in word)
+        return min(places, default=(0, None))[1]
+    if word[:1] in _ARABIC_PREFIXES and word[1:3] == "ال":  # "and", "in" or "for", and "the" are written with a word
+        return meaning_of(word[3:])
+    if word.startswith("ال"):
+        return meaning_of(word[2:])
+    return meaning_of(word[1:]) if word[:1] in _ARABIC_PREFIXES and word else None
+
+
+class Counted(NamedTuple):
+    """The kind of a figure, and the word that says so: its place behind the figure, and how many words away it is."""
+
+    kind: int
+    place: int = 0  # 0 if it stands before the figure
+    distance: int = 0
+
+
+def _has(role: str, tokens: Iterable[str]) -> bool:
+    """Decide whether one of these tokens has this role beside a number."""
+    return not WORDS[role].isdisjoint(tokens)
+
+
+def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
+    """Return what a number counts, from the words before it, the nearest first, and those behind it."""
+    nearest = behind[0] if behind else ""
+    is_age = _has("age", before[:2]) or _AGE.match(nearest)
+    is_hour = _has("before hours", before[:1]) and UNITS.get(nearest) == "hours"
+    is_time_of_day = is_hour or any(UNITS.get(word) == "hours" for word in before[:1])
+    is_the = not behind and _has("articles", before[:1])  # "a los 56"
+    if is_age or is_time_of_day or is_the or nearest in WORDS["ordinals and times"]:
+        return Counted(SILENT)
+    first = next((word for word in behind if word not in HEDGES), "")
+    if unit := UNITS.get(first):
+        return Counted(KINDS.get(unit, SILENT))
+    thing = _THINGS.get(first) or next((_THINGS[word] for word in before[:2] if word == "magnitude"), "")
+    if thing:
+        return Counted(KINDS[thing])
+    ahead = _behind(behind, _clause(before))
+    back = _before(before, _clause(behind))
+    is_of_next = ahead is not None and _is_of_next(behind, ahead.place)
+    if ahead and is_of_next and behind[ahead.place - 1].endswith(_GERUNDS):
+        ahead = None  # "shot three, killing one"
+    if ahead and back:
+        return ahead if ahead.distance <= back.distance and not is_of_next else back
+    return ahead or back or Counted(PEOPLE if first in WORDS["people"] else 0)
+
+
+def _clause(tokens: Iterable[str]) -> list[str]:
+    return list(takewhile(lambda token: token not in _BORDERS, tokens))
+
+
+def _nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) -> tuple[int, int, Meaning] | None:
+    """Return the place of the first token that says what is counted, how many words away it is, and its meaning.
+
+    ``others`` are the tokens on the other side of the number.
+    """
+    distance = 0
+    for place, token in enumerate(takewhile(lambda token: token not in _ENDS, tokens)):
+        if token < _UNSPACED and (len(token) <= 2 or token in HEDGES):
+            continue
+        distance += 1
+        meaning = meaning_of(token if token < _UNSPACED else token[near])
+        if meaning and _means_it(token, meaning, (*tokens[max(0, place - 4) : place + 6], *others[:4])):
+            following = [*map(meaning_of, tokens[place + 1 : place + 2])]
+            if meaning.kind is FigureKind.VICTIMS and following and following[0]:
+                meaning = following[0] if following[0].kind is FigureKind.DEAD else meaning  # "deadly victims"
+            return place, distance, meaning
+    return None
+
+
+def _means_it(token: str, meaning: Meaning, around: Sequence[str]) -> bool:
+    """Decide whether a word is used in its meaning: "lost their lives", but not "the time of our lives"."""
+    if token == "tot":  # in Dutch it is "until"
+        return _has("beside tot", around)
+    if token == "oldu":  # in Turkish it is "became" and "died"
+        return _has("people", around)
+    return meaning.word_class != "lives" or any(word.startswith(_LOST) for word in around)
+
+
+def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
+    found = _nearest_meaning(tokens, others, slice(_CLAUSE))
+    if found is None:
+        return None
+    place, distance, meaning = found
+    word = tokens[place]
+    between = tokens[:place]
+    is_next = word.startswith(_ARABIC_AND) and meaning_of(word[1:])  # "and injured 31"
+    is_active = _has("determiners", tokens[place + 1 : place + 2]) and not _has("to be", between)
+    if is_next or is_active:  # "two men killed the driver"
+        return None
+    if distance > 1:
+        # Far from the number, a word may only mention people: "12 cars with the injured".
+        is_arabic_mention = word.startswith(_ARABIC_ARTICLES) and between[-1] not in WORDS["of"]
+        is_the = between[-1] in WORDS["articles"] and not _has("of", between[-2:-1])
+        if is_arabic_mention or is_the or between[-1] in WORDS["about"]:
+            return None
+    people = sum(token in WORDS["people"] for token in between[:2])
+    reach = _REACH_OF_NOUNS + people
+    is_predicate = people > 0 or (_has("auxiliaries", between) and COMMA not in between)
+    if meaning.word_class != "nouns" and is_predicate:
+        reach = _REACH_OF_VERBS
+    return Counted(meaning.kind, place + 1, distance) if distance <= reach else None
+
+
+def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
+    clause = tuple(takewhile(lambda token: token not in (COMMA, "("), tokens[tokens[:1] == ["("] :]))
+    nearest = next((token for token in clause if token not in HEDGES), "")
+    found = _nearest_meaning(clause, others, slice(-_CLAUSE, None))
+    if found is None or (nearest in _BY and not _has("to", others[:1])):
+        return None
+    place, distance, meaning = found
+    counted = Counted(meaning.kind, 0, distance)
+    is_of_people = _has("people", others[:2])
+    is_reached = nearest in WORDS["number of"] or nearest in WORDS["reaches"]
+    if (is_reached or is_of_people or _has("to", others[:1])) and _has("number of", _clause(tokens)):
+        return counted  # "the toll of the fire rose to nine"
+    word = clause[place]
+    is_mention = word in WORDS["only beside"] or _has("about", clause[place + 1 : place + 2])
+    if word in WORDS["only behind"] or (distance > 1 and is_mention):  # "in memory of the dead, 18 boats"
+        return None
+    if meaning.word_class == "nouns":
+        return counted if distance <= (_REACH_BACK_OF_NOUNS if is_of_people else 1) else None
+    # A verb does not count what follows in "killed in 2 attacks" and "was killed with 9 others".
+    is_passive = word.endswith("ed") and _has("to be", clause[place + 1 : place + 3])
+    has_object = not is_passive and not _has("prepositions", clause[:place])
+    return counted if has_object and distance <= (_REACH_BACK_OF_VERBS if is_of_people else 1) else None
+
+
+def _is_of_next(behind: Sequence[str], place: int) -> bool:
+    """Decide whether the word at a place belongs to the next number: "killed four, injured 31"."""
+    rest = (token for token in behind[place:] if len(token) > 2 or token in _BORDERS)
+    return next((token for token in rest if token not in HEDGES and token not in WORDS["people"]), "") == FIGURE
+
+
+def is_of_page(line: str) -> bool:
+    """Decide whether a short line is of the page, not of the article: a counter, a byline or a link to another one."""
+    return _OF_PAGE.search(fold(line).casefold().replace("'", "")) is not None
+
+
+def leads_on(between: Sequence[str]) -> bool:
+    """Decide whether these words lead from the value before to the newest one: "from four to nine"."""
+    return not between or (all(len(word) < 5 for word in between) and _has("to", between))
+
+
+def is_part_of(between: Sequence[str]) -> bool:
+    """Decide whether these words make the value before a part of the one behind: "49 of the 50 people died"."""
+    return bool(between) and WORDS["of"].issuperset(between)
+
+
+def kind_of(label: str) -> FigureKind:
+    """Return what a figure with this label counts."""
+    if label in _CURRENCY_SIGNS:
+        return FigureKind.MONEY
+    return FigureKind(min(KINDS.get(label, FigureKind.OTHER), FigureKind.OTHER))
+
+
+def rank_of(label: str) -> int:
+    """Return the place of a figure with this label among others: the lower, the more it means to people.
+
+    What happened to people and homes comes first, then other numbers of people, money and votes, and everything else.
+    Scores and percentages, such as those of markets, are last.
+    """
+    kind = kind_of(label)
+    return kind if kind < FigureKind.OTHER else _RANKS.get(label, _RANKS[""])
+
+
+def in_words(label: str, old: str, new: str) -> str:
+    """Return a changed figure in words: "7 dead, was 3". What happened to people is said in English."""
+    kind = kind_of(label)
+    is_noun = kind is FigureKind.MONEY or (label in KINDS and label not in _MEASURES)
+    noun = label if is_noun else ""
+    told = f"{new} {noun}" if noun else f"{label}: {new}" if label else new
+    return f"{told}, was {old}" if old else told

@@ -1,0 +1,172 @@
+"""The figures guard: the numbers of a text and what they count, so that "4 dead" -> "12 dead" is seen.
+
+A figure is a number, in digits or words, with what it counts (see ``counted``). Dates, clock times, years and phone
+numbers are left out. ``changes`` compares the figures of two texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from xxhash import xxh32_intdigest
+
+from scrapy_neardup.evidence.figures.counted import (
+    KINDS,
+    LABELS,
+    PEOPLE,
+    SILENT,
+    Counted,
+    FigureKind,
+    is_of_page,
+    is_part_of,
+    leads_on,
+    what_is_counted,
+)
+from scrapy_neardup.evidence.figures.number_words import (
+    COMMA,
+    LINE_END,
+    WORDS,
+)
+from scrapy_neardup.evidence.figures.numbers import number_tokens, take_numbers
+
+MAX_CHARACTERS = 60_000
+_LONGEST_VALUE = 16  # characters of a value that is kept as it is
+REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
+SENTENCE_ENDS = tuple(".!?\"')]:;。！？؟۔।…")
+_FIRST_SENTENCE_WORDS = 8
+_OLDEST = 110
+_LONGEST_OF_PAGE = 80  # characters of a line that may be of the page: "Read also: ...", "12 comments"
+_SHORTEST_GAP = 2  # words between two values of one thing
+_PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
+_SCORE = re.compile("[0-9]{1,3}-[0-9]{1,3}")
+
+
+class Figure(NamedTuple):
+    """A number of a text, and what it counts.
+
+    ``value`` is a plain decimal ("1200", "6.1"), or several for scores and ranges ("3-1"), fractions and rows of
+    numbers ("7/32").
+    """
+
+    value: str
+    kind: int = 0  # an index of ``counted.LABELS``
+
+    @property
+    def label(self) -> str:
+        """Return what the figure counts, in English, "" if that is not known."""
+        return LABELS[self.kind]
+
+    @property
+    def is_grave(self) -> bool:
+        """Return whether it counts people in danger, or their homes, or is the magnitude of an earthquake."""
+        return 0 < self.kind < FigureKind.OTHER or self.label == "magnitude"
+
+
+def figures_of(title: str, text: str, language: str = "") -> list[Figure]:
+    """Return the figures of an article, those of its title first."""
+    return [*find_figures(title, language), *find_figures(_article(text))]
+
+
+def figures_of_head(title: str, text: str, language: str) -> list[Figure]:
+    """Return the figures of a title, and of the first sentence of its text."""
+    tokens, starts = number_tokens(_article(text))
+    end = next((i for i, token in enumerate(tokens) if token == LINE_END and i >= _FIRST_SENTENCE_WORDS), len(tokens))
+    return [*find_figures(title, language), *(each.figure for each in place_figures(tokens, starts, "", end))]
+
+
+def _article(text: str) -> str:
+    """Return the beginning of a text without short lines of the page, such as counters and links to other articles."""
+    kept = []
+    for line in text[:MAX_CHARACTERS].split("\n"):
+        # "Shares cost 12 euros, a rise of 21 %." is no counter.
+        is_sentence = line.endswith(SENTENCE_ENDS) and len(line.split()) > _FIRST_SENTENCE_WORDS
+        if is_sentence or len(line) > _LONGEST_OF_PAGE or not is_of_page(line):
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def counted_figures(figures: Iterable[Figure]) -> frozenset[Figure]:
+    """Return the figures that say what they count."""
+    return frozenset(each for each in figures if each.label)
+
+
+def find_figures(text: str, language: str = "") -> tuple[Figure, ...]:
+    """Return the figures of a text. Its ``language`` is an ISO 639-1 code, or "" if it is not known.
+
+    Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
+    """
+    tokens, starts = number_tokens(text[:MAX_CHARACTERS])
+    return tuple(each.figure for each in place_figures(tokens, starts, language, len(tokens)))
+
+
+class Placed(NamedTuple):
+    """A figure, its first token, and the token behind it."""
+
+    figure: Figure
+    first: int
+    end: int
+
+
+def place_figures(tokens: list[str], starts: list[int], language: str, end: int) -> list[Placed]:
+    """Return the figures before the token at ``end``, and overwrite their tokens, as ``take_numbers`` does."""
+    figures: list[Placed] = []
+    last_end = claimed = 0  # behind the figure before this one, and behind the word that says what it counts
+    last_mark = ""
+    for first, next_token, value, mark in take_numbers(tokens, starts, language):
+        if first >= end:
+            break
+        before = tokens[max(0, first - REACH) : first][::-1]
+        behind = tokens[next_token : next_token + REACH]
+        kind, place, _ = _kind(value, mark, before[: max(0, first - claimed)], behind)
+        if figures and not last_mark and first - last_end <= _SHORTEST_GAP:
+            kind = _shared_kind(figures, kind, tokens[last_end:first])
+        figures.append(Placed(Figure(short_value(value), kind), first, next_token))
+        last_end = next_token
+        last_mark = mark
+        claimed = next_token + place
+    return figures
+
+
+def short_value(value: str) -> str:
+    """Return a value, or of a long one its first characters and a hash: nobody computes with it."""
+    return value if len(value) <= _LONGEST_VALUE else f"{value[:3]}~{xxh32_intdigest(value.encode()) % 10_000:04}"
+
+
+def _shared_kind(figures: list[Placed], kind: int, between: Sequence[str]) -> int:
+    """Return the kind of a figure that counts the same as the last one: "from four to nine", "49 of the 50 died".
+
+    Of the two, the one that is not the newest value counts nothing.
+    """
+    last = figures[-1].figure
+    if not kind and 0 < last.kind < FigureKind.OTHER and leads_on(between):
+        figures[-1] = figures[-1]._replace(figure=last._replace(kind=SILENT))
+        return last.kind
+    if 0 < kind < FigureKind.OTHER and last.kind in (0, PEOPLE) and is_part_of(between):
+        figures[-1] = figures[-1]._replace(figure=last._replace(kind=kind))
+        return SILENT
+    return kind
+
+
+def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counted:
+    """Return what a figure counts, and how far behind it the word stands that says so."""
+    if mark in KINDS:
+        return Counted(KINDS[mark])
+    nearest = next((word for word in before[:2] if word != LINE_END), "")
+    is_between_commas = nearest in (COMMA, "(") and (mark or behind[:1] == [COMMA])
+    is_age = is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST  # "John Smith, 45, ..."
+    if is_age or nearest in WORDS["named"]:  # "art. 109"
+        return Counted(SILENT)
+    if is_plain(value):
+        return what_is_counted(before, [] if mark else behind)
+    following = behind[0] if behind else ""
+    if _SCORE.fullmatch(value) and (mark or following in WORDS["behind scores"] or len(following) <= 2):
+        return Counted(KINDS["score"])
+    counted = what_is_counted(before, [])
+    return counted if counted.kind < PEOPLE else Counted(0)
+
+
+def is_plain(value: str) -> bool:
+    """Decide whether a value is one number, and no score, range, fraction or row of numbers."""
+    return _PLAIN.fullmatch(value) is not None

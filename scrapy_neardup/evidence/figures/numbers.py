@@ -1,0 +1,291 @@
+"""Find the numbers in a text: tell them from dates and times, and make them decimal.
+
+Chinese and Japanese numerals that count something become digits first, see ``number_words``.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from itertools import compress
+
+from scrapy_neardup.evidence.figures.number_words import (
+    COMMA,
+    COUNTED_CHARACTERS,
+    CURRENCIES,
+    FIGURE,
+    IDEOGRAPHS,
+    LINE_END,
+    MONTHS,
+    PERCENT,
+    PERCENT_PAIRS,
+    WEEKDAYS,
+    WORDS,
+    NumberWords,
+    all_languages,
+    number_words,
+    read_spelled,
+    with_digits,
+    with_myriads,
+)
+from scrapy_neardup.text.folding import fold
+
+_LETTERS = r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965\u2000-\u2bff\u3000-\u3004！？]"  # no \w, see _TOKEN
+_ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
+_UNUSUAL = re.compile(f"[½¼¾٫٬{IDEOGRAPHS}]")
+# "20K", "7.7M" and "2.3B" are other words in small letters.
+_SHORT_SCALE = re.compile("([0-9])(?: ?([kKM])|(B))(?![A-Za-z0-9])")
+_SHORT_SCALES = {"k": "thousand", "K": "thousand", "M": "mln", "B": "mrd"}
+# How numbers are written otherwise: a sign without which a text has none, a pattern, and the usual form.
+_REWRITTEN = (
+    ("'я", re.compile("'я"), "я"),  # inside Ukrainian words: "п'ять"
+    (", ", re.compile("([$€£¥₦₹] ?[0-9]{1,3}(?:,[0-9]{3})*), (?=[0-9]{3}(?![0-9]))"), r"\1,"),  # "$840, 650"
+    (" mil. ", re.compile(r"(?<=[0-9]) mil\.(?= (?:Kc|€|[a-z]))"), " mln"),  # elsewhere "mil" is a thousand
+)
+_USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
+
+# Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
+# else an edit from one kind to the other would change how many figures there are.
+_PART = r"(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]+(?:[.,][0-9]+)*"
+_MARKS = {**dict.fromkeys(".!?;\n。！？؟۔।", LINE_END), **dict.fromkeys(",،、", COMMA)}
+_NO_CURRENCY = "".join(rf"(?<!\b{re.escape(word)})" for word in CURRENCIES if word.isalpha())
+# Letters are a plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
+_TOKEN = re.compile(
+    # A whole number that is written to a word counts nothing, as in "Covid-19", unless the word is a currency. Some
+    # scripts are written without spaces, and in Arabic and Hebrew "and" is written to the number.
+    rf"(?<=[a-zß-\u052f])(?=-?[0-9]){_NO_CURRENCY}-?[0-9]+(?![.,:/'⁄−-]?[0-9])"
+    # Endings behind a number say nothing either, as those of Turkish: "9'a", "4'ten".
+    "|(?<=[0-9])'(?!s )[a-z]{1,6}(?![a-z0-9])"
+    rf"|({_LETTERS}+"
+    # A punctuation mark behind a number is kept with it: the number does not count the word after the mark.
+    rf"|{_PART}(?:[ ]{_PART})+(?![.,:/'⁄−-]?[0-9])[.,;:)!?]?"
+    r"|[0-9]{1,2}h[0-9]{2}(?![0-9a-z])"
+    r"|[0-9]+(?:[.,:/'⁄−-][0-9]+)*[.,;:)!?]?"
+    r"|\+[0-9]{1,3}(?:[ -]\(?[0-9]{1,4}\)?){3,6}|\+[0-9]{8,15}|\([0-9]{3}\) ?[0-9]{3}-[0-9]{4}"
+    rf"|[$€£¥₹₽₩₺₴%°№({re.escape(''.join(_MARKS))}])"
+)
+_IS_NUMBER = re.compile("[(+]?[0-9]").match
+
+_SPACED = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+(?:[.,][0-9]+)?")
+_DATE_TIME_PHONE = re.compile(
+    r"[0-9]{4}([-/.])[01]?[0-9]\1[0-3]?[0-9]|[0-3]?[0-9]([-/.])[0-3]?[0-9]\2(?:19|20)[0-9]{2}"
+    r"|[0-3]?[0-9]/[0-3]?[0-9]/[0-9]{2}"
+    r"|(?:[01]?[0-9]|2[0-4])(?::[0-5][0-9]){1,2}|[0-9]{1,2}h[0-9]{2}"
+    r"|(?:19|20)[0-9]{2}(?:[-/](?:19|20)?[0-9]{2})"
+    r"|(?:[0-9][-.])?[0-9]{3}([-.])[0-9]{3}\3[0-9]{4}"
+)
+_DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
+_YEAR = re.compile("(?:19|20)[0-9]{2}")
+_LONGEST = 15  # digits of a number that is added to a million
+_LARGEST_SCALE = 10**15
+_LONGEST_ABBREVIATION = 4
+_MASKED = "masked"
+
+
+def number_tokens(text: str) -> tuple[list[str], list[int]]:
+    """Return the words, numbers, signs and ends of a text, and where the numbers are among them.
+
+    Tokens are case-folded and have ASCII digits; three empty tokens follow. Numbers are the tokens that begin with a
+    digit or with the mark of a telephone number. Takes linear time.
+    """
+    text = fold(text)
+    if "만" in text or "억" in text or "조" in text:
+        text = with_myriads(text)
+    for sign, pattern, usual in _REWRITTEN:
+        if sign in text:
+            text = pattern.sub(usual, text)
+    if not text.isascii() and _UNUSUAL.search(text):
+        for sign, usual in _USUAL.items():
+            text = text.replace(sign, usual)
+        text = with_digits(text)
+    if "/" in text or "www." in text:
+        text = _ADDRESS.sub(" ", text)
+    text = _SHORT_SCALE.sub(lambda found: f"{found[1]} {_SHORT_SCALES[found[2] or found[3]]}", text).casefold()
+    found = _TOKEN.findall(text)
+    tokens = [*filter(None, map(_MARKS.get, found, found))]
+    starts = [place for place, token in enumerate(tokens) if token < ":" and _IS_NUMBER(token)]
+    return [*tokens, "", "", ""], starts  # so that the neighbours of every token can be looked at
+
+
+def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> list[tuple[int, int, str, str]]:
+    """Find the numbers and overwrite them: "#" for a figure, "" for a date, time, year or phone number.
+
+    ``language`` is that of the text, if it is known. ``starts`` are the tokens that begin with a digit; the last three
+    tokens are empty, as ``number_tokens`` leaves them. Return for each figure its first token, the token behind it, its
+    value, and its mark: "%", a currency, "." if punctuation closes it, or "".
+    """
+    numbers = []
+    end = 0
+    words = number_words(tokens, language)
+    if words:
+        starts = sorted([*starts, *compress(range(len(tokens)), map(words.__contains__, tokens))])
+    for first in starts:
+        if first < end:
+            continue
+        spelled = words.get(tokens[first])
+        found = _in_words(tokens, first, spelled) if spelled else _in_digits(tokens, first)
+        if found is None:
+            continue
+        value, end, mark = found
+        if mark != _MASKED:
+            numbers.append((first, end, value, mark))
+        tokens[first] = "" if mark == _MASKED else FIGURE
+        for place in range(first + 1, end):
+            tokens[place] = ""
+    return numbers
+
+
+def _in_words(tokens: list[str], first: int, language: NumberWords) -> tuple[str, int, str] | None:
+    """Return value, end and mark of a number in words; None if the word is no number here."""
+    if tokens[first] in MONTHS and not tokens[first + 1].isalpha():
+        return None  # "Sept. 11" is not French
+    core, end = read_spelled(tokens, first, language)
+    rest, behind = _rest(tokens, end, language.scales.get(tokens[end - 1], 0)) if core.isdigit() else (0, end)
+    if rest:  # "dos mil 300"
+        core = str(int(core) + rest)
+        end = behind
+    return _scaled_and_marked(tokens, first, end, core, closed=False) if core else None
+
+
+def _in_digits(tokens: list[str], first: int) -> tuple[str, int, str]:
+    token = tokens[first]
+    closed = not token[-1].isdigit()
+    core = token[:-1] if closed else token
+    if not core.isdigit():
+        core = core.replace("⁄", "/").replace("−", "-")
+    if _is_masked(tokens, first, core, token[-1]):
+        return "", first + 1, _MASKED
+    return _scaled_and_marked(tokens, first, first + 1, core, closed)
+
+
+def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, closed: bool) -> tuple[str, int, str]:
+    """Return value, end and mark of a number with the words behind it: "%", a currency, "." if it is closed, or ""."""
+    scale = rest = 0
+    if not closed:
+        scale, end = _scale(tokens, first, end)
+        if core.isdigit() and len(core) <= _LONGEST:
+            rest, end = _rest(tokens, end, scale)
+    before = tokens[first - 1]
+    mark = "%" if before in WORDS["percent before"] else CURRENCIES.get(before, "." if closed else "")
+    following = tokens[end]
+    if not closed and following in PERCENT:
+        mark = "%"
+        end += 1
+    elif not closed and (following, tokens[end + 1]) in PERCENT_PAIRS:
+        mark = "%"
+        end += 2
+    elif not closed and following in CURRENCIES and (following.isalpha() or not tokens[end + 1][:1].isdigit()):
+        mark = CURRENCIES[following]
+        end += 1
+    if rest:
+        return str(int(core) * scale + rest), end, mark
+    return _value(core.replace(":", "-"), scale or 1, mark), end, mark
+
+
+def _rest(tokens: list[str], end: int, scale: int) -> tuple[int, int]:
+    """Return what the digits behind a thousand or a million add: "18 هزار و 32", "2 миллиона 300 тысяч"."""
+    first = end + (tokens[end] == "و")
+    if scale < 1000 or not tokens[first].isdigit() or _is_masked(tokens, first, tokens[first], tokens[first]):
+        return 0, end
+    times, behind = _scale(tokens, first, first + 1)
+    rest = int(tokens[first][:_LONGEST]) * times
+    return (rest, behind) if rest < scale else (0, end)
+
+
+def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
+    """Return what the words behind a number multiply it by: 10^9 for "mil millones"."""
+    scales = all_languages().scales
+    scale = 1
+    start = end
+    if tokens[end] == "m" and tokens[first - 1] in CURRENCIES:
+        return 10**6, end + 1
+    if tokens[end] == "de" and tokens[end + 1] in scales:  # Romanian
+        end += 1
+    while (times := scales.get(tokens[end], 0)) and scale * times <= _LARGEST_SCALE:
+        scale *= times
+        end += 1
+    if end > start and tokens[end] == LINE_END and len(tokens[end - 1]) <= _LONGEST_ABBREVIATION:
+        end += 1  # "тыс. рублей"
+    return scale, end
+
+
+def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
+    if core.isdigit() and len(core) == 4:
+        following = tokens[first + 1]
+        is_counted = following in WORDS["counted"] or following in PERCENT or following in CURRENCIES
+        counted = closing.isdigit() and (is_counted or following[:1] in COUNTED_CHARACTERS)
+        is_year = _YEAR.fullmatch(core) is not None and not counted and tokens[first - 1] not in CURRENCIES
+        return is_year or following in WORDS["time zones"]
+    if not core.isdigit() and (core[0] in "+(" or _DATE_TIME_PHONE.fullmatch(core)):
+        return True
+    may_be_part = len(core) <= 2 or not core.isdigit()
+    return may_be_part and (_is_clock(tokens, first, core) or _is_day(tokens, first, core, closing))
+
+
+def _is_clock(tokens: list[str], first: int, core: str) -> bool:
+    following = tokens[first + 1]
+    if following == "am":
+        return "und" not in tokens[max(0, first - 200) : first + 200]  # German "am Montag" is no time of day
+    is_hour = following[:1] in ("時", "时", "点") and not following.startswith("時間") and core.isdigit()
+    is_ago = following in WORDS["ago"] and tokens[first + 2] == "ago"
+    is_noon = tokens[first + 1 : first + 4] in (["a", LINE_END, "m"], ["p", LINE_END, "m"])
+    is_full = tokens[first + 1 : first + 3] == ["o", "clock"]
+    return is_hour or is_ago or is_noon or is_full or following in WORDS["clock"]
+
+
+def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
+    """Return whether a month stands beside this number: in "12. November", but not in "in November, 12"."""
+    if not _DAYS.fullmatch(core):
+        return False
+    before = tokens[first - 1]
+    if before == "(" or (before == LINE_END and len(tokens[first - 2]) <= 4):
+        before = tokens[first - 2]
+    if before in MONTHS or (before in WEEKDAYS and closing == ")"):
+        return True
+    behind = first + 1
+    while tokens[behind] in WORDS["behind days"]:
+        behind += 1
+    following = tokens[behind]
+    if following in WORDS["between days"] and _DAYS.fullmatch(tokens[behind + 1]):
+        following = tokens[behind + 2]  # "4 and 5 November"
+    if following[:1] in ("月", "日", "월", "일"):
+        return not following.startswith(("日間", "日间", "일간"))
+    is_month = following in MONTHS and not (following == "may" and tokens[behind + 1] in WORDS["behind may"])
+    return is_month and (closing.isdigit() or closing == ".")
+
+
+def _value(core: str, scale: int, mark: str) -> str:
+    """Return a written number as a plain decimal, times ``scale``. Parts of scores and ranges are read one by one."""
+    if core.isdigit() and scale == 1:
+        return core.lstrip("0") or "0"
+    if " " in core and not _SPACED.fullmatch(core):
+        core = core.replace(" ", "/")
+    parts = re.split("([-/])", core)
+    for place in range(0, len(parts), 2):
+        number = _decimal(parts[place], mark == "%" or scale >= 10**6)
+        if scale > 1 and number.count(".") <= 1:
+            number = format((Decimal(number) * scale).normalize(), "f")
+        parts[place] = number
+    return "".join(parts)
+
+
+def _decimal(number: str, fraction: bool) -> str:
+    """Tell thousands separators from the decimal one; "1.786" is a fraction only before a percent sign."""
+    whole, *groups = re.split("[.,' ]", number)
+    separators = [character for character in number if not character.isdigit()]
+    # Groups of three digits, or of two and the last one of three: lakh and crore.
+    lengths = {len(group) for group in groups[:-1]}
+    are_thousands = (
+        groups and len(groups[-1]) == 3 and whole[0] != "0" and len(whole) <= 3 and lengths in ({2}, {3}, set())
+    )
+    decimals = ""
+    if len(set(separators)) > 1 and separators.count(separators[-1]) == 1:
+        decimals = groups.pop()
+    elif not are_thousands or (fraction and separators == ["."]):
+        if len(groups) > 1:
+            return ".".join(group.lstrip("0") or "0" for group in (whole, *groups))
+        decimals = "".join(groups)
+        groups = []
+    whole = "".join((whole, *groups)).lstrip("0") or "0"
+    decimals = decimals.rstrip("0")
+    return f"{whole}.{decimals}" if decimals else whole

@@ -1,0 +1,32 @@
+"""``scrapy neardup mute ID``: raise no more events of a story."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, live_detector, option
+from scrapy_neardup.tools.lab.stored import is_document_id
+
+OPTIONS = (
+    option("story", metavar="ID", help="id of the story, as messages and `watch --events` show it"),
+    option("--undo", action="store_true", help="raise events of this story again"),
+    STORE,
+    NAMESPACE,
+)
+
+
+async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
+    async with live_detector(options, values) as detector:
+        stories = detector.index.stories
+        story = await stories.mute(options.story, muted=not options.undo) if is_document_id(options.story) else None
+    if story is None:
+        raise InputError(
+            f"{options.story}: the window has no such story. `scrapy neardup watch --events` lists running ones"
+        )
+    if options.undo:
+        print(f"Story {story.id} is no longer muted. Its events are raised again.")
+    else:
+        print(f"Story {story.id} is muted. No more events of it are raised.")
+    return 0

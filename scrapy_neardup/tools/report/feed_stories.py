@@ -1,0 +1,316 @@
+"""Group items into stories, and find the items that originals and matches name."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from scrapy_neardup.content.document_maker import parse_time
+from scrapy_neardup.document import LEVELS, STATUSES, Member
+from scrapy_neardup.stories.event import SpecialReport
+from scrapy_neardup.stories.messages import message_of
+from scrapy_neardup.stories.summary import headline_of, read_change
+from scrapy_neardup.tools.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, UNTAGGED, Row, clean_line, key_of
+from scrapy_neardup.wording import coverage_words
+
+_COPIES = ("duplicate", "update")
+_FIRST = ("original", "related")  # of their articles
+_MOST_TITLES = 20  # the first and the last ones, which may be the headline
+
+
+class Signal(NamedTuple):
+    """What an event said when it reached a level."""
+
+    level: str
+    time: float
+    words: str  # "9 dead, was 4", as the alert has them
+    lead: str
+    key: bytes
+    pages: tuple[str, ...] = ()  # the urls of those that first print the figures of ``words``
+
+
+class Period(NamedTuple):
+    """What is told together: what has a time from ``start`` on and before ``end``, or what a report did not know.
+
+    Times are Unix seconds. What has no time is only of the whole time.
+    """
+
+    name: str
+    start: float = -math.inf
+    end: float = math.inf
+    known: frozenset[bytes] | None = None  # the keys of that report
+
+    def has(self, told: Row | Signal) -> bool:
+        if self.known is not None:
+            return told.key not in self.known
+        return self.start == -math.inf if told.time is None else self.start <= told.time < self.end
+
+
+ALL = Period("all days")
+
+
+@dataclass(eq=False)
+class FeedStory:
+    """The items of one story, the earliest first. ``keys`` are its ids in the feed: several if stories were united.
+
+    A page that came again is one of the ``members``, but no coverage. ``watch``, events and the log of a crawl count
+    in the same way. Only coverage of the ``period`` counts. Headline, lead and figures are those at its end.
+    """
+
+    keys: dict[str, None] = field(default_factory=dict)
+    members: list[Row] = field(default_factory=list)
+    signals: list[Signal] = field(default_factory=list)  # of an event, the earliest first
+    period: Period = ALL
+
+    @cached_property
+    def coverage(self) -> list[Row]:
+        pages: dict[str | int, Row] = {}
+        for row in filter(self.period.has, self.told):
+            pages.setdefault(row.url or row.number, row)
+        return list(pages.values())
+
+    @cached_property
+    def told(self) -> list[Row]:
+        """Return the members without pages that came again unchanged."""
+        return [row for row in self.members if not row.is_revisit] or self.members[:1]
+
+    @property
+    def size(self) -> int:
+        return len(self.coverage)
+
+    @property
+    def words(self) -> str:
+        """Return how many papers print the story, in the words of the alerts."""
+        own = {row.owner for row in self.coverage if row.status != "duplicate"}
+        sites = {row.source for row in self.coverage if row.source}
+        return coverage_words(len(self.owners), len(sites), self.size, len(set(self.owners) - own))
+
+    @cached_property
+    def owners(self) -> list[str]:
+        """Return the independent sources in the order of their first items."""
+        return list(dict.fromkeys(row.owner for row in self.coverage if row.owner))
+
+    @cached_property
+    def whole(self) -> FeedStory:
+        return FeedStory(self.keys, self.members, self.signals)
+
+    @property
+    def new_levels(self) -> list[str]:
+        return list(dict.fromkeys(signal.level for signal in self.signals if self.period.has(signal)))
+
+    @property
+    def is_new_event(self) -> bool:
+        """Return whether the event was raised in the period: at first, or again after it had ended."""
+        before = ["ended", *(signal.level for signal in self.signals)]
+        raised = (signal for last, signal in zip(before, self.signals, strict=False) if last == "ended")
+        return any(map(self.period.has, raised))
+
+    @property
+    def is_begun(self) -> bool:
+        return self.period.has(self.told[0])
+
+    @property
+    def level(self) -> str:
+        """Return the highest level of an event, "" if the story is none."""
+        if any(signal.level == "breaking" for signal in self.signals):
+            return "breaking"
+        return "watch" if self.signals else ""
+
+    @property
+    def lead(self) -> str:
+        return next((signal.lead for signal in reversed(self.signals) if signal.lead), "")
+
+    @property
+    def last_update(self) -> Signal | None:
+        return next((signal for signal in reversed(self.signals) if signal.level != "ended"), None)
+
+    def printing(self, signal: Signal) -> list[Row]:
+        """Return the items that first print the figures of a signal, as far as the feeds have them."""
+        changed_first = sorted(self.told, key=lambda row: not row.changes)
+        by_url = {row.url: row for row in reversed(changed_first)}  # of several visits, the first that changed a figure
+        return [by_url[url] for url in signal.pages if url in by_url]
+
+    def within(self, period: Period) -> FeedStory | None:
+        """Return the story as a period tells it, None if it tells nothing of it."""
+        found = sum(map(period.has, self.members))
+        if not found or (found == len(self.members) and all(map(period.has, self.signals))):
+            return self if found else None
+        rows = [row for row in self.members if row.time is None or row.time < period.end]
+        return FeedStory(self.keys, rows, [each for each in self.signals if each.time < period.end], period)
+
+    @cached_property
+    def headline(self) -> str:
+        """Return the headline as a message about the story would have it, or else any title."""
+        rows = [row for row in self.told if row.title]
+        if len(rows) < 2:
+            return rows[0].title if rows else ""
+        rows = [*rows[:_MOST_TITLES], *rows[_MOST_TITLES:][-_MOST_TITLES:]]
+        members = [
+            Member("0" * 16, row.url, row.title, row.source, row.owner, "original", language=row.language)
+            for row in rows
+        ]
+        outdated = {read_change(line).old for row in rows for line in row.changes.split("; ")} - {""}
+        return headline_of(members, outdated) or rows[0].title
+
+
+def group_stories(rows: Sequence[Row], links: Links) -> list[FeedStory]:
+    """Return all stories, the largest first. An item is in the story of its match, and else in one of its own.
+
+    Two stories that a crawl united have two ids in the feed: an item that joined after that has the id of one of them,
+    while its match may have the other.
+    """
+    stories = _grouped(rows, links, [row.story or f" {row.number}" for row in rows])  # no id begins with a space
+    return sorted(stories, key=_rank)
+
+
+def _grouped(
+    rows: Sequence[Row], links: Links, keys: Sequence[str], statuses: Collection[str] = (*STATUSES, UNTAGGED)
+) -> list[FeedStory]:
+    """Group rows by their keys, and unite the groups of a row with one of these statuses and of its match."""
+    by_key: defaultdict[str, FeedStory] = defaultdict(FeedStory)
+    for row, key in zip(rows, keys, strict=True):
+        by_key[key].members.append(row)
+        by_key[key].keys[key] = None
+    for row in rows:
+        if row.status in statuses and (match := links.match(row)) is not None:
+            both = by_key[keys[row.number]], by_key[keys[match.number]]
+            smaller, larger = sorted(both, key=lambda story: len(story.members))
+            if smaller is not larger:
+                larger.members += smaller.members
+                larger.keys |= smaller.keys
+                by_key |= dict.fromkeys(smaller.keys, larger)
+    stories = list(dict.fromkeys(by_key.values()))
+    for story in stories:
+        story.members.sort(key=order_of)
+    return stories
+
+
+def _rank(story: FeedStory) -> tuple[int, int, float]:
+    return -story.size, -len(story.members), -max(row.time or 0 for row in story.members)
+
+
+def order_of(row: Row) -> tuple[bool, float, int]:
+    """Sort by time. Items without a time come last, in the order of their feed."""
+    return row.time is None, row.time or 0.0, row.number
+
+
+class Links:
+    """Finds the item that a tag names by its url or id. Several items may have the same url: visits of one page."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._by_name: defaultdict[str, list[Row]] = defaultdict(list)
+        for row in sorted(rows, key=order_of):
+            for name in {row.url, row.id} - {""}:
+                self._by_name[name].append(row)
+        self._matches = {row.number: self._find(row, row.match or row.original) for row in rows}
+
+    def match(self, row: Row) -> Row | None:
+        """Return the latest item under the name of the match that came before this one."""
+        return self._matches[row.number]
+
+    def _find(self, row: Row, name: str) -> Row | None:
+        visits = self._by_name.get(name, [])
+        before = visits[: bisect_left(visits, order_of(row), key=order_of)]
+        others = before or [visit for visit in visits if visit is not row]
+        same_story = [visit for visit in others if visit.story == row.story] or others
+        return same_story[-1] if same_story else None
+
+
+def on_one_site(rows: Sequence[Row], links: Links) -> set[int]:
+    """Return the numbers of the rows whose article no other source has: neither a copy nor an update of it.
+
+    Rows are left out if nobody knows: they were not judged, or it is not known of what they or others of their story
+    are copies.
+    """
+    unsure = {row.story for row in rows if row.is_reported and row.status == "duplicate"}
+    articles = _grouped(rows, links, [f" {row.number}" for row in rows], _COPIES)
+    return {row.number for each in articles if _has_one_source(each.members, links, unsure) for row in each.members}
+
+
+def _has_one_source(article: Sequence[Row], links: Links, unsure: set[str]) -> bool:
+    is_known = all(row.status in _FIRST or (row.status in _COPIES and links.match(row)) for row in article)
+    sources = {"" if row.story in unsure else row.source for row in article}
+    return is_known and len(sources) == 1 and "" not in sources
+
+
+def is_report(raw: Mapping[str, Any]) -> bool:
+    return raw.get("level") in LEVELS and isinstance(raw.get("members"), list) and "growth" in raw
+
+
+def items_of(reports: Sequence[SpecialReport], known: set[str]) -> Iterator[dict[str, Any]]:
+    """Yield the members of the newest report of each story, in the form of a replay's output.
+
+    Leave out members whose url or id is in ``known``: the feeds have them.
+    """
+    newest = {story_id(report): report for report in sorted(reports, key=_time)}
+    for key, report in newest.items():
+        figures = defaultdict(list)
+        for change in _objects(report, "figures"):
+            figures[_url(change)].append(f"{change.get('figure')}: {change.get('old')} -> {change.get('new')}")
+        for member in _objects(report, "members"):
+            if known.isdisjoint((_url(member), _name(member.get("id")))):
+                yield {**member, "story": key, "changes": figures.pop(_url(member), None)}
+
+
+def add_reports(reports: Sequence[SpecialReport], stories: Sequence[FeedStory]) -> None:
+    """Add to each story what its reports say. Without a report the tags of its items tell the levels."""
+    by_key = {key: story for story in stories for key in story.keys}
+    sent: defaultdict[FeedStory | None, list[SpecialReport]] = defaultdict(list)
+    for report in sorted(reports, key=_time):
+        sent[by_key.get(story_id(report))].append(report)
+    for story in stories:
+        told = sent.get(story, [])
+        signals = filter(None, map(_signal, told)) if told else filter(None, map(_signal_of_item, story.members))
+        story.signals = sorted(dict.fromkeys(signals), key=lambda each: (each.time, LEVELS.index(each.level)))
+
+
+def _signal(report: SpecialReport) -> Signal | None:
+    """Read a report. A feed of events may hold anything, so what cannot be read is left out."""
+    raised = (member for member in _objects(report, "members") if member.get("id") == report.get("item"))
+    time = _time(next(raised, report))
+    level = _name(report["level"])
+    try:
+        words = message_of(report).title.partition(": ")[2]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        words = ""
+    lead = clean_line(report.get("lead"), LONGEST_TITLE)
+    key = key_of(story_id(report), level, time)
+    pages = dict.fromkeys(_url(fact) for fact in _objects(report, "facts") if fact.get("is_new"))
+    return Signal(level, time, words, lead, key, tuple(pages)) if time else None
+
+
+def _signal_of_item(row: Row) -> Signal | None:
+    if row.event not in LEVELS or row.time is None:
+        return None
+    words = "; ".join(read_change(line).words for line in row.changes.split("; ") if line)
+    return Signal(row.event, row.time, words or row.title, "", row.key, (row.url,) if words else ())
+
+
+def _time(value: Mapping[str, Any]) -> float:
+    """Return when a report was made or a member seen, 0 if it does not say."""
+    with suppress(ValueError):
+        return parse_time(value.get("time"))
+    return 0.0
+
+
+def _objects(report: SpecialReport, name: str) -> list[Mapping[str, Any]]:
+    value = report.get(name)
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def story_id(report: SpecialReport) -> str:
+    return _name(report.get("story"))
+
+
+def _name(value: object) -> str:
+    return clean_line(str(value) if isinstance(value, int) else value, LONGEST_NAME)
+
+
+def _url(member: Mapping[str, Any]) -> str:
+    return clean_line(member.get("url"), LONGEST_URL)
