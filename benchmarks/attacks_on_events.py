@@ -23,7 +23,7 @@ from scrapy.crawler import CrawlerProcess
 from scrapy.http import Response
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Fingerprint, Join, Member, Story, Verdict
+from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
 from scrapy_neardup.records.documents import Record
@@ -31,6 +31,7 @@ from scrapy_neardup.rules.decision import Candidate, Decision, Judge
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.story import Join, Member, Story
 
 START = 1_700_006_400  # a midnight, UTC
 MINUTE = 60

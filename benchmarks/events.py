@@ -26,7 +26,6 @@ from shared import data_parser, print_table, read_pages, unpacked
 from simulated_news import DAYS, News, simulate
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Claim, EventSources, Join, Member, Story
 from scrapy_neardup.index.stories import Granted
 from scrapy_neardup.records.membership import count_join, grant
 from scrapy_neardup.records.stories import StoryCounters, read_sources, unpack_member
@@ -34,6 +33,7 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import RULES
 from scrapy_neardup.stories.tracker import StoryTracker
+from scrapy_neardup.story import Claim, EventSources, Join, Member, Story
 from scrapy_neardup.tools.lab.evaluation import b_cubed
 from scrapy_neardup.tools.lab.feed import read_background, read_feed, read_labelled
 from scrapy_neardup.tools.lab.replay import Judged, PageReader, RecordedPage, replay

@@ -25,11 +25,12 @@ from typing import Literal
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import decode_html, read_head
-from scrapy_neardup.content.urls import CanonicalUrls, article_number, source_of, url_identity
+from scrapy_neardup.content.urls import CanonicalUrls, article_number, url_identity
 from scrapy_neardup.content.whole_text import whole_text
 from scrapy_neardup.document import Document
+from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.sketch import PRESETS, Sketcher
-from scrapy_neardup.wording import without_password
+from scrapy_neardup.text.display import without_password
 
 PROSE = "The ferry left the harbour at noon with 212 people on board, and 14 of them were hurt. " * 6
 _SPLIT = "N obody was there.\n" * 100  # a text with drop caps, as an extractor finds it

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import xxhash
 from shared import print_table
 
-from scrapy_neardup.content.urls import source_of
+from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.tools.lab.replay import RecordedPage
 
 LABELS = Path(__file__).parent / "labels"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import xxhash
 
-from scrapy_neardup.content.urls import source_of
+from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.tools.lab.feed import RecordedDocument
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage
 

@@ -35,8 +35,8 @@ from read_stories import Link, report_large_events, report_links, report_pairs, 
 from shared import data_parser, print_table, read_pages, unpacked
 
 from scrapy_neardup.content.embedding import shared_embedding
-from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.window import Checked
@@ -104,7 +104,7 @@ def _embed_ahead(pages: Sequence[RecordedPage]) -> None:
     embedding = shared_embedding(SETTINGS.embedder or "")
     for vector in [embedding.submit(text_to_embed(page.title, page.text)) for page in pages]:
         vector.result()
-    seconds, count = embedding.timings.total / 1000, embedding.timings.count
+    seconds, count = embedding.timings["microseconds"] / 1e6, embedding.timings["documents"]
     print(f"{SETTINGS.embedder}: {count} texts in {seconds:.0f} s; {embedding.failures} failed")
 
 

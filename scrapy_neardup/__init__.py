@@ -5,20 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from scrapy_neardup.document import (
-    Document,
-    Extent,
-    Fingerprint,
-    Kind,
-    Level,
-    Member,
-    NearDupFields,
-    Reason,
-    Status,
-    Story,
-    Verdict,
-)
+from scrapy_neardup.document import Document, Fingerprint, Kind, NearDupFields, Reason, Status, Verdict
 from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError, StoreUnavailable
+from scrapy_neardup.story import Extent, Level, Member, Story
 
 if TYPE_CHECKING:
     from scrapy_neardup.addon import Addon

@@ -6,14 +6,17 @@ import asyncio
 import logging
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
+from scrapy_neardup.assembly import embedding_of, judge_of, sketcher_of
 from scrapy_neardup.content.document_maker import DocumentMaker
 from scrapy_neardup.content.extractors import extractor_identity
-from scrapy_neardup.content.urls import is_of_domain, require_domain, require_page, url_identity
-from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Story, Verdict, unchecked
+from scrapy_neardup.content.urls import require_page, url_identity
+from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Verdict, unchecked
+from scrapy_neardup.evidence.sources import is_of_domain, require_domain
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
 from scrapy_neardup.index.batch import Checked
@@ -23,11 +26,11 @@ from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
+from scrapy_neardup.sketch import has_words, page_hash, source_hash
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import NEWS_AGE
 from scrapy_neardup.stories.tracker import StoryTracker
-from scrapy_neardup.timings import Timings
+from scrapy_neardup.story import Story
 
 logger = logging.getLogger(__name__)
 
@@ -64,8 +67,6 @@ class NearDupDetector:
     match may be another version of its page. In another run the same page is a revisit. Without ``run`` a random one is
     drawn. With ``delivers_later`` a document counts as seen for good only after ``delivery.deliver`` was called with a
     list that has its id. If the process dies before that, the document does not count.
-
-    ``sketcher`` is for this package itself: it replaces the one that the settings describe.
     """
 
     def __init__(
@@ -74,13 +75,12 @@ class NearDupDetector:
         *,
         clock: Callable[[], float] = time.time,
         run: str | None = None,
-        sketcher: Sketcher | None = None,
         delivers_later: bool = False,
     ) -> None:
         self.settings = settings or NearDupSettings()
         self.preset = self.settings.resolved_preset()
-        self.sketcher = sketcher or self.settings.sketcher()
-        self.embedding = self.settings.embedding()
+        self.sketcher = sketcher_of(self.settings)
+        self.embedding = embedding_of(self.settings)
         embedder = self.embedding.identity if self.embedding else ""
         self.index: Index = index_from_url(
             self.settings.store,
@@ -91,7 +91,7 @@ class NearDupDetector:
                 embedder=embedder,
                 extractor=extractor_identity(self.settings.extractor),
             ),
-            judge=self.settings.judge(),
+            judge=judge_of(self.settings),
             timeout=self.settings.store_timeout,
         )
         self.stories = StoryTracker(
@@ -102,7 +102,7 @@ class NearDupDetector:
         )
         self.breaker = Breaker()
         self.delivery = Run(self.index, self.breaker) if delivers_later else None
-        self.timings = {"sketch": self.sketcher.timings, "check": Timings()}
+        self.timings = {"sketch": self.sketcher.timings, "check": Counter[str]()}
         if self.embedding is not None:
             self.timings["embed"] = self.embedding.timings
         self._waiting: dict[Waiting, None] = {}  # in the order of their calls
@@ -263,8 +263,12 @@ class NearDupDetector:
                     await self._begin()
                     await self.knowledge.meet(documents)
                     fingerprints = await self._sketch(documents)
-                    with self.timings["check"].measure(len(group)):
+                    start = time.perf_counter()
+                    try:
                         answers = await self.index.check(list(zip(fingerprints, documents, strict=True)))
+                    finally:
+                        microseconds = round(1e6 * (time.perf_counter() - start))
+                        self.timings["check"].update(documents=len(group), microseconds=microseconds)
                 except StoreError as error:
                     self.breaker.failed(error, len(group))
                 else:

@@ -12,13 +12,15 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 
+from scrapy_neardup.assembly import start_extraction
 from scrapy_neardup.content.extractors import MOST_HTML_BYTES
 from scrapy_neardup.content.head import MOST_HEAD_BYTES, SHORT_PAGE, guess_encoding, read_head
-from scrapy_neardup.content.urls import CanonicalUrls, source_of
+from scrapy_neardup.content.urls import CanonicalUrls
 from scrapy_neardup.crawl.component import Component, name_of, text_of
 from scrapy_neardup.crawl.item_context import ItemContext, Page
 from scrapy_neardup.crawl.response_order import ResponseOrder, ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import declared_encoding, free_tree
+from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.exceptions import ExtractionError
 
 logger = logging.getLogger(__name__)
@@ -55,7 +57,7 @@ class NearDupSpiderMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._extraction = self.settings.start_extraction(self.shared.extraction_timings)
+        self._extraction = start_extraction(self.settings, self.shared.extraction_timings)
         self._order = ResponseOrder(self.settings.extract_timeout)
         self._canonical = CanonicalUrls()
         source_of("https://www.example.com/")  # loads the list of public suffixes before the event loop has work
@@ -108,7 +110,8 @@ class NearDupSpiderMiddleware(Component):
         except Exception as error:
             self.log_fault(error, response.url)
             page = page or Page()
-            page.has_begun_extraction, page.reason = True, "internal-error"
+            page.has_begun_extraction = True
+            page.reason = "internal-error"
         return page
 
     async def _read(
@@ -135,7 +138,8 @@ class NearDupSpiderMiddleware(Component):
 
     async def _add_head(self, response: TextResponse, page: Page) -> None:
         """Read encoding and head of a page."""
-        body, page.encoding = response.body, declared_encoding(response)
+        body = response.body
+        page.encoding = declared_encoding(response)
         if page.encoding is None and guess_encoding(body[:SHORT_PAGE]) != "utf-8":
             # Scrapy guesses from the beginning, up to the end of a character; this takes milliseconds.
             beginning = response.replace(body=body[: body.rfind(b">", 0, SHORT_PAGE) + 1 or SHORT_PAGE])

@@ -16,7 +16,6 @@ from scrapy.signals import engine_stopped, feed_exporter_closed, item_dropped, i
 
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
-from scrapy_neardup.content.urls import LONGEST_URL
 from scrapy_neardup.crawl.announcer import Announcer
 from scrapy_neardup.crawl.component import Component, name_of, tag_item, tags_of, text_of
 from scrapy_neardup.crawl.feeds import dropped_row, recorded_row
@@ -26,9 +25,10 @@ from scrapy_neardup.crawl.item_fates import ItemFates
 from scrapy_neardup.crawl.run_summary import note_name
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, unchecked
+from scrapy_neardup.evidence.sources import LONGEST_URL
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
-from scrapy_neardup.wording import counted, one_line
+from scrapy_neardup.text.display import counted, one_line
 
 logger = logging.getLogger(__name__)
 

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from newsdesk import MINUTE, START, made_up, opened, text
 
-from scrapy_neardup.content.urls import source_of
+from scrapy_neardup.assembly import judge_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
+from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.systems import Relation, news
 from scrapy_neardup.settings import NearDupSettings
@@ -186,7 +187,8 @@ class NotingSketcher(Sketcher):
 
 async def test_the_first_text_is_sketched_outside_the_event_loop() -> None:
     sketcher = NotingSketcher()
-    detector = NearDupDetector(NearDupSettings(store="memory://"), sketcher=sketcher)
+    detector = NearDupDetector(NearDupSettings(store="memory://"))
+    detector.sketcher = sketcher
     await detector.open()
     for number in range(2):
         text = f"The ferry left the harbour {number} " * 20
@@ -250,7 +252,7 @@ def test_settings_name_a_source_or_all_sources_of_a_platform(named: str, kept: s
     settings = NearDupSettings.from_mapping(
         {"NEARDUP_KEEP_SOURCES": [named], "NEARDUP_SOURCE_OWNERS": {"Ann": [named]}}
     )
-    drops = [not settings.policy().keeps(source_of(f"https://{host}/a")) for host in (kept, other)]
+    drops = [not judge_of(settings).policy.keeps(source_of(f"https://{host}/a")) for host in (kept, other)]
     assert drops == [False, True]
     assert (
         settings.owner_of(source_of(f"https://{kept}/a")) == "Ann" != settings.owner_of(source_of(f"https://{other}/"))

@@ -14,12 +14,13 @@ import pytest
 from projects import FERRY, Project
 
 from scrapy_neardup.crawl.run_summary import STATS
-from scrapy_neardup.document import KINDS, LEVELS, STATUSES, TAGS, Reason
+from scrapy_neardup.document import KINDS, STATUSES, TAGS, Reason
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, FEWEST_DOCUMENTS, TOPIC_WORDS, UNKNOWN_COVERAGE
 from scrapy_neardup.rules.guards import SAME_SOURCE_EXTRA, SUPPORTING_SHARE
 from scrapy_neardup.rules.systems import NOT_DROPPED
 from scrapy_neardup.rules.uniting import UNITING_COSINE, UNITING_EXTRA
 from scrapy_neardup.sketch import PRESETS
+from scrapy_neardup.story import LEVELS
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = (ROOT / "docs/settings.md").read_text(encoding="utf-8")

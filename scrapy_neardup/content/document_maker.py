@@ -17,8 +17,9 @@ from typing import Any
 import xxhash
 
 from scrapy_neardup.content.head import language_code
-from scrapy_neardup.content.urls import LONGEST_URL, article_number, source_of, url_identity, without_surrogates
+from scrapy_neardup.content.urls import article_number, url_identity, without_surrogates
 from scrapy_neardup.document import LAST_SECOND, Document
+from scrapy_neardup.evidence.sources import LONGEST_URL, source_of
 
 _LONGEST_TITLE, _LONGEST_TIME = 1000, 100  # characters
 _STRUCT_TIME = 9  # numbers

@@ -21,7 +21,7 @@ from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.vectors import pack_raw, text_to_embed
 from scrapy_neardup.exceptions import ExtractionError, SettingsError
-from scrapy_neardup.imports import load_callable
+from scrapy_neardup.settings.values import load_callable
 
 logger = logging.getLogger(__name__)
 

@@ -7,16 +7,16 @@ import atexit
 import logging
 import queue
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import TypeAlias
 
 from scrapy_neardup.content.extractors import BUILT_IN, Extracted, load_extractor
-from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.content.worker import GONE_SECONDS, PAGE, TEXTS, WorkerOptions, WorkerProcess, decode, encode
+from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.exceptions import ExtractionError, explain_failure
-from scrapy_neardup.timings import Timings
 
 logger = logging.getLogger(__name__)
 
@@ -55,10 +55,11 @@ class ExtractionProcesses:
         workers: int = 1,
         *,
         recycle_after: int = RECYCLE_AFTER,
-        timings: Timings | None = None,
+        timings: Counter[str] | None = None,
     ) -> None:
         load_extractor(options.extractor)  # raise now, not in a worker, if the name is wrong
-        self.timings, self.sketch_timings = timings or Timings(), Timings()
+        self.timings = Counter[str]() if timings is None else timings
+        self.sketch_timings = Counter[str]()
         self._options = options
         self._workers = [WorkerProcess(options, recycle_after) for _ in range(workers)]
         self._some_sources: set[str] = set()  # at most two
@@ -167,7 +168,7 @@ class ExtractionProcesses:
         try:
             (text,) = worker.ask(*request)
         finally:
-            self.timings.add(1000 * worker.seconds)
+            self.timings.update(documents=1, microseconds=round(1e6 * worker.seconds))
             share = SLOW if worker.has_read_page else 1  # the first page loads parts of the extractor
             worker.has_read_page = True
             if self._options.extractor in BUILT_IN and worker.cpu_seconds > share * self._options.timeout:
@@ -182,7 +183,7 @@ class ExtractionProcesses:
         try:
             worker.make_ready()
             sketches = worker.ask(TEXTS, *(encode(extracted.text) for extracted, _ in unsketched))
-            self.sketch_timings.add(1000 * worker.seconds, len(unsketched))
+            self.sketch_timings.update(documents=len(unsketched), microseconds=round(1e6 * worker.seconds))
         except Exception as error:
             problem = str(error)
         for number, (extracted, answer) in enumerate(unsketched):

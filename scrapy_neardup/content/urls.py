@@ -1,16 +1,11 @@
-"""Read from a url who published a document, which page it is, and the number of the article, without network access."""
+"""Read from a url which page it is, and the number of the article, without network access."""
 
 from __future__ import annotations
 
 import re
-import socket
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from functools import cache, lru_cache, wraps
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 from urllib.parse import (
     SplitResult,
     parse_qsl,
@@ -24,13 +19,8 @@ from urllib.parse import (
 
 import xxhash
 
-if TYPE_CHECKING:
-    from tldextract import TLDExtract
+from scrapy_neardup.evidence.sources import LONGEST_URL, USUAL_PORTS, ascii_host, host_of, remembered, source_of
 
-LONGEST_URL = 2_000
-"""Characters of the longest url that is parsed. The identity of a longer one is a hash of all of it."""
-_REMEMBERED_URLS = 4096
-_LONGEST_REMEMBERED = 300  # characters: each cache takes 3 MB at most, 20 MB if no url is ASCII
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _MOBILE_HOST = re.compile(r"^(?:(?:www\d?|amp|m|mobile?|touch|wap|pda)\.)+(?=[^.]+\.)")
@@ -43,11 +33,6 @@ _GOOGLE = (
 _AMP_CACHE = re.compile(
     rf"(?:[\w-]+\.cdn\.ampproject\.org/[acv]|(?:www\.)?google\.(?:{_GOOGLE})/amp)/s/([^/]+)(.*)", re.DOTALL
 )
-_PLATFORMS = frozenset(
-    {"beehiiv.com", "ghost.io", "livejournal.com", "medium.com", "substack.com", "tumblr.com", "wordpress.com"}
-)
-"""Domains under which strangers publish, and that the list of public suffixes lacks."""
-
 _FORM_PATH = re.compile(
     r"^/(?:amp|m|mobile|print(?:able)?)(?=/.)"  # /amp/news/bridge
     r"|(?<=.)/(?:amp|print(?:able)?)(?=/.)"  # /news/amp/bridge
@@ -65,25 +50,8 @@ _SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?]*", re.IGNORECASE)
 # courlan knows trackers by name, but some of these may number an article (cid, eid, uid). The ones below never do.
 _NUMBERED_TRACKER = re.compile(r"^(?:utm|ga|mc|pk|mtm|itm|mkt|vero)_|clid$", re.IGNORECASE)
 
-LOCAL = "localhost"
-"""The owner of all hosts without a dot: only the network of the crawl knows them."""
-_NETWORK_BITS = {4: 24, 6: 64}  # of an address: one owner has them all
-_NAT64, _COMPATIBLE = ip_network("64:ff9b::/96"), ip_network("::/96")  # addresses of the old kind in new ones
-
-_USUAL_PORTS = {"http": 80, "https": 443}
 _MOST_PAGES = 3  # with one canonical url; if more pages share it, the site has made a mistake
 _MOST_CANONICAL_URLS = 4096  # remembered
-
-
-def remembered(function: Callable[[str], str]) -> Callable[[str], str]:
-    """Cache the answers of a function for the last few thousand urls, except long ones."""
-    of_short = lru_cache(maxsize=_REMEMBERED_URLS)(function)
-
-    @wraps(function)
-    def of_any(url: str) -> str:
-        return of_short(url) if len(url) <= _LONGEST_REMEMBERED else function(url)
-
-    return of_any
 
 
 def without_surrogates(text: str) -> str:
@@ -102,74 +70,6 @@ def absolute_url(base: str, url: str) -> str:
         return ""
 
 
-def source_of(url: str) -> str:
-    """Return the publisher: the registrable domain of a url (``bbc.co.uk``), else its host, "" without a host.
-
-    A publisher on a platform has a name under that of the platform: ``harbour.blogspot.com``. An address is the same
-    publisher in all its spellings, and on all its ports.
-    """
-    return _publisher(_host(url))
-
-
-@remembered
-def _publisher(host: str) -> str:
-    if not host:
-        return ""
-    found = _suffixes()(host)
-    domain = found.top_domain_under_public_suffix
-    if domain in _PLATFORMS:
-        name = host.removesuffix(domain).rstrip(".").rpartition(".")[2]
-        return domain if name in ("", "www") else f"{name}.{domain}"
-    if domain or found.is_private:  # the page may be one of the platform itself
-        return domain or found.suffix
-    if _address(host):
-        return host
-    # The suffix is not on the list: the host may be in an intranet.
-    return ".".join(host.split(".")[-2:])
-
-
-@remembered
-def platform_of(source: str) -> str:
-    """Return who runs a source if nobody says so, which is most often the source itself.
-
-    It is the registrable domain above a source on a platform (``blogspot.com``), the network of an address
-    (``203.0.113.0/24``), and ``LOCAL`` for a host without a dot.
-    """
-    if address := _address(source):
-        return str(ip_network((address, _NETWORK_BITS[address.version]), strict=False))
-    if source and "." not in source:
-        return LOCAL
-    return _suffixes()(source, include_psl_private_domains=False).top_domain_under_public_suffix or source
-
-
-def unnamed_site(url: str) -> str:
-    """Return host and port of a url whose host may have several publishers that no name tells apart, else ""."""
-    host = _host(url)
-    with suppress(ValueError):
-        port = urlsplit(url[:LONGEST_URL]).port
-        if port or _address(host) or "." not in host:
-            return f"{host}:{port}" if port else host
-    return ""
-
-
-def is_of_domain(name: str, domain: str) -> bool:
-    """Return whether a text is a url, a host or ``host:port`` of a domain, or of one below it."""
-    host = _host(name) or ("" if len(name.split()) > 1 else _host(_as_url(name)))
-    return f".{host}".endswith(f".{domain}")
-
-
-def require_domain(name: str) -> str:
-    """Return the source that a domain or url names. Raise ValueError if it names none, as a public suffix does."""
-    domain = source_of(name if "://" in name else _as_url(name))
-    if not domain or _suffixes()(domain).registry_suffix == domain:
-        raise ValueError(f"{name!r} is not a source: give a domain such as example.com, or a url of it")
-    return domain
-
-
-def _as_url(name: str) -> str:
-    return f"https://[{name}]" if ":" in name and _address(name) else f"https://{name}"
-
-
 @remembered
 def url_identity(url: str) -> str:
     """Return the identity of a page: urls of the same page have the same one. It is "" without a web address.
@@ -179,19 +79,19 @@ def url_identity(url: str) -> str:
     """
     from courlan import normalize_url
 
-    if not (host := _host(url)):
+    if not (host := host_of(url)):
         return ""
     if len(url) > LONGEST_URL:
         return f"{host}/#{xxhash.xxh3_128_hexdigest(url.encode('utf-8', 'surrogatepass'))}"
     try:
         given = _without_session_and_cache(without_surrogates(url))
-        port = given.port if given.port != _USUAL_PORTS[given.scheme] else None
+        port = given.port if given.port != USUAL_PORTS[given.scheme] else None
         path = urlsplit(normalize_url(urlunsplit(given._replace(netloc="x", query="", fragment="")))).path
         # A fragment that begins with ! is a page of its own, in sites that route by it.
         route = f"#{_in_one_spelling(given.fragment)}" if given.fragment.startswith("!") else ""
     except ValueError:
         return ""
-    site = _MOBILE_HOST.sub("", _ascii_host(given)) + (f":{port}" if port else "")
+    site = _MOBILE_HOST.sub("", ascii_host(given)) + (f":{port}" if port else "")
     path = _FORM_PATH.sub("", path).rstrip("/")
     query = urlencode(_identifying(given.query), errors="surrogateescape")
     return f"{site}{path}?{query}{route}" if query else f"{site}{path}{route}"
@@ -206,7 +106,7 @@ def require_page(url: str) -> str:
 
 def _without_session_and_cache(url: str) -> SplitResult:
     given = urlsplit(url)
-    if "/s/" in given.path and (cached := _AMP_CACHE.fullmatch(_ascii_host(given) + given.path)):
+    if "/s/" in given.path and (cached := _AMP_CACHE.fullmatch(ascii_host(given) + given.path)):
         given = given._replace(netloc=cached[1], path=cached[2])
     return given._replace(path=_in_one_spelling(_SESSION.sub("", given.path)))
 
@@ -239,51 +139,6 @@ def _is_ignored(name: str, value: str) -> bool:
     if value.isdigit() and not _NUMBERED_TRACKER.search(name):
         return False
     return not clean_query(urlencode({name: "1"}, errors="surrogateescape"))
-
-
-def _host(url: str) -> str:
-    try:
-        parts = urlsplit(url[:LONGEST_URL])
-    except ValueError:
-        return ""
-    return _ascii_host(parts) if parts.scheme in _USUAL_PORTS else ""
-
-
-def _ascii_host(parts: SplitResult) -> str:
-    """Return the host in the form in which Scrapy requests it: ``xn--bcher-kva.example`` for ``bücher.example``."""
-    host = parts.hostname or ""
-    if not host.isascii():
-        with suppress(UnicodeError):  # no server can have this name
-            host = host.encode("idna").decode("ascii")
-    host = host.rstrip(".")
-    return str(_address(host) or host)
-
-
-def _address(host: str) -> IPv4Address | IPv6Address | None:
-    """Return the address that a host is, in any spelling that browsers and Scrapy take: ``127.1``, ``0x7f000001``."""
-    try:
-        if ":" not in host:
-            return IPv4Address(socket.inet_aton(host)) if host[-1:].isalnum() and " " not in host else None
-        address = ip_address(host.partition("%")[0])  # without the network interface
-    except (OSError, ValueError):
-        return None
-    return _within(address) or address
-
-
-def _within(address: IPv4Address | IPv6Address) -> IPv4Address | None:
-    """Return the address of the old kind that one of the new kind stands for."""
-    if not isinstance(address, IPv6Address):
-        return None
-    is_old = address in _NAT64 or (address in _COMPATIBLE and int(address) > 1)
-    return IPv4Address(int(address) & 0xFFFF_FFFF) if is_old else address.ipv4_mapped or address.sixtofour
-
-
-@cache
-def _suffixes() -> TLDExtract:
-    from tldextract import TLDExtract
-
-    # The list that ships with the package: no download, no cache folder.
-    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
 class CanonicalUrls:

@@ -25,7 +25,7 @@ from typing import BinaryIO, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 from scrapy_neardup.content.extractors import Extractor, checked_text, load_extractor
 from scrapy_neardup.content.head import decode_html
 from scrapy_neardup.exceptions import ExtractionError, explain_failure
-from scrapy_neardup.imports import load_callable
+from scrapy_neardup.settings.values import load_callable
 
 R = TypeVar("R")
 

@@ -101,9 +101,12 @@ class Announcer(Component):
         self.summary.problems["feed"] = failures
         if (embedding := self._detector.embedding) is not None:
             self.set_stat("embed/failures", embedding.failures)
-        for step, times in {"extract": self.shared.extraction_timings, **self._detector.timings}.items():
-            for name, value in times.summary().items():
-                self.set_stat(f"{step}/{name}", value)
+        for step, spent in {"extract": self.shared.extraction_timings, **self._detector.timings}.items():
+            if spent["documents"]:
+                milliseconds = spent["microseconds"] / 1000
+                self.set_stat(f"{step}/ms_count", spent["documents"])
+                self.set_stat(f"{step}/ms_total", round(milliseconds, 1))
+                self.set_stat(f"{step}/ms_mean", round(milliseconds / spent["documents"], 3))
         for name, value in self.summary.stats():
             self.set_stat(name, value)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,10 +21,9 @@ from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.crawl.item_context import ItemContexts
 from scrapy_neardup.document import MOST_CHARACTERS, TAGS, Verdict
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.imports import load_callable
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.timings import Timings
-from scrapy_neardup.wording import one_line
+from scrapy_neardup.settings.values import load_callable
+from scrapy_neardup.text.display import one_line
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class SharedState:
         self.settings = settings
         self.item_classes = tuple(map(load_item_class, settings.item_classes))
         self.contexts = ItemContexts()
-        self.extraction_timings = Timings()
+        self.extraction_timings = Counter[str]()
         self.backlog = Backlog()
         self.logged_faults: set[tuple[object, ...]] = set()  # their types and places
 

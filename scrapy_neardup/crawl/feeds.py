@@ -31,7 +31,7 @@ from scrapy_neardup.exceptions import SettingsError, StoreError, explain_failure
 from scrapy_neardup.index import Index
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 from scrapy_neardup.stories.rules import DAY
-from scrapy_neardup.wording import without_password
+from scrapy_neardup.text.display import without_password
 
 logger = logging.getLogger(__name__)
 

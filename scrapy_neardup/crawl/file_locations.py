@@ -14,7 +14,7 @@ from typing import Any
 from scrapy.utils.conf import closest_scrapy_cfg
 
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
-from scrapy_neardup.wording import without_password
+from scrapy_neardup.text.display import without_password
 
 logger = logging.getLogger(__name__)
 

@@ -15,10 +15,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from scrapy_neardup.content.head import PageHead
-from scrapy_neardup.content.urls import absolute_url, own_url, source_of, url_identity
+from scrapy_neardup.content.urls import absolute_url, own_url, url_identity
 from scrapy_neardup.crawl.response_order import ItemPlace, ResponsePlace
 from scrapy_neardup.crawl.scrapy_internals import FeedFile
 from scrapy_neardup.document import Document, Reason, Verdict
+from scrapy_neardup.evidence.sources import source_of
 
 _MOST_WAITING = 10_000  # items between the spider and the first pipeline; Scrapy holds far fewer
 

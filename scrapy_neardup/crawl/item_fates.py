@@ -17,7 +17,7 @@ from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage
 from scrapy_neardup.crawl.item_context import PendingDocument, current_item
 from scrapy_neardup.crawl.scrapy_internals import FeedFile
 from scrapy_neardup.index.runs import Fate, Run
-from scrapy_neardup.wording import without_password
+from scrapy_neardup.text.display import without_password
 
 logger = logging.getLogger(__name__)
 

@@ -14,12 +14,13 @@ from typing import Any
 from itemadapter import ItemAdapter
 from rich.cells import cell_len, chop_cells
 
-from scrapy_neardup.content.urls import source_of
-from scrapy_neardup.document import LEVELS, STATUSES, Verdict, counted_names
+from scrapy_neardup.document import STATUSES, Verdict, counted_names
 from scrapy_neardup.evidence.figures.counted import rank_of
+from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.summary import read_change
-from scrapy_neardup.wording import counted, printable
+from scrapy_neardup.story import LEVELS
+from scrapy_neardup.text.display import counted, printable
 
 _MOST_STORIES = 20_000  # the same for events
 _MOST_SOURCES = 1000  # of one story

@@ -29,8 +29,8 @@ from scrapy_neardup.evidence.figures.figure import (
 from scrapy_neardup.evidence.figures.number_words import all_languages
 from scrapy_neardup.evidence.replacements import Difference
 from scrapy_neardup.evidence.tokens import FRACTIONS, FUNCTION_WORDS
+from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
-from scrapy_neardup.wording import one_line
 
 _LOST_WORDS = (10**3, 10**5, 10**6, 10**7, 10**9, 10**12)  # thousand, lakh, million, crore, billion, trillion
 _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly

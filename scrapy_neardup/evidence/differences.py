@@ -179,7 +179,7 @@ class _Old:
     def __init__(self, new: Side, old: Side) -> None:
         self._side = old
         self.language = new.language
-        self._paper, self._old_paper = new.source, old.source
+        self._paper = new.source  # others choose their names as they like
         titles = [each for each in (new.title, old.title) if _SMALL_WORD.search(each)]  # not "Police Find Missing Boy"
         self._bodies = "\n".join((*titles, new.text, old.text))
         self._new_title, self._new_text = new.title, new.text
@@ -233,10 +233,6 @@ class _Old:
     def is_paper(self, token: Token) -> bool:
         """Return whether a name is that of the new text's paper, or of an agency."""
         return token.text in AGENCIES or (len(token.text) > 3 and token.text in self._paper)
-
-    def was_paper(self, token: Token) -> bool:
-        """Return the same for the old text. Others choose the names of their papers as they like."""
-        return token.text in AGENCIES or (len(token.text) > 3 and token.text in self._old_paper)
 
 
 def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
@@ -342,7 +338,7 @@ class _Partners:
             if not place.is_content:
                 held += len(place.came)
                 continue
-            found, wording = differences_of(place, known, is_lonely=is_lonely)
+            found, wording = differences_of(place, known.has, is_lonely=is_lonely)
             held += wording
             is_value = place.is_value and numbers[0] <= numbers[1] and self.equal >= HALF * len(self.new)
             is_in_place = is_value or (is_one_of_one and self._is_value(place))

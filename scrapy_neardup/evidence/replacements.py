@@ -6,9 +6,9 @@ A *place* is a part of two sentences in which they differ. Words that only moved
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import meaning_of
 from scrapy_neardup.evidence.figures.number_words import MONTHS
@@ -38,16 +38,8 @@ _TOLD_AS_PRINTED: tuple[TokenKind, ...] = ("time", "unit")
 
 _Operation = tuple[int, int, int, int]
 """First token and end of a place in the old sentence, and in the new one."""
-
-
-class Known(Protocol):
-    """What is known of a token, whatever sentence it stands in."""
-
-    def has(self, token: Token) -> bool:
-        """Return whether the old text has a word anywhere."""
-
-    def was_paper(self, token: Token) -> bool:
-        """Return whether a name is that of the old text's paper, or of an agency."""
+Has = Callable[[Token], bool]
+"""Whether the old text has a word anywhere."""
 
 
 class Difference(NamedTuple):
@@ -194,19 +186,19 @@ def _with_next(tokens: Sequence[Token], at: int) -> tuple[str, ...]:
     return tuple(each.text for each in tokens[at : at + 1 + (tokens[at].kind != "word")])
 
 
-def differences_of(place: Place, known: Known, *, is_lonely: bool) -> tuple[list[Difference], int]:
+def differences_of(place: Place, has: Has, *, is_lonely: bool) -> tuple[list[Difference], int]:
     """Return the content differences of one place, and how many other new words are held.
 
     Such words say nothing, or are only spelled otherwise. ``is_lonely`` says that the rest of the sentence is equal.
     """
     gone, came = list(place.gone), list(place.came)
     wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
-    found = [*_firm_differences(gone, came, known)]
+    found = [*_firm_differences(gone, came, has)]
     olds, news = _said(gone), _said(came)
     wording += sum(each.kind in ("name", "word") for each in came) - len(news)
-    other = _other_words(place, olds, news, known, may_be_known=not is_lonely and not place.is_swap)
+    other = _other_words(place, olds, news, has, may_be_known=not is_lonely and not place.is_swap)
     if other is None and is_lonely and not found:
-        other = _word_for_word(place, gone, came, known)
+        other = _word_for_word(place, gone, came, has)
     if other is not None:
         found.append(other)
     return [each._replace(before=place.before, behind=place.behind) for each in found], wording
@@ -217,35 +209,34 @@ def _said(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _other_words(
-    place: Place, olds: Sequence[Token], news: Sequence[Token], known: Known, *, may_be_known: bool
+    place: Place, olds: Sequence[Token], news: Sequence[Token], has: Has, *, may_be_known: bool
 ) -> Difference | None:
     """Return a name in the place of others, or another word for what happened to people.
 
     In a sentence with other words, a name that the old text has elsewhere ``may_be_known``: "Lund" for "the mayor".
     """
     names_old, names_new = ([each for each in side if each.kind == "name"] for side in (olds, news))
-    are_known = all(map(known.has, names_new))
-    may_be_known = may_be_known or all(map(known.was_paper, names_old))
-    if names_new and not (may_be_known and are_known) and not place.is_abbreviation:
+    is_other = (names_old and not may_be_known) or not all(map(has, names_new))
+    if names_new and is_other and not place.is_abbreviation:
         return Difference("name", _printed(names_old or olds), _printed(names_new))
     if news and olds and _have_other_meaning(olds, news):
         return Difference("word", _printed(olds), _printed(news))
     return None
 
 
-def _word_for_word(place: Place, gone: Sequence[Token], came: Sequence[Token], known: Known) -> Difference | None:
+def _word_for_word(place: Place, gone: Sequence[Token], came: Sequence[Token], has: Has) -> Difference | None:
     """Return the words in the place of others in an otherwise equal sentence, if they may change what it says."""
     if not gone and len(came) == 1 and is_unspaced(came[0]) and came[0].text < _FIRST_IDEOGRAPH:
         return Difference("word", "", _printed(came))  # no word has one letter, so it became another word
     if place.is_opposite:
         return Difference("word", _printed(gone), _printed(came))
     olds, news = ([each for each in side if each.may_say and each.kind != "negation"] for side in (gone, came))
-    if not olds or not news or place.size > SHORT or _is_wording(olds, news, known):
+    if not olds or not news or place.size > SHORT or _is_wording(olds, news, has):
         return None
     return Difference("word", _printed(olds), _printed(news))
 
 
-def _is_wording(olds: Sequence[Token], news: Sequence[Token], known: Known) -> bool:
+def _is_wording(olds: Sequence[Token], news: Sequence[Token], has: Has) -> bool:
     """Decide whether words in the place of others say the same.
 
     A title in the place of a name does: "Lund", "the mayor". A word in the place of "said" may not: "denied".
@@ -255,25 +246,25 @@ def _is_wording(olds: Sequence[Token], news: Sequence[Token], known: Known) -> b
     if kinds == new_kinds == {"time"} or all(each.text in VAGUE for each in news):
         return True
     may_be_known = "name" in kinds or (len(olds) != len(news) and not any(map(meaning_of, texts)))
-    if "name" in new_kinds or (may_be_known and all(map(known.has, news))):
+    if "name" in new_kinds or (may_be_known and all(map(has, news))):
         return True
     reporting = say_nothing(olds) + say_nothing(news)
     are_two_words = len(olds) + len(news) == 2 and kinds | new_kinds == {"word"}
     return reporting == 2 or (reporting == 1 and not are_two_words)
 
 
-def _firm_differences(gone: Sequence[Token], came: Sequence[Token], known: Known) -> Iterable[Difference]:
+def _firm_differences(gone: Sequence[Token], came: Sequence[Token], has: Has) -> Iterable[Difference]:
     """Yield the numbers, codes, negations and times that differ, each with the one in its place."""
     olds, news = _of_kind(gone, "number", "quantity"), _of_kind(came, "number", "quantity")
     if not olds and news:  # "no one has died" -> "three have died"
         olds = _of_kind(gone, "negation")
         gone = [each for each in gone if each.kind != "negation"]
-    yield from _in_turn(olds, [each for each in news if each.text not in VAGUE], known)
+    yield from _in_turn(olds, [each for each in news if each.text not in VAGUE], has)
     if olds and not news and any(each.text > FIRST_SYLLABIC for each in came):
         # The number words of these scripts are not known.
         yield Difference("number", _printed(olds), _printed(came))
-    yield from _in_turn(_of_kind(gone, "code"), _of_kind(came, "code"), known)
-    yield from _denials(gone, came, known)
+    yield from _in_turn(_of_kind(gone, "code"), _of_kind(came, "code"), has)
+    yield from _denials(gone, came, has)
     pieces = piece_of(gone), piece_of(came)
     if pieces[0] != pieces[1]:
         kind = next(each.kind for each in pieces if each)
@@ -285,11 +276,11 @@ def _of_kind(tokens: Sequence[Token], *kinds: TokenKind) -> list[Token]:
     return [each for each in tokens if each.kind in kinds]
 
 
-def _denials(gone: Sequence[Token], came: Sequence[Token], known: Known) -> Iterable[Difference]:
+def _denials(gone: Sequence[Token], came: Sequence[Token], has: Has) -> Iterable[Difference]:
     """Yield a "not" that came or is gone. One in the place of another says the same."""
     olds, news = _of_kind(gone, "negation"), _of_kind(came, "negation")
     if not olds:
-        yield from _in_turn((), news, known)
+        yield from _in_turn((), news, has)
     elif not news and len(gone) <= SHORT:
         yield Difference("negation", olds[0].printed, "")
 
@@ -301,12 +292,12 @@ def _times_and_units(gone: Sequence[Token], came: Sequence[Token]) -> Iterable[D
                 yield Difference(new.kind, old.printed, new.printed, values=(old.printed, new.printed))
 
 
-def _in_turn(olds: Sequence[Token], news: Sequence[Token], known: Known) -> Iterable[Difference]:
+def _in_turn(olds: Sequence[Token], news: Sequence[Token], has: Has) -> Iterable[Difference]:
     for number, new in enumerate(news):
         if number < len(olds):
             old = olds[number]
             yield Difference(new.kind, old.printed, new.printed, values=(old.value, new.value))
-        elif new.kind == "negation" or not known.has(new):
+        elif new.kind == "negation" or not has(new):
             yield Difference(new.kind, "", new.printed)
 
 

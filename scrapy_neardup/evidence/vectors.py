@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.records.learned import MOST_SOURCE_DOCUMENTS, KnownBoilerplate
-from scrapy_neardup.wording import counted
+from scrapy_neardup.text.display import counted
 
 Vector = NDArray[np.float32]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from scrapy_neardup.document import Document, Fingerprint, Join, Story, with_id
+from scrapy_neardup.document import Document, Fingerprint, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import Layout
 from scrapy_neardup.index.postings import Generation, Keys, PostedTogether, find_candidates
@@ -17,6 +17,7 @@ from scrapy_neardup.records.stored_stories import StoredStories
 from scrapy_neardup.records.texts import StoredText, pack_text
 from scrapy_neardup.rules.decision import Candidate, Decision, Judge
 from scrapy_neardup.rules.pair import CandidateState
+from scrapy_neardup.story import Join, Story
 
 
 class Checked(NamedTuple):

@@ -13,13 +13,13 @@ import time
 from collections.abc import Iterable
 from typing import NamedTuple, cast
 
-from scrapy_neardup.document import Member, Story
 from scrapy_neardup.exceptions import InputError, StoreError
 from scrapy_neardup.index.layout import Steps, reads
 from scrapy_neardup.index.store import LOGGED, Call, Client, answers
 from scrapy_neardup.records.membership import MOST_FOLLOWED
 from scrapy_neardup.records.stored_stories import whole_story
 from scrapy_neardup.records.stories import StoryChange, read_change, read_members
+from scrapy_neardup.story import Member, Story
 
 _CURSOR = re.compile(r"([0-9]{1,19}-[0-9]{1,19})@([0-9]{1,15})")  # the last known change, and the second of the answer
 _BEGINNING = "0-0"

@@ -20,7 +20,7 @@ from typing import TypeVar, cast
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.store import Argument, Client, Facts, LocalClient, Store, as_bytes, finished
-from scrapy_neardup.wording import printable
+from scrapy_neardup.text.display import printable
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from scrapy_neardup.document import CRAWL, LAST_SECOND, Claim, EventSources, Join, Member, Story
+from scrapy_neardup.document import LAST_SECOND
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import Steps, reads, swaps
 from scrapy_neardup.index.runs import Heartbeats
@@ -58,6 +58,7 @@ from scrapy_neardup.records.stories import (
     read_sources,
 )
 from scrapy_neardup.rules.policy import HOUR
+from scrapy_neardup.story import CRAWL, Claim, EventSources, Join, Member, Story
 
 ENDED_SECONDS = 8 * 24 * HOUR
 """How long the sources of events that have ended are kept, before the newest source of the last of them."""

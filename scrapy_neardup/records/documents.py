@@ -9,7 +9,7 @@ from operator import attrgetter
 from scrapy_neardup.document import WHOLE_TEXT, Document, Evidence, Fingerprint
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
-from scrapy_neardup.wording import one_line
+from scrapy_neardup.text.display import one_line
 
 VERSION = 19
 KEY_BYTES = 8
@@ -150,7 +150,7 @@ def read_record(data: bytes) -> Record | None:
     """Return a record, or None for bytes that are not a record of this version: they are not a candidate."""
     packed = RECORD_WITH_VECTOR if data.startswith(RECORD_WITH_VECTOR.prefix) else RECORD
     try:
-        return Record(*packed.unpack_whole(data))  # type: ignore[arg-type]  # in the order and types of the fields
+        return Record(*packed.unpack(data))  # type: ignore[arg-type]  # in the order and types of the fields
     except StoreError:
         return None
 

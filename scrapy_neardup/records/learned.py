@@ -59,9 +59,11 @@ def add_counts(total: bytes, counted: bytes) -> bytes:
     """Add packed counts. A damaged or missing sum counts as empty."""
     documents, counts = unpack_counts(total if len(total) == PACKED_BYTES else NOTHING)
     more_documents, more = unpack_counts(counted)
-    documents, counts = documents + more_documents, np.minimum(counts + more, 0xFFFF)
+    documents += more_documents
+    counts = np.minimum(counts + more, 0xFFFF)
     if documents >= MOST_DOCUMENTS:
-        documents, counts = documents >> 1, counts >> 1
+        documents >>= 1
+        counts >>= 1
     return pack_counts(documents, counts)
 
 
@@ -120,4 +122,5 @@ class Frequencies:
     def replace(self, total: bytes) -> None:
         """Replace the counts by a store's sum and the counts it does not know yet. Raise ValueError if it is no sum."""
         documents, counts = unpack_counts(total)
-        self.documents, self._counts = documents + self.pending, counts + self._pending_counts
+        self.documents = documents + self.pending
+        self._counts = counts + self._pending_counts

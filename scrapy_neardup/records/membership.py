@@ -9,7 +9,6 @@ import math
 from collections.abc import Container, Iterable
 from dataclasses import replace
 
-from scrapy_neardup.document import MANY_FIGURES, Claim, Extent, Join, Member
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
@@ -29,6 +28,7 @@ from scrapy_neardup.records.stories import (
     pack_member,
     read_extent,
 )
+from scrapy_neardup.story import MANY_FIGURES, Claim, Extent, Join, Member
 
 MOST_ITEM_TIMES = 512
 """How many of the newest items keep their times. More of them would tell a rule nothing new."""
@@ -57,16 +57,13 @@ SETTLED = b"\xff" * 4
 NO_VALUE = bytes(VALUE_BYTES)
 
 
-LEAST_SUPPORT, MOST_SUPPORT, SUPPORT_SHARE = 2, 6, 1 / 3
-
-
 def sources_needed(sources: int) -> int:
     """Return how many sources of a story must print a new figure to confirm it.
 
     ``sources`` is the number of the story's independent sources. A third of them must print the figure, at least two.
     Six are always enough, because fewer can raise an event of their own anyway.
     """
-    return min(MOST_SUPPORT, max(LEAST_SUPPORT, math.ceil(sources * SUPPORT_SHARE)))
+    return min(6, max(2, math.ceil(sources / 3)))
 
 
 def count_join(
@@ -78,17 +75,18 @@ def count_join(
     a member already changes nothing; ``known`` has the ids of members that the caller knows of. ``story`` is the story
     that the join's own story became a part of.
     """
-    story, member = story or join.story, join.member
+    member = join.member
+    items = {entry[4:].hex() for entry in split(counters.items_seen, ITEM_BYTES)}
 
     def is_member(document: str) -> bool:
-        key = bytes.fromhex(document)
-        return document == story or document in known or _find_entry(counters.items_seen, key, ITEM_BYTES, 4) >= 0
+        return document in (story or join.story, *items) or document in known
 
     if is_member(member.id):
         return []
     is_again = bool(join.earlier_of_page) and is_member(join.earlier_of_page)
     to_keep = [] if counters.joined else begin_story(counters, join.first)
-    key, owner = bytes.fromhex(member.id), owner_hash(member)
+    key = bytes.fromhex(member.id)
+    owner = owner_hash(member)
     counters.joined += 1
     counters.last = max(counters.last, member.seen_at)
     is_counted = join.is_coverage and not is_again
@@ -127,7 +125,8 @@ def unite(
         {entry[4:]: entry for entry in split(each.items_seen, ITEM_BYTES)} for each in (stays, moves)
     )
     is_open = stays.is_open or moves.is_open
-    before, owners = stays.joined, {entry[:4] for entry in split(stays.sources, SOURCE_BYTES)}
+    before = stays.joined
+    owners = {entry[:4] for entry in split(stays.sources, SOURCE_BYTES)}
     stays.joined += moves.joined
     stays.items += moves.items - len(own_items.keys() & more_items)
     stays.copies += moves.copies
@@ -161,7 +160,8 @@ def _unite_values(counters: StoryCounters, moving: list[bytes]) -> None:
 
 def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
     """Count an item that counts at this second. Return whether its owner is new to the story."""
-    owner, second = owner_hash(member), at.to_bytes(4, "big")
+    owner = owner_hash(member)
+    second = at.to_bytes(4, "big")
     language = (MANY_FIGURES if member.has_many_figures else member.language).encode("latin-1", "replace")
     counters.items += 1
     counters.copies += member.status == "duplicate"
@@ -172,21 +172,13 @@ def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
 
 def _note_source(counters: StoryCounters, source: bytes) -> bool:
     """Note an item of an owner, as an entry of ``sources``. Return whether the owner is new to the story."""
-    sources, at = counters.sources, _find_entry(counters.sources, source[:4], SOURCE_BYTES)
-    if at < 0 and len(sources) < MOST_SOURCES * SOURCE_BYTES:
-        counters.sources += source
-        return True
-    if at >= 0 and source[4:8] < sources[at + 4 : at + 8]:
-        counters.sources = sources[:at] + source + sources[at + SOURCE_BYTES :]
-    return False
-
-
-def _find_entry(entries: bytes, part: bytes, size: int, offset: int = 0) -> int:
-    """Return where the first entry begins that has these bytes, ``offset`` bytes after its beginning; -1 for none."""
-    at = entries.find(part, offset)
-    while at >= 0 and at % size != offset:
-        at = entries.find(part, at + 1)
-    return at - offset if at >= 0 else -1
+    sources = {entry[:4]: entry for entry in split(counters.sources, SOURCE_BYTES)}
+    known = sources.get(source[:4])
+    if known is None and len(sources) >= MOST_SOURCES:
+        return False
+    if known is None or source[4:8] < known[4:8]:
+        counters.sources = b"".join({**sources, source[:4]: source}.values())
+    return known is None
 
 
 def _note_figures(counters: StoryCounters, key: bytes, owner: bytes, join: Join) -> bool:
@@ -219,8 +211,8 @@ def _support_values(counters: StoryCounters, owner: bytes, values: list[bytes]) 
 
 
 def _note_value(counters: StoryCounters, value: bytes, printed_by: bytes) -> None:
-    is_full = len(counters.printed) >= MOST_VALUES * PRINTED_BYTES
-    if value != NO_VALUE and not is_full and _find_entry(counters.printed, value, PRINTED_BYTES) < 0:
+    printed = [entry[:VALUE_BYTES] for entry in split(counters.printed, PRINTED_BYTES)]
+    if len(printed) < MOST_VALUES and value not in (NO_VALUE, *printed):
         counters.printed += value + printed_by
 
 
@@ -231,18 +223,22 @@ def grant(counters: StoryCounters, claim: Claim) -> bool:
     joined, and ``update`` if the event is open and its extent warrants it. An event that ended as a ``watch``
     may still reach ``breaking``, and then ends again. Of a story that is muted only ``ended`` is granted.
     """
-    muted, levels = counters.levels & MUTED, counters.levels & ~MUTED
+    muted = counters.levels & MUTED
+    levels = counters.levels & ~MUTED
     signalled = read_extent(counters.signalled)
     if muted and claim.level != "ended":
         return False
     if claim.level == "watch":
-        granted, levels = levels == 0, WATCH
+        granted = levels == 0
+        levels = WATCH
     elif claim.level == "breaking":
-        granted, levels = not levels & BREAKING, WATCH | BREAKING
+        granted = not levels & BREAKING
+        levels = WATCH | BREAKING
     elif claim.level == "update":
         granted = counters.is_open and claim.extent.warrants_update(signalled)
     else:
-        granted, levels = counters.is_open and counters.newest_source <= claim.last_source, levels | ENDED
+        granted = counters.is_open and counters.newest_source <= claim.last_source
+        levels |= ENDED
     if granted:
         counters.levels = levels | muted
         if claim.level != "ended":

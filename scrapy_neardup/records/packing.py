@@ -22,11 +22,11 @@ class PackedFields:
         self.prefix = b"" if version is None else bytes([version])
         formats = fields.values()
         self._header = struct.Struct(">" + "".join(each.rstrip("*") for each in formats))
-        self.header_bytes = len(self.prefix) + self._header.size
         self._strings = [place for place, each in enumerate(formats) if each.endswith("*")]
 
     def pack(self, *values: object) -> bytes:
-        header, strings = list(values), []
+        header = list(values)
+        strings = []
         for place in self._strings:
             string = values[place]
             assert isinstance(string, bytes)
@@ -34,26 +34,16 @@ class PackedFields:
             strings.append(string)
         return b"".join((self.prefix, self._header.pack(*header), *strings))
 
-    def unpack(self, data: bytes, at: int = 0) -> tuple[list[object], int]:
-        """Return the values that begin at this place, and where they end.
-
-        Raise StoreError if they are of another version, or if the data ends before they do.
-        """
-        start = at + self.header_bytes
-        if not data.startswith(self.prefix, at) or len(data) < start:
-            raise StoreError(f"{len(data)} bytes, from byte {at} on, are no {self.kind} of this version")
-        values = list(self._header.unpack_from(data, at + len(self.prefix)))
+    def unpack(self, data: bytes) -> list[object]:
+        """Return the values. Raise StoreError if they are of another version, or do not end with the data."""
+        end = len(self.prefix) + self._header.size
+        if not data.startswith(self.prefix) or len(data) < end:
+            raise StoreError(f"{len(data)} bytes are no {self.kind} of this version")
+        values = list(self._header.unpack_from(data, len(self.prefix)))
         for place in self._strings:
             length = values[place]
-            values[place] = data[start : start + length]
-            start += length
-        if start > len(data):
-            raise StoreError(f"{len(data)} bytes are no {self.kind} that ends at byte {start}")
-        return values, start
-
-    def unpack_whole(self, data: bytes, at: int = 0) -> list[object]:
-        """Return the values that begin at this place. Raise StoreError if they do not end with the data."""
-        values, end = self.unpack(data, at)
+            values[place] = data[end : end + length]
+            end += length
         if end != len(data):
             raise StoreError(f"{len(data)} bytes are no {self.kind} that ends at byte {end}")
         return values
@@ -71,7 +61,8 @@ def join_entries(entries: Iterable[bytes]) -> bytes:
 
 def split_entries(packed: bytes) -> tuple[bytes, ...]:
     """Return what ``join_entries`` packed. Of damaged bytes return what is whole."""
-    entries, at = list[bytes](), 0
+    entries = list[bytes]()
+    at = 0
     while at + 4 <= len(packed) and (end := at + 4 + int.from_bytes(packed[at : at + 4], "big")) <= len(packed):
         entries.append(packed[at + 4 : end])
         at = end

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from scrapy_neardup.document import Join
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.stories import StoryCounters, read_counters
+from scrapy_neardup.story import Join
 
 FIELDS = "counts", "version"
 """The fields of a story in the store, besides its members."""

@@ -14,11 +14,12 @@ from typing import Any, Literal, NamedTuple, cast
 
 import xxhash
 
-from scrapy_neardup.document import KINDS, LEVELS, STATUSES, Claim, EventSources, Extent, Level, Member, Story
+from scrapy_neardup.document import KINDS, STATUSES
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES, MAX_URL_BYTES, seconds_of
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes, split
-from scrapy_neardup.wording import one_line
+from scrapy_neardup.story import LEVELS, Claim, EventSources, Extent, Level, Member, Story
+from scrapy_neardup.text.display import one_line
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ def pack_member(member: Member) -> bytes:
 
 def unpack_member(key: bytes, data: bytes) -> Member:
     """Read a member. Raise StoreError on any other bytes."""
-    values: list[Any] = MEMBER.unpack_whole(data)
+    values: list[Any] = MEMBER.unpack(data)
     number, status, kind, is_counted, topic, *texts = values
     if len(key) != KEY_BYTES or status >= len(STATUSES) or kind > len(KINDS) or topic > _TOPIC_PARTS:
         raise StoreError(f"member {key.hex()}: {len(data)} bytes are no member of this version")
@@ -190,7 +191,7 @@ class StoryCounters:
     items_seen: bytes = b""  # the newest items
     sources: bytes = b""
     printed: bytes = b""  # values of figures that changed, those before the change too
-    changes: bytes = b""  # see document.Story
+    changes: bytes = b""  # see ``Story``
     signalled: bytes = bytes(12)  # the extent of the story at its last signal, see ``pack_extent``
     united: bytes = b""  # keys of the stories that became a part of this one
     moved: bytes = b""  # key of the story that this one became a part of, empty if it did not
@@ -230,7 +231,7 @@ def read_counters(key: bytes, packed: bytes | None) -> StoryCounters:
     if packed is None:
         return StoryCounters()
     try:
-        counters = StoryCounters(*COUNTERS.unpack_whole(packed))  # type: ignore[arg-type]  # in the order of the fields
+        counters = StoryCounters(*COUNTERS.unpack(packed))  # type: ignore[arg-type]  # in the order of the fields
     except StoreError as error:
         raise StoreError(f"story {key.hex()}: {error}") from error
     entries = [
@@ -288,7 +289,7 @@ def pack_claim(second: int, claim: Claim) -> bytes:
 
 def read_claim(token: bytes, packed: bytes) -> tuple[int, Claim]:
     """Return what ``pack_claim`` packed. Raise StoreError for anything else."""
-    values: list[Any] = CLAIM.unpack_whole(packed)
+    values: list[Any] = CLAIM.unpack(packed)
     second, run, receivers, level, story, item, time, extent, signalled, joined, copies, breaking_over, lead = values
     if level >= len(LEVELS) or len(item) not in (0, KEY_BYTES) or len(receivers) % RECEIVER_BYTES:
         raise StoreError(f"{packed!r} is no claim of this version")
@@ -335,7 +336,7 @@ class StoryChange(NamedTuple):
 def read_change(packed: bytes) -> StoryChange | None:
     """Return a change, None for other bytes."""
     try:
-        kind, *rest = _CHANGE.unpack_whole(packed)
+        kind, *rest = _CHANGE.unpack(packed)
         return StoryChange(_KINDS[cast("int", kind)], *rest)  # type: ignore[arg-type]  # in the order of the fields
     except (StoreError, IndexError):
         return None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from scrapy_neardup.document import WHOLE_TEXT, Document, Join, Kind, Reason, Status, Verdict
+from scrapy_neardup.document import WHOLE_TEXT, Document, Kind, Reason, Status, Verdict
 from scrapy_neardup.evidence.changes import Change
 from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.evidence.topic import NO_TOPIC
@@ -22,6 +22,7 @@ from scrapy_neardup.rules.policy import Policy, longest_hold
 from scrapy_neardup.rules.second_look import chosen_for_second_look
 from scrapy_neardup.rules.systems import NOT_DROPPED, System, news
 from scrapy_neardup.rules.uniting import in_united_story, is_bridge, narrowed
+from scrapy_neardup.story import Join
 
 # A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
 # of the smaller one, the rest of it is a block of its own: then the smaller one must have more of its size.
@@ -96,19 +97,23 @@ class Judge:
         pairs = self._pairs(new, candidates)
         _give_texts(document, pairs, candidates, texts)
         new = self._with_holder(document, new, candidates)
-        relations = [self.system.relation(pair) for pair in pairs]
-        matches = [Match(*each) for each in zip(pairs, relations, strict=True) if each[1].name != "none"]
+        compared = [Match(pair, self.system.relation(pair)) for pair in pairs]
+        matches = [each for each in compared if each.relation.name != "none"]
         seen = [each for each in matches if each.is_seen]
         # Without one that is seen, a copy takes the place of the best lost one in its story.
         best = _choose(seen) or best_match(each for each in matches if not each.related)
         if best is None:
-            return Decision(
-                _alone(document, new), new, findings=[each for found in relations for each in found.findings]
-            )
+            findings = [finding for each in compared for finding in each.relation.findings]
+            return Decision(_alone(document, new), new, findings=findings)
         if best.pair.is_wall:
             wall = Finding(True, ("one source has the text under titles without a common word",))
             verdict = Verdict("unchecked", reason="boilerplate", id=document.id)
             return Decision(verdict, replace(new, match=best.key), best, findings=[*best.relation.findings, wall])
+        return self._decide_by(best, document, new, matches)
+
+    def _decide_by(self, best: Match, document: Document, new: Record, matches: Sequence[Match]) -> Decision:
+        """Return the decision on a document by its best match. The other matches tell of its page and its story."""
+        seen = [each for each in matches if each.is_seen]
         page, changed_page = _versions_of_page(best, matches)
         compared = changed_page or best
         changes = compared.pair.changes if best.is_seen else ()
@@ -121,8 +126,7 @@ class Judge:
         changed = dict[bytes, tuple[Record, Record]]()
         if _joins(best, verdict):
             other = in_united_story(best, seen)
-            page_id = page.id if page else ""
-            join = join_of(document, best, other, verdict, changes, page_id, self.owner_of, self.source_of)
+            join = join_of(document, best, other, page, verdict, changes, self.owner_of, self.source_of)
             changed = narrowed(best, seen)
         return Decision(verdict, record, best, join, changed, [*best.relation.findings, *added, *findings])
 
@@ -142,7 +146,8 @@ class Judge:
         """Let the newest candidate hold the text of a new document that has the same one, for as long as is needed."""
         if new.text_at == NO_TEXT:
             return new
-        second, longest = seconds_of(bytes.fromhex(document.id)), longest_hold(self.policy.window)
+        second = seconds_of(bytes.fromhex(document.id))
+        longest = longest_hold(self.policy.window)
         equal = (key for key, old, *_ in candidates if old.text_at == key and old.has_content(new))
         holders = [key for key in equal if abs(seconds_of(key) - second) <= longest]
         return replace(new, text_at=max(holders)) if holders else new
@@ -275,7 +280,8 @@ def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, i
 
     Without a known topic of its story's first document, as in a bridge, nobody joins a story through a document.
     """
-    pair, old = match.pair, match.pair.old
+    pair = match.pair
+    old = pair.old
     # Topics of two languages share no terms, so the first document of another language begins a line of its own.
     is_first = match.related and pair.two_languages and not match.is_by_text
     first_topic = old.first_topic or old.topic

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.names import FEW_NAMES_LESS, LEAST_COMMON_NAMES, LEAST_COSINE
-from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
+from scrapy_neardup.evidence.topic import COVERAGE_SHARE, shared_terms, topic_cosine, topic_parts
 from scrapy_neardup.rules.findings import Finding, Measured, applying, too_low
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.wording import one_line
+from scrapy_neardup.text.display import one_line
 
 LEAST_COMMON, LEAST_COMMON_OF_ONE_SOURCE = 0.5, 0.67  # mean share that two copies have in common
 WEIGHTS_OF_COMMON = 4, 4, 2, 1  # of resemblance, containment, titles and beginnings in this mean
@@ -43,7 +43,7 @@ def one_text(pair: Pair) -> Finding | None:
     return applying("the same text, except for case and punctuation") if pair.same_text else None
 
 
-# Related, and never a copy
+# Proof of a translation
 
 
 def translation(pair: Pair) -> Finding | None:
@@ -96,7 +96,8 @@ def other_subject(pair: Pair) -> Finding | None:
         return None
     what = "two forms of one source: share of both titles that the other text tells"
     option = f"what the titles share ({pair.title_overlap:.2f}) - {LESS_COVERED}"
-    return too_low(Measured(what, pair.title_coverage, pair.title_overlap - LESS_COVERED, option))
+    covered = topic_parts(pair.new.topic, pair.old.topic).titles / COVERAGE_SHARE
+    return too_low(Measured(what, covered, pair.title_overlap - LESS_COVERED, option))
 
 
 def shared_part(pair: Pair) -> Finding:

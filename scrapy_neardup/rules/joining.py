@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from scrapy_neardup.document import Document, Join, Member, Verdict
+from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.evidence.changes import Change, value_hashes
 from scrapy_neardup.evidence.figures.figure import figures_of
 from scrapy_neardup.evidence.lead import find_lead
@@ -16,7 +16,8 @@ from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.guards import FIRST_COSINE_IF_STRONG
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.uniting import first_topic
-from scrapy_neardup.wording import one_line
+from scrapy_neardup.story import Join, Member
+from scrapy_neardup.text.display import one_line
 
 _LONGEST_TITLE = 220  # characters of a text that stand for a missing title
 _DIGITS = re.compile(r"\d+")
@@ -30,16 +31,16 @@ def join_of(
     document: Document,
     match: Match,
     also: Match | None,
+    page: Match | None,
     verdict: Verdict,
     changes: Sequence[Change],
-    earlier_of_page: str,
     owner_of: Callable[[str], str],
     source_of: Callable[[str], str],
 ) -> Join:
     """Return how a document joins the story of its match, and unites it with the story of another match, ``also``.
 
-    ``owner_of`` returns who runs a source, and ``source_of`` the source of a url. ``earlier_of_page`` is the id of an
-    earlier version of its page.
+    ``page`` is an earlier version of its page. ``owner_of`` returns who runs a source, ``source_of`` the source of a
+    url.
     """
 
     def first(match: Match, url: str, title: str, language: str) -> Member:
@@ -75,7 +76,7 @@ def join_of(
             has_many_figures=_has_many(document, match.pair.new.size),
         ),
         is_coverage=_is_coverage(match),
-        earlier_of_page=earlier_of_page,
+        earlier_of_page=page.id if page else "",
         counted_at=document.counted_second,
         figures_before=b"".join(change.before for change in changes),
         figures_after=b"".join(change.after for change in changes),
@@ -110,7 +111,8 @@ def _is_coverage(match: Match) -> bool:
 
 def _shared(match: Match, document: Document) -> tuple[str, ...]:
     """Return the terms, or in another language the names, by which a document joined the story of its match."""
-    new, old, beginning = match.pair.new, match.pair.old, document.text[:_TOLD_OF_TEXT]
+    new, old = match.pair.new, match.pair.old
+    beginning = document.text[:_TOLD_OF_TEXT]
     of_topic = shared_words(new.topic, old.topic, document.title, beginning)
     if len(of_topic) >= min(MOST_SHARED_WORDS, len(shared_terms(new.names, old.names))):
         return of_topic

@@ -70,7 +70,8 @@ class Match:
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, bool, float, bytes]:
         """Return the key by which candidates are sorted, the best first."""
-        pair, topic = self.pair, self.relation.topic_score
+        pair = self.pair
+        topic = self.relation.topic_score
         return (
             not pair.same_text,  # the same text first
             not pair.same_page,  # then the page itself, unchanged or changed

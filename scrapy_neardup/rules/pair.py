@@ -11,7 +11,7 @@ from scrapy_neardup.evidence.differences import Comparison, Side, compare
 from scrapy_neardup.evidence.likeness import Likeness, likeness_of, share_of
 from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, names_score
 from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
-from scrapy_neardup.evidence.topic import COVERAGE_SHARE, LEAST_SHARED_TERMS, topic_parts, topic_score
+from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, topic_score
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.records.texts import StoredText
@@ -69,7 +69,10 @@ class Pair:
         """
         if self.is_translation or not (self.same_url or self.same_number):
             return False
-        if self.same_url and (self.same_text or not self._came_together):
+        came_together = self.is_one_run
+        if not self.new.run:  # outside of a crawl, their times tell
+            came_together = abs(self.new.counted_at - self.old.counted_at) < TOGETHER
+        if self.same_url and (self.same_text or not came_together):
             return True
         have_titles = bool(self.new.titles and self.old.titles)
         return (self.are_alike and not self.new.is_too_short) or (have_titles and self.title_overlap >= LIKE_TITLES)
@@ -77,11 +80,6 @@ class Pair:
     @property
     def is_one_run(self) -> bool:
         return self.old.run != 0 and self.old.run_number == self.new.run_number
-
-    @property
-    def _came_together(self) -> bool:
-        """Return whether both came in one run. Outside of a crawl, their times tell."""
-        return self.is_one_run if self.new.run else abs(self.new.counted_at - self.old.counted_at) < TOGETHER
 
     # Texts
 
@@ -230,11 +228,6 @@ class Pair:
     @property
     def topic_score(self) -> float:
         return min(1.0, self.term_score + self.vector_part)
-
-    @property
-    def title_coverage(self) -> float:
-        """Return the mean share of each title that the beginning of the other text tells."""
-        return topic_parts(self.new.topic, self.old.topic).titles / COVERAGE_SHARE
 
     @cached_property
     def names_score(self) -> float:

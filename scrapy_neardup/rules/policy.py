@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from scrapy_neardup.evidence.likeness import Measure
-
-Scope = Literal["all", "same-source", "cross-source"]
+from scrapy_neardup.evidence.sources import names_of
+from scrapy_neardup.settings import Scope
+from scrapy_neardup.settings.presets import PRESETS
 
 HOUR = 3600
 _HOLDS_IN_WINDOW = 8
+_NEWS = PRESETS["news"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +32,19 @@ class Policy:
     """
 
     window: int = 24 * HOUR  # seconds
-    threshold: float = 0.45
-    related_threshold: float = 0.25
-    topic_threshold: float = 0.28
+    threshold: float = _NEWS.threshold
+    related_threshold: float = _NEWS.related_threshold
+    topic_threshold: float = _NEWS.topic_threshold
     scope: Scope = "all"
     drop_share: float = 0.7
     keep_sources: frozenset[str] = frozenset()
     keep_updates: bool = True
     drops: bool = False
     keep_texts: bool = True
-    vector_middle: float = 0.34  # these two only with a language model, see ``rules.guards``
-    vector_bar: float = 0.58
-    measure: Measure = "containment"
-    collisions: int = 0
+    vector_middle: float = _NEWS.vector_middle  # these two only with a language model, see ``rules.guards``
+    vector_bar: float = _NEWS.vector_bar
+    measure: Measure = _NEWS.measure
+    collisions: int = _NEWS.collisions
 
     def allows(self, *, same_source: bool) -> bool:
         """Return whether the scope allows a match of two pages of one source, or of two sources."""
@@ -57,9 +58,3 @@ class Policy:
 def longest_hold(window: int) -> int:
     """Return how many seconds lie at most between a document and the one that holds its text, which is equal."""
     return window // _HOLDS_IN_WINDOW
-
-
-def names_of(source: str) -> list[str]:
-    """Return the domains by which settings can name a source: itself, and those above, such as its platform."""
-    labels = source.split(".")
-    return [".".join(labels[first:]) for first in range(len(labels))]

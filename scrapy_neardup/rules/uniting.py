@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scrapy_neardup.evidence.names import LEAST_COSINE
-from scrapy_neardup.evidence.topic import NO_TOPIC, shared_terms, topic_cosine
+from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.findings import ask
@@ -53,11 +53,11 @@ def narrowed(match: Match, alive: Sequence[Match]) -> dict[bytes, tuple[Record, 
     joins nobody through it. This holds whatever comes first, the page or the reports of its events.
     """
     first = next((each for each in alive if each.id == each.story == match.story), None)
-    if first is None or first.pair.old.first_topic or not _is_part(match):
+    topic = match.pair.new.topic
+    if not topic or first is None or first.pair.old.first_topic or not _is_part(match):
         return {}
     known = (b"", first.pair.old.topic)
     copies = (each for each in alive if each.original == first.id and each.pair.old.first_topic in known)
-    topic = match.pair.new.topic or NO_TOPIC
     return {each.key: (each.pair.old, replace(each.pair.old, first_topic=topic)) for each in copies if _is_part(each)}
 
 
@@ -76,8 +76,7 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     two events would.
     """
     near, far = (match, other) if other.two_languages else (other, match)
-    least_score = near.policy.topic_threshold + (UNITING_EXTRA + SAME_SOURCE_EXTRA * near.same_source)
-    if near.topic_score < least_score or ask(near, NOT_BY_TOPIC).applying:
+    if not _joins_clearly(near):
         return False
     members = _members(near, alive)
     pairs = list(itertools.product(members, _members(far, alive)))
@@ -92,6 +91,12 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
             return False
         return _mean_of_topics([(match.new, each) for each in members]) >= least
     return are_firsts_alike and _mean_of_topics(pairs) >= least
+
+
+def _joins_clearly(pair: Pair) -> bool:
+    """Decide whether a document joins a story by its topic, and scores more than it needs to."""
+    least_score = pair.policy.topic_threshold + (UNITING_EXTRA + SAME_SOURCE_EXTRA * pair.same_source)
+    return pair.topic_score >= least_score and not ask(pair, NOT_BY_TOPIC).applying
 
 
 def _are_names_enough(far: Pair, members: Sequence[Record]) -> bool:

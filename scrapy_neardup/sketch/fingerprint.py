@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
@@ -18,11 +19,10 @@ from scrapy_neardup.evidence.tokens import signs_of
 from scrapy_neardup.evidence.topic import TopicWeights, tells_title
 from scrapy_neardup.evidence.vectors import VectorMeans
 from scrapy_neardup.records.learned import Frequencies
+from scrapy_neardup.settings.presets import Preset
 from scrapy_neardup.sketch.origin import NOTHING, Origin, packed_language
-from scrapy_neardup.sketch.presets import Preset
 from scrapy_neardup.sketch.text_sketch import Draft, TextSketch, TextSketcher, unpack_sketch
 from scrapy_neardup.text.folding import fold
-from scrapy_neardup.timings import Timings
 
 _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
@@ -40,7 +40,7 @@ class Sketcher(TextSketcher):
         """With ``by_source`` the keys of two sources differ, so copies in other sources do not crowd out candidates."""
         super().__init__(preset, min_words=min_words)
         self.by_source = by_source
-        self.timings = Timings()
+        self.timings = Counter[str]()
         self._sources = SourceBoilerplate()
         self.topics = TopicWeights(preset.topic_terms) if preset.topic_terms else None
         self.vector_means = VectorMeans()
@@ -84,10 +84,11 @@ class Sketcher(TextSketcher):
                 origins.append(self._without_usual_terms(document, origin))  # before the next document teaches more
         made_ahead = [draft.sketch.milliseconds for draft in drafts if draft.sketch]
         for milliseconds in made_ahead:
-            self.timings.add(milliseconds)
+            self.timings.update(documents=1, microseconds=round(1000 * milliseconds))
         if unsketched := [draft for draft in drafts if draft.sketch is None or draft.left_out]:
             self.sketch(unsketched)
-            self.timings.add((time.perf_counter() - start) * 1000, len(drafts) - len(made_ahead))
+            microseconds = round(1e6 * (time.perf_counter() - start))
+            self.timings.update(documents=len(drafts) - len(made_ahead), microseconds=microseconds)
         with self.lock:
             return list(map(self._fingerprint, documents, drafts, origins))
 

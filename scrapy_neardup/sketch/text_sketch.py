@@ -21,7 +21,7 @@ from scrapy_neardup.evidence.source_boilerplate import LEAST_WORDS
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.evidence.topic import TOPIC_WORDS, read_lead
 from scrapy_neardup.records.packing import PackedFields
-from scrapy_neardup.sketch.presets import Preset
+from scrapy_neardup.settings.presets import Preset
 from scrapy_neardup.sketch.signatures import SIGNERS, UNSIGNED, SignedText
 from scrapy_neardup.text.body import Body, read_bodies
 
@@ -199,7 +199,7 @@ def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
 
 def unpack_sketch(packed: bytes) -> TextSketch:
     """Return the sketch that a worker packed. Raise StoreError for bytes that are no packed sketch."""
-    values: Any = _SKETCH.unpack_whole(packed)
+    values: Any = _SKETCH.unpack(packed)
     milliseconds, size, text_hash, content_hash, signature, lead, names, *numbers = values
     lines, band_keys, sample_keys = (array("I", each) for each in numbers)
     return TextSketch(

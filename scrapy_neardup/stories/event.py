@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from scrapy_neardup.document import CRAWL, LEVELS, Claim, Level, Member, Story
 from scrapy_neardup.exceptions import StoreUnavailable
 from scrapy_neardup.index.stories import Granted, Stories
+from scrapy_neardup.story import CRAWL, LEVELS, Claim, Level, Member, Story
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from scrapy_neardup.wording import counted, coverage_words, one_line
+from scrapy_neardup.text.display import counted, coverage_words, one_line
 
 _LONGEST_HEADLINE = 250  # characters
 _LONGEST_NEWS = 120

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timezone, tzinfo
 from typing import Any
 
-from scrapy_neardup.document import Member, Story
 from scrapy_neardup.evidence.lead import lead_under
 from scrapy_neardup.stories.event import SpecialReport, StoryEvent
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
 from scrapy_neardup.stories.summary import confirmed_changes, facts_of, figure_summary, headline_of, read_change
+from scrapy_neardup.story import Member, Story
 
 TEN_MINUTES = 600
 

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
 
-from scrapy_neardup.document import MANY_FIGURES, EventSources, Level, Story
-from scrapy_neardup.imports import load_callable
+from scrapy_neardup.settings.values import ALLOWED_RULES, MIN_SOURCES, load_callable
+from scrapy_neardup.story import MANY_FIGURES, EventSources, Level, Story
 
 HOUR = 3600
 DAY = 24 * HOUR
-
-# The threshold of ``breaking`` is at least this number, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise.
-MIN_SOURCES = 5
 
 # ``breaking``: as many new sources within half an hour as the threshold, or more within an hour.
 HALF_HOUR = HOUR // 2
@@ -66,9 +63,6 @@ class Rule(Protocol):
     """
 
     def __call__(self, *, story: Story, time: float, breaking_over: int) -> Level | None: ...
-
-
-ALLOWED_RULES = "'sources', 'count' or the import path of a callable (story, time, breaking_over)"
 
 
 def sources(story: Story, time: float, breaking_over: int) -> Level | None:
@@ -174,23 +168,3 @@ def _within(times: Sequence[int], span: int, end: float) -> int:
 def _ends(times: Sequence[int], span: int, at: float) -> list[float]:
     """Return the ends of the spans that hold ``at``: itself, and each later time."""
     return [at, *(time for time in times if at < time < at + span)]
-
-
-ALLOWED_OWNERS = 'a mapping of owners to their sources, such as {"Press Ltd": ["a.example", "b.example"]}'
-
-
-def read_owners(value: Any, source_of: Callable[[str], str]) -> dict[str, str]:
-    """Return the owner of each source that is listed. Raise ValueError if the value is no such list.
-
-    ``source_of`` returns the source that a domain names.
-    """
-    if not isinstance(value, Mapping):
-        raise ValueError(f"not {type(value).__name__}")
-    owners: dict[str, str] = {}
-    for owner, domains in value.items():
-        if not owner or isinstance(domains, str) or not all(isinstance(each, str) for each in (owner, *domains)):
-            raise ValueError(f"{domains!r} is no list of sources of {owner!r}")
-        for source in map(source_of, domains):
-            if owners.setdefault(source, owner) != owner:
-                raise ValueError(f"{source!r} has two owners, {owners[source]!r} and {owner!r}")
-    return owners

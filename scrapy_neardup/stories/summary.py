@@ -10,12 +10,12 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from scrapy_neardup.document import Member
 from scrapy_neardup.evidence.figures.counted import FigureKind, in_words, kind_of, rank_of
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.titles import names_site, title_without_site
 from scrapy_neardup.records.membership import sources_needed
 from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.story import Member
 
 _CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
 _NO_LABEL = "figure"  # the label of a figure that has no word of its own

@@ -8,16 +8,16 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import replace
 
-from scrapy_neardup.document import LAST_SECOND, Claim, Extent, Join, Level, Member, Story
+from scrapy_neardup.document import LAST_SECOND
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.stories import Stories
+from scrapy_neardup.settings.values import MIN_SOURCES
 from scrapy_neardup.stories.event import Outbox, StoryEvent, event_of
 from scrapy_neardup.stories.rules import (
     DAY,
     HISTORY,
     HOUR,
-    MIN_SOURCES,
     NEWS_AGE,
     QUIET,
     Rule,
@@ -25,6 +25,7 @@ from scrapy_neardup.stories.rules import (
     breaking_threshold,
     load_rule,
 )
+from scrapy_neardup.story import Claim, Extent, Join, Level, Member, Story
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from scrapy_neardup.text.folding import fold_with_places
 from scrapy_neardup.text.reading import SPACE, Reading, next_starts
 
 LONGEST = 64  # tokens of a sentence; a longer one is cut into several
-_SHORTEST = 16  # tokens of a part of such a sentence, but for the last one
+_CHARACTERS = 4  # of a script without spaces count as a word
 _MOST_PROPOSED = 24  # a word of more old sentences proposes none of them
 _PARTNER = 0.4  # share of the weight of a sentence that its partner holds
 _NEIGHBOUR = 0.15  # share that a neighbour of the partner must add
@@ -71,13 +71,14 @@ def _cut(reading: Reading, firsts: Sequence[int], counts: Sequence[int]) -> list
     no number is.
     """
     is_spaced = (reading.flags.take(reading.starts - 1) & SPACE).astype(bool)
-    ranks = np.where(is_spaced, 0, np.where(reading.are_unspaced, 1, 2)) + reading.hashes / 2.0**64
+    ranks = np.where(is_spaced | reading.are_unspaced, 0, 1) + reading.hashes / 2.0**64
     cut = []
     for first, count in zip(firsts, counts, strict=True):
         cut.append(first)
-        while first + count - cut[-1] > LONGEST:
-            begin = cut[-1] + _SHORTEST
-            cut.append(begin + int(ranks[begin : cut[-1] + LONGEST + 1].argmin()))
+        longest = LONGEST * (_CHARACTERS if reading.are_unspaced[first] else 1)
+        while first + count - cut[-1] > longest:
+            begin = cut[-1] + longest // 4
+            cut.append(begin + int(ranks[begin : cut[-1] + longest + 1].argmin()))
     return cut
 
 

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scrapy_neardup.content.urls import require_page, source_of
+from scrapy_neardup.content.urls import require_page
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import LEVELS, Member, Story
+from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.records.documents import Record, seconds_of
 from scrapy_neardup.records.stories import StoryChange
@@ -24,6 +24,7 @@ from scrapy_neardup.sketch import has_words, page_hash
 from scrapy_neardup.sketch.origin import packed_language
 from scrapy_neardup.stories.report import iso, languages_of, special_report, why_joined
 from scrapy_neardup.stories.summary import headline_of, read_change
+from scrapy_neardup.story import LEVELS, Member, Story
 
 MOST_CHANGES_READ = 500  # by one answer
 

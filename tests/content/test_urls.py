@@ -10,14 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.content.head import read_head
-from scrapy_neardup.content.urls import (
-    CanonicalUrls,
-    article_number,
-    platform_of,
-    require_domain,
-    source_of,
-    url_identity,
-)
+from scrapy_neardup.content.urls import CanonicalUrls, article_number, url_identity
+from scrapy_neardup.evidence.sources import platform_of, require_domain, source_of
 
 pytestmark = pytest.mark.versions
 

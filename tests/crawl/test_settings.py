@@ -21,7 +21,7 @@ from scrapy_processes import neardup
 from servers import RedisServer
 
 from scrapy_neardup import Addon, NearDupSettings, SettingsError
-from scrapy_neardup.sketch.presets import option_name
+from scrapy_neardup.settings.presets import option_name
 
 pytestmark = pytest.mark.versions
 

@@ -219,9 +219,12 @@ WORDS = [
 @example(117, 116, 3)
 @example(200, 199, 3)
 def test_a_change_is_seen_wherever_it_stands_in_a_text_full_of_numbers(count: int, place: int, step: int) -> None:
-    items = [f"{WORDS[i % 48]} {WORDS[i * 7 % 48]} {i * 3 + 5000} {WORDS[i * 5 % 47]}." for i in range(count)]
+    items = [
+        f"{WORDS[i % 48].title()} and {WORDS[(i * 7 + 3) % 48]} sold {i * 3 + 5000} crates of {WORDS[(i * 5 + 11) % 47]} there."
+        for i in range(count)
+    ]
     edited, place = items.copy(), place % count
-    edited[place] = edited[place].replace(str(place * 3 + 5000), str(place * 3 + 5000 + step))
+    edited[place] = edited[place].replace(str(place * 3 + 5000), str(place * 3 + 5001 + step * 3))
     assert changes(" ".join(items), " ".join(items)) == ()
     assert changes(" ".join(items), " ".join(edited))
 

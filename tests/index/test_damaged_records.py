@@ -11,9 +11,9 @@ from conftest import OpenIndex
 from documents import FIRST, Article, check, join, joined, overwrite, stored
 from redis import Redis
 
-from scrapy_neardup.document import Claim
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
+from scrapy_neardup.story import Claim
 
 GARBAGE = {
     "empty": b"",

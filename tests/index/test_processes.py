@@ -14,9 +14,9 @@ import pytest
 from conftest import CONFIG, OpenIndex
 from documents import FIRST, HOUR, MINUTE, Article, ScriptedJudge, beginning, check, join, joined, joining
 
-from scrapy_neardup.document import Claim, Join, Member
 from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.rules.match import Match
+from scrapy_neardup.story import Claim, Join, Member
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ import pytest
 from documents import HOUR, MINUTE, START, beginning, changed, joined, joining, member, said
 
 from scrapy_neardup.detector import select
-from scrapy_neardup.document import Claim, Extent, Member, Story
 from scrapy_neardup.index import Index
 from scrapy_neardup.records.membership import MOST_UNITED
+from scrapy_neardup.story import Claim, Extent, Member, Story
 
 EARLY, LATE = beginning("early", language="en"), beginning("late", MINUTE, language="de")
 """Of two stories the one with the earlier first document stays."""

@@ -17,13 +17,13 @@ import pytest
 from documents import Article, topic
 from long_form import tries
 
-from scrapy_neardup.document import Join, Member
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.records.documents import new_record, read_record
 from scrapy_neardup.records.membership import begin_story, count_join, unite
 from scrapy_neardup.records.stories import StoryCounters, pack_member, read_counters, read_members
 from scrapy_neardup.rules.decision import Candidate, Judge
+from scrapy_neardup.story import Join, Member
 from scrapy_neardup.tools.lab.feed import _document, objects_of
 
 CASES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(1000)))

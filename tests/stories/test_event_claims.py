@@ -23,7 +23,6 @@ from scrapy import Spider
 from scrapy.utils.test import get_crawler
 from servers import RedisServer
 
-from scrapy_neardup.document import CRAWL, Claim, Extent, Join, Member
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Breaker, Index
 from scrapy_neardup.index.stories import Granted
@@ -31,6 +30,7 @@ from scrapy_neardup.pipeline import NearDupPipeline
 from scrapy_neardup.records.stories import pack_claim, read_claim
 from scrapy_neardup.signals import story_event
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.story import CRAWL, Claim, Extent, Join, Member
 
 TOKENS = ["0123456789abcdef", "fedcba9876543210"]
 LEVELS = ["watch", "breaking", "update", "ended"]

@@ -33,11 +33,11 @@ from receivers import (
 )
 from receivers import say_nothing as never_answer
 
-from scrapy_neardup.document import LEVELS, Level, Story
 from scrapy_neardup.stories import event as event_module
 from scrapy_neardup.stories.event import Refused, Sender, StoryEvent
 from scrapy_neardup.stories.receivers import DeliveryFailed, Webhook
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.story import LEVELS, Level, Story
 
 pytestmark = pytest.mark.versions
 
@@ -293,7 +293,7 @@ DIES = """
 import asyncio, sys
 sys.path[:0] = {folders!r}
 from newsdesk import MINUTE, opened
-from scrapy_neardup.document import LEVELS
+from scrapy_neardup.story import LEVELS
 from scrapy_neardup.stories.receivers import Webhook
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.event import Sender

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from newsdesk import MINUTE, opened, text, toll
 from receivers import PATIENCE, BadReceiver, Receiver, drip_headers, skip
 
-from scrapy_neardup.document import Member, Story
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import event as event_module
@@ -29,6 +28,7 @@ from scrapy_neardup.stories.event import Refused, Sender, StoryEvent
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.receivers import DeliveryFailed, Service, receivers_of
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.story import Member, Story
 
 HOSTILE = "<!channel> [free](http://evil.example) *big* @everyone\u202e\x1b[2J <script>alert(1)</script> `code` |a|"
 

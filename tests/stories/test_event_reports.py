@@ -10,12 +10,13 @@ import pytest
 from jsonschema import Draft202012Validator
 from newsdesk import BOTH, BUDGET, MINUTE, START, STRIKE, Newsroom, opened, report, text, toll
 
-from scrapy_neardup.document import Document, Fingerprint, Member, Story
+from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.story import Member, Story
 
 
 async def test_the_report_says_who_when_how_fast_and_what_of(newsroom: Newsroom) -> None:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.document import Extent, Level, Member, Story
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.summary import facts_of, headline_of, read_change
+from scrapy_neardup.story import Extent, Level, Member, Story
 
 
 def confirmed_by(members: Sequence[Member], needed: int) -> tuple[tuple[str, int], ...]:

@@ -13,19 +13,11 @@ from hypothesis import strategies as st
 from newsdesk import HOUR, MINUTE, opened, text
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import EventSources, Story
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.rules import (
-    RULES,
-    Threshold,
-    breaking_threshold,
-    count,
-    load_rule,
-    most_within,
-    read_owners,
-    sources,
-)
+from scrapy_neardup.settings.values import read_owners
+from scrapy_neardup.stories.rules import RULES, Threshold, breaking_threshold, count, load_rule, most_within, sources
+from scrapy_neardup.story import EventSources, Story
 
 
 def story(first_times: Sequence[int] = (), times: Sequence[int] = (), languages: Sequence[str] = ()) -> Story:

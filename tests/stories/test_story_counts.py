@@ -25,11 +25,11 @@ from documents import (
     said,
 )
 
-from scrapy_neardup.document import Claim, Extent, Join, Member
 from scrapy_neardup.index import Index
 from scrapy_neardup.records.membership import MOST_ITEM_TIMES, MOST_MEMBERS_KEPT, MOST_SOURCES, MOST_VALUES
 from scrapy_neardup.records.stories import owner_hash
 from scrapy_neardup.stories.report import languages_of
+from scrapy_neardup.story import Claim, Extent, Join, Member
 
 
 def copying(name: str, source: str, *values: str) -> Join:

@@ -18,8 +18,9 @@ from projects import Project
 from scrapy_processes import run_scrapy
 from servers import RedisServer
 
-from scrapy_neardup.document import Document, Story, Verdict
+from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.records.stories import StoryCounters
+from scrapy_neardup.story import Story
 
 FIRST, SECOND, BOTH = range(8), range(6, 14), range(1, 13)
 """The names of three reports: two in common, which is too few, and six, which is enough."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import cast
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Kind, Member, Status, Story
+from scrapy_neardup.document import Document, Fingerprint, Kind, Status
 from scrapy_neardup.evidence.topic import KEYS, TITLE_BIT
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Judge
@@ -21,6 +21,7 @@ from scrapy_neardup.index.window import Checked
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.decision import NO_TEXTS, Candidate, Decision, Texts
 from scrapy_neardup.rules.match import Match
+from scrapy_neardup.story import Claim, Join, Member, Story
 
 MINUTE = 60
 HOUR = 3600

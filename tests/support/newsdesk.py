@@ -9,10 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Level, Story, Verdict
+from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import sources
+from scrapy_neardup.story import Level, Story
 
 START = 1_700_000_000
 MINUTE = 60

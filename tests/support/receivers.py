@@ -162,7 +162,7 @@ def flood_chunks(connection: socket.socket, over: threading.Event) -> None:
 
 ENDS = """
 import asyncio, sys
-from scrapy_neardup.document import Story
+from scrapy_neardup.story import Story
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.receivers import Webhook
 from scrapy_neardup.stories.report import special_report

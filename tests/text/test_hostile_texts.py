@@ -12,15 +12,9 @@ from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Project
 
 from scrapy_neardup.content.head import SHORT_PAGE, decode_html
-from scrapy_neardup.content.urls import (
-    LONGEST_URL,
-    CanonicalUrls,
-    absolute_url,
-    article_number,
-    source_of,
-    url_identity,
-)
+from scrapy_neardup.content.urls import CanonicalUrls, absolute_url, article_number, url_identity
 from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict
+from scrapy_neardup.evidence.sources import LONGEST_URL, source_of
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.tools.lab.feed import RecordedDocument
 from scrapy_neardup.tools.lab.replay import Judged, OutputFormat, RecordedPage

@@ -23,8 +23,8 @@ from scrapy_neardup.content.head import read_head
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.evidence.likeness import resemblance
+from scrapy_neardup.settings.presets import VECTOR_PARAMETERS
 from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
-from scrapy_neardup.sketch.presets import VECTOR_PARAMETERS
 from scrapy_neardup.sketch.signatures import load_minhash, minima, signature
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.reading import Reading, shingle_hashes, window_hashes

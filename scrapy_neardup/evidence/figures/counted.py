@@ -94,6 +94,7 @@ _UNSPACED = "\u0e00"
 _ARABIC_ARTICLES = ("ال", "وال", "بال", "لل")
 _ARABIC_AND = "و"
 _ARABIC_PREFIXES = frozenset("وفب")
+_CUT = "\u3000"  # Chinese, Japanese and Korean: only the next characters of a clause count
 _CLAUSE = 8  # characters
 
 
@@ -145,12 +146,7 @@ def _has(role: str, tokens: Iterable[str]) -> bool:
 
 def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     """Return what a number counts, from the words before it, the nearest first, and those behind it."""
-    nearest = behind[0] if behind else ""
-    is_age = _has("age", before[:2]) or _AGE.match(nearest)
-    is_hour = _has("before hours", before[:1]) and UNITS.get(nearest) == "hours"
-    is_time_of_day = is_hour or any(UNITS.get(word) == "hours" for word in before[:1])
-    is_the = not behind and _has("articles", before[:1])  # "a los 56"
-    if is_age or is_time_of_day or is_the or nearest in WORDS["ordinals and times"]:
+    if _counts_nothing(before, behind):
         return Counted(SILENT)
     first = next((word for word in behind if word not in HEDGES), "")
     if unit := UNITS.get(first):
@@ -168,6 +164,16 @@ def what_is_counted(before: Sequence[str], behind: Sequence[str]) -> Counted:
     return ahead or back or Counted(PEOPLE if first in WORDS["people"] else 0)
 
 
+def _counts_nothing(before: Sequence[str], behind: Sequence[str]) -> bool:
+    """Decide whether a number is an age, an ordinal or a time of day, or stands behind "the" and before no word."""
+    nearest = behind[0] if behind else ""
+    is_age = _has("age", before[:2]) or _AGE.match(nearest) is not None
+    is_hour = _has("before hours", before[:1]) and UNITS.get(nearest) == "hours"
+    is_time_of_day = is_hour or any(UNITS.get(word) == "hours" for word in before[:1])
+    is_the = not behind and _has("articles", before[:1])  # "a los 56"
+    return is_age or is_time_of_day or is_the or nearest in WORDS["ordinals and times"]
+
+
 def _clause(tokens: Iterable[str]) -> list[str]:
     return list(takewhile(lambda token: token not in _BORDERS, tokens))
 
@@ -182,12 +188,9 @@ def _nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) 
         if token < _UNSPACED and (len(token) <= 2 or token in HEDGES):
             continue
         distance += 1
-        meaning = meaning_of(token if token < _UNSPACED else token[near])
+        meaning = meaning_of(token[near] if token > _CUT else token)
         if meaning and _means_it(token, meaning, (*tokens[max(0, place - 4) : place + 6], *others[:4])):
-            following = [*map(meaning_of, tokens[place + 1 : place + 2])]
-            if meaning.kind is FigureKind.VICTIMS and following and following[0]:
-                meaning = following[0] if following[0].kind is FigureKind.DEAD else meaning  # "deadly victims"
-            return place, distance, meaning
+            return place, distance, _as_dead(meaning, tokens[place + 1 : place + 2])
     return None
 
 
@@ -200,6 +203,13 @@ def _means_it(token: str, meaning: Meaning, around: Sequence[str]) -> bool:
     return meaning.word_class != "lives" or any(word.startswith(_LOST) for word in around)
 
 
+def _as_dead(meaning: Meaning, following: Sequence[str]) -> Meaning:
+    """Return the meaning of a word, which is "dead" for "deadly victims"."""
+    is_of_victims = meaning.kind is FigureKind.VICTIMS
+    dead = (found for found in map(meaning_of, following) if is_of_victims and found and found.kind is FigureKind.DEAD)
+    return next(dead, meaning)
+
+
 def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     found = _nearest_meaning(tokens, others, slice(_CLAUSE))
     if found is None:
@@ -209,20 +219,21 @@ def _behind(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     between = tokens[:place]
     is_next = word.startswith(_ARABIC_AND) and meaning_of(word[1:])  # "and injured 31"
     is_active = _has("determiners", tokens[place + 1 : place + 2]) and not _has("to be", between)
-    if is_next or is_active:  # "two men killed the driver"
+    if is_next or is_active or (distance > 1 and _is_mention(word, between)):  # "two men killed the driver"
         return None
-    if distance > 1:
-        # Far from the number, a word may only mention people: "12 cars with the injured".
-        is_arabic_mention = word.startswith(_ARABIC_ARTICLES) and between[-1] not in WORDS["of"]
-        is_the = between[-1] in WORDS["articles"] and not _has("of", between[-2:-1])
-        if is_arabic_mention or is_the or between[-1] in WORDS["about"]:
-            return None
     people = sum(token in WORDS["people"] for token in between[:2])
     reach = _REACH_OF_NOUNS + people
     is_predicate = people > 0 or (_has("auxiliaries", between) and COMMA not in between)
     if meaning.word_class != "nouns" and is_predicate:
         reach = _REACH_OF_VERBS
     return Counted(meaning.kind, place + 1, distance) if distance <= reach else None
+
+
+def _is_mention(word: str, before: Sequence[str]) -> bool:
+    """Decide whether a word far from a number only mentions people: "12 cars with the injured"."""
+    if word.startswith(_ARABIC_ARTICLES) and before[-1] not in WORDS["of"]:
+        return True
+    return before[-1] in WORDS["about"] or (before[-1] in WORDS["articles"] and not _has("of", before[-2:-1]))
 
 
 def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
@@ -232,21 +243,34 @@ def _before(tokens: Sequence[str], others: Sequence[str]) -> Counted | None:
     if found is None or (nearest in _BY and not _has("to", others[:1])):
         return None
     place, distance, meaning = found
-    counted = Counted(meaning.kind, 0, distance)
-    is_of_people = _has("people", others[:2])
-    is_reached = nearest in WORDS["number of"] or nearest in WORDS["reaches"]
-    if (is_reached or is_of_people or _has("to", others[:1])) and _has("number of", _clause(tokens)):
-        return counted  # "the toll of the fire rose to nine"
-    word = clause[place]
-    is_mention = word in WORDS["only beside"] or _has("about", clause[place + 1 : place + 2])
-    if word in WORDS["only behind"] or (distance > 1 and is_mention):  # "in memory of the dead, 18 boats"
+    if _is_number_of(tokens, nearest, others):
+        return Counted(meaning.kind)
+    if clause[place] in WORDS["only behind"] or (distance > 1 and _is_far_mention(clause, place)):
         return None
-    if meaning.word_class == "nouns":
-        return counted if distance <= (_REACH_BACK_OF_NOUNS if is_of_people else 1) else None
-    # A verb does not count what follows in "killed in 2 attacks" and "was killed with 9 others".
-    is_passive = word.endswith("ed") and _has("to be", clause[place + 1 : place + 3])
-    has_object = not is_passive and not _has("prepositions", clause[:place])
-    return counted if has_object and distance <= (_REACH_BACK_OF_VERBS if is_of_people else 1) else None
+    is_noun = meaning.word_class == "nouns"
+    reach = 1
+    if _has("people", others[:2]):
+        reach = _REACH_BACK_OF_NOUNS if is_noun else _REACH_BACK_OF_VERBS
+    is_told = distance <= reach and (is_noun or _has_object(clause, place))
+    return Counted(meaning.kind, 0, distance) if is_told else None
+
+
+def _is_number_of(tokens: Sequence[str], nearest: str, others: Sequence[str]) -> bool:
+    """Decide whether words before a number say that it is a number of people: "the toll of the fire rose to nine"."""
+    is_reached = nearest in WORDS["number of"] or nearest in WORDS["reaches"]
+    is_value = is_reached or _has("people", others[:2]) or _has("to", others[:1])
+    return is_value and _has("number of", _clause(tokens))
+
+
+def _is_far_mention(clause: Sequence[str], place: int) -> bool:
+    """Decide whether a word some words before a number only mentions people: "in memory of the dead, 18 boats"."""
+    return clause[place] in WORDS["only beside"] or _has("about", clause[place + 1 : place + 2])
+
+
+def _has_object(clause: Sequence[str], place: int) -> bool:
+    """Decide whether a verb before a number may count it: not "killed in 2 attacks", "was killed with 9 others"."""
+    is_passive = clause[place].endswith("ed") and _has("to be", clause[place + 1 : place + 3])
+    return not is_passive and not _has("prepositions", clause[:place])
 
 
 def _is_of_next(behind: Sequence[str], place: int) -> bool:

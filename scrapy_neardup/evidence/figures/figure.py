@@ -153,10 +153,7 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
     """Return what a figure counts, and how far behind it the word stands that says so."""
     if mark in KINDS:
         return Counted(KINDS[mark])
-    nearest = next((word for word in before[:2] if word != LINE_END), "")
-    is_between_commas = nearest in (COMMA, "(") and (mark or behind[:1] == [COMMA])
-    is_age = is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST  # "John Smith, 45, ..."
-    if is_age or nearest in WORDS["named"]:  # "art. 109"
+    if _is_name_or_age(value, mark, before, behind):
         return Counted(SILENT)
     if is_plain(value):
         return what_is_counted(before, [] if mark else behind)
@@ -165,6 +162,14 @@ def _kind(value: str, mark: str, before: list[str], behind: list[str]) -> Counte
         return Counted(KINDS["score"])
     counted = what_is_counted(before, [])
     return counted if counted.kind < PEOPLE else Counted(0)
+
+
+def _is_name_or_age(value: str, mark: str, before: list[str], behind: list[str]) -> bool:
+    """Decide whether a number is a name, as in "art. 109", or an age, as in "John Smith, 45, ..."."""
+    nearest = next((word for word in before[:2] if word != LINE_END), "")
+    is_between_commas = nearest in (COMMA, "(") and (mark or behind[:1] == [COMMA])
+    is_age = is_between_commas and value.isdigit() and int(value[:9]) <= _OLDEST
+    return bool(is_age) or nearest in WORDS["named"]
 
 
 def is_plain(value: str) -> bool:

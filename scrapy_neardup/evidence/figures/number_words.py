@@ -26,7 +26,8 @@ LINE_END, COMMA, FIGURE = "|,#"  # the end of a line or sentence; a comma, or a 
 
 # If a text has as many words of one language as of another one, it is read in the first of them.
 LANGUAGES = (
-    "en de es fr it pt nl ru uk tr ar pl cs sk ro hu bg sr fa el sv da nb fi hi id vi ko he zh ja und"
+    "en de es fr it pt nl ru uk tr ar pl cs sk ro hu bg sr fa el sv da nb fi"
+    " hi bn ur ta si th vi id ko he sw am zh ja und"
 ).split()  # fmt: skip
 
 
@@ -130,14 +131,8 @@ def all_languages() -> Languages:
     of_word: dict[str, tuple[str, ...]] = {}
     scales: dict[str, int] = {}
     for name, table in TABLES.items():
-        if "numbers" not in table:
-            continue
-        numbers = {**table["numbers"]}
-        thousand = numbers.pop("thousand")
-        if thousand:  # "zwölftausend"
-            numbers["small"] |= {word + thousand: 1000 * n for word, n in numbers["small"].items() if 1 < n < 1000}
-        language = by_name[name] = NumberWords(**numbers)
-        for word in {*language.small, *language.scales, *table["common words"].split()}:
+        language = by_name[name] = _number_words(**table.get("numbers", {"small": {}, "scales": {}}))
+        for word in {*language.small, *language.scales, *table.get("common words", "").split()}:
             of_word[word] = (*of_word.get(word, ()), name)
         for word, scale in language.scales.items():
             if scale >= 1000 or scale == 12:
@@ -146,6 +141,12 @@ def all_languages() -> Languages:
         for word in joined.split("|"):
             scales.setdefault(word, int(value))
     return Languages(by_name, of_word, scales)
+
+
+def _number_words(small: dict[str, int | Decimal], thousand: str = "", **others: Any) -> NumberWords:
+    if thousand:  # "zwölftausend"
+        small |= {word + thousand: 1000 * number for word, number in small.items() if 1 < number < 1000}
+    return NumberWords(small, **others)
 
 
 def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tuple[str, int]:
@@ -169,18 +170,26 @@ def read_spelled(tokens: Sequence[str], first: int, language: NumberWords) -> tu
         elif part:
             value += part * (scale - 1)
             room = scale
-        elif 0 < value % 100 < 10 and token in language.tens:  # "خمسة وعشرون"
-            value += language.tens[token]
+        elif added := _added(token, value, room, language):
+            value += added
             room = 0
-        elif not 0 < value % 100 < 10 and value > 0 and room > 1 and token in language.ones:  # "vingt et un"
-            value += 1
-            room = 0
-        elif i == first or room <= 1 or not (token == language.conjunction or (token == COMMA and room >= 1000)):
+        elif i == first or not _leads_on(token, tokens[i + 1], room, language):
             break
-        elif language.small.get(tokens[i + 1], room) >= room and tokens[i + 1] not in language.ones:
-            break  # the conjunction, or the comma in "two thousand, four hundred", leads to no other part
         i += 1
     return (str(int(value) if value == int(value) else value) if i > first else ""), i
+
+
+def _added(token: str, value: int | Decimal, room: int, language: NumberWords) -> int:
+    """Return what the last word of a number adds: "vingt et un", "خمسة وعشرون"."""
+    if 0 < value % 100 < 10:
+        return language.tens.get(token, 0)
+    return int(value > 0 and room > 1 and token in language.ones)
+
+
+def _leads_on(token: str, following: str, room: int, language: NumberWords) -> bool:
+    """Decide whether "and", or the comma in "two thousand, four hundred", leads to the next part of a number."""
+    is_joint = token == language.conjunction or (token == COMMA and room >= 1000)
+    return is_joint and room > 1 and (language.small.get(following, room) < room or following in language.ones)
 
 
 def _room_behind(number: int | Decimal) -> int:

@@ -30,7 +30,8 @@ from scrapy_neardup.evidence.figures.number_words import (
 )
 from scrapy_neardup.text.folding import fold
 
-_LETTERS = r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965\u2000-\u2bff\u3000-\u3004！？]"  # no \w, see _TOKEN
+# A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
+_LETTERS = r"[^\x00-`{-©«-´¶-¹»-¿\u060c\u061b\u06d4؟\u0964\u0965\u1361-\u1368\u2000-\u2bff\u3000-\u3004！？]"
 _ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 _UNUSUAL = re.compile(f"[½¼¾٫٬{IDEOGRAPHS}]")
 # "20K", "7.7M" and "2.3B" are other words in small letters.
@@ -47,9 +48,8 @@ _USUAL = {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75"}
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
 _PART = r"(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]+(?:[.,][0-9]+)*"
-_MARKS = {**dict.fromkeys(".!?;\n。！？؟۔।", LINE_END), **dict.fromkeys(",،、", COMMA)}
+_MARKS = {**dict.fromkeys(".!?;\n。！？؟۔।።", LINE_END), **dict.fromkeys(",،、", COMMA)}
 _NO_CURRENCY = "".join(rf"(?<!\b{re.escape(word)})" for word in CURRENCIES if word.isalpha())
-# Letters are a plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
 _TOKEN = re.compile(
     # A whole number that is written to a word counts nothing, as in "Covid-19", unless the word is a currency. Some
     # scripts are written without spaces, and in Arabic and Hebrew "and" is written to the number.
@@ -165,18 +165,7 @@ def _scaled_and_marked(tokens: list[str], first: int, end: int, core: str, close
         scale, end = _scale(tokens, first, end)
         if core.isdigit() and len(core) <= _LONGEST:
             rest, end = _rest(tokens, end, scale)
-    before = tokens[first - 1]
-    mark = "%" if before in WORDS["percent before"] else CURRENCIES.get(before, "." if closed else "")
-    following = tokens[end]
-    if not closed and following in PERCENT:
-        mark = "%"
-        end += 1
-    elif not closed and (following, tokens[end + 1]) in PERCENT_PAIRS:
-        mark = "%"
-        end += 2
-    elif not closed and following in CURRENCIES and (following.isalpha() or not tokens[end + 1][:1].isdigit()):
-        mark = CURRENCIES[following]
-        end += 1
+    mark, end = _mark(tokens, first, end, closed)
     if rest:
         return str(int(core) * scale + rest), end, mark
     return _value(core.replace(":", "-"), scale or 1, mark), end, mark
@@ -207,6 +196,19 @@ def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
     if end > start and tokens[end] == LINE_END and len(tokens[end - 1]) <= _LONGEST_ABBREVIATION:
         end += 1  # "тыс. рублей"
     return scale, end
+
+
+def _mark(tokens: list[str], first: int, end: int, closed: bool) -> tuple[str, int]:
+    if not closed:
+        token = tokens[end]
+        if token in PERCENT:
+            return "%", end + 1
+        if (token, tokens[end + 1]) in PERCENT_PAIRS:
+            return "%", end + 2
+        if token in CURRENCIES and (token.isalpha() or not tokens[end + 1][:1].isdigit()):
+            return CURRENCIES[token], end + 1
+    before = tokens[first - 1]
+    return "%" if before in WORDS["percent before"] else CURRENCIES.get(before, "." if closed else ""), end
 
 
 def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
@@ -273,15 +275,10 @@ def _decimal(number: str, fraction: bool) -> str:
     """Tell thousands separators from the decimal one; "1.786" is a fraction only before a percent sign."""
     whole, *groups = re.split("[.,' ]", number)
     separators = [character for character in number if not character.isdigit()]
-    # Groups of three digits, or of two and the last one of three: lakh and crore.
-    lengths = {len(group) for group in groups[:-1]}
-    are_thousands = (
-        groups and len(groups[-1]) == 3 and whole[0] != "0" and len(whole) <= 3 and lengths in ({2}, {3}, set())
-    )
     decimals = ""
     if len(set(separators)) > 1 and separators.count(separators[-1]) == 1:
         decimals = groups.pop()
-    elif not are_thousands or (fraction and separators == ["."]):
+    elif not _are_thousands(whole, groups) or (fraction and separators == ["."]):
         if len(groups) > 1:
             return ".".join(group.lstrip("0") or "0" for group in (whole, *groups))
         decimals = "".join(groups)
@@ -289,3 +286,9 @@ def _decimal(number: str, fraction: bool) -> str:
     whole = "".join((whole, *groups)).lstrip("0") or "0"
     decimals = decimals.rstrip("0")
     return f"{whole}.{decimals}" if decimals else whole
+
+
+def _are_thousands(whole: str, groups: list[str]) -> bool:
+    if not groups or whole[0] == "0" or len(whole) > 3 or len(groups[-1]) != 3:
+        return False
+    return {len(group) for group in groups[:-1]} in (set(), {2}, {3})  # two digits: lakh and crore

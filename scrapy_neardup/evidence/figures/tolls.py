@@ -10,27 +10,39 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, kind_of
-from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, Placed, is_plain, place_figures
-from scrapy_neardup.evidence.figures.number_words import TABLES, language_of
+from scrapy_neardup.evidence.figures.counted import LABELS, SILENT, FigureKind, is_of_page, kind_of, meaning_of
+from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
+from scrapy_neardup.evidence.figures.number_words import HEDGES, MONTHS, TABLES, WORDS, language_of
 from scrapy_neardup.evidence.figures.numbers import number_tokens
 from scrapy_neardup.text.body import sentence_starts
 from scrapy_neardup.text.folding import fold, fold_with_places
 from scrapy_neardup.text.reading import Reading
 
 _REACH = 6  # tokens on either side of a figure that may bound it
-_HEAD = 3  # sentences, the title among them, whose money, votes and scores are the news
+_HEAD = 4  # sentences, the title among them, that say what the news is about
 _MOST_SENTENCES = 400
-_OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE}
+_OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER)
-_YEAR = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
-_AROUND = ("at least", "about", "more", "between", "not news", "confirmed", "suspected")
+# Figures of these kinds are tolls only if the sentence has words of an epidemic, of damage or of a match.
+_WITH_CUE = {FigureKind.CASES: "disease", FigureKind.HOMES: "damage", FigureKind.SCORE: "match"}
+_AROUND = ("at least", "about", "more", "between", "not news", "with others", "confirmed", "suspected")
+_ANYWHERE = ("history", "corrects", "no match", *_WITH_CUE.values())
+_UNLESS_KNOWN = {"disease": ".?", "damage": ".?"}  # without a table, every sentence is taken to have such words
+_WITHOUT_SPACES = ("zh", "ja", "th")
+_YEAR = re.compile("(?:19|20)[0-9]{2}(?![0-9])")
+_YEARS = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
+_SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
+_WIDEST = 100  # times the low bound of a range
+_LONGEST_SUM = 12  # tokens between two parts of a sum: "two teachers and five students"
+
+
+Qualifier = Literal["exact", "at least", "about", "range"]
 
 
 class Toll(NamedTuple):
@@ -43,7 +55,7 @@ class Toll(NamedTuple):
     kind: FigureKind
     low: Decimal
     high: Decimal | None
-    qualifier: Literal["exact", "at least", "about", "range"]
+    qualifier: Qualifier
     is_increment: bool
     is_correction: bool
     text: str  # the sentence
@@ -60,112 +72,180 @@ class _Cues(NamedTuple):
 @lru_cache(maxsize=64)
 def _cues_of(language: str) -> _Cues:
     words = TABLES.get(language, {}).get("tolls", {})
-    rewritten = tuple((_pattern(old), new) for old, new in words.get("read as", {}).items())
-    around = {role: _pattern(words.get(role, "")) for role in _AROUND}
-    anywhere = {role: _pattern(words.get(role, "")) for role in ("history", "corrects")}
+    pattern = partial(_pattern, has_spaces=language not in _WITHOUT_SPACES)
+    rewritten = tuple((pattern(old), new) for old, new in words.get("read as", {}).items())
+    around = {role: pattern(words.get(role, "")) for role in _AROUND}
+    anywhere = {role: pattern(words.get(role, _UNLESS_KNOWN.get(role, ""))) for role in _ANYWHERE}
     return _Cues(rewritten, around, anywhere)
 
 
-def _pattern(phrases: str) -> re.Pattern[str]:
-    """Return a pattern for phrases. A star stands for the rest of a word."""
+def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:
+    """Return a pattern for phrases. A star before or behind a phrase stands for the rest of a word."""
     if not phrases:
         return re.compile("(?!)")
-    return re.compile(rf"(?<![^\W_])(?:{phrases.replace('*', r'[^ ]*')})(?![^\W_])")
+    if not has_spaces:
+        return re.compile(phrases.replace("*", "[^ ]*"))
+    return re.compile(rf"(?<![^\W_])(?:{phrases})(?:(?<=\W)|(?![^\W_]))")
+
+
+class _Sentence(NamedTuple):
+    text: str
+    folded: str  # with words of the table in place of those that it reads otherwise
+    words: list[str]
+    placed: list[Placed]
 
 
 def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     """Return the tolls of an article, each once, those of its title first.
 
-    ``language`` is an ISO 639-1 code, or "" if it is not known. Reads the first ``MAX_CHARACTERS`` characters.
+    ``language`` is an ISO 639-1 code, or "" if it is not known. Reads the first ``MAX_CHARACTERS`` characters. If
+    title and first sentences tell no harm, tolls further below are the background of other news.
     """
     text = text[:MAX_CHARACTERS]
     language = language or language_of(number_tokens(f"{title}\n{text}")[0])
     cues = _cues_of(language)
-    sentences = [title, *_sentences(text)][:_MOST_SENTENCES]
-    newest_year = max(_YEAR.findall(f"{title}\n{text}"), default="")
-    tolls: dict[tuple[object, ...], Toll] = {}
-    corrects_all = False
+    newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
+    sentences = [_read(each, language, cues, newest_year) for each in _sentences(title, text)]
+    told: list[Toll] = []
     for number, sentence in enumerate(sentences):
-        found = [*_tolls_in(sentence, language, cues, newest_year, is_of_head=number < _HEAD)]
-        corrects_all |= not found and cues.anywhere["corrects"].match(fold(sentence).casefold()) is not None
-        for toll in found:
-            tolls.setdefault(toll[:5], toll)
-    return [toll._replace(is_correction=toll.is_correction or corrects_all) for toll in tolls.values()]
+        for toll in _tolls_in(sentence, cues):
+            if toll.kind < FigureKind.OTHER or number < _HEAD:
+                _tell(toll, told)
+    head = [word for sentence in sentences[:_HEAD] for word in sentence.words]
+    is_background = not any(map(meaning_of, head))
+    is_correction = any(not each.placed and cues.anywhere["corrects"].match(each.folded) for each in sentences)
+    return [
+        each._replace(is_correction=each.is_correction or is_correction)
+        for each in told
+        if each.kind > FigureKind.OTHER or not is_background
+    ]
 
 
-def _sentences(text: str) -> list[str]:
+def _sentences(title: str, text: str) -> list[str]:
+    """Return title and sentences, without lines of the page such as links to other articles."""
     reading = Reading.of(text)
     _, printed, places = fold_with_places(text)
     begin = int(reading.bounds[0])
     edges = [*(places[start - begin] for start in sentence_starts(reading).tolist()), len(printed)]
-    return [printed[start:end].strip() for start, end in pairwise(edges)]
+    sentences = [printed[start:end].strip() for start, end in pairwise(edges)][:_MOST_SENTENCES]
+    return [title, *(each for each in sentences if each.endswith(SENTENCE_ENDS) or not is_of_page(each))]
 
 
-def _tolls_in(sentence: str, language: str, cues: _Cues, newest_year: str, *, is_of_head: bool) -> Iterator[Toll]:
-    folded = fold(sentence).casefold()
-    if cues.anywhere["history"].search(folded) or any(year < newest_year for year in _YEAR.findall(folded)):
-        return
-    folded = _RANGE.sub(_spelled_range, folded)
+def _read(sentence: str, language: str, cues: _Cues, newest_year: str) -> _Sentence:
+    """Read the figures of a sentence. A sentence that tells history has none."""
+    folded = _SPLIT.sub(r"\1\2", fold(sentence).casefold())
+    for found in reversed([*_RANGE.finditer(folded)]):
+        if int(found[1]) < int(found[2]):  # what falls is a score, and no range
+            folded = f"{folded[: found.start()]}{found[1]} to {found[2]}{folded[found.end() :]}"
     for pattern, replacement in cues.rewritten:
         folded = pattern.sub(replacement, folded)
     tokens, starts = number_tokens(folded)
-    words = list(tokens)  # as ``place_figures`` overwrites the numbers
-    is_correction = cues.anywhere["corrects"].search(folded) is not None
+    words = list(tokens)
     placed = place_figures(tokens, starts, language, len(tokens))
+    is_history = cues.anywhere["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)
+    return _Sentence(sentence, folded, words, [] if is_history else placed)
+
+
+def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> bool:
+    """Decide whether a sentence names a month or a year without a day, or a day of an earlier year."""
+    for place, (word, token) in enumerate(zip(words, tokens, strict=True)):
+        is_year = token == "" and _YEAR.match(word) is not None
+        if is_year or (word in MONTHS and token == word):
+            beside = (*words[max(0, place - 3) : place], *words[place + 1 : place + 3])
+            is_day = any(each[:1].isdigit() and not _YEAR.match(each) for each in beside)
+            if not is_day or (is_year and word[:4] < newest_year):
+                return True
+    return False
+
+
+def _tell(toll: Toll, told: list[Toll]) -> None:
+    """Add a toll to those that an article told before, if it says something else."""
+    same = [each for each in told if each.kind == toll.kind]
+    if toll.is_increment and told and not same:
+        toll = toll._replace(is_increment=False)  # "12 dead. Another 5 are missing."
+    if toll.kind < FigureKind.OTHER:
+        same = [each for each in same if (each.low, each.high) == (toll.low, toll.high) or toll.is_increment]
+    if not any(each.low == toll.low or toll.kind > FigureKind.OTHER for each in same):
+        told.append(toll)
+
+
+def _tolls_in(sentence: _Sentence, cues: _Cues) -> Iterator[Toll]:
+    is_correction = cues.anywhere["corrects"].search(sentence.folded) is not None
     earlier_kinds = set[FigureKind]()
-    low_of_range: Placed | None = None
-    for each in placed:
-        around = _around(words, each)
-        kind = _kind_of(each, around, cues, is_of_head=is_of_head)
+    start: Placed | None = None
+    is_news = True
+    parts = _parts_of_sums(sentence)
+    for each in sentence.placed:
+        before = sentence.words[max(0, each.first - _REACH) : each.first]
+        around = " ".join((*before, "#", *sentence.words[each.end : each.end + _REACH]))
+        is_news = not cues.around["not news"].search(around) and (start is None or is_news)
         if cues.around["between"].search(around):
-            low_of_range = each
+            start = each
             continue
-        start, low_of_range = low_of_range, None
+        kind = _kind_of(each, around, cues)
+        low = start
+        start = None
         if kind is None:
             continue
-        if not cues.around["not news"].search(around):
-            low, high, qualifier = _bounds(each, start, around, cues)
-            is_increment = earlier_kinds <= {kind} and cues.around["more"].search(around) is not None
-            yield Toll(kind, low, high, qualifier, is_increment, is_correction, sentence)
+        is_more = cues.around["more"].search(around) is not None
+        is_first = each == sentence.placed[0]
+        # "Smith and two others"; "four were shot, and another two were killed elsewhere"
+        is_part = each in parts or (not earlier_kinds and cues.around["with others"].search(around))
+        is_part = is_part or (is_more and not is_first and earlier_kinds <= {kind})
         earlier_kinds.add(kind)
+        if is_news and not is_part and _is_meant(kind, sentence, cues):
+            bounds = _bounds(each, low, around, cues)
+            yield Toll(kind, *bounds, is_more and is_first, is_correction, sentence.text)
 
 
-def _spelled_range(found: re.Match[str]) -> str:
-    """Return "40-50" as "40 to 50"; what falls is a score, and no range."""
-    return f"{found[1]} to {found[2]}" if int(found[1]) < int(found[2]) else found[0]
+def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
+    """Return the figures that are parts of a sum nobody prints: "two teachers and five students were killed"."""
+    parts = []
+    for one, other in pairwise(sentence.placed):
+        between = sentence.words[one.end : other.first]
+        while between and between[-1] in HEDGES:
+            between.pop()
+        kinds = {one.figure.kind, other.figure.kind}
+        if not between or between[-1] not in WORDS["and"] or len(between) > _LONGEST_SUM:
+            continue
+        if len(between) == 1 and other.figure.kind == SILENT:
+            parts.append(one)  # "aged 37 and 46"
+        elif len(between) > 1 and (0 in kinds or len(kinds) == 1) and not any(map(meaning_of, between)):
+            parts += [one, other]
+    return parts
 
 
-def _around(words: list[str], each: Placed) -> str:
-    """Return the words around a figure, for which "#" stands."""
-    before = words[max(0, each.first - _REACH) : each.first]
-    return " ".join((*before, "#", *words[each.end : each.end + _REACH]))
-
-
-def _kind_of(each: Placed, around: str, cues: _Cues, *, is_of_head: bool) -> FigureKind | None:
+def _kind_of(each: Placed, around: str, cues: _Cues) -> FigureKind | None:
     """Return the kind of a figure, None if no ledger keeps it."""
     label = LABELS[each.figure.kind]
-    if label == "magnitude":
-        return FigureKind.MAGNITUDE
     kind = _OF_HEAD.get(label) or kind_of(label)
     if kind is FigureKind.CASES and cues.around["confirmed"].search(around):
         return FigureKind.CONFIRMED_CASES
     if kind is FigureKind.CASES and cues.around["suspected"].search(around):
         return FigureKind.SUSPECTED_CASES
+    is_year = kind is FigureKind.MONEY and _YEAR.fullmatch(each.figure.value)  # "Euro 2020"
     is_readable = is_plain(each.figure.value) or kind is FigureKind.SCORE
-    if not is_readable or kind in _NO_TOLLS or (kind > FigureKind.OTHER and not is_of_head):
-        return None
-    return kind
+    return None if is_year or not is_readable or kind in _NO_TOLLS else kind
 
 
-def _bounds(
-    each: Placed, start: Placed | None, around: str, cues: _Cues
-) -> tuple[Decimal, Decimal | None, Literal["exact", "at least", "about", "range"]]:
-    value = each.figure.value
-    if found := _SCORE.fullmatch(value):
-        return Decimal(found[1]), Decimal(found[2]), "exact"
-    number = Decimal(value)
-    if start is not None and Decimal(start.figure.value) < number:
-        return Decimal(start.figure.value), number, "range"
+def _is_meant(kind: FigureKind, sentence: _Sentence, cues: _Cues) -> bool:
+    """Decide whether a sentence has the words without which a figure of a kind means something else."""
+    if kind is FigureKind.SCORE:
+        scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
+        if len(scores) > 1 or cues.anywhere["no match"].search(sentence.folded):
+            return False
+    return kind not in _WITH_CUE or cues.anywhere[_WITH_CUE[kind]].search(sentence.folded) is not None
+
+
+def _bounds(each: Placed, start: Placed | None, around: str, cues: _Cues) -> tuple[Decimal, Decimal | None, Qualifier]:
+    score = _SCORE.fullmatch(each.figure.value)
+    if score:
+        return Decimal(score[1]), Decimal(score[2]), "exact"
+    high = Decimal(each.figure.value)
+    if start and start.figure.kind in (0, SILENT, each.figure.kind) and is_plain(start.figure.value):
+        low = Decimal(start.figure.value)
+        if low < high <= _WIDEST * low:
+            return low, high, "range"
     if cues.around["at least"].search(around):
-        return number, None, "at least"
-    return number, number, "about" if cues.around["about"].search(around) else "exact"
+        return high, None, "at least"
+    return high, high, "about" if cues.around["about"].search(around) else "exact"

@@ -5,12 +5,11 @@ Also explain errors of redis-py so that a user can fix their cause.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import parse_qsl
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.wording import without_password
+from scrapy_neardup.settings.store_urls import CLUSTER, check_redis
+from scrapy_neardup.text.display import without_password
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -18,19 +17,7 @@ if TYPE_CHECKING:
 CONNECTIONS = 3
 """Connections of a process: one for checks, one for stories, one for everything else."""
 
-_HOST = r"(?:\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\],]+)(?::\d{1,5})?"
-_LOGIN, _OPTIONS = r"(?:[^\s/?#]*@)?", r"(?:\?[^\s#@]*)?"
-_SERVER = re.compile(rf"(?:rediss?://{_LOGIN}{_HOST}(?:/\d*)?|unix://{_LOGIN}/[^\s?#@]+){_OPTIONS}")
-_CLUSTER = re.compile(rf"(rediss?)\+cluster(://{_LOGIN})({_HOST}(?:,{_HOST})*)(/?0?{_OPTIONS})")
-_ALLOWED = (
-    "must be redis://user:password@host:6379/0, rediss://… with TLS, unix:///path?db=0, or for a cluster"
-    " redis+cluster://user:password@host:6379,host:6379. In a password write / ? # and @ as %2F %3F %23 and %40"
-)
 _PORT = 6379
-_LARGEST_PORT = 65_535
-_LONG_PORT = re.compile(r":(\d{5})(?![^,/?])")
-_PLAIN = {"db", "client_name", "username", "password"}
-_TLS = {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
 _TLS_MENDS = (
     "the server's certificate is not trusted: add ?ssl_ca_certs=/path/ca.pem to NEARDUP_STORE, or check its name"
 )
@@ -48,22 +35,8 @@ _DAMAGE = ("attempt to", "bad argument", "data string too short", "not an intege
 """Words in errors about damaged data: the store works, and only some documents are affected."""
 
 
-def check_redis(url: str) -> None:
-    """Raise ValueError if the url names no Redis. The message says what is allowed, and has no part of a password."""
-    has_form = _SERVER.fullmatch(url) or _CLUSTER.fullmatch(url)
-    if not has_form or any(int(port) > _LARGEST_PORT for port in _LONG_PORT.findall(url)):
-        raise ValueError(_ALLOWED)
-    options = dict(parse_qsl(url.partition("?")[2], keep_blank_values=True))
-    allowed = _PLAIN | _TLS if url.startswith("rediss") else _PLAIN
-    for name in options.keys() - allowed:
-        known = f"allowed are {', '.join(sorted(allowed))}; ssl options need rediss:// or rediss+cluster://"
-        raise ValueError(f"{name} is not an option of this kind of url; {known}")
-    if not options.get("db", "0").isdecimal():
-        raise ValueError("db is not the number of a database")
-
-
 def is_cluster(url: str) -> bool:
-    return _CLUSTER.fullmatch(url) is not None
+    return CLUSTER.fullmatch(url) is not None
 
 
 def connect(url: str, timeout: float, connections: int = CONNECTIONS) -> Redis:
@@ -82,7 +55,7 @@ def connect(url: str, timeout: float, connections: int = CONNECTIONS) -> Redis:
     check_redis(url)
     options: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout, "protocol": 2}
     options["max_connections"] = connections
-    found = _CLUSTER.fullmatch(url)
+    found = CLUSTER.fullmatch(url)
     if found is None:
         # Retry once: the server may have closed an idle connection. A check that is sent twice counts once.
         once_more = Retry(NoBackoff(), 1, supported_errors=(LostConnection,))

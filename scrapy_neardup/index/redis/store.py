@@ -17,9 +17,10 @@ from redis.exceptions import ConnectionError as LostConnection
 from redis.exceptions import TimeoutError as TookTooLong
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.redis.connection import CONNECTIONS, check_redis, connect, explain_error, is_cluster
+from scrapy_neardup.index.redis.connection import CONNECTIONS, connect, explain_error, is_cluster
 from scrapy_neardup.index.store import Argument, Call, Client, Commit, Facts, Store
-from scrapy_neardup.wording import without_password
+from scrapy_neardup.settings.store_urls import check_redis
+from scrapy_neardup.text.display import without_password
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

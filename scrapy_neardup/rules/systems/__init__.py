@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from scrapy_neardup.rules import guards
-from scrapy_neardup.rules.findings import Finding, Guard
+from scrapy_neardup.rules.findings import Finding, Guard, ask
 from scrapy_neardup.rules.pair import Pair
 
 STRANGERS: Sequence[Guard] = (guards.other_scope,)
 """They leave a pair out, for every system."""
 
-RELATED_ONLY: Sequence[Guard] = (guards.translation,)
-"""If one applies, the documents are related and never duplicates, for every system. Asked before the proofs."""
+TRANSLATIONS: Sequence[Guard] = (guards.translation,)
+"""They prove that two documents are related, for every system. They are asked before the proofs of a copy."""
 
 PROOFS: Sequence[Guard] = (guards.one_page, guards.one_text)
 """They prove a copy, for every system."""
+
+RELATED_ONLY: Sequence[Guard] = ()
+"""Asked of copies, for every system: if one applies, the documents are related and never duplicates."""
 
 NOT_DROPPED: Sequence[Guard] = (
     guards.variant_came_first,
@@ -29,7 +32,7 @@ RelationName = Literal["none", "copy", "related"]
 
 DECIDED_FIRST: dict[Guard, RelationName] = {
     **dict.fromkeys(STRANGERS, "none"),
-    **dict.fromkeys(RELATED_ONLY, "related"),
+    **dict.fromkeys(TRANSLATIONS, "related"),
     **dict.fromkeys(PROOFS, "copy"),
 }
 """The guards that every system asks first, in their order, with the relation of a pair if one applies."""
@@ -44,6 +47,16 @@ class Relation(NamedTuple):
     name: RelationName
     findings: Sequence[Finding]
     topic_score: float = 0.0
+
+
+def concluded(pair: Pair, name: RelationName, findings: list[Finding], topic_score: float = 0.0) -> Relation:
+    """Return the relation of a pair that all other guards were asked of: copies may be ``RELATED_ONLY``."""
+    if name == "copy":
+        never_copies = ask(pair, RELATED_ONLY)
+        findings = findings + never_copies.findings
+        if never_copies.applying:
+            name = "related"
+    return Relation(name, findings, topic_score)
 
 
 class System(Protocol):

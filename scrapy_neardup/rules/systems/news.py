@@ -8,7 +8,7 @@ from scrapy_neardup.evidence.topic import share_terms
 from scrapy_neardup.rules import guards
 from scrapy_neardup.rules.findings import Guard, ask
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.rules.systems import DECIDED_FIRST, Relation
+from scrapy_neardup.rules.systems import DECIDED_FIRST, Relation, concluded
 
 NO_COPY: Sequence[Guard] = (
     guards.less_alike_than_others,
@@ -37,7 +37,7 @@ def relation(pair: Pair) -> Relation:
     """Return the relation of a pair, with what the guards found."""
     findings, applying = ask(pair, DECIDED_FIRST)
     if applying:
-        return Relation(DECIDED_FIRST[applying], findings)
+        return concluded(pair, DECIDED_FIRST[applying], findings)
     no_copy = ask(pair, NO_COPY)
     findings += no_copy.findings
     found = Relation("copy", ())
@@ -49,7 +49,7 @@ def relation(pair: Pair) -> Relation:
         findings += no_match.findings
         if no_match.applying:
             return Relation("none", findings)
-    return found._replace(findings=findings)
+    return concluded(pair, found.name, findings, found.topic_score)
 
 
 def _related(pair: Pair) -> Relation:

@@ -14,9 +14,10 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
 from scrapy_neardup.addon import add_components, checked_settings
-from scrapy_neardup.content.urls import source_of, unnamed_site
+from scrapy_neardup.assembly import embedding_of, start_extraction
 from scrapy_neardup.crawl.file_locations import can_be_written
 from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.evidence.sources import source_of, unnamed_site
 from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Facts
@@ -24,10 +25,10 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.rules import WATCH_SHARE
+from scrapy_neardup.text.display import counted, without_password
 from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, json_option, located_settings, option, with_store
 from scrapy_neardup.tools.commands.terminal import print_json, print_wrapped, working
 from scrapy_neardup.tools.lab.replay import opened
-from scrapy_neardup.wording import counted, without_password
 
 _PATIENCE = 10.0  # seconds for one receiver
 _MOST_CHANGES = 1000  # of stories, in which sites without names are looked for
@@ -89,7 +90,7 @@ async def _check_all(options: argparse.Namespace, values: dict[str, Any]) -> lis
     scrapy_settings = Settings(with_store(options, values))
     try:
         settings = checked_settings(scrapy_settings)
-        embedding = settings.embedding()
+        embedding = embedding_of(settings)
     except (UsageError, SettingsError) as error:
         unchecked = "store, extractor, events and webhook were not checked"
         again = "correct the setting that failed, and run this command again"
@@ -252,7 +253,7 @@ async def _try_commands(client: Client, key: str) -> str:
 async def _check_extractor(settings: NearDupSettings) -> Check:
     if settings.extractor is None:
         return Check("extractor", "none: each item must have its own text")
-    extraction = settings.start_extraction()
+    extraction = start_extraction(settings)
     where = f"{settings.extractor} in a worker process"
     try:
         extracted = await extraction.extract(_PAGE, "https://www.neardup-doctor.example/ferry")

@@ -14,6 +14,7 @@ from typing import Any
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.text.display import counted
 from scrapy_neardup.tools.commands.inputs import json_option, number_from, option, read_pages, workers_option
 from scrapy_neardup.tools.commands.terminal import (
     counting,
@@ -26,7 +27,6 @@ from scrapy_neardup.tools.commands.terminal import (
 from scrapy_neardup.tools.lab.evaluation import evaluate, mean
 from scrapy_neardup.tools.lab.feed import read_background, read_labelled, shown, without_labelled
 from scrapy_neardup.tools.lab.replay import PageReader
-from scrapy_neardup.wording import counted
 
 THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # measured in one order each, to tell the best one
 

@@ -13,6 +13,7 @@ from scrapy_neardup.exceptions import NoWindowError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import has_words
 from scrapy_neardup.stories.report import iso
+from scrapy_neardup.text.display import counted, one_line, printable
 from scrapy_neardup.tools.commands.inputs import (
     NAMESPACE,
     STORE,
@@ -34,7 +35,6 @@ from scrapy_neardup.tools.commands.terminal import (
 from scrapy_neardup.tools.lab.comparison import Explanation, explain_pair
 from scrapy_neardup.tools.lab.replay import opened
 from scrapy_neardup.tools.lab.stored import StoredDocument, is_document_id, named_document
-from scrapy_neardup.wording import counted, one_line, printable
 
 _MOST_SENTENCES = 10  # that are printed
 _LONGEST = 300  # characters of each

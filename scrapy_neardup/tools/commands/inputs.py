@@ -50,7 +50,7 @@ def number_from(least: float, most: float = math.inf) -> Callable[[str], float]:
 
 
 def option(*names: str, **properties: Any) -> Option:
-    """Return an argument of a subcommand: what ``ArgumentParser.add_argument`` takes."""
+    """Return an argument of a subcommand: what ``add_argument`` takes."""
     return names, properties
 
 

@@ -14,9 +14,9 @@ from urllib.parse import quote
 
 from scrapy_neardup import __version__
 from scrapy_neardup.exceptions import NearDupError
+from scrapy_neardup.text.display import one_line
 from scrapy_neardup.tools.ask import Answer, Ask
 from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, live_detector
-from scrapy_neardup.wording import one_line
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer

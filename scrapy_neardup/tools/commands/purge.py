@@ -8,9 +8,9 @@ from typing import Any
 
 from scrapy_neardup.detector import NearDupDetector, select
 from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.text.display import counted, printable
 from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, explain_emptiness, live_detector, option
 from scrapy_neardup.tools.commands.terminal import print_error
-from scrapy_neardup.wording import counted, printable
 
 OPTIONS = (
     STORE,

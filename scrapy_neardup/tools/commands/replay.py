@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import LEVELS
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.story import LEVELS
+from scrapy_neardup.text.display import counted
 from scrapy_neardup.tools.commands import INTERRUPTED, PIPE_CLOSED, leave_closed_pipe
 from scrapy_neardup.tools.commands.inputs import (
     STDOUT,
@@ -30,7 +31,6 @@ from scrapy_neardup.tools.commands.inputs import (
 from scrapy_neardup.tools.commands.terminal import as_json, print_error, print_json, print_table, verdict_labels
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_feed, shown
 from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, replay
-from scrapy_neardup.wording import counted
 
 _NO_DOCUMENT = "no line is a document with an id and a text, html or file; give documents as NEARDUP_RECORD writes them"
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.text.display import counted
 from scrapy_neardup.tools.commands.inputs import STDOUT, number_from, option, refuse_overwriting
 from scrapy_neardup.tools.commands.terminal import print_wrapped, track
 from scrapy_neardup.tools.lab.feed import STDIN
 from scrapy_neardup.tools.report.feed_stories import Period
 from scrapy_neardup.tools.report.gathering import gather
 from scrapy_neardup.tools.report.page import MOST_LISTED, Built, build_digest, build_report, load_templates, read_known
-from scrapy_neardup.wording import counted
 
 REPORT = Path("report.html")
 

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_neardup.document import STATUSES
-from scrapy_neardup.wording import UNSAFE, printable
+from scrapy_neardup.text.display import UNSAFE, printable
 
 T = TypeVar("T")
 

@@ -22,6 +22,7 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Index
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.stories.summary import headline_of
+from scrapy_neardup.text.display import counted, printable, without_password
 from scrapy_neardup.tools.ask import Ask
 from scrapy_neardup.tools.commands.inputs import (
     NAMESPACE,
@@ -40,7 +41,6 @@ from scrapy_neardup.tools.commands.terminal import (
     verdict_labels,
     working,
 )
-from scrapy_neardup.wording import counted, printable, without_password
 
 _SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}
 _STORIES_SHOWN = 8

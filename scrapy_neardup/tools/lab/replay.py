@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from scrapy_neardup.assembly import worker_options
 from scrapy_neardup.content.extractors import MOST_HTML_BYTES, Extracted
 from scrapy_neardup.content.head import language_code, read_head
 from scrapy_neardup.content.processes import ExtractionProcesses
@@ -70,7 +71,7 @@ class PageReader:
     """
 
     def __init__(self, settings: NearDupSettings, workers: int, *, sketches: bool = False) -> None:
-        options = settings.worker_options(sketches=sketches)
+        options = worker_options(settings, sketches=sketches)
         self._extraction = ExtractionProcesses(options, workers)
         self._canonical = CanonicalUrls()
         self._most_ahead = _PAGES_AHEAD * workers

@@ -12,9 +12,10 @@ from operator import itemgetter
 from pathlib import Path
 
 from scrapy_neardup.content.head import decode_html
-from scrapy_neardup.content.urls import source_of, url_identity
+from scrapy_neardup.content.urls import url_identity
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint
+from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.records.documents import Record, new_record, seconds_of

@@ -19,9 +19,11 @@ from importlib.resources import files
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_neardup.assembly import sketcher_of
 from scrapy_neardup.evidence.lead import find_lead, lead_under
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.stories.rules import DAY
+from scrapy_neardup.text.display import counted
 from scrapy_neardup.tools.report.feed_stories import ALL, FeedStory, Links, Period, add_reports, group_stories, story_id
 from scrapy_neardup.tools.report.gathering import Gathered
 from scrapy_neardup.tools.report.news import (
@@ -48,7 +50,6 @@ from scrapy_neardup.tools.report.payload import (
     size_of,
 )
 from scrapy_neardup.tools.report.rows import LONGEST_NAME, ROW_KEY_BYTES, UNTAGGED, Row, clean_line, web_address
-from scrapy_neardup.wording import counted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -114,7 +115,7 @@ def build_report(
     payload = payload_of(chosen, gathered.rows, links, tellings, all_news)
     wanted = _wanted_texts(stories, pairs)
     texts = gathered.texts(set(wanted))
-    sketcher = settings.sketcher()
+    sketcher = sketcher_of(settings)
     passages = {number: mark_text(text, sketcher) for number, text in texts.items()}
     with_text = add_texts(payload, wanted, passages, room - size_of([payload.items, payload.stories]))
     notes = notes_of(gathered, len(payload.places), has_texts=bool(texts))

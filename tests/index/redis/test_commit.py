@@ -13,7 +13,6 @@ from news_site import article as text
 from redis import Redis
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Claim, Extent
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import RedisClient, RedisStore
 from scrapy_neardup.index.store import Call, Commit
@@ -21,6 +20,7 @@ from scrapy_neardup.index.window import Checked
 from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts, unpack_counts
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.story import Claim, Extent
 
 OTHER = beginning("other", 20)
 Step = Callable[[], Awaitable[object]]

@@ -17,8 +17,8 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import SettingsError, StoreError, StoreUnavailable
 from scrapy_neardup.index.redis.connection import connect
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.text.display import without_password
 from scrapy_neardup.tools.ask import Ask
-from scrapy_neardup.wording import without_password
 
 pytestmark = pytest.mark.versions
 

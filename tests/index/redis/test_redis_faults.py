@@ -21,11 +21,12 @@ from redis import Redis
 from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Claim, Join, Member, Story, Verdict
+from scrapy_neardup.document import Verdict
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.layout import GENERATION
 from scrapy_neardup.records.learned import KnownBoilerplate
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.story import Claim, Join, Member, Story
 from scrapy_neardup.tools.ask import Ask
 
 pytestmark = pytest.mark.versions

@@ -15,12 +15,12 @@ from conftest import CONFIG, OpenIndex
 from documents import FIRST, JOINS, MINUTE, Article, ScriptedJudge, check, digest, join, joined
 from newsdesk import opened
 
-from scrapy_neardup.document import Claim, Join, Member
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.index.sqlite import APPLICATION, VERSION
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts
+from scrapy_neardup.story import Claim, Join, Member
 
 SOURCE = digest("wire.example", 4)
 

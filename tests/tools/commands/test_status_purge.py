@@ -12,9 +12,9 @@ from projects import Project
 from scrapy_processes import neardup
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Claim
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.wording import counted
+from scrapy_neardup.story import Claim
+from scrapy_neardup.text.display import counted
 
 ONE = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
 TWO = "Voters of the island go to the polls on Sunday to choose the parliament that will draft a constitution. " * 3

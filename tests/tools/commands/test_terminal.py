@@ -12,9 +12,9 @@ import pytest
 from json_lines import write_lines
 from newsdesk import MINUTE, START, opened, text
 
+from scrapy_neardup.text.display import printable
 from scrapy_neardup.tools.commands import add_arguments, run_subcommand
 from scrapy_neardup.tools.commands.terminal import as_json, print_table
-from scrapy_neardup.wording import printable
 
 pytestmark = pytest.mark.versions
 

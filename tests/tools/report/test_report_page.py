@@ -18,6 +18,7 @@ from newsstand import JudgedSite
 from report_items import FERRY, item
 from scrapy_processes import neardup
 
+from scrapy_neardup.assembly import sketcher_of
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.tools.report.feed_stories import Links, group_stories, on_one_site
 from scrapy_neardup.tools.report.gathering import gather
@@ -240,7 +241,7 @@ def test_pairs_to_review_are_the_same_each_time_and_none_comes_twice(judged_day:
 
 def test_short_lines_are_marked_and_sentences_are_not() -> None:
     text = "Home\nNews\n" + " ".join(f"word{number}" for number in range(40)) + ".\nRead more"
-    marked = mark_text(text, NearDupSettings().sketcher())
+    marked = mark_text(text, sketcher_of(NearDupSettings()))
     assert marked[1::2] == ["Home\nNews\n", "Read more"]
     assert "".join(marked) == text
 

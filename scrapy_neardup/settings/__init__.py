@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 from zoneinfo import ZoneInfo
 
-from scrapy_neardup import checks
-from scrapy_neardup.checks import setting
-from scrapy_neardup.content.processes import ExtractionProcesses
-from scrapy_neardup.content.urls import platform_of, source_of
-from scrapy_neardup.content.worker import Sketching, WorkerOptions
-from scrapy_neardup.document import LEVELS, TAGS
+from scrapy_neardup.document import TAGS
+from scrapy_neardup.evidence.sources import names_of, platform_of
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.index import Judge, Policy, Scope
-from scrapy_neardup.rules.policy import names_of
-from scrapy_neardup.rules.systems import System, news
-from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, Sketcher, ahead_options
-from scrapy_neardup.sketch.presets import preset_with
-from scrapy_neardup.sketch.signatures import SIGNERS
-from scrapy_neardup.stories.rules import ALLOWED_RULES, MIN_SOURCES
-
-if TYPE_CHECKING:
-    from scrapy_neardup.content.embedding import Embedding
-    from scrapy_neardup.timings import Timings
+from scrapy_neardup.settings import values
+from scrapy_neardup.settings.presets import PRESETS, Preset, preset_with
+from scrapy_neardup.settings.values import ALLOWED_RULES, MIN_SOURCES, checked, hide_text, setting
+from scrapy_neardup.story import LEVELS
 
 PREFIX = "NEARDUP_"
 
 Action = Literal["tag", "drop", "dry-run"]
 Delivered = Literal["stored", "scraped"]
+Scope = Literal["all", "same-source", "cross-source"]
 
 DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(day)s.jsonl"
 """The default of ``NEARDUP_DROPPED_FEED``. The path is relative to the data directory."""
@@ -44,10 +33,10 @@ class NearDupSettings:
     ``from_mapping`` checks values; the constructor does not.
     """
 
-    enabled: bool = setting(True, checks.boolean)
+    enabled: bool = setting(True, values.boolean)
     """False turns the plugin off."""
 
-    action: Action = setting("tag", checks.one_of(*get_args(Action)))
+    action: Action = setting("tag", values.one_of(*get_args(Action)))
     """What happens to a duplicate. With ``'tag'`` all items are kept. With ``'drop'`` a duplicate is dropped if a
     document that is kept holds at least ``NEARDUP_DROP_SHARE`` of its text. ``'dry-run'`` is ``'tag'`` for a trial.
     It uses the namespace ``<NEARDUP_NAMESPACE>.dry-run``, so the live window stays as it is. Only the signal and
@@ -57,7 +46,7 @@ class NearDupSettings:
     ``DropItem``. The tag ``neardup_would_drop`` shows which items would be dropped. See docs/try.md.
     """
 
-    drop_share: float = setting(0.7, checks.number(float, 0, 1))
+    drop_share: float = setting(0.7, values.number(float, 0, 1))
     """With ``'drop'`` a duplicate is dropped only if this share of its words is in a document that is kept. With
     ``NEARDUP_KEEP_UPDATES`` the rest may only be worded in another way. A higher value keeps more copies. 0 lets the
     wording differ as much as you like.
@@ -67,7 +56,7 @@ class NearDupSettings:
     similarity instead.
     """
 
-    delivered: Delivered = setting("stored", checks.one_of(*get_args(Delivered)))
+    delivered: Delivered = setting("stored", values.one_of(*get_args(Delivered)))
     """When an item counts as delivered. A later crawl treats only copies of delivered items as duplicates. So an item
     that a killed crawl lost counts as new. See docs/delivery.md.
 
@@ -75,7 +64,7 @@ class NearDupSettings:
     - ``'scraped'``: when it has passed all item pipelines. Choose this if your own pipeline stores items.
     """
 
-    dropped_feed: str | None = setting(DEFAULT_DROPPED_FEED, checks.feed, checks.hide_password)
+    dropped_feed: str | None = setting(DEFAULT_DROPPED_FEED, values.feed, values.hide_password)
     """The feed that gets each dropped item, with all its tags, before it is dropped. None means no feed.
 
     The default is a file for each spider and day (UTC), in ``NEARDUP_DATA_DIR``. A crawl writes to the file of the day
@@ -86,11 +75,11 @@ class NearDupSettings:
     A local file is complete even if the crawl is killed. If an item cannot be written, it is kept.
     """
 
-    keep_sources: frozenset[str] = setting(frozenset(), checks.sources)
+    keep_sources: frozenset[str] = setting(frozenset(), values.sources)
     """Domains of publishers whose items are never dropped, such as ``["reuters.com", "bbc.co.uk"]``. The name of a
     platform such as ``blogspot.com`` stands for all of its blogs."""
 
-    record: str | None = setting(None, checks.feed, checks.hide_password)
+    record: str | None = setting(None, values.feed, values.hide_password)
     """The feed that gets each judged document with its text, for ``replay`` and ``report``:
     ``"recorded/%(time)s.jsonl.gz"``. It is packed with gzip unless the name ends in ``.jsonl``, ``.jl``, ``.ndjson``
     or ``.json``. The uri is as in ``NEARDUP_EVENTS_FEED``. None records nothing.
@@ -99,7 +88,7 @@ class NearDupSettings:
     the file. The plugin never removes it, and appends to a file that exists. See docs/try.md.
     """
 
-    data_dir: str | None = setting(None, checks.optional(checks.path("the path of a directory, or None")))
+    data_dir: str | None = setting(None, values.optional(values.path("the path of a directory, or None")))
     """The directory of the files that a crawl keeps: the window and the dropped items. With None it is ``.scrapy``
     beside ``scrapy.cfg``. Without a ``scrapy.cfg``, and under scrapyd, it is ``.scrapy/<project>`` in the working
     directory.
@@ -108,7 +97,7 @@ class NearDupSettings:
     a window. The log says where it is. Only your user can read the files. See docs/deployment.md.
     """
 
-    store: str = setting("sqlite:///neardup.sqlite", checks.store, checks.hide_password)
+    store: str = setting("sqlite:///neardup.sqlite", values.store, values.hide_password)
     """Where the window is kept, together with the text that was learned of each site.
 
     - ``sqlite:///path`` is a file for all processes of a machine. A relative path is in ``NEARDUP_DATA_DIR``. An
@@ -118,43 +107,43 @@ class NearDupSettings:
     - ``memory://`` is forgotten when the process ends.
     """
 
-    keep_texts: bool = setting(True, checks.boolean)
+    keep_texts: bool = setting(True, values.boolean)
     """With True the window keeps the first 20,000 characters of each text, packed, as long as it keeps the document.
     The plugin reads a text when a later document may be a copy of it. With False it writes no texts. Then no change is
     told, and only copies that are equal to the last line are dropped. This takes a third less memory. See
     docs/howto/purge.md#without-texts."""
 
-    namespace: str = setting("default", checks.matching(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
+    namespace: str = setting("default", values.matching(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
     """Crawls with the same namespace and store share a window, unless their settings make different fingerprints. See
     docs/versions.md."""
 
-    window: int = setting(24 * 3600, checks.number(int, 7200, 31 * 24 * 3600, unit=" seconds (2 hours to 31 days)"))
+    window: int = setting(24 * 3600, values.number(int, 7200, 31 * 24 * 3600, unit=" seconds (2 hours to 31 days)"))
     """How far back a document is compared. See docs/howto/window.md."""
 
-    preset: str = setting("news", checks.one_of(*PRESETS))
+    preset: str = setting("news", values.one_of(*PRESETS))
     """The method of detection with all its parameters. See docs/choosing-a-preset.md."""
 
-    preset_options: dict[str, Any] = setting({}, checks.preset_options)
+    preset_options: dict[str, Any] = setting({}, values.preset_options)
     """Values that replace parameters of the preset, such as ``{"threshold": 0.5}``.
     docs/choosing-a-preset.md#parameters lists them. On the command line give JSON: ``-s
     'NEARDUP_PRESET_OPTIONS={"threshold": 0.5}'``."""
 
-    scope: Scope = setting("all", checks.one_of(*get_args(Scope)))
+    scope: Scope = setting("all", values.one_of(*get_args(Scope)))
     """With ``'same-source'`` a document is compared only with documents of its own source, with ``'cross-source'`` only
     with those of others. A page that comes again under its url is always recognised."""
 
-    keep_updates: bool = setting(True, checks.boolean)
+    keep_updates: bool = setting(True, values.boolean)
     """With True a copy whose figures changed is an ``update``. So is a page that comes again with another text. A copy
     is dropped only if its text and the text that was kept can be compared, and no sentence says what that text does not
     say. With False all of these are duplicates if they are alike enough, and the share alone decides what is dropped.
     """
 
-    min_words: int = setting(20, checks.number(int, 1, 10_000))
+    min_words: int = setting(20, values.number(int, 1, 10_000))
     """Shorter texts are ``unchecked`` with the reason ``too-short``, unless the window holds exactly the same text. In
     scripts without spaces two characters count as a word. If too few words are left without the boilerplate, the
     reason is ``boilerplate``."""
 
-    item_fields: dict[str, str | None] = setting(checks.ITEM_FIELDS, checks.item_fields)
+    item_fields: dict[str, str | None] = setting(values.ITEM_FIELDS, values.item_fields)
     """The item fields that hold the parts of a document. Name only those that differ: ``{"text": "body", "time":
     "published"}``. A part with the field None is not read.
 
@@ -170,16 +159,16 @@ class NearDupSettings:
       now. See docs/howto/publication-time.md.
     """
 
-    item_classes: tuple[str | type, ...] = setting((), checks.item_classes)
+    item_classes: tuple[str | type, ...] = setting((), values.item_classes)
     """Only items of these classes (or import paths of classes) are judged; all others pass unchanged. An empty list
     means all items."""
 
-    fields: dict[str, str] = setting({tag: tag for tag in TAGS}, checks.field_names)
+    fields: dict[str, str] = setting({tag: tag for tag in TAGS}, values.field_names)
     """Which tags an item gets, and their names. A list selects tags; a mapping selects and renames them, such as
     ``{"neardup_status": "dup"}``. The default is all tags under their own names."""
 
     extractor: str | None = setting(
-        "trafilatura", checks.optional(checks.matching(r"[\w.]+", "the name or import path of an extractor, or None"))
+        "trafilatura", values.optional(values.matching(r"[\w.]+", "the name or import path of an extractor, or None"))
     )
     """What finds the main content of a page: ``'trafilatura'``, ``'resiliparse'`` (eight times as fast; run ``pip
     install "resiliparse>=2"``), or the import path of a callable ``(html: str, url: str) -> str``. It runs outside the
@@ -193,7 +182,7 @@ class NearDupSettings:
     Another extractor, or another version of one of these two, begins an empty window. See docs/versions.md.
     """
 
-    extract_workers: int | Literal["auto"] = setting(1, checks.number(int, 1, 256, or_auto=True))
+    extract_workers: int | Literal["auto"] = setting(1, values.number(int, 1, 256, or_auto=True))
     """How many worker processes extract pages. ``'auto'`` is one for each core that the crawl may use.
 
     A process imports your extractor by its path, so the extractor must be in a module. It shares no objects with the
@@ -201,7 +190,7 @@ class NearDupSettings:
     is replaced after 2,000 pages.
     """
 
-    extract_timeout: float = setting(10.0, checks.number(float, 0.01, 3600, unit=" seconds"))
+    extract_timeout: float = setting(10.0, values.number(float, 0.01, 3600, unit=" seconds"))
     """Seconds for one page. A page that takes longer is ``unchecked`` with the reason ``extraction-failed``, and so is
     a page of over 5 MB. A response that holds up the verdicts of later ones is passed over after this time.
 
@@ -210,35 +199,35 @@ class NearDupSettings:
     it. If the extractor is your own, no page is left out for another one.
     """
 
-    store_timeout: float = setting(2.0, checks.number(float, 0.01, 600, unit=" seconds"))
+    store_timeout: float = setting(2.0, values.number(float, 0.01, 600, unit=" seconds"))
     """How long to wait for the store. After that the store counts as lost. Until it is back, items pass at full speed
     as ``unchecked`` with the reason ``store-unavailable``."""
 
     embedder: str | None = setting(
-        None, checks.optional(checks.matching(r"\w+(\.\w+)+", "the import path of a callable or class, or None"))
+        None, values.optional(values.matching(r"\w+(\.\w+)+", "the import path of a callable or class, or None"))
     )
     """A language model of your own, which helps to find reports of one event in other words and in other languages.
     Give the import path of a callable ``embed(texts: list[str])``, or of a class with such a method. It returns an
     array with a row for each text. It runs in one worker process for each crawl. See docs/howto/embedder.md."""
 
-    event_rule: str = setting("sources", checks.matching(r"[\w.]+", ALLOWED_RULES))
+    event_rule: str = setting("sources", values.matching(r"[\w.]+", ALLOWED_RULES))
     """The rule that makes a story an event: ``'sources'`` (many new independent sources in a short time), ``'count'``
     (more than 15 items within 4 hours), or the import path of your own. See docs/events.md#rules."""
 
-    events_per_day: float = setting(17.0, checks.number(float, 0, 1_000_000))
+    events_per_day: float = setting(17.0, values.number(float, 0, 1_000_000))
     """About how many ``breaking`` events a day the rule ``sources`` may raise. With more events in the last 7 days, the
     rule asks for more sources than ``NEARDUP_EVENTS_MIN_SOURCES``. See docs/events.md#rules."""
 
-    events_min_sources: int = setting(MIN_SOURCES, checks.number(int, 2, 1000))
+    events_min_sources: int = setting(MIN_SOURCES, values.number(int, 2, 1000))
     """The minimum of sources for an alert. A story is ``breaking`` if it gets so many new independent sources within
     half an hour, or one more within an hour. It is a ``watch`` if it gets more than two thirds of them within an hour.
     ``NEARDUP_EVENTS_PER_DAY`` may raise the number. A team with six sites sets it to 3. See docs/events.md#rules."""
 
-    events_timezone: str = setting("UTC", checks.zone_name)
+    events_timezone: str = setting("UTC", values.zone_name)
     """The time zone of messages and of other texts for people, such as ``'Europe/Berlin'``. Times in the keys of a
     report stay in UTC."""
 
-    source_owners: dict[str, str] = setting({}, checks.owners)
+    source_owners: dict[str, str] = setting({}, values.owners)
     """Sources of one owner count once for events. Map owners to sources, ``{"Press Ltd": ["a.example", "b.example"]}``.
     A source that is not listed is its own owner. Unless you name others, there is one owner of all blogs of a
     platform, one of all addresses of a network (``203.0.113.0/24``, an IPv6 ``/64``), and one of all hosts without a
@@ -248,15 +237,15 @@ class NearDupSettings:
     sources, the time at which the page was seen counts.
     """
 
-    events_feed: str | None = setting(None, checks.feed, checks.hide_password)
+    events_feed: str | None = setting(None, values.feed, values.hide_password)
     """A feed of events as JSON lines: a path, or a uri of any storage that Scrapy knows, such as ``s3://``, ``ftp://``
     or ``stdout:``. ``%(name)s`` and ``%(time)s`` stand for spider and time. A file is appended to. S3 and the like
     are written when the spider closes."""
 
     events_webhook: str | None = setting(
         None,
-        checks.optional(checks.matching(r"https?://[^/\s]+\S*", "an http or https url, or None")),
-        checks.hide,
+        values.optional(values.matching(r"https?://[^/\s]+\S*", "an http or https url, or None")),
+        values.hide,
     )
     """A url that gets each event as a JSON POST. An event that the receiver does not take waits in ``NEARDUP_STORE``,
     and is tried again, also by the next crawl. It may arrive twice, with the same ``id``.
@@ -267,18 +256,18 @@ class NearDupSettings:
     """
 
     events_webhook_secret: str | None = setting(
-        None, checks.optional(checks.matching(r".+", "a text of one line, or None")), checks.hide
+        None, values.optional(values.matching(r".+", "a text of one line, or None")), values.hide
     )
     """A secret that signs each POST: ``X-Neardup-Signature`` is then ``sha256=`` and the hexadecimal HMAC-SHA256 of the
     body."""
 
-    events_notify: tuple[str, ...] = setting((), checks.services, checks.hide)
+    events_notify: tuple[str, ...] = setting((), values.services, values.hide)
     """Chats, mailboxes and other services that get a message about each event, as a list of urls of
     [Apprise](https://appriseit.com/services/): ``["slack://…", "mailto://…"]``. Run ``pip install
     apprise`` first. A message that a service does not take is tried again. See docs/howto/alerts.md.
     """
 
-    events_levels: tuple[str, ...] = setting(LEVELS, checks.levels)
+    events_levels: tuple[str, ...] = setting(LEVELS, values.levels)
     """Which levels the webhook and the services get, such as ``["breaking"]``. The feed and the signal get all."""
 
     @classmethod
@@ -289,15 +278,12 @@ class NearDupSettings:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
                 near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1)
                 meant = f"; is it {PREFIX}{near[0]}?" if near else ""
-                raise SettingsError(name, checks.hide_text(values[name]), f"no such setting{meant}")
-        checked = {
-            each.name: checks.checked(each, name, values[name]) for name, each in known.items() if name in values
-        }
-        if "event_rule" not in checked and "preset" in checked:
-            checked["event_rule"] = PRESETS[checked["preset"]].event_rule
-        settings = cls(**checked)
-        preset = settings.resolved_preset()
-        SIGNERS[preset.signature](preset)  # raises if the reference file is missing
+                raise SettingsError(name, hide_text(values[name]), f"no such setting{meant}")
+        given = {each.name: checked(each, name, values[name]) for name, each in known.items() if name in values}
+        if "event_rule" not in given and "preset" in given:
+            given["event_rule"] = PRESETS[given["preset"]].event_rule
+        settings = cls(**given)
+        settings.resolved_preset()  # raises if two parameters do not go together
         return settings
 
     @property
@@ -326,66 +312,7 @@ class NearDupSettings:
         """Return the namespace of the window. A dry run has its own, so that it leaves the live window as it is."""
         return f"{self.namespace}.dry-run" if self.action == "dry-run" else self.namespace
 
-    def worker_options(self, *, sketches: bool) -> WorkerOptions:
-        """Return what extraction processes do. They sketch no texts if a sketch depends on more than the text."""
-        preset, sketching = self.resolved_preset(), None
-        if sketches and preset.is_of_text_alone:
-            sketching = Sketching(FACTORY, ahead_options(preset, min_words=self.min_words))
-        return WorkerOptions(self.extractor, self.extract_timeout, sketching=sketching)
-
-    def start_extraction(self, timings: Timings | None = None) -> ExtractionProcesses:
-        """Return what extracts the pages of a crawl. Its processes start with the first page.
-
-        Raise SettingsError if the extractor cannot be used.
-        """
-        workers = self.extract_workers
-        if workers == "auto":  # one for each core that this process may use
-            workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return ExtractionProcesses(self.worker_options(sketches=True), workers, timings=timings)
-
-    def embedding(self) -> Embedding | None:
-        """Return the user's language model, or None. Raise SettingsError if it does not work."""
-        if self.embedder is None or not self.resolved_preset().topic_terms:
-            return None
-        from scrapy_neardup.content.embedding import shared_embedding
-
-        return shared_embedding(self.embedder)
-
-    def sketcher(self) -> Sketcher:
-        """Return a new sketcher, which has learned nothing yet."""
-        is_by_source = self.scope == "same-source"
-        return Sketcher(self.resolved_preset(), min_words=self.min_words, by_source=is_by_source)
-
     def owner_of(self, source: str) -> str:
         """Return who runs a source: the owner named for it or its platform, else the platform or the source itself."""
         named = (self.source_owners[name] for name in names_of(source) if name in self.source_owners)
         return next(named, platform_of(source))
-
-    def policy(self) -> Policy:
-        """Return the policy by which an index finds and judges candidates."""
-        preset = self.resolved_preset()
-        return Policy(
-            self.window,
-            preset.threshold,
-            preset.related_threshold,
-            preset.topic_threshold,
-            scope=self.scope,
-            drop_share=self.drop_share,
-            drops=self.action == "drop",
-            keep_texts=self.keep_texts,
-            keep_sources=self.keep_sources,
-            keep_updates=self.keep_updates,
-            vector_middle=preset.vector_middle,
-            vector_bar=preset.vector_bar,
-            measure=preset.measure,
-            collisions=preset.collisions,
-        )
-
-    def judge(self) -> Judge:
-        """Return the judge of an index."""
-        system: System = news
-        if not self.resolved_preset().guarded:
-            from scrapy_neardup.rules.systems import published  # most crawls judge by the rules for news
-
-            system = published
-        return Judge(self.policy(), system, self.owner_of, source_of)

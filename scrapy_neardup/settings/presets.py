@@ -216,7 +216,8 @@ def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
 
 
 def _bands(base: Preset, row: Mapping[str, Any], given: Mapping[str, Any]) -> int:
-    num_perm, most = row["num_perm"], row["num_perm"] // base.rows
+    num_perm = row["num_perm"]
+    most = num_perm // base.rows
     bands: int | None = given.get("bands")
     if bands is not None and bands > most:
         raise _error(given, "bands", f"with num_perm = {num_perm} there are at most {most} bands")

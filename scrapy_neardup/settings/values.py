@@ -8,17 +8,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, field
 from importlib.util import find_spec
 from os import PathLike
+from pkgutil import resolve_name
 from types import UnionType
-from typing import Any
+from typing import Any, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from scrapy_neardup.content.urls import require_domain
-from scrapy_neardup.document import LEVELS, TAGS
+from scrapy_neardup.document import TAGS
 from scrapy_neardup.evidence.likeness import SET_MEASURES
+from scrapy_neardup.evidence.sources import require_domain
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.index import check_url
-from scrapy_neardup.sketch.presets import option_name
-from scrapy_neardup.wording import without_password
+from scrapy_neardup.settings.presets import option_name
+from scrapy_neardup.settings.store_urls import check_url
+from scrapy_neardup.story import LEVELS
+from scrapy_neardup.text.display import without_password
+
+MIN_SOURCES = 5
+"""The threshold of ``breaking`` is at least this number, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise."""
+
+ALLOWED_RULES = "'sources', 'count' or the import path of a callable (story, time, breaking_over)"
+ALLOWED_OWNERS = 'a mapping of owners to their sources, such as {"Press Ltd": ["a.example", "b.example"]}'
 
 ITEM_FIELDS: dict[str, str | None] = {
     "text": "text",
@@ -160,12 +168,27 @@ def services(value: Any) -> tuple[str, ...]:
 
 
 def owners(value: Any) -> dict[str, str]:
-    from scrapy_neardup.stories.rules import ALLOWED_OWNERS, read_owners
-
     try:
         return read_owners(_from_json(value), require_domain)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{error}; must be {ALLOWED_OWNERS}") from None
+
+
+def read_owners(value: Any, source_of: Callable[[str], str]) -> dict[str, str]:
+    """Return the owner of each source that is listed. Raise ValueError if the value is no such list.
+
+    ``source_of`` returns the source that a domain names.
+    """
+    if not isinstance(value, Mapping):
+        raise ValueError(f"not {type(value).__name__}")
+    owners: dict[str, str] = {}
+    for owner, domains in value.items():
+        if not owner or isinstance(domains, str) or not all(isinstance(each, str) for each in (owner, *domains)):
+            raise ValueError(f"{domains!r} is no list of sources of {owner!r}")
+        for source in map(source_of, domains):
+            if owners.setdefault(source, owner) != owner:
+                raise ValueError(f"{source!r} has two owners, {owners[source]!r} and {owner!r}")
+    return owners
 
 
 def zone_name(value: Any) -> str:
@@ -251,3 +274,14 @@ def preset_options(value: Any) -> dict[str, Any]:
         except ValueError as error:
             raise SettingsError(option_name(name), given, str(error)) from None
     return checked
+
+
+def load_callable(setting: str, path: str, allowed: str) -> Callable[..., Any]:
+    """Return the callable that an import path names. If there is none, raise SettingsError and say what is allowed."""
+    try:
+        found = resolve_name(path)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise SettingsError(setting, path, f"{error}; must be {allowed}") from error
+    if not callable(found):
+        raise SettingsError(setting, path, f"must be {allowed}")
+    return cast("Callable[..., Any]", found)

@@ -1,0 +1,77 @@
+"""Make the parts of a detector and of a crawl from the settings."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from scrapy_neardup.content.processes import ExtractionProcesses
+from scrapy_neardup.content.worker import Sketching, WorkerOptions
+from scrapy_neardup.evidence.sources import source_of
+from scrapy_neardup.rules.decision import Judge
+from scrapy_neardup.rules.policy import Policy
+from scrapy_neardup.rules.systems import news, published
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import FACTORY, Sketcher, ahead_options
+
+if TYPE_CHECKING:
+    from scrapy_neardup.content.embedding import Embedding
+
+
+def worker_options(settings: NearDupSettings, *, sketches: bool) -> WorkerOptions:
+    """Return what extraction processes do. They sketch no texts if a sketch depends on more than the text."""
+    preset = settings.resolved_preset()
+    sketching = None
+    if sketches and preset.is_of_text_alone:
+        sketching = Sketching(FACTORY, ahead_options(preset, min_words=settings.min_words))
+    return WorkerOptions(settings.extractor, settings.extract_timeout, sketching=sketching)
+
+
+def start_extraction(settings: NearDupSettings, timings: Counter[str] | None = None) -> ExtractionProcesses:
+    """Return what extracts the pages of a crawl. Its processes start with the first page.
+
+    Raise SettingsError if the extractor cannot be used.
+    """
+    workers = settings.extract_workers
+    if workers == "auto":  # one for each core that this process may use
+        workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return ExtractionProcesses(worker_options(settings, sketches=True), workers, timings=timings)
+
+
+def embedding_of(settings: NearDupSettings) -> Embedding | None:
+    """Return the user's language model, or None. Raise SettingsError if it does not work."""
+    if settings.embedder is None or not settings.resolved_preset().topic_terms:
+        return None
+    from scrapy_neardup.content.embedding import shared_embedding
+
+    return shared_embedding(settings.embedder)
+
+
+def sketcher_of(settings: NearDupSettings) -> Sketcher:
+    """Return a new sketcher, which has learned nothing yet."""
+    is_by_source = settings.scope == "same-source"
+    return Sketcher(settings.resolved_preset(), min_words=settings.min_words, by_source=is_by_source)
+
+
+def judge_of(settings: NearDupSettings) -> Judge:
+    """Return the judge of an index, with the policy by which it finds and judges candidates."""
+    preset = settings.resolved_preset()
+    policy = Policy(
+        settings.window,
+        preset.threshold,
+        preset.related_threshold,
+        preset.topic_threshold,
+        scope=settings.scope,
+        drop_share=settings.drop_share,
+        drops=settings.action == "drop",
+        keep_texts=settings.keep_texts,
+        keep_sources=settings.keep_sources,
+        keep_updates=settings.keep_updates,
+        vector_middle=preset.vector_middle,
+        vector_bar=preset.vector_bar,
+        measure=preset.measure,
+        collisions=preset.collisions,
+    )
+    system = news if preset.guarded else published
+    return Judge(policy, system, settings.owner_of, source_of)

@@ -1,0 +1,161 @@
+"""Read from a url who published a document, and from a publisher who owns it, without network access."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache, lru_cache, wraps
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urlsplit
+
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
+
+LONGEST_URL = 2_000
+"""Characters of the longest url that is parsed. The identity of a longer one is a hash of all of it."""
+_REMEMBERED_URLS = 4096
+_LONGEST_REMEMBERED = 300  # characters: each cache takes 3 MB at most, 20 MB if no url is ASCII
+
+_PLATFORMS = frozenset(
+    {"beehiiv.com", "ghost.io", "livejournal.com", "medium.com", "substack.com", "tumblr.com", "wordpress.com"}
+)
+"""Domains under which strangers publish, and that the list of public suffixes lacks."""
+
+LOCAL = "localhost"
+"""The owner of all hosts without a dot: only the network of the crawl knows them."""
+_NETWORK_BITS = {4: 24, 6: 64}  # of an address: one owner has them all
+_NAT64, _COMPATIBLE = ip_network("64:ff9b::/96"), ip_network("::/96")  # addresses of the old kind in new ones
+
+USUAL_PORTS = {"http": 80, "https": 443}
+
+
+def remembered(function: Callable[[str], str]) -> Callable[[str], str]:
+    """Cache the answers of a function for the last few thousand urls, except long ones."""
+    of_short = lru_cache(maxsize=_REMEMBERED_URLS)(function)
+
+    @wraps(function)
+    def of_any(url: str) -> str:
+        return of_short(url) if len(url) <= _LONGEST_REMEMBERED else function(url)
+
+    return of_any
+
+
+def source_of(url: str) -> str:
+    """Return the publisher: the registrable domain of a url (``bbc.co.uk``), else its host, "" without a host.
+
+    A publisher on a platform has a name under that of the platform: ``harbour.blogspot.com``. An address is the same
+    publisher in all its spellings, and on all its ports.
+    """
+    return _publisher(host_of(url))
+
+
+@remembered
+def _publisher(host: str) -> str:
+    if not host:
+        return ""
+    found = _suffixes()(host)
+    domain = found.top_domain_under_public_suffix
+    if domain in _PLATFORMS:
+        name = host.removesuffix(domain).rstrip(".").rpartition(".")[2]
+        return domain if name in ("", "www") else f"{name}.{domain}"
+    if domain or found.is_private:  # the page may be one of the platform itself
+        return domain or found.suffix
+    if _address(host):
+        return host
+    # The suffix is not on the list: the host may be in an intranet.
+    return ".".join(host.split(".")[-2:])
+
+
+@remembered
+def platform_of(source: str) -> str:
+    """Return who runs a source if nobody says so, which is most often the source itself.
+
+    It is the registrable domain above a source on a platform (``blogspot.com``), the network of an address
+    (``203.0.113.0/24``), and ``LOCAL`` for a host without a dot.
+    """
+    if address := _address(source):
+        return str(ip_network((address, _NETWORK_BITS[address.version]), strict=False))
+    if source and "." not in source:
+        return LOCAL
+    return _suffixes()(source, include_psl_private_domains=False).top_domain_under_public_suffix or source
+
+
+def names_of(source: str) -> list[str]:
+    """Return the domains by which settings can name a source: itself, and those above, such as its platform."""
+    labels = source.split(".")
+    return [".".join(labels[first:]) for first in range(len(labels))]
+
+
+def unnamed_site(url: str) -> str:
+    """Return host and port of a url whose host may have several publishers that no name tells apart, else ""."""
+    host = host_of(url)
+    with suppress(ValueError):
+        port = urlsplit(url[:LONGEST_URL]).port
+        if port or _address(host) or "." not in host:
+            return f"{host}:{port}" if port else host
+    return ""
+
+
+def is_of_domain(name: str, domain: str) -> bool:
+    """Return whether a text is a url, a host or ``host:port`` of a domain, or of one below it."""
+    host = host_of(name) or ("" if len(name.split()) > 1 else host_of(_as_url(name)))
+    return f".{host}".endswith(f".{domain}")
+
+
+def require_domain(name: str) -> str:
+    """Return the source that a domain or url names. Raise ValueError if it names none, as a public suffix does."""
+    domain = source_of(name if "://" in name else _as_url(name))
+    if not domain or _suffixes()(domain).registry_suffix == domain:
+        raise ValueError(f"{name!r} is not a source: give a domain such as example.com, or a url of it")
+    return domain
+
+
+def _as_url(name: str) -> str:
+    return f"https://[{name}]" if ":" in name and _address(name) else f"https://{name}"
+
+
+def host_of(url: str) -> str:
+    try:
+        parts = urlsplit(url[:LONGEST_URL])
+    except ValueError:
+        return ""
+    return ascii_host(parts) if parts.scheme in USUAL_PORTS else ""
+
+
+def ascii_host(parts: SplitResult) -> str:
+    """Return the host in the form in which Scrapy requests it: ``xn--bcher-kva.example`` for ``bücher.example``."""
+    host = parts.hostname or ""
+    if not host.isascii():
+        with suppress(UnicodeError):  # no server can have this name
+            host = host.encode("idna").decode("ascii")
+    host = host.rstrip(".")
+    return str(_address(host) or host)
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    """Return the address that a host is, in any spelling that browsers and Scrapy take: ``127.1``, ``0x7f000001``."""
+    try:
+        if ":" not in host:
+            return IPv4Address(socket.inet_aton(host)) if host[-1:].isalnum() and " " not in host else None
+        address = ip_address(host.partition("%")[0])  # without the network interface
+    except (OSError, ValueError):
+        return None
+    return _within(address) or address
+
+
+def _within(address: IPv4Address | IPv6Address) -> IPv4Address | None:
+    """Return the address of the old kind that one of the new kind stands for."""
+    if not isinstance(address, IPv6Address):
+        return None
+    is_old = address in _NAT64 or (address in _COMPATIBLE and int(address) > 1)
+    return IPv4Address(int(address) & 0xFFFF_FFFF) if is_old else address.ipv4_mapped or address.sixtofour
+
+
+@cache
+def _suffixes() -> TLDExtract:
+    from tldextract import TLDExtract
+
+    # The list that ships with the package: no download, no cache folder.
+    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
