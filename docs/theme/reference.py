@@ -108,9 +108,9 @@ def _title(page: str) -> str:
 
 
 def stats() -> str:
-    """Return the table of stats."""
-    rows = [f"| `{name}` | {_linked(meaning)} |" for name, meaning in STATS.items()]
-    return "\n".join(["Their names begin with `neardup/`.", "", "| stat | counts |", "|---|---|", *rows])
+    """Return the list of stats."""
+    rows = [f"- `{name}`: {_linked(meaning)}" for name, meaning in STATS.items()]
+    return "\n".join(["Their names begin with `neardup/`.", "", *rows])
 
 
 def hints() -> str:
