@@ -220,7 +220,7 @@ WORDS = [
 @example(200, 199, 3)
 def test_a_change_is_seen_wherever_it_stands_in_a_text_full_of_numbers(count: int, place: int, step: int) -> None:
     items = [
-        f"{WORDS[i % 48].title()} and {WORDS[(i * 7 + 3) % 48]} sold {i * 3 + 5000} crates of {WORDS[(i * 5 + 11) % 47]}."
+        f"{WORDS[i % 48].title()} and {WORDS[(i * 7 + 3) % 48]} sold {i * 3 + 5000} of {WORDS[(i * 5 + 11) % 47]}."
         for i in range(count)
     ]
     edited, place = items.copy(), place % count
