@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 LONG = "NEARDUP_LONG_TESTS" in os.environ
 
@@ -14,6 +14,11 @@ def tries(count: int) -> int:
     return count if LONG else -(-count // 3)
 
 
-settings.register_profile("usual", max_examples=tries(100), deadline=None)
+settings.register_profile(
+    "usual",
+    max_examples=tries(100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],  # on a busy machine any test may be
+)
 """Hypothesis draws other examples in every run, so many runs together try as many as a long one. No example has a
 deadline, because a busy machine may take long for any of them."""
