@@ -17,9 +17,8 @@ from scrapy.signals import engine_stopped, feed_exporter_closed, item_dropped, i
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
 from scrapy_neardup.crawl.announcer import Announcer
-from scrapy_neardup.crawl.component import Component, name_of, tag_item, tags_of, text_of
+from scrapy_neardup.crawl.component import Component, log_window_location, name_of, tag_item, tags_of, text_of
 from scrapy_neardup.crawl.feeds import dropped_row, recorded_row
-from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
 from scrapy_neardup.crawl.item_fates import ItemFates
 from scrapy_neardup.crawl.run_summary import note_name

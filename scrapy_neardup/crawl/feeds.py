@@ -25,7 +25,7 @@ from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
-from scrapy_neardup.crawl.file_locations import in_data_dir
+from scrapy_neardup.crawl.component import in_data_dir
 from scrapy_neardup.document import MOST_CHARACTERS, Document
 from scrapy_neardup.exceptions import SettingsError, StoreError, explain_failure
 from scrapy_neardup.index import Index

@@ -20,7 +20,7 @@ from projects import FERRY, ITEM_A_PAGE, NOTING, Item, Project
 from scrapy_processes import run_python
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.crawl.file_locations import can_be_written, locate_files
+from scrapy_neardup.crawl.component import can_be_written, locate_files
 
 pytestmark = pytest.mark.versions
 

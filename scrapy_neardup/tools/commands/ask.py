@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.tools.ask import MOST_CHANGES_READ, Answer, Ask
-from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, coverage_of, live_detector, number_from, option
+from scrapy_neardup.tools.commands.inputs import (
+    NAMESPACE,
+    STORE,
+    Options,
+    Values,
+    coverage_of,
+    live_detector,
+    number_from,
+    option,
+)
 from scrapy_neardup.tools.commands.terminal import print_csv, print_json
 
 # The options of each question, besides --most.
@@ -49,7 +57,7 @@ OPTIONS = (
 )
 
 
-async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
+async def run(options: Options, values: Values) -> int:
     given = _given(options)
     question = options.question.replace("-", "_")
     async with live_detector(options, values) as detector:
@@ -69,7 +77,7 @@ async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
     return 0
 
 
-def _given(options: argparse.Namespace) -> dict[str, Any]:
+def _given(options: Options) -> dict[str, Any]:
     """Return the given options of the question. Raise InputError if one does not belong to it or NAME is missing."""
     names = _TAKES[options.question]
     known = sorted(set().union(*_TAKES.values()))

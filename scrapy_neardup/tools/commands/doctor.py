@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import secrets
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scrapy.exceptions import UsageError
 from scrapy.settings import BaseSettings, Settings
@@ -15,7 +14,7 @@ from scrapy.utils.project import inside_project
 
 from scrapy_neardup.addon import add_components, checked_settings
 from scrapy_neardup.assembly import embedding_of, start_extraction
-from scrapy_neardup.crawl.file_locations import can_be_written
+from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evidence.sources import source_of, unnamed_site
 from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError
@@ -26,7 +25,16 @@ from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.rules import WATCH_SHARE
 from scrapy_neardup.text.display import counted, without_password
-from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, json_option, located_settings, option, with_store
+from scrapy_neardup.tools.commands.inputs import (
+    NAMESPACE,
+    STORE,
+    Options,
+    Values,
+    json_option,
+    located_settings,
+    option,
+    with_store,
+)
 from scrapy_neardup.tools.commands.terminal import print_json, print_wrapped, working
 from scrapy_neardup.tools.lab.replay import opened
 
@@ -70,9 +78,9 @@ OPTIONS = (
 )
 
 
-async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+async def run(options: Options, values: Values) -> int:
     with working("checking"):
-        checks = await _check_all(options, settings)
+        checks = await _check_all(options, values)
     width = max(len(each.name) for each in checks)
     for each in checks:
         if options.json:
@@ -86,7 +94,7 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     return int(any(each.state == "failed" for each in checks))
 
 
-async def _check_all(options: argparse.Namespace, values: dict[str, Any]) -> list[Check]:
+async def _check_all(options: Options, values: Values) -> list[Check]:
     scrapy_settings = Settings(with_store(options, values))
     try:
         settings = checked_settings(scrapy_settings)

@@ -5,7 +5,6 @@ It also tells the threshold with the best F1 of copies.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +14,15 @@ from typing import Any
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.text.display import counted
-from scrapy_neardup.tools.commands.inputs import json_option, number_from, option, read_pages, workers_option
+from scrapy_neardup.tools.commands.inputs import (
+    Options,
+    Values,
+    json_option,
+    number_from,
+    option,
+    read_pages,
+    workers_option,
+)
 from scrapy_neardup.tools.commands.terminal import (
     counting,
     print_error,
@@ -58,9 +65,9 @@ OPTIONS = (
 )
 
 
-def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+def run(options: Options, values: Values) -> int:
     """Measure. A page that cannot be extracted is counted and judged ``unchecked``."""
-    configured = NearDupSettings.from_mapping(settings)
+    configured = NearDupSettings.from_mapping(values)
     with working("reading labels"):
         labelled, clusters = read_labelled(options.input, options.label)
         background, left_out = without_labelled(read_background(options.background), labelled)
@@ -73,7 +80,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         print_wrapped(said, stderr=True)
     if len(documents) < 2:
         raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
-    # Workers sketch the texts too, so the pages can be judged only with settings that change no sketch.
+    # Workers sketch the texts too, so the pages can be judged only with values that change no sketch.
     with PageReader(configured, options.workers, sketches=True) as reader:
         pages = list(read_pages(reader, documents, len(documents)))
     truth = [*clusters, *[None] * len(background)]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
-from typing import Any
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import NoWindowError
@@ -17,6 +15,8 @@ from scrapy_neardup.text.display import counted, one_line, printable
 from scrapy_neardup.tools.commands.inputs import (
     NAMESPACE,
     STORE,
+    Options,
+    Values,
     coverage_of,
     explain_emptiness,
     json_option,
@@ -60,11 +60,11 @@ OPTIONS = (
 )
 
 
-async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+async def run(options: Options, values: Values) -> int:
     if options.b is None:
-        return await _list_similar(options, settings)
+        return await _list_similar(options, values)
     with working("reading the documents"):
-        sides, comparison = await _explain(options, settings)
+        sides, comparison = await _explain(options, values)
     if empty := [given for given, each in sides.values() if each.fingerprint and not has_words(each.document.text)]:
         for given in empty:
             print_error(f"{given}: no text found, nothing to compare (unchecked/no-text)")
@@ -81,7 +81,7 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     return 0
 
 
-async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> tuple[Sides, Explanation]:
+async def _explain(options: Options, values: Values) -> tuple[Sides, Explanation]:
     async with AsyncExitStack() as stack:
         try:
             detector = await stack.enter_async_context(live_detector(options, values))
@@ -136,7 +136,7 @@ def _print_lines(title: str, lines: Sequence[str]) -> None:
         print_wrapped(line, 2)
 
 
-async def _list_similar(options: argparse.Namespace, values: dict[str, Any]) -> int:
+async def _list_similar(options: Options, values: Values) -> int:
     with working("asking the window"):
         async with live_detector(options, values) as detector:
             answer = await coverage_of(detector, options.a)

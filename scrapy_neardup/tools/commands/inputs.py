@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_neardup.content.urls import url_identity
-from scrapy_neardup.crawl.file_locations import locate_files
+from scrapy_neardup.crawl.component import locate_files
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError, NoWindowError
 from scrapy_neardup.index.upkeep import StoreSummary
@@ -28,7 +28,9 @@ from scrapy_neardup.tools.lab.feed import RecordedDocument
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened
 from scrapy_neardup.tools.lab.stored import is_document_id, read_single
 
-Option = tuple[tuple[str, ...], dict[str, Any]]
+Option = tuple[tuple[str, ...], dict[str, Any]]  # of a subcommand, see ``option``
+Options = argparse.Namespace  # the options that were given
+Values = dict[str, Any]  # of settings, by their names
 
 STDOUT = Path("-")  # wherever a command takes the name of an output file
 
@@ -82,13 +84,13 @@ def refuse_overwriting(outputs: Iterable[Path | None], inputs: Collection[Path])
             raise InputError(f"{output}: is the input; name another file for the output")
 
 
-def with_store(options: argparse.Namespace, values: dict[str, Any]) -> dict[str, Any]:
+def with_store(options: Options, values: Values) -> Values:
     """Return the values of settings with ``--store`` and ``--namespace``."""
     given = {"NEARDUP_STORE": options.store, "NEARDUP_NAMESPACE": options.namespace}
     return {**values, **{name: each for name, each in given.items() if each}}
 
 
-def located_settings(options: argparse.Namespace, values: dict[str, Any]) -> NearDupSettings:
+def located_settings(options: Options, values: Values) -> NearDupSettings:
     """Return the settings with the places of files.
 
     A path of ``--store`` is relative to the current directory, one in the settings to the data directory.
@@ -99,7 +101,7 @@ def located_settings(options: argparse.Namespace, values: dict[str, Any]) -> Nea
 
 
 @asynccontextmanager
-async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> AsyncIterator[NearDupDetector]:
+async def live_detector(options: Options, values: Values) -> AsyncIterator[NearDupDetector]:
     """Open a detector on the window of the options, or else of the settings. Raise NoWindowError if there is none.
 
     Nothing that the detector learns from documents of the command goes to the store.

@@ -6,7 +6,6 @@ imports it. What pages say is marked as a quotation, so that a page cannot pass 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from scrapy_neardup import __version__
 from scrapy_neardup.exceptions import NearDupError
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.tools.ask import Answer, Ask
-from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, live_detector
+from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, Options, Values, live_detector
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -50,7 +49,7 @@ OPTIONS = (
 )
 
 
-async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
+async def run(options: Options, values: Values) -> int:
     async with live_detector(options, values) as detector:
         await server_of(Ask(detector)).run_stdio_async()
     return 0

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
-
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, live_detector, option
+from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, Options, Values, live_detector, option
 from scrapy_neardup.tools.lab.stored import is_document_id
 
 OPTIONS = (
@@ -17,7 +14,7 @@ OPTIONS = (
 )
 
 
-async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
+async def run(options: Options, values: Values) -> int:
     async with live_detector(options, values) as detector:
         stories = detector.index.stories
         story = await stories.mute(options.story, muted=not options.undo) if is_document_id(options.story) else None

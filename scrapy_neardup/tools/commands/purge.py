@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from typing import Any
 
 from scrapy_neardup.detector import NearDupDetector, select
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.text.display import counted, printable
-from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, explain_emptiness, live_detector, option
+from scrapy_neardup.tools.commands.inputs import (
+    NAMESPACE,
+    STORE,
+    Options,
+    Values,
+    explain_emptiness,
+    live_detector,
+    option,
+)
 from scrapy_neardup.tools.commands.terminal import print_error
 
 OPTIONS = (
@@ -21,7 +27,7 @@ OPTIONS = (
 )
 
 
-async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+async def run(options: Options, values: Values) -> int:
     # An unset variable of a shell must not mean the whole namespace.
     if any(each is not None and not each.strip() for each in (options.source, options.url)):
         raise InputError("--source or --url: it is empty; leave it out to remove the whole namespace")
@@ -32,7 +38,7 @@ async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     except ValueError as error:
         raise InputError(str(error)) from error
     chosen = selection.source or options.url or ""
-    async with live_detector(options, settings) as detector:
+    async with live_detector(options, values) as detector:
         count = await detector.index.purge(selection, dry_run=True)
         if not count:
             await explain_emptiness(detector)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 import time
@@ -22,6 +21,8 @@ from scrapy_neardup.text.display import counted
 from scrapy_neardup.tools.commands import INTERRUPTED, PIPE_CLOSED, leave_closed_pipe
 from scrapy_neardup.tools.commands.inputs import (
     STDOUT,
+    Options,
+    Values,
     json_option,
     option,
     read_pages,
@@ -68,15 +69,15 @@ OPTIONS = (
 )
 
 
-async def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+async def run(options: Options, values: Values) -> int:
     paths = (options.output, options.events, options.stories)
     if paths.count(STDOUT) > 1:
         raise InputError("-O, --events and --stories: only one of them can be standard output")
     refuse_overwriting(paths, [options.input])
     # A replay sends no events to anybody.
     for name in ("EVENTS_FEED", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET", "EVENTS_NOTIFY"):
-        settings.pop(f"NEARDUP_{name}", None)
-    configured = NearDupSettings.from_mapping({**settings, "NEARDUP_STORE": options.store})
+        values.pop(f"NEARDUP_{name}", None)
+    configured = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": options.store})
     is_alone = options.store == "memory://"
     # A replay in memory gives the same document ids every time. In a shared store each replay is a new run.
     detector = NearDupDetector(configured, run="" if is_alone else None)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
 from contextlib import ExitStack
 from datetime import datetime, tzinfo
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.text.display import counted
-from scrapy_neardup.tools.commands.inputs import STDOUT, number_from, option, refuse_overwriting
+from scrapy_neardup.tools.commands.inputs import STDOUT, Options, Values, number_from, option, refuse_overwriting
 from scrapy_neardup.tools.commands.terminal import print_wrapped, track
 from scrapy_neardup.tools.lab.feed import STDIN
 from scrapy_neardup.tools.report.feed_stories import Period
@@ -79,8 +77,8 @@ OPTIONS = (
 )
 
 
-def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    configured = NearDupSettings.from_mapping(settings)
+def run(options: Options, values: Values) -> int:
+    configured = NearDupSettings.from_mapping(values)
     load_templates(configured.zone)
     inputs = [*options.feeds, *options.documents, *options.dropped]
     output = options.output or (STDOUT if options.digest else REPORT)

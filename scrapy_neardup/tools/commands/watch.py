@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 import time
@@ -27,6 +26,8 @@ from scrapy_neardup.tools.ask import Ask
 from scrapy_neardup.tools.commands.inputs import (
     NAMESPACE,
     STORE,
+    Options,
+    Values,
     explain_emptiness,
     json_option,
     live_detector,
@@ -75,7 +76,7 @@ OPTIONS = (
 )
 
 
-async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
+async def run(options: Options, values: Values) -> int:
     if options.events and options.window:
         raise InputError("--events and --window: give one of them")
     async with live_detector(options, values) as detector:
@@ -88,7 +89,7 @@ async def run(options: argparse.Namespace, values: dict[str, Any]) -> int:
     return 0
 
 
-async def _watch(detector: NearDupDetector, options: argparse.Namespace) -> None:
+async def _watch(detector: NearDupDetector, options: Options) -> None:
     console = PlainConsole()
     view = await look(detector)
     if not view["verdicts"]:
@@ -188,7 +189,7 @@ def _verdict_rows(verdicts: View, dropped: str) -> list[list[str]]:
     return [[label, *(f"{counts[span]:,}" for span in _SPANS)] for label, counts in rows]
 
 
-async def _list_events(detector: NearDupDetector, options: argparse.Namespace) -> None:
+async def _list_events(detector: NearDupDetector, options: Options) -> None:
     reports = (await Ask(detector).events())["events"]
     if not reports:
         await explain_emptiness(detector)
@@ -227,7 +228,7 @@ def _short(time: str) -> str:
     return time[5:16].replace("T", " ")
 
 
-async def _show_window(detector: NearDupDetector, options: argparse.Namespace) -> None:
+async def _show_window(detector: NearDupDetector, options: Options) -> None:
     with working("reading the window"):
         summary = await detector.index.summary()
         await explain_emptiness(detector, summary)
