@@ -222,4 +222,6 @@ def test_a_notice_in_another_language_does_not_change_the_figures() -> None:
 
 @pytest.mark.parametrize("text", ["二百", "死者二百", "three hundred and", "two thousand,"])
 def test_a_number_may_end_a_text(text: str) -> None:
-    assert [each.value for each in find_figures(text)] == ["200" if "二" in text else "300" if "and" in text else "2000"]
+    assert [each.value for each in find_figures(text)] == [
+        "200" if "二" in text else "300" if "and" in text else "2000"
+    ]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import LABELS, PEOPLE, SILENT, FigureKind, is_of_page, kind_of, meaning_of
@@ -65,6 +65,7 @@ class Toll(NamedTuple):
 class _Cues(NamedTuple):
     """What the words around a figure say of it, for one language."""
 
+    is_rewritten: re.Pattern[str]
     rewritten: tuple[tuple[re.Pattern[str], str], ...]  # "no one" is 0, "a first" is 1
     around: dict[str, re.Pattern[str]]  # in a sentence in which "#" stands for the figure
     anywhere: dict[str, re.Pattern[str]]  # in a sentence
@@ -77,7 +78,8 @@ def _cues_of(language: str) -> _Cues:
     rewritten = tuple((pattern(old), new) for old, new in words.get("read as", {}).items())
     around = {role: pattern(words.get(role, "")) for role in _AROUND}
     anywhere = {role: pattern(words.get(role, _UNLESS_KNOWN.get(role, ""))) for role in _ANYWHERE}
-    return _Cues(rewritten, around, anywhere)
+    is_rewritten = pattern("|".join(words.get("read as", ())))
+    return _Cues(is_rewritten, rewritten, around, anywhere)
 
 
 def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:
@@ -106,7 +108,7 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     language = language or language_of(number_tokens(f"{title}\n{text}")[0])
     cues = _cues_of(language)
     newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
-    sentences = [_read(each, language, cues, newest_year) for each in _sentences(title, text)]
+    sentences = [_read(*each, language, cues, newest_year) for each in _sentences(title, text)]
     told: list[Toll] = []
     for toll in chain.from_iterable(_tolls_in(each, cues) for each in sentences[:_HEAD]):
         _tell(toll, told)
@@ -123,29 +125,35 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     ]
 
 
-def _sentences(title: str, text: str) -> list[str]:
-    """Return title and sentences, without lines of the page such as links to other articles."""
+def _sentences(title: str, text: str) -> list[tuple[str, str]]:
+    """Return title and sentences, printed and folded, without lines of the page such as links to other articles."""
     reading = Reading.of(text)
-    _, printed, places = fold_with_places(text)
+    folded, printed, places = fold_with_places(text)
     begin = int(reading.bounds[0])
-    edges = [*(places[start - begin] for start in sentence_starts(reading).tolist()), len(printed)]
-    sentences = [printed[start:end].strip() for start, end in pairwise(edges)][:_MOST_SENTENCES]
-    return [title, *(each for each in sentences if each.endswith(SENTENCE_ENDS) or not is_of_page(each))]
+    edges = [*(start - begin for start in sentence_starts(reading).tolist()), len(folded)]
+    sentences = [(title, fold(title).casefold())]
+    for start, end in islice(pairwise(edges), _MOST_SENTENCES):
+        sentence = printed[places[start] : places[end]].strip()
+        if sentence.endswith(SENTENCE_ENDS) or not is_of_page(sentence):
+            sentences.append((sentence, folded[start:end].casefold()))
+    return sentences
 
 
-def _read(sentence: str, language: str, cues: _Cues, newest_year: str) -> _Sentence:
+def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: str) -> _Sentence:
     """Read the figures of a sentence. A sentence that tells history has none."""
-    folded = _SPLIT.sub(r"\1\2", fold(sentence).casefold())
+    folded = _SPLIT.sub(r"\1\2", folded)
     for found in reversed([*_RANGE.finditer(folded)]):
         if int(found[1]) < int(found[2]):  # what falls is a score, and no range
             folded = f"{folded[: found.start()]}{found[1]} to {found[2]}{folded[found.end() :]}"
-    for pattern, replacement in cues.rewritten:
-        folded = pattern.sub(replacement, folded)
+    if cues.is_rewritten.search(folded):
+        for pattern, replacement in cues.rewritten:
+            folded = pattern.sub(replacement, folded)
     tokens, starts = number_tokens(folded)
     words = list(tokens)
     placed = place_figures(tokens, starts, language, len(tokens))
-    is_history = cues.anywhere["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)
-    return _Sentence(sentence, folded, words, [] if is_history else placed)
+    if placed and (cues.anywhere["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)):
+        placed = []
+    return _Sentence(sentence, folded, words, placed)
 
 
 def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> bool:
