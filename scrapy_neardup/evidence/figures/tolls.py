@@ -8,10 +8,10 @@ out, and so are parts of another figure ("including three children").
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import chain, islice, pairwise
+from itertools import islice, pairwise
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import LABELS, PEOPLE, SILENT, FigureKind, is_of_page, kind_of, meaning_of
@@ -110,11 +110,9 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
     sentences = [_read(*each, language, cues, newest_year) for each in _sentences(title, text)]
     told: list[Toll] = []
-    for toll in chain.from_iterable(_tolls_in(each, cues) for each in sentences[:_HEAD]):
-        _tell(toll, told)
-    for toll in chain.from_iterable(_tolls_in(each, cues) for each in sentences[_HEAD:]):
-        if toll.kind < FigureKind.OTHER:
-            _tell(toll, told)
+    for number, sentence in enumerate(sentences):
+        for toll in _tolls_in(sentence, cues):
+            told += _news(toll, told, is_head=number < _HEAD)
     head = [word for sentence in sentences[:_HEAD] for word in sentence.words]
     is_background = not any(map(meaning_of, head))
     is_correction = any(not each.placed and cues.anywhere["corrects"].match(each.folded) for each in sentences)
@@ -168,21 +166,29 @@ def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> 
     return False
 
 
-def _tell(toll: Toll, told: list[Toll]) -> None:
-    """Add a toll to those that an article told before, if it says something else."""
+def _news(toll: Toll, told: Sequence[Toll], *, is_head: bool) -> list[Toll]:
+    """Return a toll if it says more than those before it.
+
+    Below the first sentences, another value of a kind is that of a place, a day or another event, unless it says more
+    exactly what was told before, adds to it or corrects it.
+    """
     same = [each for each in told if each.kind == toll.kind]
-    if toll.is_increment and told and not same:
-        toll = toll._replace(is_increment=False)  # "12 dead. Another 5 are missing."
-    if toll.kind < FigureKind.OTHER:
-        same = [each for each in same if (each.low, each.high) == (toll.low, toll.high) or toll.is_increment]
-    is_known = any(each.low == toll.low or toll.kind > FigureKind.OTHER for each in same)
-    if not is_known and sum(each.kind == toll.kind for each in told) < _MOST_OF_KIND:
-        told.append(toll)
+    if toll.kind > FigureKind.OTHER:
+        return [toll] if is_head and not same else []
+    if any((each.low, each.high) == (toll.low, toll.high) for each in same):
+        return []
+    if not same:  # "12 dead. Another 5 are missing."
+        return [toll._replace(is_increment=toll.is_increment and not told)]
+    if is_head and len(same) < _MOST_OF_KIND:
+        return [toll]
+    inexact = [each for each in same if each.qualifier != "exact"]
+    is_refined = any(each.low <= toll.low <= (each.high or toll.low) for each in inexact)
+    return [toll] if is_refined or toll.is_increment or toll.is_correction else []
 
 
 def _tolls_in(sentence: _Sentence, cues: _Cues) -> Iterator[Toll]:
     is_correction = cues.anywhere["corrects"].search(sentence.folded) is not None
-    earlier_kinds = set[FigureKind]()
+    kinds = set[FigureKind]()  # of the figures before
     start: Placed | None = None
     is_news = True
     parts = _parts_of_sums(sentence)
@@ -197,15 +203,21 @@ def _tolls_in(sentence: _Sentence, cues: _Cues) -> Iterator[Toll]:
         start = None
         if kind is None:
             continue
-        is_more = cues.around["more"].search(around) is not None
         is_first = each == sentence.placed[0]
-        # "Smith and two others"; "four were shot, and another two were killed elsewhere"
-        is_part = each in parts or (not earlier_kinds and cues.around["with others"].search(around))
-        is_part = is_part or (is_more and not is_first and earlier_kinds <= {kind})
-        earlier_kinds.add(kind)
-        if is_news and not is_part and _is_meant(kind, sentence, cues):
-            bounds = _bounds(each, low, around, cues)
-            yield Toll(kind, *bounds, is_more and is_first, is_correction, sentence.text)
+        is_more = cues.around["more"].search(around) is not None
+        # "Four were shot, and another two were killed elsewhere"; "Smith and two others"
+        is_part = is_more and not is_first and kinds <= {kind}
+        is_part = is_part or (not kinds and cues.around["with others"].search(around) is not None)
+        if is_news and not is_part and each not in parts and _is_meant(kind, sentence, cues):
+            is_increment = is_more and is_first and not _is_beside_other(each, sentence)
+            yield Toll(kind, *_bounds(each, low, around, cues), is_increment, is_correction, sentence.text)
+        kinds.add(kind)
+
+
+def _is_beside_other(each: Placed, sentence: _Sentence) -> bool:
+    """Decide whether another kind is told before a figure: "A man died and another 13 were injured"."""
+    before = filter(None, map(meaning_of, sentence.words[: each.first]))
+    return any(meaning.kind != each.figure.kind for meaning in before)
 
 
 def _around(words: list[str], each: Placed) -> str:
