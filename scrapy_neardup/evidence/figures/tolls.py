@@ -25,6 +25,7 @@ from scrapy_neardup.text.reading import Reading
 _REACH = 6  # tokens on either side of a figure that may bound it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
 _MOST_SENTENCES = 400
+_LONGEST = 1000  # characters of a sentence that are read
 _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER)
@@ -129,8 +130,9 @@ def _sentences(title: str, text: str) -> list[tuple[str, str]]:
     folded, printed, places = fold_with_places(text)
     begin = int(reading.bounds[0])
     edges = [*(start - begin for start in sentence_starts(reading).tolist()), len(folded)]
-    sentences = [(title, fold(title).casefold())]
+    sentences = [(title, fold(title[:_LONGEST]).casefold())]
     for start, end in islice(pairwise(edges), _MOST_SENTENCES):
+        end = min(end, start + _LONGEST)
         sentence = printed[places[start] : places[end]].strip()
         if sentence.endswith(SENTENCE_ENDS) or not is_of_page(sentence):
             sentences.append((sentence, folded[start:end].casefold()))
@@ -175,15 +177,16 @@ def _news(toll: Toll, told: Sequence[Toll], *, is_head: bool) -> list[Toll]:
     same = [each for each in told if each.kind == toll.kind]
     if toll.kind > FigureKind.OTHER:
         return [toll] if is_head and not same else []
-    if any((each.low, each.high) == (toll.low, toll.high) for each in same):
-        return []
     if not same:  # "12 dead. Another 5 are missing."
         return [toll._replace(is_increment=toll.is_increment and not told)]
-    if is_head and len(same) < _MOST_OF_KIND:
-        return [toll]
-    inexact = [each for each in same if each.qualifier != "exact"]
-    is_refined = any(each.low <= toll.low <= (each.high or toll.low) for each in inexact)
-    return [toll] if is_refined or toll.is_increment or toll.is_correction else []
+    is_told = any((each.low, each.high) == (toll.low, toll.high) for each in same)
+    is_of_news = toll.is_increment or toll.is_correction or (is_head and len(same) < _MOST_OF_KIND)
+    return [toll] if not is_told and (is_of_news or any(_is_within(toll, each) for each in same)) else []
+
+
+def _is_within(toll: Toll, other: Toll) -> bool:
+    """Decide whether a toll says more exactly what another one says: "45" after "dozens" or "at least 40"."""
+    return other.qualifier != "exact" and other.low <= toll.low <= (other.high or toll.low)
 
 
 def _tolls_in(sentence: _Sentence, cues: _Cues) -> Iterator[Toll]:
@@ -198,7 +201,7 @@ def _tolls_in(sentence: _Sentence, cues: _Cues) -> Iterator[Toll]:
         if cues.around["between"].search(around):
             start = each
             continue
-        kind = _kind_of(each, around, cues)
+        kind = _kind_of(each, start, around, cues)
         low = start
         start = None
         if kind is None:
@@ -245,9 +248,11 @@ def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
     return parts
 
 
-def _kind_of(each: Placed, around: str, cues: _Cues) -> FigureKind | None:
+def _kind_of(each: Placed, start: Placed | None, around: str, cues: _Cues) -> FigureKind | None:
     """Return the kind of a figure, None if no ledger keeps it."""
     label = LABELS[each.figure.kind]
+    if start and label in ("", "people"):  # "killed 40 to 50 people"
+        label = LABELS[start.figure.kind]
     kind = _OF_HEAD.get(label) or kind_of(label)
     if kind is FigureKind.CASES and cues.around["confirmed"].search(around):
         return FigureKind.CONFIRMED_CASES
@@ -273,7 +278,8 @@ def _bounds(each: Placed, start: Placed | None, around: str, cues: _Cues) -> tup
     if score:
         return Decimal(score[1]), Decimal(score[2]), "exact"
     high = Decimal(each.figure.value)
-    if start and start.figure.kind in (0, SILENT, each.figure.kind) and is_plain(start.figure.value):
+    kinds = {start.figure.kind, each.figure.kind} - {0, SILENT, PEOPLE} if start else set()
+    if start and len(kinds) == 1 and is_plain(start.figure.value):
         low = Decimal(start.figure.value)
         if low < high <= _WIDEST * low:
             return low, high, "range"
