@@ -6,6 +6,8 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scrapy_neardup.evidence.figures.tolls import Toll, tolls_of
 
@@ -41,3 +43,24 @@ def _told(toll: Toll) -> str:
 def test_the_tolls_of_a_sentence_are_read(language: str) -> None:
     told = {text: ", ".join(map(_told, tolls_of("", text, language))) or "none" for text, _ in SENTENCES[language]}
     assert told == dict(SENTENCES[language])
+
+
+def test_a_later_value_is_told_if_it_says_more() -> None:
+    head = "A blast killed dozens of people on Monday. Police closed the road. It was loud. Nobody knows why."
+    below = " At least 45 people were killed, the ministry said. In the north, 3 people were killed."
+    assert [_told(each) for each in tolls_of("", head + below, "en")] == ["dead 24-99", "dead 45+"]
+
+
+def test_tolls_of_an_article_that_is_about_something_else_are_background() -> None:
+    text = "The court opens on Monday. Judges come from six states. They meet at noon. Lawyers wait. "
+    assert tolls_of("Court opens its doors", text + "The war has killed 35,000 people.", "en") == []
+
+
+def test_a_note_above_an_article_corrects_its_tolls() -> None:
+    text = "Corrects the number of victims in the first paragraph.\nFour people died in the fire."
+    assert [_told(each) for each in tolls_of("", text, "en")] == ["dead !4"]
+
+
+@given(st.text(), st.text(alphabet="0123456789 .,-–:%$()\nno one killed 40 to 50 people in 1953 二百", max_size=300))
+def test_any_text_is_read(title: str, text: str) -> None:
+    assert tolls_of(title, text) == tolls_of(title, text)

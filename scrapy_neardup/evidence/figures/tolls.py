@@ -8,10 +8,10 @@ out, and so are parts of another figure ("including three children").
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import chain, pairwise
+from itertools import islice, pairwise
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import LABELS, PEOPLE, SILENT, FigureKind, is_of_page, kind_of, meaning_of
@@ -25,6 +25,7 @@ from scrapy_neardup.text.reading import Reading
 _REACH = 6  # tokens on either side of a figure that may bound it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
 _MOST_SENTENCES = 400
+_LONGEST = 1000  # characters of a sentence that are read
 _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER)
@@ -65,6 +66,7 @@ class Toll(NamedTuple):
 class _Cues(NamedTuple):
     """What the words around a figure say of it, for one language."""
 
+    is_rewritten: re.Pattern[str]
     rewritten: tuple[tuple[re.Pattern[str], str], ...]  # "no one" is 0, "a first" is 1
     around: dict[str, re.Pattern[str]]  # in a sentence in which "#" stands for the figure
     anywhere: dict[str, re.Pattern[str]]  # in a sentence
@@ -77,7 +79,8 @@ def _cues_of(language: str) -> _Cues:
     rewritten = tuple((pattern(old), new) for old, new in words.get("read as", {}).items())
     around = {role: pattern(words.get(role, "")) for role in _AROUND}
     anywhere = {role: pattern(words.get(role, _UNLESS_KNOWN.get(role, ""))) for role in _ANYWHERE}
-    return _Cues(rewritten, around, anywhere)
+    is_rewritten = pattern("|".join(words.get("read as", ())))
+    return _Cues(is_rewritten, rewritten, around, anywhere)
 
 
 def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:
@@ -106,13 +109,11 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     language = language or language_of(number_tokens(f"{title}\n{text}")[0])
     cues = _cues_of(language)
     newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
-    sentences = [_read(each, language, cues, newest_year) for each in _sentences(title, text)]
+    sentences = [_read(*each, language, cues, newest_year) for each in _sentences(title, text)]
     told: list[Toll] = []
-    for toll in chain.from_iterable(_tolls_in(each, cues) for each in sentences[:_HEAD]):
-        _tell(toll, told)
-    for toll in chain.from_iterable(_tolls_in(each, cues) for each in sentences[_HEAD:]):
-        if toll.kind < FigureKind.OTHER:
-            _tell(toll, told)
+    for number, sentence in enumerate(sentences):
+        for toll in _tolls_in(sentence, cues):
+            told += _news(toll, told, is_head=number < _HEAD)
     head = [word for sentence in sentences[:_HEAD] for word in sentence.words]
     is_background = not any(map(meaning_of, head))
     is_correction = any(not each.placed and cues.anywhere["corrects"].match(each.folded) for each in sentences)
@@ -123,29 +124,36 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     ]
 
 
-def _sentences(title: str, text: str) -> list[str]:
-    """Return title and sentences, without lines of the page such as links to other articles."""
+def _sentences(title: str, text: str) -> list[tuple[str, str]]:
+    """Return title and sentences, printed and folded, without lines of the page such as links to other articles."""
     reading = Reading.of(text)
-    _, printed, places = fold_with_places(text)
+    folded, printed, places = fold_with_places(text)
     begin = int(reading.bounds[0])
-    edges = [*(places[start - begin] for start in sentence_starts(reading).tolist()), len(printed)]
-    sentences = [printed[start:end].strip() for start, end in pairwise(edges)][:_MOST_SENTENCES]
-    return [title, *(each for each in sentences if each.endswith(SENTENCE_ENDS) or not is_of_page(each))]
+    edges = [*(start - begin for start in sentence_starts(reading).tolist()), len(folded)]
+    sentences = [(title, fold(title[:_LONGEST]).casefold())]
+    for start, end in islice(pairwise(edges), _MOST_SENTENCES):
+        end = min(end, start + _LONGEST)
+        sentence = printed[places[start] : places[end]].strip()
+        if sentence.endswith(SENTENCE_ENDS) or not is_of_page(sentence):
+            sentences.append((sentence, folded[start:end].casefold()))
+    return sentences
 
 
-def _read(sentence: str, language: str, cues: _Cues, newest_year: str) -> _Sentence:
+def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: str) -> _Sentence:
     """Read the figures of a sentence. A sentence that tells history has none."""
-    folded = _SPLIT.sub(r"\1\2", fold(sentence).casefold())
+    folded = _SPLIT.sub(r"\1\2", folded)
     for found in reversed([*_RANGE.finditer(folded)]):
         if int(found[1]) < int(found[2]):  # what falls is a score, and no range
             folded = f"{folded[: found.start()]}{found[1]} to {found[2]}{folded[found.end() :]}"
-    for pattern, replacement in cues.rewritten:
-        folded = pattern.sub(replacement, folded)
+    if cues.is_rewritten.search(folded):
+        for pattern, replacement in cues.rewritten:
+            folded = pattern.sub(replacement, folded)
     tokens, starts = number_tokens(folded)
     words = list(tokens)
     placed = place_figures(tokens, starts, language, len(tokens))
-    is_history = cues.anywhere["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)
-    return _Sentence(sentence, folded, words, [] if is_history else placed)
+    if placed and (cues.anywhere["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)):
+        placed = []
+    return _Sentence(sentence, folded, words, placed)
 
 
 def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> bool:
@@ -160,21 +168,30 @@ def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> 
     return False
 
 
-def _tell(toll: Toll, told: list[Toll]) -> None:
-    """Add a toll to those that an article told before, if it says something else."""
+def _news(toll: Toll, told: Sequence[Toll], *, is_head: bool) -> list[Toll]:
+    """Return a toll if it says more than those before it.
+
+    Below the first sentences, another value of a kind is that of a place, a day or another event, unless it says more
+    exactly what was told before, adds to it or corrects it.
+    """
     same = [each for each in told if each.kind == toll.kind]
-    if toll.is_increment and told and not same:
-        toll = toll._replace(is_increment=False)  # "12 dead. Another 5 are missing."
-    if toll.kind < FigureKind.OTHER:
-        same = [each for each in same if (each.low, each.high) == (toll.low, toll.high) or toll.is_increment]
-    is_known = any(each.low == toll.low or toll.kind > FigureKind.OTHER for each in same)
-    if not is_known and sum(each.kind == toll.kind for each in told) < _MOST_OF_KIND:
-        told.append(toll)
+    if toll.kind > FigureKind.OTHER:
+        return [toll] if is_head and not same else []
+    if not same:  # "12 dead. Another 5 are missing."
+        return [toll._replace(is_increment=toll.is_increment and not told)]
+    is_told = any((each.low, each.high) == (toll.low, toll.high) for each in same)
+    is_of_news = toll.is_increment or toll.is_correction or (is_head and len(same) < _MOST_OF_KIND)
+    return [toll] if not is_told and (is_of_news or any(_is_within(toll, each) for each in same)) else []
+
+
+def _is_within(toll: Toll, other: Toll) -> bool:
+    """Decide whether a toll says more exactly what another one says: "45" after "dozens" or "at least 40"."""
+    return other.qualifier != "exact" and other.low <= toll.low <= (other.high or toll.low)
 
 
 def _tolls_in(sentence: _Sentence, cues: _Cues) -> Iterator[Toll]:
     is_correction = cues.anywhere["corrects"].search(sentence.folded) is not None
-    earlier_kinds = set[FigureKind]()
+    kinds = set[FigureKind]()  # of the figures before
     start: Placed | None = None
     is_news = True
     parts = _parts_of_sums(sentence)
@@ -184,20 +201,26 @@ def _tolls_in(sentence: _Sentence, cues: _Cues) -> Iterator[Toll]:
         if cues.around["between"].search(around):
             start = each
             continue
-        kind = _kind_of(each, around, cues)
+        kind = _kind_of(each, start, around, cues)
         low = start
         start = None
         if kind is None:
             continue
-        is_more = cues.around["more"].search(around) is not None
         is_first = each == sentence.placed[0]
-        # "Smith and two others"; "four were shot, and another two were killed elsewhere"
-        is_part = each in parts or (not earlier_kinds and cues.around["with others"].search(around))
-        is_part = is_part or (is_more and not is_first and earlier_kinds <= {kind})
-        earlier_kinds.add(kind)
-        if is_news and not is_part and _is_meant(kind, sentence, cues):
-            bounds = _bounds(each, low, around, cues)
-            yield Toll(kind, *bounds, is_more and is_first, is_correction, sentence.text)
+        is_more = cues.around["more"].search(around) is not None
+        # "Four were shot, and another two were killed elsewhere"; "Smith and two others"
+        is_part = is_more and not is_first and kinds <= {kind}
+        is_part = is_part or (not kinds and cues.around["with others"].search(around) is not None)
+        if is_news and not is_part and each not in parts and _is_meant(kind, sentence, cues):
+            is_increment = is_more and is_first and not _is_beside_other(each, sentence)
+            yield Toll(kind, *_bounds(each, low, around, cues), is_increment, is_correction, sentence.text)
+        kinds.add(kind)
+
+
+def _is_beside_other(each: Placed, sentence: _Sentence) -> bool:
+    """Decide whether another kind is told before a figure: "A man died and another 13 were injured"."""
+    before = filter(None, map(meaning_of, sentence.words[: each.first]))
+    return any(meaning.kind != each.figure.kind for meaning in before)
 
 
 def _around(words: list[str], each: Placed) -> str:
@@ -225,9 +248,11 @@ def _parts_of_sums(sentence: _Sentence) -> list[Placed]:
     return parts
 
 
-def _kind_of(each: Placed, around: str, cues: _Cues) -> FigureKind | None:
+def _kind_of(each: Placed, start: Placed | None, around: str, cues: _Cues) -> FigureKind | None:
     """Return the kind of a figure, None if no ledger keeps it."""
     label = LABELS[each.figure.kind]
+    if start and label in ("", "people"):  # "killed 40 to 50 people"
+        label = LABELS[start.figure.kind]
     kind = _OF_HEAD.get(label) or kind_of(label)
     if kind is FigureKind.CASES and cues.around["confirmed"].search(around):
         return FigureKind.CONFIRMED_CASES
@@ -253,7 +278,8 @@ def _bounds(each: Placed, start: Placed | None, around: str, cues: _Cues) -> tup
     if score:
         return Decimal(score[1]), Decimal(score[2]), "exact"
     high = Decimal(each.figure.value)
-    if start and start.figure.kind in (0, SILENT, each.figure.kind) and is_plain(start.figure.value):
+    kinds = {start.figure.kind, each.figure.kind} - {0, SILENT, PEOPLE} if start else set()
+    if start and len(kinds) == 1 and is_plain(start.figure.value):
         low = Decimal(start.figure.value)
         if low < high <= _WIDEST * low:
             return low, high, "range"
