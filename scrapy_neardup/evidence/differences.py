@@ -37,7 +37,7 @@ from scrapy_neardup.text.folding import fold
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
 HALF = 0.5  # the same share, for a few words in the place of a few
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
-IN_PLACE = 0.5  # share of a sentence that is equal: then a number in the place of another one is its new value
+IN_PLACE = 0.55  # share of a sentence that is equal: then a number in the place of another one is its new value
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
 _HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _LONGEST_LINE = 12  # words
@@ -251,27 +251,12 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
             found.append(Sentence(each.text, cell, each.words, 0, (Difference("number", cell, each.text),)))
         elif sentences[number].tokens in left_out:
             found.append(Sentence(each.text, "", 0, 0))
-        elif each.is_equal and _have_equal_signs(each.text, each.partner):
+        elif each.is_equal and signs_of(each.text) == signs_of(each.partner):
             found.append(Sentence(each.text, each.partner, each.words, each.words, is_title=is_title))
         else:
-            found.append(_with_signs(_compared(each, known, number, is_title=is_title)))
+            found.append(_compared(each, known, number, is_title=is_title))
     old_head = align(olds[bool(old.title) :][: _HEAD - 1], sentences)
     return Comparison(tuple(found), old_words, _share_held(old_head))
-
-
-def _have_equal_signs(text: str, partner: str) -> bool:
-    return text == partner or signs_of(text) == signs_of(partner)
-
-
-def _with_signs(sentence: Sentence) -> Sentence:
-    """Add the numbers that are negative in one of two partners only."""
-    old, new = sentence.partner, sentence.text
-    olds, news = set(signs_of(old)), set(signs_of(new))
-    both = [each for each in sorted(olds ^ news) if each[1:] and each[1:] in old and each[1:] in new]
-    added = [
-        Difference("number", each, each[1:]) if each in olds else Difference("number", each[1:], each) for each in both
-    ]
-    return sentence._replace(differences=(*sentence.differences, *added))
 
 
 def _cells(sentences: Sequence[Printed]) -> dict[tuple[int, ...], str]:

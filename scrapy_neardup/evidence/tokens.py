@@ -64,14 +64,17 @@ _SIGNS = re.compile(
     "[%$\u00a3\u00a5\u20a0-\u20c0]|(?<=[0-9])[.:/\u2013-](?=[0-9])|(?<=[^\\W\\d_] )[-\u2212\u2013][0-9][0-9.,]*"
 )
 _BEFORE_MONEY = frozenset("n ngn rs r rm rp ksh kes tsh ush gh ghs us usd eur gbp inr lkr pkr zar p s".split())
-_ARABIC_DECIMAL = re.compile("(?<=[0-9])\u0631(?=[0-9])")  # "4ر95" is 4.95
+_USUAL = (
+    (re.compile("(?<=[0-9])\u0631(?=[0-9])"), "."),  # "4ر95" is 4.95
+    (re.compile("(?<=[^\\W\\d_])[?\ufffd](?=[^\\W\\d_])"), ""),  # a letter that was lost inside a word
+    (re.compile("(?<![0-9])([0-2]?[0-9]) h ([0-5][0-9])(?![0-9])"), r"\1h\2"),  # "7 h 15"
+    (re.compile("(?<=[0-9]) ?([-/]) ?(?=[0-9])"), r"\1"),  # "15- 35"
+    (re.compile("(?<=[^\\W\\d_] )[-\u2212\u2013](?=[0-9])"), "minus "),
+)
 _UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff])")
 _FIRST_UNSPACED = "\u0e00"
 FIRST_SYLLABIC = "\u0900"  # a letter of these scripts is a syllable or more
 _CLOCK = re.compile("([01]?[0-9]|2[0-4])[:.h]([0-5][0-9])")
-_SPACED_CLOCK = re.compile("(?<![0-9])([0-2]?[0-9]) h ([0-5][0-9])(?![0-9])")  # "7 h 15"
-_LOST = re.compile("(?<=[^\\W\\d_])[?\ufffd](?=[^\\W\\d_])")  # a letter that was lost inside a word
-_SPACED_JOINT = re.compile("(?<=[0-9]) ?([-/]) ?(?=[0-9])")  # "15- 35"
 _DOTTED_CLOCK = re.compile("(?:[01]?[0-9]|2[0-4])[.,][0-5][0-9]")
 _BESIDE_CLOCK = WORDS["clock"].union(_TABLE["beside_clock"].split())
 _BEHIND_TIME = "月日号號点點时時월일시"
@@ -130,8 +133,9 @@ def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()
         codes[hidden] = found[1]
         return hidden
 
-    text = _LOST.sub("", text)
-    text = _SPACED_JOINT.sub(r"\1", _SPACED_CLOCK.sub(r"\1h\2", _ARABIC_DECIMAL.sub(".", fold(text))))
+    text = fold(text)
+    for printed, usual in _USUAL:
+        text = printed.sub(usual, text)
     tokens, starts = number_tokens(_CODE.sub(hide, text))
     raw = list(tokens)
     numbers = {first: (end, value, mark) for first, end, value, mark in take_numbers(tokens, starts, language)}

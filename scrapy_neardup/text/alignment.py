@@ -18,7 +18,7 @@ import numpy as np
 
 from scrapy_neardup.text.body import sentence_starts
 from scrapy_neardup.text.folding import fold_with_places
-from scrapy_neardup.text.reading import SPACE, Reading, next_starts
+from scrapy_neardup.text.reading import DECIMAL, SPACE, Reading, next_starts
 
 LONGEST = 64  # tokens of a sentence; a longer one is cut into several
 _CHARACTERS = 4  # of a script without spaces count as a word
@@ -67,11 +67,12 @@ def read_sentences(*texts: str) -> list[list[Sentence]]:
 def _cut(reading: Reading, firsts: Sequence[int], counts: Sequence[int]) -> list[int]:
     """Return the first token of each sentence, and of each part of a long one.
 
-    The words themselves say where a long sentence is cut, so two texts that share words are cut in the same places, and
-    no number is.
+    The words themselves say where a long sentence is cut, so two texts that share words are cut in the same places.
+    Numbers are no such words: another number moves no cut.
     """
     is_spaced = (reading.flags.take(reading.starts - 1) & SPACE).astype(bool)
-    ranks = np.where(is_spaced | reading.are_unspaced, 0, 1) + reading.hashes / 2.0**64
+    is_number = (reading.flags.take(reading.starts) & DECIMAL).astype(bool)
+    ranks = np.where((is_spaced & ~is_number) | reading.are_unspaced, 0, 1) + reading.hashes / 2.0**64
     cut = []
     for first, count in zip(firsts, counts, strict=True):
         cut.append(first)
