@@ -47,71 +47,64 @@ class NearDupSettings:
     """
 
     drop_share: float = setting(0.7, values.number(float, 0, 1))
-    """With ``'drop'`` a duplicate is dropped only if this share of its words is in a document that is kept. With
-    ``NEARDUP_KEEP_UPDATES`` the rest may only be worded in another way. A higher value keeps more copies. 0 lets the
-    wording differ as much as you like.
+    """With ``'drop'`` a duplicate is dropped only if this share of its words is in a document that is kept. A higher
+    value keeps more copies. With ``NEARDUP_KEEP_UPDATES`` the rest may only be worded in another way.
 
-    The words are counted in both texts. Boilerplate of the item's own site does not count. If a text is not kept, the
-    share is an estimate with a standard error of about 0.03, and the presets ``simhash`` and ``multiref`` use the
-    similarity instead.
+    Boilerplate of the item's own site does not count. If a text is not kept, the share is an estimate with a standard
+    error of about 0.03. The presets ``simhash`` and ``multiref`` use the similarity instead.
     """
 
     delivered: Delivered = setting("stored", values.one_of(*get_args(Delivered)))
-    """When an item counts as delivered. A later crawl treats only copies of delivered items as duplicates. So an item
-    that a killed crawl lost counts as new. See docs/delivery.md.
+    """When an item counts as delivered. A later crawl treats only copies of delivered items as duplicates. See
+    docs/delivery.md.
 
     - ``'stored'``: when each feed that holds the item is stored; if there are no feeds, when it is scraped.
     - ``'scraped'``: when it has passed all item pipelines. Choose this if your own pipeline stores items.
     """
 
     dropped_feed: str | None = setting(DEFAULT_DROPPED_FEED, values.feed, values.hide_password)
-    """The feed that gets each dropped item, with all its tags, before it is dropped. None means no feed.
+    """The feed that gets each dropped item, with all its tags, before it is dropped. If it cannot be written, the item
+    is kept. None means no feed.
 
-    The default is a file for each spider and day (UTC), in ``NEARDUP_DATA_DIR``. A crawl writes to the file of the day
-    on which it begins. It leaves out pages that came again with the same text, and files are removed after 30 days. A
-    feed that you name is a uri as in ``NEARDUP_EVENTS_FEED``, with ``%(name)s``, ``%(time)s`` and ``%(day)s``. It gets
-    every dropped item, and nothing is removed from it.
-
-    A local file is complete even if the crawl is killed. If an item cannot be written, it is kept.
+    The default is a file in ``NEARDUP_DATA_DIR`` for each spider and day (UTC) on which a crawl begins. It leaves out
+    pages that came again with the same text, and is removed after 30 days. A feed that you name is a uri as in
+    ``NEARDUP_EVENTS_FEED``, with ``%(name)s``, ``%(time)s`` and ``%(day)s``. It gets every dropped item and is never
+    removed.
     """
 
     keep_sources: frozenset[str] = setting(frozenset(), values.sources)
-    """Domains of publishers whose items are never dropped, such as ``["reuters.com", "bbc.co.uk"]``. The name of a
-    platform such as ``blogspot.com`` stands for all of its blogs."""
+    """Publishers whose items are never dropped, such as ``["reuters.com", "bbc.co.uk"]``. A platform such as
+    ``blogspot.com`` stands for all of its blogs."""
 
     record: str | None = setting(None, values.feed, values.hide_password)
     """The feed that gets each judged document with its text, for ``replay`` and ``report``:
-    ``"recorded/%(time)s.jsonl.gz"``. It is packed with gzip unless the name ends in ``.jsonl``, ``.jl``, ``.ndjson``
-    or ``.json``. The uri is as in ``NEARDUP_EVENTS_FEED``. None records nothing.
+    ``"recorded/%(time)s.jsonl.gz"``. It is packed with gzip unless the name ends in ``.jsonl``, ``.jl``, ``.ndjson`` or
+    ``.json``. The uri is as in ``NEARDUP_EVENTS_FEED``.
 
     Each document is on the disk before it is judged. Texts are cut after 400,000 characters. Only your user can read
-    the file. The plugin never removes it, and appends to a file that exists. See docs/try.md.
+    the file. The plugin appends to it and never removes it. See docs/try.md.
     """
 
     data_dir: str | None = setting(None, values.optional(values.path("the path of a directory, or None")))
-    """The directory of the files that a crawl keeps: the window and the dropped items. With None it is ``.scrapy``
+    """The directory of the window and the dropped items, which only your user can read. With None it is ``.scrapy``
     beside ``scrapy.cfg``. Without a ``scrapy.cfg``, and under scrapyd, it is ``.scrapy/<project>`` in the working
-    directory.
-
-    ``<project>`` is the name that scrapyd gives the project, or else its ``BOT_NAME``. Crawls of one directory share
-    a window. The log says where it is. Only your user can read the files. See docs/deployment.md.
-    """
+    directory, where ``<project>`` is the name that scrapyd gives the project, or else its ``BOT_NAME``. See
+    docs/deployment.md."""
 
     store: str = setting("sqlite:///neardup.sqlite", values.store, values.hide_password)
-    """Where the window is kept, together with the text that was learned of each site.
+    """Where the window and the learned text of each site are kept.
 
-    - ``sqlite:///path`` is a file for all processes of a machine. A relative path is in ``NEARDUP_DATA_DIR``. An
-      absolute one has four slashes: ``sqlite:////var/lib/neardup.sqlite``.
-    - ``redis://``, ``rediss://``, ``unix://`` and ``redis+cluster://`` name a Redis that any
-      number of machines share. See docs/redis.md.
-    - ``memory://`` is forgotten when the process ends.
+    - ``sqlite:///path``: a file for all processes of a machine. A relative path is in ``NEARDUP_DATA_DIR``. An absolute
+      one has four slashes: ``sqlite:////var/lib/neardup.sqlite``.
+    - ``redis://``, ``rediss://``, ``unix://``, ``redis+cluster://``: any number of machines share it. See
+      docs/redis.md.
+    - ``memory://``: forgotten when the process ends.
     """
 
     keep_texts: bool = setting(True, values.boolean)
-    """With True the window keeps the first 20,000 characters of each text, packed, as long as it keeps the document.
-    The plugin reads a text when a later document may be a copy of it. With False it writes no texts. Then no change is
-    told, and only copies that are equal to the last line are dropped. This takes a third less memory. See
-    docs/howto/purge.md#without-texts."""
+    """With True the window keeps the first 20,000 characters of each text, packed, as long as the document. With False
+    it takes a third less memory, but no change is told, and only copies that are equal to the last line are dropped.
+    See docs/howto/purge.md#without-texts."""
 
     namespace: str = setting("default", values.matching(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
     """Crawls with the same namespace and store share a window, unless their settings make different fingerprints. See
@@ -121,63 +114,59 @@ class NearDupSettings:
     """How far back a document is compared. See docs/howto/window.md."""
 
     preset: str = setting("news", values.one_of(*PRESETS))
-    """The method of detection with all its parameters. See docs/choosing-a-preset.md."""
+    """The method of detection. See docs/choosing-a-preset.md."""
 
     preset_options: dict[str, Any] = setting({}, values.preset_options)
-    """Values that replace parameters of the preset, such as ``{"threshold": 0.5}``.
-    docs/choosing-a-preset.md#parameters lists them. On the command line give JSON: ``-s
-    'NEARDUP_PRESET_OPTIONS={"threshold": 0.5}'``."""
+    """Values that replace parameters of the preset, such as ``{"threshold": 0.5}``. See
+    docs/choosing-a-preset.md#parameters. On the command line give JSON: ``-s 'NEARDUP_PRESET_OPTIONS={"threshold":
+    0.5}'``."""
 
     scope: Scope = setting("all", values.one_of(*get_args(Scope)))
     """With ``'same-source'`` a document is compared only with documents of its own source, with ``'cross-source'`` only
-    with those of others. A page that comes again under its url is always recognised."""
+    with others. A page that comes again under its url is always recognised."""
 
     keep_updates: bool = setting(True, values.boolean)
-    """With True a copy whose figures changed is an ``update``. So is a page that comes again with another text. A copy
-    is dropped only if its text and the text that was kept can be compared, and no sentence says what that text does not
-    say. With False all of these are duplicates if they are alike enough, and the share alone decides what is dropped.
-    """
+    """With True a copy whose figures changed, or a page that comes again with another text, is an ``update``. A copy is
+    dropped only if no sentence says what the kept text does not say. With False all of these are duplicates if they are
+    alike enough, and the share alone decides what is dropped."""
 
     min_words: int = setting(20, values.number(int, 1, 10_000))
-    """Shorter texts are ``unchecked`` with the reason ``too-short``, unless the window holds exactly the same text. In
-    scripts without spaces two characters count as a word. If too few words are left without the boilerplate, the
-    reason is ``boilerplate``."""
+    """Shorter texts are ``unchecked`` with the reason ``too-short``, unless the window holds the same text. In scripts
+    without spaces two characters count as a word. If too few words are left without the boilerplate, the reason is
+    ``boilerplate``."""
 
     item_fields: dict[str, str | None] = setting(values.ITEM_FIELDS, values.item_fields)
     """The item fields that hold the parts of a document. Name only those that differ: ``{"text": "body", "time":
     "published"}``. A part with the field None is not read.
 
     - ``text``: an item with a text is judged by it, and its page is not extracted.
-    - ``url``: says whether the page's text belongs to the item. See
-      docs/how-it-works.md#which-text-belongs-to-an-item.
-    - ``title``: an item without it gets the title of its page.
-    - ``language``: a code such as ``pt-BR``. An item without it gets the language that its page names. If title and
-      text are clearly in another language, that one counts.
-    - ``time``: when the document was seen, as a ``datetime`` or ``struct_time``, Unix seconds, or a text: ISO 8601,
-      RFC 822 or another English form. Without a zone it is UTC. The name of a zone that may mean several offsets, such
-      as IST, is wrong. With None it is the time of the check. A time that is missing, wrong or in the future counts as
-      now. See docs/howto/publication-time.md.
+    - ``url``: says whether the page's text belongs to the item. See docs/how-it-works.md#which-text-belongs-to-an-item.
+    - ``title``: default: the title of the page.
+    - ``language``: a code such as ``pt-BR``; default: the language that the page names. If title and text are clearly
+      in another language, that one counts.
+    - ``time``: when the document was seen, as a ``datetime`` or ``struct_time``, Unix seconds, ISO 8601, RFC 822 or
+      another English form; default: the time of the check. Without a zone it is UTC. A zone that may mean several
+      offsets, such as IST, is wrong. A wrong time, or one in the future, counts as now. See
+      docs/howto/publication-time.md.
     """
 
     item_classes: tuple[str | type, ...] = setting((), values.item_classes)
-    """Only items of these classes (or import paths of classes) are judged; all others pass unchanged. An empty list
-    means all items."""
+    """The only item classes (or import paths of classes) that are judged. Others pass unchanged. An empty list means
+    all."""
 
     fields: dict[str, str] = setting({tag: tag for tag in TAGS}, values.field_names)
-    """Which tags an item gets, and their names. A list selects tags; a mapping selects and renames them, such as
-    ``{"neardup_status": "dup"}``. The default is all tags under their own names."""
+    """Which tags an item gets. A list selects tags; a mapping selects and renames them, such as ``{"neardup_status":
+    "dup"}``."""
 
     extractor: str | None = setting(
         "trafilatura", values.optional(values.matching(r"[\w.]+", "the name or import path of an extractor, or None"))
     )
     """What finds the main content of a page: ``'trafilatura'``, ``'resiliparse'`` (eight times as fast; run ``pip
-    install "resiliparse>=2"``), or the import path of a callable ``(html: str, url: str) -> str``. It runs outside the
-    event loop, once for each response. Verdicts come in the order of the responses. With None no page is read: each
-    item must have its own text.
+    install "resiliparse>=2"``), or the import path of a callable ``(html: str, url: str) -> str``. With None no page is
+    read: each item must have its own text.
 
-    86 % of the text that resiliparse finds is the article, and 95 % of the text that trafilatura finds. Both find
-    98 % of the article. If resiliparse finds fewer than 20 words in a page, trafilatura reads it. The plugin adds a
-    lead that they leave out, and removes struck-out words.
+    86 % of the text that resiliparse finds is the article, and 95 % of the text that trafilatura finds. Both find 98 %
+    of the article. If resiliparse finds fewer than 20 words in a page, trafilatura reads it.
 
     Another extractor, or another version of one of these two, begins an empty window. See docs/versions.md.
     """
@@ -185,73 +174,67 @@ class NearDupSettings:
     extract_workers: int | Literal["auto"] = setting(1, values.number(int, 1, 256, or_auto=True))
     """How many worker processes extract pages. ``'auto'`` is one for each core that the crawl may use.
 
-    A process imports your extractor by its path, so the extractor must be in a module. It shares no objects with the
-    spider. If it needs such objects, let the spider put the text into the item: see ``NEARDUP_ITEM_FIELDS``. A process
-    is replaced after 2,000 pages.
+    A process imports your extractor by its path, so the extractor must be in a module, and shares no objects with the
+    spider. If it needs such objects, let the spider put the text into the item (``NEARDUP_ITEM_FIELDS``).
     """
 
     extract_timeout: float = setting(10.0, values.number(float, 0.01, 3600, unit=" seconds"))
-    """Seconds for one page. A page that takes longer is ``unchecked`` with the reason ``extraction-failed``, and so is
-    a page of over 5 MB. A response that holds up the verdicts of later ones is passed over after this time.
+    """Seconds for one page. A page that takes longer, or is over 5 MB, is ``unchecked`` with the reason
+    ``extraction-failed``. A response that holds up later verdicts so long is passed over.
 
-    No hostile site can stall a crawl of several sources: after a page that takes over a fifth of this time, in CPU
-    seconds, the next 50 pages of its source are ``extraction-failed`` too. The first page of a process may take all of
-    it. If the extractor is your own, no page is left out for another one.
+    After a page that takes over a fifth of this time, in CPU seconds, the next 50 pages of its source are
+    ``extraction-failed`` too, so no hostile site can stall a crawl of several sources. This does not hold for the first
+    page of a process, or for your own extractor.
     """
 
     store_timeout: float = setting(2.0, values.number(float, 0.01, 600, unit=" seconds"))
-    """How long to wait for the store. After that the store counts as lost. Until it is back, items pass at full speed
-    as ``unchecked`` with the reason ``store-unavailable``."""
+    """Seconds to wait for the store. Then it counts as lost. Until it is back, items pass at full speed as
+    ``unchecked`` with the reason ``store-unavailable``."""
 
     embedder: str | None = setting(
         None, values.optional(values.matching(r"\w+(\.\w+)+", "the import path of a callable or class, or None"))
     )
-    """A language model of your own, which helps to find reports of one event in other words and in other languages.
-    Give the import path of a callable ``embed(texts: list[str])``, or of a class with such a method. It returns an
-    array with a row for each text. It runs in one worker process for each crawl. See docs/howto/embedder.md."""
+    """A language model of your own, which helps to find reports of one event in other words and in other languages: the
+    import path of a callable ``embed(texts: list[str])``, or of a class with such a method. It returns an array with a
+    row for each text. See docs/howto/embedder.md."""
 
     event_rule: str = setting("sources", values.matching(r"[\w.]+", ALLOWED_RULES))
     """The rule that makes a story an event: ``'sources'`` (many new independent sources in a short time), ``'count'``
     (more than 15 items within 4 hours), or the import path of your own. See docs/events.md#rules."""
 
     events_per_day: float = setting(17.0, values.number(float, 0, 1_000_000))
-    """About how many ``breaking`` events a day the rule ``sources`` may raise. With more events in the last 7 days, the
-    rule asks for more sources than ``NEARDUP_EVENTS_MIN_SOURCES``. See docs/events.md#rules."""
+    """About how many ``breaking`` events a day the rule ``sources`` may raise. With more events in the last 7 days, it
+    asks for more sources. See docs/events.md#rules."""
 
     events_min_sources: int = setting(MIN_SOURCES, values.number(int, 2, 1000))
-    """The minimum of sources for an alert. A story is ``breaking`` if it gets so many new independent sources within
-    half an hour, or one more within an hour. It is a ``watch`` if it gets more than two thirds of them within an hour.
-    ``NEARDUP_EVENTS_PER_DAY`` may raise the number. A team with six sites sets it to 3. See docs/events.md#rules."""
+    """The minimum of new independent sources within half an hour for a ``breaking`` event; within an hour it is one
+    more. ``NEARDUP_EVENTS_PER_DAY`` may raise the number. A team with six sites sets it to 3. See docs/events.md#rules.
+    """
 
     events_timezone: str = setting("UTC", values.zone_name)
-    """The time zone of messages and of other texts for people, such as ``'Europe/Berlin'``. Times in the keys of a
-    report stay in UTC."""
+    """The time zone of messages and of other texts for people. Times in the keys of a report stay in UTC."""
 
     source_owners: dict[str, str] = setting({}, values.owners)
     """Sources of one owner count once for events. Map owners to sources, ``{"Press Ltd": ["a.example", "b.example"]}``.
-    A source that is not listed is its own owner. Unless you name others, there is one owner of all blogs of a
-    platform, one of all addresses of a network (``203.0.113.0/24``, an IPv6 ``/64``), and one of all hosts without a
-    dot in their names. All ports of a host are one source.
+    A source that is not listed is its own owner, except as docs/how-it-works.md#sources says.
 
     If ``NEARDUP_ITEM_FIELDS`` names a time, events use the times that the pages of listed sources give. For all other
     sources, the time at which the page was seen counts.
     """
 
     events_feed: str | None = setting(None, values.feed, values.hide_password)
-    """A feed of events as JSON lines: a path, or a uri of any storage that Scrapy knows, such as ``s3://``, ``ftp://``
-    or ``stdout:``. ``%(name)s`` and ``%(time)s`` stand for spider and time. A file is appended to. S3 and the like
-    are written when the spider closes."""
+    """A feed of events as JSON lines: a path, to which lines are appended, or a uri of any storage that Scrapy knows,
+    such as ``s3://``, ``ftp://`` or ``stdout:``. ``%(name)s`` and ``%(time)s`` stand for spider and time."""
 
     events_webhook: str | None = setting(
         None,
         values.optional(values.matching(r"https?://[^/\s]+\S*", "an http or https url, or None")),
         values.hide,
     )
-    """A url that gets each event as a JSON POST. An event that the receiver does not take waits in ``NEARDUP_STORE``,
-    and is tried again, also by the next crawl. It may arrive twice, with the same ``id``.
-    See docs/events.md#delivery.
+    """A url that gets each event as a JSON POST. An event that the receiver does not take is tried again, also by the
+    next crawl. It may arrive twice, with the same ``id``. See docs/events.md#delivery.
 
-    Write user and password into the url. A ``.netrc`` is not read. The proxies of the environment are used, and the
+    Write user and password into the url: a ``.netrc`` is not read. The proxies of the environment are used, and the
     certificates of the system or of ``SSL_CERT_FILE``.
     """
 
@@ -262,10 +245,9 @@ class NearDupSettings:
     body."""
 
     events_notify: tuple[str, ...] = setting((), values.services, values.hide)
-    """Chats, mailboxes and other services that get a message about each event, as a list of urls of
-    [Apprise](https://appriseit.com/services/): ``["slack://…", "mailto://…"]``. Run ``pip install
-    apprise`` first. A message that a service does not take is tried again. See docs/howto/alerts.md.
-    """
+    """Chats, mailboxes and other services that get a message about each event, as urls of
+    [Apprise](https://appriseit.com/services/): ``["slack://…", "mailto://…"]``. Run ``pip install apprise`` first. See
+    docs/howto/alerts.md."""
 
     events_levels: tuple[str, ...] = setting(LEVELS, values.levels)
     """Which levels the webhook and the services get, such as ``["breaking"]``. The feed and the signal get all."""
