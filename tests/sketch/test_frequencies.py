@@ -60,7 +60,7 @@ async def test_additions_at_the_same_moment_are_all_counted(open_index: OpenInde
     assert [*counts[2:7]] == [len(several)] * 5
 
 
-@settings(max_examples=tries(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(25), suppress_health_check=list(HealthCheck))
 @given(
     batches=st.lists(
         st.tuples(
