@@ -36,9 +36,9 @@ async def measure(url: str, count: int, new: int) -> None:
     async with opened(NearDupDetector(NearDupSettings(store=url, store_timeout=60))) as detector:
         coming, ask = documents(count + new), Ask(detector)
         for _ in range(0, count, TOGETHER):
-            await detector.index.check(list(islice(coming, TOGETHER)))
-        _, since = await detector.index.log_of_changes.newest(1)
-        await detector.index.check(list(islice(coming, new)))
+            await detector.index.documents.check(list(islice(coming, TOGETHER)))
+        _, since = await detector.index.changes.newest(1)
+        await detector.index.documents.check(list(islice(coming, new)))
         size = server.memory_usage(detector.index.layout.changes, samples=0) or 0
         logged = server.xlen(detector.index.layout.changes)
         print(f"{count:,} documents, {logged:,} changes logged in {size:,} bytes; {new} new documents")

@@ -23,7 +23,7 @@ from shared import data_parser, print_table, unpacked
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.window import Checked
+from scrapy_neardup.index.documents import CheckedDocument
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.pair import Pair
@@ -49,14 +49,14 @@ async def _measure(path: Path, largest: int) -> None:
     recorded = sorted(read_background([path]), key=lambda each: each.time or 0.0)
     detector = NearDupDetector(NearDupSettings(store="memory://"), run="")
     records: dict[str, Record] = {}
-    check = detector.index.check
+    check = detector.index.documents.check
 
-    async def remember(*arguments: Any) -> list[Checked | StoreError]:
+    async def remember(*arguments: Any) -> list[CheckedDocument | StoreError]:
         answers = await check(*arguments)
-        records.update({each.id: each.decision.record for each in answers if isinstance(each, Checked)})
+        records.update({each.id: each.decision.record for each in answers if isinstance(each, CheckedDocument)})
         return answers
 
-    detector.index.check = remember  # type: ignore[method-assign]
+    detector.index.documents.check = remember  # type: ignore[method-assign]
     await detector.open()
     events: list[StoryEvent] = []
     pages = (RecordedPage(each, each.text or "") for each in recorded)
@@ -72,7 +72,7 @@ async def _measure(path: Path, largest: int) -> None:
             stories[final.get(story, story)].append(each.document.id)
     rows = []
     for members in sorted(stories.values(), key=len, reverse=True)[:largest]:
-        links = _links(members, records, detector.index.judge)
+        links = _links(members, records, detector.index.documents.judge)
         whole = len(_parts(members, links))
         for member in members:
             parts = _parts([each for each in members if each != member], links)

@@ -40,8 +40,8 @@ class CountingJudge(Judge):
 async def judge(title: str, documents: Sequence[Document], rounds: int) -> None:
     LOOKS.clear()
     detector = NearDupDetector(NearDupSettings(store="memory://"))
-    policy = detector.index.judge
-    detector.index.judge = CountingJudge(policy.policy, policy.system, policy.owner_of, policy.source_of)
+    policy = detector.index.documents.judge
+    detector.index.documents.judge = CountingJudge(policy.policy, policy.system, policy.owner_of, policy.source_of)
     await detector.open()
     statuses = Counter[str]()
     for number in range(rounds):

@@ -19,9 +19,9 @@ from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Verdict, u
 from scrapy_neardup.evidence.sources import is_of_domain, require_domain
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
-from scrapy_neardup.index.batch import Checked
-from scrapy_neardup.index.index import Knowledge
-from scrapy_neardup.index.runs import Run
+from scrapy_neardup.index.documents import CheckedDocument
+from scrapy_neardup.index.learned import Knowledge
+from scrapy_neardup.index.run import Run
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.decision import Decision
@@ -96,19 +96,20 @@ class NearDupDetector:
         )
         self.stories = StoryTracker(
             self.index.stories,
+            self.index.events,
             self.settings.event_rule,
             self.settings.events_per_day,
             min_sources=self.settings.events_min_sources,
         )
         self.breaker = Breaker()
-        self.delivery = Run(self.index, self.breaker) if delivers_later else None
+        self.delivery = Run(self.index.runs, self.breaker) if delivers_later else None
         self.timings = {"sketch": self.sketcher.timings, "check": Counter[str]()}
         if self.embedding is not None:
             self.timings["embed"] = self.embedding.timings
         self._waiting: dict[Waiting, None] = {}  # in the order of their calls
         self._locks = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
         self._alone = 0  # documents that are judged one by one, because one of them made its group fail
-        self.knowledge = Knowledge(self.sketcher, self.index, self.breaker)
+        self.knowledge = Knowledge(self.sketcher, self.index.learned, self.breaker)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
         self._is_open = False
         self._is_warm = False  # the first sketch builds tables
@@ -136,7 +137,7 @@ class NearDupDetector:
         await self.index.open()
         if self.delivery is not None:
             await self.delivery.begin()
-            self._young_until = await self.index.stories.began(int(self._documents.seconds())) + NEWS_AGE
+            self._young_until = await self.index.runs.began(int(self._documents.seconds())) + NEWS_AGE
         self._is_open = True
 
     async def prepare(self) -> None:
@@ -265,7 +266,7 @@ class NearDupDetector:
                     fingerprints = await self._sketch(documents)
                     start = time.perf_counter()
                     try:
-                        answers = await self.index.check(list(zip(fingerprints, documents, strict=True)))
+                        answers = await self.index.documents.check(list(zip(fingerprints, documents, strict=True)))
                     finally:
                         microseconds = round(1e6 * (time.perf_counter() - start))
                         self.timings["check"].update(documents=len(group), microseconds=microseconds)
@@ -303,7 +304,7 @@ class NearDupDetector:
         """
         document = document if self.embedding is None else await self.embedding.ask(document)
         (fingerprint,) = await self._sketch([document])
-        return await self.index.look(fingerprint, document)
+        return await self.index.documents.look(fingerprint, document)
 
     def take_events(self) -> list[StoryEvent]:
         """Return the events that documents have raised since the last call, in the order of their times.
@@ -340,7 +341,7 @@ class NearDupDetector:
         """End the events that are over. With ``all_over`` no document follows, so end all events. Never raises."""
         await self.breaker.ask(self.stories.finish(all_over=all_over))
 
-    async def _verdict(self, fingerprint: Fingerprint, checked: Checked | StoreError) -> Verdict:
+    async def _verdict(self, fingerprint: Fingerprint, checked: CheckedDocument | StoreError) -> Verdict:
         """Return the verdict on a document that is registered, with the event that it raised."""
         if isinstance(checked, StoreError):  # data of this document is damaged: others can be judged
             self.breaker.warn_once(f"A document passes unchecked: {checked}")

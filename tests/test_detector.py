@@ -354,7 +354,7 @@ async def test_a_rule_is_asked_after_the_calls_that_the_docs_list(tmp_path: Path
             coroutine = coroutine.cr_await
 
     async with opened(store=f"sqlite:///{tmp_path}/window.sqlite") as room:
-        room.detector.index.judge = replace(room.detector.index.judge, system=Noting())
+        room.detector.index.documents.judge = replace(room.detector.index.documents.judge, system=Noting())
         for number in range(2):
             document = room.detector.document(text("a"), url=f"https://s{number}.example/")
             task = asyncio.create_task(room.detector.check(document))
@@ -362,7 +362,7 @@ async def test_a_rule_is_asked_after_the_calls_that_the_docs_list(tmp_path: Path
 
     (names,) = asked
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    (listed,) = re.findall(r"to the rule there are eleven calls:(.*?)\.\n\n", page, re.DOTALL)
+    (listed,) = re.findall(r"to the rule there are nine calls:(.*?)\.\n\n", page, re.DOTALL)
     assert re.findall(r"`(?:\w+\.)?(\w+)`", listed) == [*names[1:], "relation"]
 
 
@@ -379,7 +379,7 @@ async def test_a_check_that_is_cancelled_leaves_the_others_to_the_next(tmp_path:
 
         assert isinstance(first, asyncio.CancelledError)
         assert [each.status for each in others if isinstance(each, Verdict)] == ["original"] * 2
-        assert len(await room.detector.index.records()) >= 2
+        assert len(await room.detector.index.documents.records()) >= 2
 
 
 async def test_a_document_that_fails_costs_no_other_one_and_leaves_nothing_open(

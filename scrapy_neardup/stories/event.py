@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from scrapy_neardup.exceptions import StoreUnavailable
-from scrapy_neardup.index.stories import Granted, Stories
+from scrapy_neardup.index.events import Events, Granted
 from scrapy_neardup.story import CRAWL, LEVELS, Claim, Level, Member, Story
 
 logger = logging.getLogger(__name__)
@@ -222,7 +222,7 @@ class Outbox:
     lost, the process itself does.
     """
 
-    def __init__(self, store: Stories, rule: str) -> None:
+    def __init__(self, store: Events, rule: str) -> None:
         self._store = store
         self._rule = rule
         self._levels: Collection[str] = LEVELS

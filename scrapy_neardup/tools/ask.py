@@ -103,9 +103,9 @@ class Ask:
     async def events(self, since: str | None = None, *, most: int = MOST_CHANGES_READ) -> Answer:
         """Return a report of each event that has reached a level. Without ``since`` report the events that run now."""
         if since is None:
-            _, cursor = await self._index.log_of_changes.newest(1)
-            running = [bytes.fromhex(story.id) for story in await self._index.stories.open_events()]
-            found = await self._index.log_of_changes.stories(running)
+            _, cursor = await self._index.changes.newest(1)
+            running = [bytes.fromhex(story.id) for story in await self._index.events.running()]
+            found = await self._index.changes.stories(running)
             reports = [self._report(*found[key]) for key in running if key in found]
             return {"events": reports, "next": cursor, "more": False, "gap": False, "gone": 0}
         news, end = await self._since(since, most)
@@ -119,7 +119,7 @@ class Ask:
         more than ``most``. This reads the whole window.
         """
         articles: defaultdict[bytes, list[tuple[bytes, Record]]] = defaultdict(list)
-        for key, record in sorted(await self._index.records(), reverse=True):
+        for key, record in sorted(await self._index.documents.records(), reverse=True):
             articles[record.original].append((key, record))
         rows = []
         for documents in articles.values():
@@ -140,7 +140,7 @@ class Ask:
         ``story`` may be the id of a story that has become a part of it.
         """
         key = _key(story)
-        if (found := (await self._index.log_of_changes.stories([key])).get(key)) is None:
+        if (found := (await self._index.changes.stories([key])).get(key)) is None:
             raise InputError(f"{story}: the window has no such story")
         return self._report(*found)
 
@@ -156,9 +156,9 @@ class Ask:
         same event. ``owners`` counts the independent owners of all these, ``owners_of_reports`` those of the reports.
         """
         key, record, status = await self._asked(text, title, url, document)
-        story = (await self._index.log_of_changes.stories([record.story])).get(record.story)
+        story = (await self._index.changes.stories([record.story])).get(record.story)
         members = {bytes.fromhex(each.id): _document(each) for each in (story[1] if story else ())}
-        records = await self._index.records_of([*{record.original, record.match, *members}])
+        records = await self._index.documents.records_of([*{record.original, record.match, *members}])
         known = {each: self._stored(each, found) for each, found in records.items()} | members
         known.pop(key, None)
         copies = {each for each in known if each in records and records[each].original == record.original}
@@ -174,8 +174,8 @@ class Ask:
         }
 
     async def _since(self, since: str | None, most: int) -> tuple[ChangedStories, Answer]:
-        read = await self._index.log_of_changes.after(since, max(1, min(most, MOST_CHANGES_READ)))
-        stories = await self._index.log_of_changes.stories([each.story for each in read.changes])
+        read = await self._index.changes.after(since, max(1, min(most, MOST_CHANGES_READ)))
+        stories = await self._index.changes.stories([each.story for each in read.changes])
         news = [(each, *found) for each in read.changes if (found := stories.get(each.story))]
         untold = sum(each.kind == "joined" and not _joined(each, members) for each, _, members in news)
         gone = len(read.changes) - len(news) + untold
@@ -201,7 +201,7 @@ class Ask:
     async def _look(self, text: str = "", title: str = "", url: str = "") -> tuple[Decision, dict[bytes, Record]]:
         # A window of recorded documents is asked at its own time.
         now = time.time()
-        newest, _ = await self._index.log_of_changes.newest(1)
+        newest, _ = await self._index.changes.newest(1)
         last = max((seconds_of(key) for each in newest for key in (each.story, each.document)), default=now)
         seen_at = last if abs(now - last) > self._index.policy.window else now
         try:
@@ -217,7 +217,7 @@ class Ask:
             decision, _ = await self._look(text, title, url)
             return b"", decision.record, decision.verdict.status
         key = _key(document) if document else b""
-        found = await self._index.records_of([key]) if document else await self._of_page(url)
+        found = await self._index.documents.records_of([key]) if document else await self._of_page(url)
         if not found:
             has = "has no document with this id" if document else "does not have this page"
             raise InputError(f"{document or url}: the window {has}; scrapy neardup watch --window shows what it holds")
@@ -230,7 +230,7 @@ class Ask:
             "id": key.hex(),
             "time": iso(seconds_of(key)),
             "source": source,
-            "owner": self._index.judge.owner_of(source),
+            "owner": self._index.documents.judge.owner_of(source),
             "url": url,
             "title": record.title.decode("utf-8", "replace"),
             "status": "original" if record.original == key else "duplicate",

@@ -9,7 +9,7 @@ from typing import Any
 from newsdesk import HOUR, MINUTE, Newsroom, opened, toll
 
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.window import Checked
+from scrapy_neardup.index.documents import CheckedDocument
 from scrapy_neardup.stories.report import special_report
 
 
@@ -116,12 +116,12 @@ class Held:
     """Checks that are made and whose answers wait: a process that the machine has no time for."""
 
     def __init__(self, index: Index) -> None:
-        self.joined: asyncio.Queue[Checked] = asyncio.Queue()
+        self.joined: asyncio.Queue[CheckedDocument] = asyncio.Queue()
         self.go = asyncio.Event()
-        self._check = index.check
-        index.check = self  # type: ignore[method-assign,assignment]
+        self._check = index.documents.check
+        index.documents.check = self  # type: ignore[method-assign,assignment]
 
-    async def __call__(self, *question: Any) -> Checked:
+    async def __call__(self, *question: Any) -> CheckedDocument:
         checked = await self._check(*question)
         self.joined.put_nowait(checked)
         await self.go.wait()

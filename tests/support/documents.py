@@ -16,8 +16,8 @@ from scrapy_neardup.document import Document, Fingerprint, Kind, Status
 from scrapy_neardup.evidence.topic import KEYS, TITLE_BIT
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Judge
+from scrapy_neardup.index.documents import CheckedDocument
 from scrapy_neardup.index.store import Call, Client, answers
-from scrapy_neardup.index.window import Checked
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.decision import NO_TEXTS, Candidate, Decision, Texts
 from scrapy_neardup.rules.match import Match
@@ -179,9 +179,9 @@ async def check(index: Index, article: Article) -> Match | None:
     return (await checked(index, article.fingerprint, article.document)).decision.match
 
 
-async def checked(index: Index, fingerprint: Fingerprint, document: Document) -> Checked:
+async def checked(index: Index, fingerprint: Fingerprint, document: Document) -> CheckedDocument:
     """Check a document alone. Raise the error if the answer is one."""
-    (answer,) = await index.check([(fingerprint, document)])
+    (answer,) = await index.documents.check([(fingerprint, document)])
     if isinstance(answer, StoreError):
         raise answer
     return answer
@@ -242,13 +242,13 @@ def joining(first: Member, name: str, at: float = 0, source: str = "", **more: s
 
 async def end_event(detector: NearDupDetector, name: str, at: float, sources: int) -> None:
     """Let an event of so many sources of its own run and end, all at one time."""
-    index, judge = detector.index, detector.index.judge
+    index, judge = detector.index, detector.index.documents.judge
     index = Index(index.store, index.layout.namespace, index.layout.config, ScriptedJudge(judge.policy, judge.system))
     first = beginning(name, at, f"{name}.example")
     for number in range(1, sources):
         await joined(index, joining(first, f"{name} {number}", at, f"{name}-{number}.example"))
-    assert await index.stories.claim(Claim(first.id, "watch")) is not None
-    assert await index.stories.claim(Claim(first.id, "ended", last_source=first.seen_at)) is not None
+    assert await index.events.claim(Claim(first.id, "watch")) is not None
+    assert await index.events.claim(Claim(first.id, "ended", last_source=first.seen_at)) is not None
 
 
 async def joined(index: Index, *joins: Join) -> Story:
@@ -262,7 +262,7 @@ async def joined(index: Index, *joins: Join) -> Story:
         document = Document(member.id, member.url, member.source, member.title, "", int.from_bytes(key[:4], "big"))
         JOINS[document.id] = join
         asked.append((fingerprint, document))
-    answers = await index.check(asked)
+    answers = await index.documents.check(asked)
     for answer in answers:
         error = answer if isinstance(answer, StoreError) else answer.story
         if isinstance(error, StoreError):
