@@ -23,7 +23,7 @@ from scrapy_neardup.text.reading import DECIMAL, SPACE, Reading, next_starts
 LONGEST = 64  # tokens of a sentence; a longer one is cut into several
 _CHARACTERS = 4  # of a script without spaces count as a word
 _MOST_PROPOSED = 24  # a word of more old sentences proposes none of them
-_PARTNER = 0.4  # share of the weight of a sentence that its partner holds
+_PARTNER = 0.4  # share of the words of a sentence that its partner holds
 _NEIGHBOUR = 0.15  # share that a neighbour of the partner must add
 
 
