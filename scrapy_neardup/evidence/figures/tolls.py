@@ -34,6 +34,7 @@ _WITH_CUE = {FigureKind.CASES: "disease", FigureKind.HOMES: "damage", FigureKind
 _AROUND = ("at least", "about", "more", "between", "not news", "with others", "confirmed", "suspected")
 _ANYWHERE = ("history", "corrects", "no match", *_WITH_CUE.values())
 _UNLESS_KNOWN = {"disease": ".?", "damage": ".?"}  # without a table, every sentence is taken to have such words
+_READ_AS = {"no": "nb", "nn": "nb", "hr": "sr", "bs": "sr", "sh": "sr", "mk": "bg", "ms": "id", "iw": "he"}  # languages
 _WITHOUT_SPACES = ("zh", "ja", "th")
 _YEAR = re.compile("(?:19|20)[0-9]{2}(?![0-9])")
 _YEARS = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
@@ -107,6 +108,7 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     """
     text = text[:MAX_CHARACTERS]
     language = language or language_of(number_tokens(f"{title}\n{text}")[0])
+    language = _READ_AS.get(language, language)
     cues = _cues_of(language)
     newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
     sentences = [_read(*each, language, cues, newest_year) for each in _sentences(title, text)]
