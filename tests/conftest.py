@@ -20,6 +20,7 @@ from newsstand import JudgedSite, judged_site
 from projects import NOTING_EXTRACTOR, Project
 from receivers import Receiver
 from redis import Redis
+from scrapy_processes import fast_python
 from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
@@ -231,6 +232,12 @@ async def newsroom() -> AsyncIterator[Newsroom]:
     """A newsroom over a window in memory: what a store keeps of stories is tested in tests/index."""
     async with opened(store="memory://") as room:
         yield room
+
+
+@pytest.fixture
+def fast_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that the package starts in this one begin as forks: for tests that do not look at the processes."""
+    monkeypatch.setattr("sys.executable", fast_python())
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-from scrapy_processes import fast_python
 from services import Services
 
 from scrapy_neardup.stories.receivers import Service
@@ -33,11 +32,11 @@ HOSTS = {
 }
 
 
+@pytest.mark.usefixtures("fast_workers")
 @pytest.mark.parametrize("service", HOSTS)
 async def test_a_service_gets_plain_text_and_links(
     service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.executable", fast_python())
     with Services(tmp_path) as services:
         for name, value in services.environment.items():
             monkeypatch.setenv(name, value)
