@@ -18,9 +18,9 @@ from scrapy_neardup.evidence.figures.counted import LABELS, PEOPLE, SILENT, Figu
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import CURRENCIES, HEDGES, MONTHS, TABLES, WORDS, language_of
 from scrapy_neardup.evidence.figures.numbers import number_tokens
-from scrapy_neardup.text.body import sentence_starts
 from scrapy_neardup.text.folding import fold, fold_with_places
-from scrapy_neardup.text.reading import Reading
+from scrapy_neardup.text.lines import sentences
+from scrapy_neardup.text.tokenizer import Reading
 
 _REACH = 6  # tokens on either side of a figure that may bound it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
@@ -131,14 +131,15 @@ def _sentences(title: str, text: str) -> list[tuple[str, str]]:
     reading = Reading.of(text)
     folded, printed, places = fold_with_places(text)
     begin = int(reading.bounds[0])
-    edges = [*(start - begin for start in sentence_starts(reading).tolist()), len(folded)]
-    sentences = [(title, fold(title[:_LONGEST]).casefold())]
+    starts, _ = sentences(reading)
+    edges = [*(start - begin for start in starts.tolist()), len(folded)]
+    found = [(title, fold(title[:_LONGEST]).casefold())]
     for start, end in islice(pairwise(edges), _MOST_SENTENCES):
         end = min(end, start + _LONGEST)
         sentence = printed[places[start] : places[end]].strip()
         if sentence.endswith(SENTENCE_ENDS) or not is_of_page(sentence):
-            sentences.append((sentence, folded[start:end].casefold()))
-    return sentences
+            found.append((sentence, folded[start:end].casefold()))
+    return found
 
 
 def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: str) -> _Sentence:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
-import sys
 import time
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client, StdioServerParameters, stdio_client
 from newsdesk import toll
 from projects import ITEM_A_PAGE, Project
-from scrapy_processes import neardup, run_python
+from scrapy_processes import fast_python, neardup, run_python
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.tools.commands.mcp import LONGEST_QUOTATION, quoted
@@ -44,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 def served(folder: Path) -> Client:
     arguments = ["-m", "scrapy", "neardup", "mcp", "--store", STORE]
-    return Client(stdio_client(StdioServerParameters(command=sys.executable, args=arguments, cwd=folder)))
+    return Client(stdio_client(StdioServerParameters(command=fast_python(), args=arguments, cwd=folder)))
 
 
 def test_ask_prints_json_lines_and_a_cursor(folder: Path) -> None:
