@@ -36,7 +36,7 @@ NEAR = 0.7  # share of a sentence that is equal: then a word in the place of ano
 HALF = 0.5  # the same share, for a few words in the place of a few
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
 IN_PLACE = 0.55  # share of a sentence that is equal: then a number in the place of another one is its new value
-_LONGEST_VALUE = 5  # words of a part of a sentence that has another value
+_LONGEST_VALUE = 5  # words of a part of a sentence that has another value, and of a dateline
 _HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _LONGEST_LINE = 12  # words
 _SHORT_CREDIT = 6  # words of a line that names a site
@@ -296,7 +296,8 @@ class _Partners:
     def sentence(self, places: list[Place], known: _Old) -> Sentence:
         is_lonely, is_alone = self._is_lonely(places), self._is_alone(places, known)
         held = self.equal
-        if self.may_have_dateline and places and places[0].is_dateline:
+        begins = self.may_have_dateline and places and not (places[0].before or places[0].gone)
+        if begins and len(places[0].came) <= _LONGEST_VALUE:
             held += len(places.pop(0).came)
         numbers = [_count_firm(each.gone for each in places), _count_firm(each.came for each in places)]
         is_one_of_one = numbers[0] == numbers[1]
@@ -307,13 +308,14 @@ class _Partners:
                 continue
             found, wording = differences_of(place, known.has, is_lonely=is_lonely)
             held += wording
-            is_value = place.is_value and numbers[0] <= numbers[1] and self.equal >= HALF * len(self.new)
-            is_in_place = is_value or (is_one_of_one and self._is_value(place))
+            is_one = len(place.gone) == len(place.came) == 1 and (place.is_inside or place.behind != "")
+            is_value = is_one and numbers[0] <= numbers[1] and self.equal >= HALF * len(self.new)
+            is_short = max(len(place.gone), len(place.came)) <= _LONGEST_VALUE
             differences += [
                 each._replace(
-                    is_in_place=is_in_place,
+                    is_in_place=is_value or (is_one_of_one and is_short and self.equal >= IN_PLACE * len(self.new)),
                     is_one_of_one=is_one_of_one or is_value,
-                    is_swapped=self._is_swapped(place),
+                    is_swapped=place.is_swap and self.equal >= FORM * max(len(self.new), len(self.old)),
                     is_alone=is_alone,
                 )
                 for each in found
@@ -340,13 +342,6 @@ class _Partners:
         if is_told and not any(meaning_of(each.text) for each in (*gone, *came)):
             return False  # the text says the same
         return places[0].size < SHORT and self.equal >= NEAR * max(len(self.new), len(self.old))
-
-    def _is_value(self, place: Place) -> bool:
-        is_short = max(len(place.gone), len(place.came)) <= _LONGEST_VALUE
-        return is_short and self.equal >= IN_PLACE * len(self.new)
-
-    def _is_swapped(self, place: Place) -> bool:
-        return self.equal >= FORM * max(len(self.new), len(self.old)) and place.is_swap
 
 
 def _count_firm(parts: Iterable[Sequence[Token]]) -> int:
@@ -399,7 +394,6 @@ def _has_notice(text: str) -> bool:
 
 def _names_paper(text: str, tokens: Sequence[Token], known: _Old) -> bool:
     """Decide whether a short line has little else than the name of its paper or agency, or ends with that of a site."""
-    if len(tokens) <= _SHORT_CREDIT and _HOST.search(text):
-        return True
     letters = [sum(len(each.text) for each in side) for side in (filter(known.is_paper, tokens), tokens)]
-    return len(tokens) <= _SHORT_CREDIT and letters[0] >= _LEAST_OF_PAPER * letters[1] > 0
+    has_name = _HOST.search(text) is not None or letters[0] >= _LEAST_OF_PAPER * letters[1] > 0
+    return len(tokens) <= _SHORT_CREDIT and has_name

@@ -33,7 +33,6 @@ _FIRST_IDEOGRAPH = "\u3040"
 _WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
 _LONGEST_CUT = 0.15  # share of a sentence: a neighbour of its partner that has more is joined to the partner
 _BESIDE = 4  # words
-_LONGEST_DATELINE = 5  # words
 _TOLD_AS_PRINTED: tuple[TokenKind, ...] = ("time", "unit")
 
 _Operation = tuple[int, int, int, int]
@@ -67,15 +66,6 @@ class Place(NamedTuple):
     is_inside: bool
 
     @property
-    def is_value(self) -> bool:
-        """Return whether one token stands in the place of one, and the words beside it are the same."""
-        return len(self.gone) == len(self.came) == 1 and (self.is_inside or self.behind != "")
-
-    @property
-    def is_dateline(self) -> bool:
-        return not self.before and not self.gone and len(self.came) <= _LONGEST_DATELINE
-
-    @property
     def size(self) -> float:
         """Return how many words differ. In scripts without spaces four characters count as a word."""
         return max(sum(0.25 if is_unspaced(each) else 1 for each in side) for side in (self.gone, self.came))
@@ -90,11 +80,6 @@ class Place(NamedTuple):
         """Return whether a small word became its opposite: "before" and "after", "over" and "under"."""
         pair = {each.text for each in (*self.gone, *self.came)}
         return len(self.gone) == len(self.came) == 1 and pair in OPPOSITES
-
-    @property
-    def is_denial(self) -> bool:
-        """Return whether a "not" is gone. It is the last word in some languages."""
-        return len(self.gone) < SHORT and any(each.kind == "negation" for each in self.gone)
 
     @property
     def is_content(self) -> bool:
@@ -123,7 +108,8 @@ def find_places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[Place]
         is_inside = first > 0 and end < len(old)  # the partner may be longer
         gone, came = _stayed(old, first, end, moved), _stayed(new, start, stop, moved)
         place = Place(gone, came, *_beside(new, start, stop), is_inside and start > 0 and stop < len(new))
-        if place.came or is_inside or (len(operations) == 1 and place.is_denial):
+        is_denial = len(operations) == 1 and any(each.kind == "negation" for each in gone[:SHORT])
+        if came or is_inside or is_denial:  # "not" is the last word in some languages
             places.append(place)
     count = sum(len(each.came) for each in places)
     return places, len(new) - count, count < sum(stop - start for *_, start, stop in operations)
