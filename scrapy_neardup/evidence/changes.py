@@ -73,7 +73,8 @@ def _add(changes: dict[tuple[str, str], Change], sentence: Sentence, difference:
     olds, news = map(_figures_with, (sentence.partner, sentence.text), difference.values)
     # "4 dead and 4 hurt" has the value twice
     old, new = next(((a, b) for a, b in product(olds, news) if a.label == b.label), (olds[0], news[0]))
-    if is_plain(old.value) != is_plain(new.value) and _are_parts(old.value, new.value):
+    has_part = not (FRACTIONS.keys() | all_languages().scales.keys()).isdisjoint((old.value, new.value))
+    if is_plain(old.value) != is_plain(new.value) and has_part:
         return  # "two thirds" -> "half"; "millions" is what is left of a number in words
     if difference.kind == "number" and (not is_change(old, new) or _may_be_misread(old, new, difference)):
         return
@@ -84,10 +85,6 @@ def _add(changes: dict[tuple[str, str], Change], sentence: Sentence, difference:
     values = f"{_as_printed(sentence.partner, old.value)} -> {_as_printed(sentence.text, new.value)}"
     line = one_line(f"{label}: {values}" if label else values, _LONGEST_LINE)
     changes.setdefault((old.value, new.value), Change(line, value_hashes([old]), value_hashes([new])))
-
-
-def _are_parts(*values: str) -> bool:
-    return not (FRACTIONS.keys() | all_languages().scales.keys()).isdisjoint(values)
 
 
 def _words_beside(difference: Difference, *, is_name: bool) -> str:

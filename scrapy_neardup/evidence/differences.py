@@ -36,7 +36,7 @@ NEAR = 0.7  # share of a sentence that is equal: then a word in the place of ano
 HALF = 0.5  # the same share, for a few words in the place of a few
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
 IN_PLACE = 0.55  # share of a sentence that is equal: then a number in the place of another one is its new value
-_LONGEST_VALUE = 5  # words of a part of a sentence that has another value, and of a dateline
+_LONGEST_VALUE = 5  # words of a part of a sentence that has another value
 _HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _LONGEST_LINE = 12  # words
 _SHORT_CREDIT = 6  # words of a line that names a site
@@ -296,8 +296,7 @@ class _Partners:
     def sentence(self, places: list[Place], known: _Old) -> Sentence:
         is_lonely, is_alone = self._is_lonely(places), self._is_alone(places, known)
         held = self.equal
-        begins = self.may_have_dateline and places and not (places[0].before or places[0].gone)
-        if begins and len(places[0].came) <= _LONGEST_VALUE:
+        if self.may_have_dateline and places and places[0].is_dateline:
             held += len(places.pop(0).came)
         numbers = [_count_firm(each.gone for each in places), _count_firm(each.came for each in places)]
         is_one_of_one = numbers[0] == numbers[1]
@@ -321,11 +320,11 @@ class _Partners:
                 for each in found
             ]
         words = max(1, len(self.new))
-        text, partner = self.aligned.text, self.aligned.partner
         may_be_accident = words <= _SHORT_SENTENCE and 2 * words <= len(self.old) and not self.is_title
         if may_be_accident and held < words and not differences:
-            return Sentence(text, "", words, 0)
-        return Sentence(text, partner, words, min(held, words), tuple(differences), self.is_title)
+            return Sentence(self.aligned.text, "", words, 0)
+        held = min(held, words)
+        return Sentence(self.aligned.text, self.aligned.partner, words, held, tuple(differences), self.is_title)
 
     def _is_lonely(self, places: Sequence[Place]) -> bool:
         """Return whether the sentences differ in one place only."""

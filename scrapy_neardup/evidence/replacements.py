@@ -33,6 +33,7 @@ _FIRST_IDEOGRAPH = "\u3040"
 _WITHIN_WORD = 2  # equal characters inside a word of a script without spaces, of which the others differ
 _LONGEST_CUT = 0.15  # share of a sentence: a neighbour of its partner that has more is joined to the partner
 _BESIDE = 4  # words
+_LONGEST_DATELINE = 5  # words
 _TOLD_AS_PRINTED: tuple[TokenKind, ...] = ("time", "unit")
 
 _Operation = tuple[int, int, int, int]
@@ -69,6 +70,10 @@ class Place(NamedTuple):
     def size(self) -> float:
         """Return how many words differ. In scripts without spaces four characters count as a word."""
         return max(sum(0.25 if is_unspaced(each) else 1 for each in side) for side in (self.gone, self.came))
+
+    @property
+    def is_dateline(self) -> bool:
+        return not self.before and not self.gone and len(self.came) <= _LONGEST_DATELINE
 
     @property
     def is_swap(self) -> bool:
@@ -195,7 +200,9 @@ def _other_words(olds: Sequence[Token], news: Sequence[Token], has: Has, *, may_
     is_other = (names_old and not may_be_known) or not all(map(has, names_new))
     if names_new and is_other:
         return Difference("name", _printed(names_old or olds), _printed(names_new))
-    if news and olds and _have_other_meaning(olds, news):
+    # What happened to people: "injured" in the place of "dead".
+    meanings = [{found.kind for each in side if (found := meaning_of(each.text))} for side in (olds, news)]
+    if all(meanings) and meanings[0] != meanings[1]:
         return Difference("word", _printed(olds), _printed(news))
     return None
 
@@ -284,12 +291,6 @@ def _form(time: Token) -> str:
     if time.text[0] == "@":
         return "@"
     return "month" if time.text in MONTHS else "day"
-
-
-def _have_other_meaning(gone: Sequence[Token], came: Sequence[Token]) -> bool:
-    """Decide whether other words say what happened to people: "injured" in place of "dead"."""
-    old, new = ({meaning.kind for each in side if (meaning := meaning_of(each.text))} for side in (gone, came))
-    return bool(old and new and old != new)
 
 
 def _take_spellings(gone: list[Token], came: list[Token]) -> int:
