@@ -76,7 +76,9 @@ async def _join(detector: NearDupDetector, join: Join) -> StoryEvent | None:
     fingerprint = Fingerprint(1, bytes.fromhex(member.id), bytes(8), bytes(4), identity_keys=(number,))
     document = Document(member.id, "", member.source, member.title, "", member.seen_at)
     index = detector.index
-    told = Index(index.store, index.layout.namespace, index.layout.config, Told(index.judge.policy, join=join))
+    told = Index(
+        index.store, index.layout.namespace, index.layout.config, Told(index.documents.judge.policy, join=join)
+    )
     (checked,) = await told.check([(fingerprint, document)])
     assert not isinstance(checked, StoreError)
     return await detector.stories.joined(join, checked.story) if isinstance(checked.story, Story) else None

@@ -26,9 +26,9 @@ from shared import data_parser, print_table, read_pages, unpacked
 from simulated_news import DAYS, News, simulate
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.index.stories import Granted
-from scrapy_neardup.records.membership import count_join, grant
+from scrapy_neardup.index.events import Granted
 from scrapy_neardup.records.stories import StoryCounters, read_sources, unpack_member
+from scrapy_neardup.rules.membership import count_join, grant
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import RULES
@@ -199,11 +199,11 @@ class TallyStore:
     ) -> list[Granted]:
         return []
 
-    async def open_events(self, quiet_since: int | None = None) -> list[Story]:
+    async def running(self, quiet_since: int | None = None) -> list[Story]:
         stories = [self._tallies[key].story(bytes.fromhex(key)) for key in sorted(self._open)]
         return [story for story in stories if quiet_since is None or story.sources[-1] <= quiet_since]
 
-    async def ended_events(self, since: int) -> list[EventSources]:
+    async def ended(self, since: int) -> list[EventSources]:
         return [sources for sources in self._ended.values() if sources[-1][0] >= since]
 
 
@@ -219,7 +219,7 @@ class Alarms:
 
 async def _alarms(news: News, rule: str, events_per_day: float) -> Alarms:
     store = TallyStore()
-    tracker = StoryTracker(store, rule, events_per_day)
+    tracker = StoryTracker(store, store, rule, events_per_day)
     firsts: dict[int, Member] = {}
     stories: dict[str, int] = {}
     breaking: dict[int, float] = {}

@@ -48,7 +48,7 @@ import os
 import random
 from scrapy import signals
 from scrapy.exceptions import DropItem
-from scrapy_neardup.index import runs
+from scrapy_neardup.index import run
 from scrapy_neardup.index.redis.store import RedisClient, RedisStore
 from scrapy_neardup.index.sqlite import SQLiteStore
 from scrapy_neardup.index.store import Commit
@@ -70,7 +70,7 @@ class World:
         self.crawler, self.settings, self.left = crawler, crawler.settings, crawler.settings["KILL_AT"]
         for store in (RedisStore, SQLiteStore):
             store.ask = delayed(store.ask, self.settings["SLOWEST_STORE"])
-        runs.BEAT_SECONDS = self.settings["BEAT_SECONDS"]
+        run.BEAT_SECONDS = self.settings["BEAT_SECONDS"]
         writes = lambda _, calls: any(isinstance(call, Commit) for call in calls)
         RedisClient.send = delayed(RedisClient.send, self.settings["SLOWEST_COMMIT"], writes)
         for name in ("item_scraped", "feed_slot_closed", "engine_stopped"):

@@ -156,10 +156,10 @@ async def fill(url: str, namespace: str, count: int) -> float:
     for entry in documents(count):
         batch.append(entry)
         if len(batch) == 64:
-            await index.check(batch)
+            await index.documents.check(batch)
             batch.clear()
-    await index.check(batch)
-    await index.exchange_boilerplate(dict(learned()))
+    await index.documents.check(batch)
+    await index.learned.exchange_boilerplate(dict(learned()))
     await index.close()
     return (used_memory(url) - before) / count
 
@@ -181,7 +181,7 @@ async def latency(url: str, namespace: str, checks: int) -> tuple[list[float], f
     cpu = server_seconds(url)
     for fingerprint, document in entries:
         start = time.perf_counter()
-        await index.check([(fingerprint, document)])
+        await index.documents.check([(fingerprint, document)])
         times.append((time.perf_counter() - start) * 1000)
     cpu = server_seconds(url) - cpu
     await index.close()
@@ -194,7 +194,7 @@ async def _work(url: str, namespace: str, seed: int, checks: int) -> float:
     entries = arriving_now(checks, seed)
     start = time.perf_counter()
     for done in range(0, checks, 64):
-        await index.check(entries[done : done + 64])
+        await index.documents.check(entries[done : done + 64])
     took = time.perf_counter() - start
     await index.close()
     return took

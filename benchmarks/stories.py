@@ -39,7 +39,7 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.evidence.vectors import text_to_embed
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.window import Checked
+from scrapy_neardup.index.documents import CheckedDocument
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
@@ -156,15 +156,15 @@ class Listener(NearDupDetector):
     def __init__(self, settings: NearDupSettings) -> None:
         super().__init__(settings, run="")
         self.matches: dict[str, Match] = {}
-        check = self.index.check
+        check = self.index.documents.check
 
-        async def remember(*arguments: Any) -> list[Checked | StoreError]:
+        async def remember(*arguments: Any) -> list[CheckedDocument | StoreError]:
             answers = await check(*arguments)
-            checked = [each for each in answers if isinstance(each, Checked)]
+            checked = [each for each in answers if isinstance(each, CheckedDocument)]
             self.matches |= {each.id: each.decision.match for each in checked if each.decision.match}
             return answers
 
-        self.index.check = remember  # type: ignore[method-assign]
+        self.index.documents.check = remember  # type: ignore[method-assign]
 
 
 class Answer(NamedTuple):

@@ -88,7 +88,7 @@ def judge(detector: NearDupDetector, old: RecordedDocument, new: RecordedDocumen
     first, second = (new_record(detector.sketcher.fingerprint(each), each) for each in documents)
     key = bytes.fromhex(documents[0].id)
     text = StoredText.of(documents[0].title, documents[0].text)
-    return detector.index.judge.decide(documents[1], second, [Candidate(key, first)], {key: text})
+    return detector.index.documents.judge.decide(documents[1], second, [Candidate(key, first)], {key: text})
 
 
 def values(text: str) -> set[str]:

@@ -19,9 +19,9 @@ from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Verdict, u
 from scrapy_neardup.evidence.sources import is_of_domain, require_domain
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
-from scrapy_neardup.index.batch import Checked
-from scrapy_neardup.index.index import Knowledge
-from scrapy_neardup.index.runs import Run
+from scrapy_neardup.index.documents import CheckedDocument
+from scrapy_neardup.index.learned import Knowledge
+from scrapy_neardup.index.run import Run
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.decision import Decision
@@ -33,6 +33,9 @@ from scrapy_neardup.stories.tracker import StoryTracker
 from scrapy_neardup.story import Story
 
 logger = logging.getLogger(__name__)
+
+_MOST_AHEAD = 60.0  # seconds by which two right clocks may differ
+_MOST_WRONG_CLOCKS = 10_000  # sources
 
 MOST_TOGETHER = 64  # documents that are judged together
 _MOST_TEXT_TOGETHER = 30_000  # characters
@@ -96,20 +99,22 @@ class NearDupDetector:
         )
         self.stories = StoryTracker(
             self.index.stories,
+            self.index.events,
             self.settings.event_rule,
             self.settings.events_per_day,
             min_sources=self.settings.events_min_sources,
         )
         self.breaker = Breaker()
-        self.delivery = Run(self.index, self.breaker) if delivers_later else None
+        self.delivery = Run(self.index.runs, self.breaker) if delivers_later else None
         self.timings = {"sketch": self.sketcher.timings, "check": Counter[str]()}
         if self.embedding is not None:
             self.timings["embed"] = self.embedding.timings
         self._waiting: dict[Waiting, None] = {}  # in the order of their calls
         self._locks = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
         self._alone = 0  # documents that are judged one by one, because one of them made its group fail
-        self.knowledge = Knowledge(self.sketcher, self.index, self.breaker)
+        self.knowledge = Knowledge(self.sketcher, self.index.learned, self.breaker)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
+        self._wrong_clocks = set[str]()  # sources that have given times that were yet to come
         self._is_open = False
         self._is_warm = False  # the first sketch builds tables
         self._young_until = 0
@@ -136,7 +141,7 @@ class NearDupDetector:
         await self.index.open()
         if self.delivery is not None:
             await self.delivery.begin()
-            self._young_until = await self.index.stories.began(int(self._documents.seconds())) + NEWS_AGE
+            self._young_until = await self.index.runs.began(int(self._documents.seconds())) + NEWS_AGE
         self._is_open = True
 
     async def prepare(self) -> None:
@@ -187,9 +192,14 @@ class NearDupDetector:
         ``seen_at`` is in Unix seconds; the default is the time now. ``canonical`` is the url that the page gives as
         its own. ``url_is_own`` is False if several documents share the page. ``language`` is a tag such as "pt-BR".
         ``counts_now`` is True if the page itself gives ``seen_at``. Then it counts for events at the time now, unless
-        NEARDUP_SOURCE_OWNERS has its source, or the window is young, so that old pages are new to it. ``sketch`` is the
-        one that a worker process made of this text.
+        NEARDUP_SOURCE_OWNERS has its source, or the window is young, so that old pages are new to it. A time that is
+        yet to come counts as now, and shows that the clock of the source is wrong. ``sketch`` is the one that a worker
+        process made of this text.
         """
+        now = self._documents.seconds()
+        is_ahead = counts_now and self._documents.seconds(seen_at) > now + _MOST_AHEAD
+        if counts_now:
+            seen_at = min(now, self._documents.seconds(seen_at))
         document = self._documents.make(
             text,
             url=url,
@@ -200,7 +210,10 @@ class NearDupDetector:
             language=language,
             sketch=sketch,
         )
-        now = self._documents.seconds()
+        if is_ahead and len(self._wrong_clocks) < _MOST_WRONG_CLOCKS:
+            self._wrong_clocks.add(document.source)
+        if document.source in self._wrong_clocks:
+            document = replace(document, is_clock_wrong=True)
         is_trusted = not counts_now or now < self._young_until or document.source in self.settings.source_owners
         return document if is_trusted else replace(document, counted_at=now)
 
@@ -265,7 +278,7 @@ class NearDupDetector:
                     fingerprints = await self._sketch(documents)
                     start = time.perf_counter()
                     try:
-                        answers = await self.index.check(list(zip(fingerprints, documents, strict=True)))
+                        answers = await self.index.documents.check(list(zip(fingerprints, documents, strict=True)))
                     finally:
                         microseconds = round(1e6 * (time.perf_counter() - start))
                         self.timings["check"].update(documents=len(group), microseconds=microseconds)
@@ -303,7 +316,7 @@ class NearDupDetector:
         """
         document = document if self.embedding is None else await self.embedding.ask(document)
         (fingerprint,) = await self._sketch([document])
-        return await self.index.look(fingerprint, document)
+        return await self.index.documents.look(fingerprint, document)
 
     def take_events(self) -> list[StoryEvent]:
         """Return the events that documents have raised since the last call, in the order of their times.
@@ -340,7 +353,7 @@ class NearDupDetector:
         """End the events that are over. With ``all_over`` no document follows, so end all events. Never raises."""
         await self.breaker.ask(self.stories.finish(all_over=all_over))
 
-    async def _verdict(self, fingerprint: Fingerprint, checked: Checked | StoreError) -> Verdict:
+    async def _verdict(self, fingerprint: Fingerprint, checked: CheckedDocument | StoreError) -> Verdict:
         """Return the verdict on a document that is registered, with the event that it raised."""
         if isinstance(checked, StoreError):  # data of this document is damaged: others can be judged
             self.breaker.warn_once(f"A document passes unchecked: {checked}")

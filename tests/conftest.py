@@ -3,23 +3,24 @@ from __future__ import annotations
 import os
 import signal
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import long_form  # noqa: F401 (registers the profile)
 import pytest
 from documents import ScriptedJudge
 from fleet import KINDS, Fleet
 from hypothesis import settings
 from json_lines import write_lines
+from long_form import LONG  # registers the profile of hypothesis
 from news_site import NewsSite
 from newsdesk import Newsroom, opened
 from newsstand import JudgedSite, judged_site
 from projects import NOTING_EXTRACTOR, Project
 from receivers import Receiver
 from redis import Redis
+from scrapy_processes import fast_python
 from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
@@ -45,6 +46,12 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file whose tests would all be left out: reading all files takes as long as many tests."""
+    is_left_out = config.option.markexpr == "versions" and collection_path.suffix == ".py"
+    return True if is_left_out and "mark.versions" not in collection_path.read_text("utf-8") else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption("--quick"):
         return
@@ -66,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("usual")
-    config.addinivalue_line("markers", "every_store: runs on every kind of Redis, also without --all-stores")
+    config.addinivalue_line("markers", "every_store: runs on several kinds of Redis, also without --all-stores")
     config.addinivalue_line("markers", "in_memory: tests rules, which all stores share, over a window in memory alone")
     config.addinivalue_line("markers", "slow: takes more than two seconds of a processor, and is not run by --quick")
     config.addinivalue_line("markers", "versions: also runs with the oldest versions of the dependencies")
@@ -132,15 +139,27 @@ STORES: dict[str, Callable[[pytest.FixtureRequest], str]] = {
 }
 """Every store the contract is kept by: a name, and what makes the url of a running one."""
 
-USUAL = {name: STORES[name] for name in ("memory", "sqlite", "redis")}
+USUAL = ("memory", "sqlite", "redis")
 """Those that run every test; the other kinds of Redis run a selection of them unless --all-stores is given."""
+
+RESTRICTED = ("cluster", "acl")
+"""Kinds that refuse what others allow. They run each test that is marked ``every_store``."""
+
+OTHERS = [kind for kind in STORES if kind not in USUAL + RESTRICTED]
+"""Each of these tests runs over one of the others, or over all of them in the long form."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for name in {"store_url", "shared_url"} & set(metafunc.fixturenames):
         is_marked = metafunc.definition.get_closest_marker
-        everything = metafunc.config.getoption("--all-stores") or is_marked("every_store")
-        kinds = STORES if everything else {"memory": _memory} if is_marked("in_memory") else USUAL
+        everything = metafunc.config.getoption("--all-stores") or (LONG and is_marked("every_store"))
+        kinds: Iterable[str] = USUAL
+        if everything:
+            kinds = STORES
+        elif is_marked("every_store"):
+            kinds = [*USUAL, *RESTRICTED, OTHERS[len(metafunc.function.__name__) % len(OTHERS)]]
+        elif is_marked("in_memory"):
+            kinds = ["memory"]
         # Several processes do not share a store in memory.
         metafunc.parametrize(name, [kind for kind in kinds if name == "store_url" or kind != "memory"], indirect=True)
 
@@ -213,6 +232,12 @@ async def newsroom() -> AsyncIterator[Newsroom]:
     """A newsroom over a window in memory: what a store keeps of stories is tested in tests/index."""
     async with opened(store="memory://") as room:
         yield room
+
+
+@pytest.fixture
+def fast_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that the package starts in this one begin as forks: for tests that do not look at the processes."""
+    monkeypatch.setattr("sys.executable", fast_python())
 
 
 @pytest.fixture

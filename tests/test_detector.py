@@ -22,6 +22,7 @@ from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.systems import Relation, news
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.story import Join, Member
 
 pytestmark = pytest.mark.versions
 
@@ -354,7 +355,7 @@ async def test_a_rule_is_asked_after_the_calls_that_the_docs_list(tmp_path: Path
             coroutine = coroutine.cr_await
 
     async with opened(store=f"sqlite:///{tmp_path}/window.sqlite") as room:
-        room.detector.index.judge = replace(room.detector.index.judge, system=Noting())
+        room.detector.index.documents.judge = replace(room.detector.index.documents.judge, system=Noting())
         for number in range(2):
             document = room.detector.document(text("a"), url=f"https://s{number}.example/")
             task = asyncio.create_task(room.detector.check(document))
@@ -362,7 +363,7 @@ async def test_a_rule_is_asked_after_the_calls_that_the_docs_list(tmp_path: Path
 
     (names,) = asked
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    (listed,) = re.findall(r"to the rule there are eleven calls:(.*?)\.\n\n", page, re.DOTALL)
+    (listed,) = re.findall(r"to the rule there are nine calls:(.*?)\.\n\n", page, re.DOTALL)
     assert re.findall(r"`(?:\w+\.)?(\w+)`", listed) == [*names[1:], "relation"]
 
 
@@ -379,7 +380,7 @@ async def test_a_check_that_is_cancelled_leaves_the_others_to_the_next(tmp_path:
 
         assert isinstance(first, asyncio.CancelledError)
         assert [each.status for each in others if isinstance(each, Verdict)] == ["original"] * 2
-        assert len(await room.detector.index.records()) >= 2
+        assert len(await room.detector.index.documents.records()) >= 2
 
 
 async def test_a_document_that_fails_costs_no_other_one_and_leaves_nothing_open(
@@ -424,3 +425,20 @@ async def test_an_unchanged_page_is_compared_with_its_newest_version(detector: N
 
     assert second.match == first.id
     assert (third.match, third.kind, third.would_drop) == (second.id, "revisit", True)
+
+
+def test_the_clock_of_a_source_is_wrong_once_it_gives_a_time_that_is_yet_to_come() -> None:
+    detector = NearDupDetector(NearDupSettings(store="memory://"), clock=lambda: START)
+
+    def given(at: float, source: str) -> Document:
+        return detector.document("text", url=f"https://{source}.example/{at}", seen_at=at, counts_now=True)
+
+    right = given(START - 3600, "a")
+    ahead, later = given(START + 7200, "b"), given(START - 3600, "b")
+
+    assert (right.seen_at, right.is_clock_wrong) == (START - 3600, False)
+    assert (ahead.seen_at, ahead.is_clock_wrong) == (START, True)
+    assert (later.seen_at, later.is_clock_wrong) == (START - 3600, True)
+    member = Member(later.id, later.url, "", "b.example", "b.example", "related")
+    assert Join(member, member, counted_at=START, document=later).printed_at == START
+    assert Join(member, member, counted_at=START, document=right).printed_at == START - 3600

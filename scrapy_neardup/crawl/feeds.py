@@ -261,4 +261,4 @@ class VerdictCounter:
         self._counts = Counter()
         if counts and not self._is_away():
             with suppress(StoreError):  # the checks themselves report a store that is away
-                await self._index.count_verdicts(int(time.time()) // 60, counts)
+                await self._index.counts.add(int(time.time()) // 60, counts)

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import is_of_page, meaning_of
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
-from scrapy_neardup.evidence.names import skeleton
 from scrapy_neardup.evidence.replacements import SHORT, Difference, Place, differences_of, find_places
 from scrapy_neardup.evidence.tokens import (
     AGENCIES,
@@ -25,7 +24,6 @@ from scrapy_neardup.evidence.tokens import (
     NOTICES,
     TEASERS,
     Token,
-    is_unspaced,
     names_of,
     signs_of,
     tokens_of,
@@ -41,15 +39,13 @@ IN_PLACE = 0.55  # share of a sentence that is equal: then a number in the place
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
 _HEAD = 3  # sentences, the title among them, that say what a text is about; the first of them may begin with a dateline
 _LONGEST_LINE = 12  # words
-_LONGEST_DATELINE = 5  # words
 _SHORT_CREDIT = 6  # words of a line that names a site
 _HOST = re.compile(r"\w\.[A-Za-z]{2,4}\W*$")
 _MOST_BYLINES = 2  # lines of a text
 _LEAST_OF_PAPER = 0.4  # of the letters of a line that names its paper
 _TEASER = re.compile(rf"(?:{'|'.join(map(re.escape, TEASERS))})\s*(?:[:>\-|!]|$)")
 _WORD = re.compile(r"\w+")
-_SHORT_SENTENCE = 8  # words; a longer partner may have most of them by accident
-_STEM = 5  # letters
+_SHORT_SENTENCE = 8  # words; a partner twice as long may have most of them by accident
 _LONGEST_CELL = 2  # words of a cell of a table that is printed line by line
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][a-z]{3,}")
 _NO_CAPITALS = ("de", "lb")  # in these languages every noun has a capital
@@ -209,26 +205,13 @@ class _Old:
     def _tokens(self) -> frozenset[str]:
         return frozenset(each.text for each in tokens_of(self._text, self._side.language))
 
-    @cached_property
-    def _skeletons(self) -> frozenset[str]:
-        return frozenset(map(skeleton, self._words & self.names)) - {""}
-
     def has(self, token: Token) -> bool:
-        """Return whether the old text has a word, or a name in any spelling. The name of a paper counts as known."""
+        """Return whether the old text has a word. The name of a paper counts as known."""
         if token.text in self._words:
             return True
         if token.kind == "name":
-            return skeleton(token.text) in self._skeletons or self.is_paper(token)
+            return self.is_paper(token)
         return token.kind in FIRM and token.text in self._tokens
-
-    def misses_some(self, tokens: Sequence[Token]) -> bool:
-        """Return whether the old text has no word that is spelled like one of these."""
-        said = (each for each in tokens if each.kind in ("word", "name") and each.says and not is_unspaced(each))
-        return any(each.text[:_STEM] not in self._stems and not self.has(each) for each in said)
-
-    @cached_property
-    def _stems(self) -> frozenset[str]:
-        return frozenset(each[:_STEM] for each in self._words)
 
     def is_paper(self, token: Token) -> bool:
         """Return whether a name is that of the new text's paper, or of an agency."""
@@ -284,8 +267,7 @@ def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> 
     if not aligned.partner and not is_read:
         return Sentence(aligned.text, "", aligned.words, 0)
     new = tokens_of(aligned.text, known.language, known.names)
-    is_dateline = number < _HEAD and not aligned.partner and _is_date(new)
-    if may_be_of_page and (is_dateline or _is_of_page(aligned.text, new, known)):
+    if may_be_of_page and _is_of_page(aligned.text, new, known):
         return Sentence(aligned.text, "", 0, 0)
     old = tokens_of(aligned.partner, known.language, known.names) if aligned.partner else []
     places, equal, has_moved = find_places(new, old)
@@ -338,14 +320,10 @@ class _Partners:
             ]
         words = max(1, len(self.new))
         text, partner = self.aligned.text, self.aligned.partner
-        if self._is_part and not differences and known.misses_some(self.new):
+        may_be_accident = words <= _SHORT_SENTENCE and 2 * words <= len(self.old) and not self.is_title
+        if may_be_accident and held < words and not differences:
             return Sentence(text, "", words, 0)
         return Sentence(text, partner, words, min(held, words), tuple(differences), self.is_title)
-
-    @property
-    def _is_part(self) -> bool:
-        is_short = len(self.new) <= _SHORT_SENTENCE and 2 * len(self.new) <= len(self.old)
-        return is_short and not self.is_title
 
     def _is_lonely(self, places: Sequence[Place]) -> bool:
         """Return whether the sentences differ in one place only."""
@@ -404,11 +382,6 @@ def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
     if any(each.kind in FIRM and not known.has(each) for each in tokens):
         return False
     return _names_paper(text, tokens, known) or (known.has_few_bylines and (len(tokens) < 2 or _may_be_byline(text)))
-
-
-def _is_date(tokens: Sequence[Token]) -> bool:
-    """Decide whether a sentence is nothing but a dateline: "Springfield. 18 November."."""
-    return len(tokens) <= _LONGEST_DATELINE and sum(each.kind == "time" for each in tokens) > 1
 
 
 def _may_be_of_page(aligned: Aligned) -> bool:

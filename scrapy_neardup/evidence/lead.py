@@ -8,8 +8,8 @@ from scrapy_neardup.evidence.changes import contradict
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
 from scrapy_neardup.evidence.names import find_names
 from scrapy_neardup.evidence.titles import terms_of
-from scrapy_neardup.text.body import read_bodies
 from scrapy_neardup.text.display import one_line
+from scrapy_neardup.text.lines import read_bodies
 
 # A line may end with short sentences. An abbreviation of one or two letters ends no sentence.
 _FIRST_SENTENCE = re.compile(r"""(?s).{40,}?[^\W\d_]{3}["')]?[.!?…]["')]?(?=\s+[^\Wa-z])""")

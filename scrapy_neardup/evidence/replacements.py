@@ -81,14 +81,6 @@ class Place(NamedTuple):
         return max(sum(0.25 if is_unspaced(each) else 1 for each in side) for side in (self.gone, self.came))
 
     @property
-    def is_abbreviation(self) -> bool:
-        """Return whether a name stands in the place of its initials, or the other way round."""
-        initials = "".join(each.text[0] for each in self.came), "".join(each.text[0] for each in self.gone)
-        shorts = [each.text for each in self.gone if each.text in initials[0]]
-        shorts += [each.text for each in self.came if each.text in initials[1]]
-        return any(len(each) > 1 for each in shorts)
-
-    @property
     def is_swap(self) -> bool:
         """Return whether so many words stand in the place of as many."""
         return len(self.gone) == len(self.came) <= SHORT
@@ -196,7 +188,7 @@ def differences_of(place: Place, has: Has, *, is_lonely: bool) -> tuple[list[Dif
     found = [*_firm_differences(gone, came, has)]
     olds, news = _said(gone), _said(came)
     wording += sum(each.kind in ("name", "word") for each in came) - len(news)
-    other = _other_words(place, olds, news, has, may_be_known=not is_lonely and not place.is_swap)
+    other = _other_words(olds, news, has, may_be_known=not is_lonely and not place.is_swap)
     if other is None and is_lonely and not found:
         other = _word_for_word(place, gone, came, has)
     if other is not None:
@@ -208,16 +200,14 @@ def _said(tokens: Sequence[Token]) -> list[Token]:
     return [each for each in tokens if each.kind in ("name", "word") and each.says]
 
 
-def _other_words(
-    place: Place, olds: Sequence[Token], news: Sequence[Token], has: Has, *, may_be_known: bool
-) -> Difference | None:
+def _other_words(olds: Sequence[Token], news: Sequence[Token], has: Has, *, may_be_known: bool) -> Difference | None:
     """Return a name in the place of others, or another word for what happened to people.
 
     In a sentence with other words, a name that the old text has elsewhere ``may_be_known``: "Lund" for "the mayor".
     """
     names_old, names_new = ([each for each in side if each.kind == "name"] for side in (olds, news))
     is_other = (names_old and not may_be_known) or not all(map(has, names_new))
-    if names_new and is_other and not place.is_abbreviation:
+    if names_new and is_other:
         return Difference("name", _printed(names_old or olds), _printed(names_new))
     if news and olds and _have_other_meaning(olds, news):
         return Difference("word", _printed(olds), _printed(news))

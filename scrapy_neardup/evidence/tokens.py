@@ -86,11 +86,9 @@ _ARABIC_AND = "\u0648"
 _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that are joined to the next one
 _ARABIC = ("\u0600", "\u06ff")
 _SAME_BEGINNING, _SAME_LETTERS = 0.6, 0.85  # shares of the longer of two spellings
-_LONG, _SAME_ARABIC_LETTERS = 7, 0.8
 _LEAST_DIGITS, _MOST_DIGITS = 4, 24  # of a number behind "half a"
 _INFIXES = "maya", "meye", "may", "mey", "mad", "med"
 _SYLLABLE = "+"  # behind a syllable of Vietnamese that is a small word of another language
-_LONG_NAME = 8  # letters: longer names may differ in a letter or two
 
 
 class Token(NamedTuple):
@@ -323,9 +321,7 @@ def is_same_word(a: Token, b: Token) -> bool:
     if a.kind in FIRM or b.kind in FIRM:
         return a.text == b.text and a.kind == b.kind
     if "name" in (a.kind, b.kind):
-        sounds_alike = skeleton(a.text) == skeleton(b.text) != "" and a.text[0] == b.text[0]
-        is_long = min(len(a.text), len(b.text)) >= _LONG_NAME and a.text[:3] == b.text[:3]
-        return sounds_alike or (is_long and _are_alike(a.text, b.text))
+        return skeleton(a.text) == skeleton(b.text) != "" and a.text[0] == b.text[0]
     return _are_alike(a.text, b.text) and not _is_other_form(a.text, b.text)
 
 
@@ -357,12 +353,8 @@ def _have_like_letters(a: str, b: str) -> bool:
     common = next((at for at, (x, y) in enumerate(zip(shorter, longer, strict=False)) if x != y), len(shorter))
     if common >= max(4, _SAME_BEGINNING * len(longer)):
         return True
-    if len(longer) >= 5 and _is_one_letter(shorter[common:], longer[common:]):
-        return True
     matcher = SequenceMatcher(None, shorter, longer, autojunk=False)
-    is_arabic = _ARABIC[0] <= a[0] <= _ARABIC[1]
-    least = _SAME_ARABIC_LETTERS if is_arabic and len(shorter) >= _LONG else _SAME_LETTERS
-    return len(longer) >= 6 and matcher.ratio() >= least
+    return len(longer) >= 6 and matcher.ratio() >= _SAME_LETTERS
 
 
 def _are_of_one_stem(a: str, b: str) -> bool:
@@ -370,11 +362,3 @@ def _are_of_one_stem(a: str, b: str) -> bool:
     shorter, longer = sorted((a, b), key=len)
     is_longer = longer.startswith(shorter) or longer.lstrip(_ARABIC_JOINED) == shorter.lstrip(_ARABIC_JOINED)
     return is_longer and len(longer) - len(shorter) < min(3, len(shorter))
-
-
-def _is_one_letter(shorter: str, longer: str) -> bool:
-    """Decide whether two endings differ in their first letter only: another, one more, or two that changed places."""
-    is_other = shorter[1:] == longer[1:]
-    is_more = shorter == longer[1:]
-    is_swapped = shorter[:2] == longer[1::-1] and shorter[2:] == longer[2:]
-    return is_other or is_more or is_swapped

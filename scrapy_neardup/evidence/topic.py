@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, first_words, term_codes
 from scrapy_neardup.records.learned import MOST_DOCUMENTS, Frequencies
-from scrapy_neardup.text.reading import changes, mask, next_starts
+from scrapy_neardup.text.tokenizer import changes, mask, next_starts
 
 TOPIC_TERM_BYTES = 2  # of a term in a topic: its slot, see evidence.topic
 _SLOT_BITS = 15  # of a term in a topic

@@ -15,11 +15,10 @@ from scrapy_neardup.text.display import without_password
 
 __all__ = ["RECORD_VERSIONS", "Breaker", "Index", "Judge", "Policy", "Scope", "index_from_url"]
 
+# Increase one of these versions with every change to the data that a store keeps.
+#
+# A store does not read windows of other versions.
 RECORD_VERSIONS = DOCUMENT_VERSION, MEMBER_VERSION
-"""Increase one of these versions with every change to the data that a store keeps.
-
-A store does not read windows of other versions.
-"""
 
 
 def index_from_url(url: str, *, namespace: str, config: str, judge: Judge, timeout: float = 2.0) -> Index:
@@ -31,7 +30,7 @@ def index_from_url(url: str, *, namespace: str, config: str, judge: Judge, timeo
     scheme, _, rest = url.partition("://")
     store: Store
     if scheme == "memory":
-        from scrapy_neardup.index.memory import MemoryStore
+        from scrapy_neardup.index.local import MemoryStore
 
         store = MemoryStore()
     elif scheme == "sqlite":

@@ -1,9 +1,7 @@
 """The log of changes of stories, for those who ask what is new.
 
-``…:changes`` STREAM of packed changes in the order of their commits, until two windows after the newest. It has
-``most_changes`` of layout.py, or a few more.
-
-A change is logged in the atomic step that makes it. So whoever reads on behind the last known change misses nothing.
+It has the changes in the order of their commits, and keeps ``most_changes`` of layout.py, or a few more. A change is
+logged in the atomic step that makes it. So whoever reads on behind the last known change misses nothing.
 """
 
 from __future__ import annotations
@@ -14,11 +12,11 @@ from collections.abc import Iterable
 from typing import NamedTuple, cast
 
 from scrapy_neardup.exceptions import InputError, StoreError
-from scrapy_neardup.index.layout import Steps, reads
+from scrapy_neardup.index.partition import Part, reads
 from scrapy_neardup.index.store import LOGGED, Call, Client, answers
-from scrapy_neardup.records.membership import MOST_FOLLOWED
 from scrapy_neardup.records.stored_stories import whole_story
 from scrapy_neardup.records.stories import StoryChange, read_change, read_members
+from scrapy_neardup.rules.membership import MOST_FOLLOWED
 from scrapy_neardup.story import Member, Story
 
 _CURSOR = re.compile(r"([0-9]{1,19}-[0-9]{1,19})@([0-9]{1,15})")  # the last known change, and the second of the answer
@@ -41,7 +39,7 @@ class ChangesRead(NamedTuple):
     has_more: bool
 
 
-class Changes(Steps):
+class Changes(Part):
     """Reads the log, and stories as they are now."""
 
     async def after(self, cursor: str | None, most: int) -> ChangesRead:
@@ -86,7 +84,7 @@ class Changes(Steps):
     def _changes(self, entries: LoggedEntries) -> list[StoryChange]:
         changes = [change for _, entry in entries if (change := read_change(entry.get(LOGGED, b"")))]
         if len(changes) < len(entries):
-            self.warn_damaged("a change of a story", "it is not told")
+            self.partition.warn_damaged("a change of a story", "it is not told")
         return changes
 
     @reads
@@ -102,13 +100,13 @@ class Changes(Steps):
                 try:
                     story = whole_story(key, answer)
                 except StoreError:
-                    self.warn_damaged("a story", "it is not told")
+                    self.partition.warn_damaged("a story", "it is not told")
                     continue
                 if story.counters.moved:
                     moved[key] = story.counters.moved
                     asked[story.counters.moved] = None
                 elif story.counters.joined:
-                    stories[key] = story.counters.story(key), read_members(story.members.items())
+                    stories[key] = story.snapshot, read_members(story.members.items())
         # Of two stories the one with the lower key stays.
         for key in sorted(moved):
             if moved[key] in stories:

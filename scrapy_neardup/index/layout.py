@@ -1,87 +1,98 @@
-"""Which keys a window has in its store.
+"""Which keys a window has in its store, and how they are named: nobody else writes a part of such a name.
 
 Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 
 ``…:records:<slice>``    HASH document key -> packed record, until the slice's end + window
 ``…:texts:<slice>``      HASH document key -> packed text, as long as the record of each document that names it
-``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window
+``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window; see postings.py
 ``…:runs``               HASH number of a run -> its first and last heartbeat, until two windows after the last one
 ``…:asked:<run>``        HASH dropped copy of another run -> its match, until this run has kept the item of the match,
                          or a window after the last addition. An empty field stays: a server that evicts keys may
                          have removed a hash without it
+``…:began``              HASH "first": when the first crawl began, until a window after the start of the last one
+``…:story:<id>``         HASH counters, version and members, until a window after the last member; see stories.py
+``…:stories``            HASH story -> the latest second of a member
+``…:events``             HASH story -> nothing, of events that have not ended
+``…:ended``              HASH story -> its packed sources, of events that have ended
+``…:outbox``             HASH token -> a claim that was granted, until all its receivers have the event, or for a window
+``…:changes``            STREAM of packed changes of stories, until two windows after the newest; see changes.py
 ``…:frequencies:<kind>`` HASH "total": document frequencies of features or terms, until a window after the last addition
-``…:verdicts:<span>``    HASH minute and name -> count, of ten minutes, for two hours
 ``…:learned:<source hash>`` HASH "lines" that are boilerplate, and "printed", documents that others are compared with;
                          the newest come last; until ``LEARNED_SECONDS`` after the last addition
+``…:verdicts:<span>``    HASH minute and name -> count, of ten minutes, for two hours
 
 A slice is an hour, and a generation 65,536 s, and their names are numbers. If the window is over two days, generations
 are longer, and their names say how much: ``<number>x<multiples of 65,536 s>``.
-
-More keys: stories.py. For postings see postings.py.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable, Coroutine
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.postings import Generation
-from scrapy_neardup.index.store import LOGGED, MOST_ATTEMPTS, Call, Client, ConflictError, Store, pause_after
+from scrapy_neardup.index.store import LOGGED, Call
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.records.stories import StoryChange
-from scrapy_neardup.rules.policy import HOUR, Policy, longest_hold
+from scrapy_neardup.rules.policy import longest_hold
 
-logger = logging.getLogger(__name__)
+SLICE = 3600  # seconds of a slice of records and texts
 
-R = TypeVar("R")
-P = ParamSpec("P")
-
+# Seconds of a generation of postings: as many as 2 bytes can number. It is doubled for a long window.
 GENERATION = 1 << 16
-"""Seconds of a generation of postings: as many as 2 bytes can number. It is doubled for a long window."""
 
 _MOST_GENERATIONS = 3  # within one window
+OF_TEXTS = "}:texts:"  # in the keys of texts, which a store may keep apart because they are long
+
+
+class Span(NamedTuple):
+    """A key that has what came within some time, with the first second of that time and the seconds that it lasts."""
+
+    name: str
+    start: int
+    seconds: int
 
 
 class Layout:
     """The keys of one namespace and configuration. All begin with ``prefix``, a hash tag."""
 
-    most_changes = 100_000
-    """How many changes of stories a log keeps, or a few more."""
+    most_changes = 100_000  # how many changes of stories a log keeps, or a few more
 
     def __init__(self, namespace: str, config: str, window: int) -> None:
         self.namespace = namespace
         self.config = config
-        self.prefix = f"{{neardup:{namespace}:{config}}}"
-        self.runs, self.stories, self.events, self.ended, self.outbox, self.changes = map(
-            self.name, ("runs", "stories", "events", "ended", "outbox", "changes")
-        )
+        self.of_namespace = f"{{neardup:{namespace}:"  # how the keys of all its configurations begin
+        self.prefix = f"{self.of_namespace}{config}}}"
+        self.runs = self.name("runs")
+        self.began = self.name("began")
+        self.stories = self.name("stories")
+        self.events = self.name("events")
+        self.ended = self.name("ended")
+        self.outbox = self.name("outbox")
+        self.changes = self.name("changes")
+        self.all_records = self.name("records:")  # how the keys of all slices begin
         self._window = window
         self._generation = GENERATION
         while window > _MOST_GENERATIONS * self._generation:
             self._generation *= 2
 
-    @property
-    def of_namespace(self) -> str:
-        """Return how all keys of the namespace begin, of every configuration."""
-        return f"{{neardup:{self.namespace}:"
-
     def name(self, ending: str) -> str:
-        """Return a key that the namespace and configuration have once, such as ``events``."""
+        """Return the key of the namespace and configuration with this ending, such as ``events``."""
         return f"{self.prefix}:{ending}"
 
+    def frequencies(self, kind: str) -> str:
+        return self.name(f"frequencies:{kind}")
+
+    def verdicts(self, span: int) -> str:
+        return self.name(f"verdicts:{span}")
+
     def learned(self, source: bytes) -> str:
-        """Return the key of the hash that has what was learned of a source, given by its hash."""
-        return f"{self.prefix}:learned:{source.hex()}"
+        return self.name(f"learned:{source.hex()}")
 
     def asked(self, run: int) -> str:
         """Return the key of the hash by which other runs ask this run whether it has kept an item."""
         return self.name(f"asked:{run}")
 
     def story(self, key: bytes) -> str:
-        """Return the key of the hash that has the story whose first document has this key."""
         return f"{self.prefix}:story:{key.hex()}"
 
     def log(self, *changes: StoryChange) -> list[Call]:
@@ -90,108 +101,79 @@ class Layout:
         added = [Call("XADD", self.changes, (*limit, each.pack())) for each in changes]
         return [*added, Call("EXPIRE", self.changes, (2 * self._window,))]
 
-    def generations(self, second: int) -> list[Generation]:
-        """Return the generations of postings around a second, the newest first."""
+    def generations(self, second: int) -> list[Span]:
+        """Return the hashes of the postings around a second, the newest first."""
         numbers = reversed(self._around(second, self._generation))
-        return [Generation(self.bands(each), each * self._generation, self._generation) for each in numbers]
+        return [Span(self.bands(each), each * self._generation, self._generation) for each in numbers]
 
     def slices(self, second: int) -> list[str]:
         """Return the keys of the hashes that have the records around a second."""
-        return [self._slice(number) for number in self._around(second, HOUR)]
+        return [self._records(number) for number in self._around(second, SLICE)]
 
     def _around(self, second: int, seconds: int) -> range:
         """Return the numbers of the spans of ``seconds`` that lie within a window before and after this second."""
         return range((second - self._window) // seconds, (second + self._window) // seconds + 1)
 
-    def bands(self, generation: int) -> str:
-        """Return the key of the hash that has the postings of a generation."""
-        times = self._generation // GENERATION
-        return f"{self.prefix}:bands:{generation}{f'x{times}' if times > 1 else ''}"
-
     def records(self, document: bytes) -> str:
-        """Return the key of the hash that has the record of a document."""
-        return self._slice(seconds_of(document) // HOUR)
+        return self._records(seconds_of(document) // SLICE)
 
     def texts(self, document: bytes) -> str:
         """Return the key of the hash that has the text of a document, if the document holds it itself."""
-        return self._texts(seconds_of(document) // HOUR)
+        return self._texts(seconds_of(document) // SLICE)
 
-    def _slice(self, number: int) -> str:
+    def bands(self, generation: int) -> str:
+        times = self._generation // GENERATION
+        return self.name(f"bands:{generation}{f'x{times}' if times > 1 else ''}")
+
+    def _records(self, number: int) -> str:
         return f"{self.prefix}:records:{number}"
 
     def _texts(self, number: int) -> str:
         return f"{self.prefix}:texts:{number}"
 
-    def spans_of(self, second: int) -> set[tuple[str, int, int]]:
-        """Return the keys that a document of this second is written to, each with its start and its end in seconds."""
-        spans = set()
-        # A text may be that of a later document too.
-        longer = longest_hold(self._window)
-        for name_of, seconds, more in (
-            (self._slice, HOUR, 0),
-            (self._texts, HOUR, longer),
-            (self.bands, self._generation, 0),
-        ):
-            start = second // seconds * seconds
-            spans.add((name_of(second // seconds), start, start + seconds + more))
-        return spans
+    def spans_of(self, second: int) -> set[Span]:
+        """Return the keys that a document of this second is written to."""
+        hour, generation = second // SLICE, second // self._generation
+        return {
+            Span(self._records(hour), hour * SLICE, SLICE),
+            # A text may be that of a later document too.
+            Span(self._texts(hour), hour * SLICE, SLICE + longest_hold(self._window)),
+            Span(self.bands(generation), generation * self._generation, self._generation),
+        }
 
 
-def parts_of(name: str) -> tuple[str, str]:
-    """Return the namespace and the configuration of a key."""
-    namespace, _, config = name.partition("}")[0].removeprefix("{neardup:").rpartition(":")
-    return namespace, config
+class KeyName(NamedTuple):
+    """A key of any namespace and configuration, in its parts; ``detail`` is empty if there is one of its kind."""
+
+    name: str
+    namespace: str
+    config: str
+    kind: str
+    detail: str
+
+    @classmethod
+    def of(cls, name: str) -> KeyName:
+        tag, _, ending = name.partition("}:")
+        namespace, _, config = tag.removeprefix("{neardup:").rpartition(":")
+        kind, _, detail = ending.partition(":")
+        return cls(name, namespace, config, kind, detail)
+
+    @property
+    def prefix(self) -> str:
+        return f"{{neardup:{self.namespace}:{self.config}}}"
 
 
-class Steps:
-    """The base of what an index is made of: methods that take steps in the store of one namespace and configuration.
-
-    Damaged data cost one warning for each kind, and are left out.
-    """
-
-    def __init__(self, store: Store, layout: Layout, policy: Policy) -> None:
-        self.store = store
-        self.layout = layout
-        self.policy = policy
-        self._warned: set[str] = set()
-
-    def warn_damaged(self, subject: str, effect: str) -> None:
-        """Warn that data is damaged, and name the effect. Warn only once for each subject, such as "a record"."""
-        if subject not in self._warned:
-            self._warned.add(subject)
-            logger.warning(
-                "%s %s: %s is damaged, or not of this version: %s. Further cases are not logged.",
-                *(self.store.location, self.layout.prefix, subject, effect),
-            )
+ALL_NAMESPACES = "{neardup:"  # how the keys of all namespaces begin
 
 
-S = TypeVar("S", bound=Steps)
+def texts_beside(records: str) -> str:
+    """Return the key of the texts of the documents whose records have this key."""
+    return records.replace("}:records:", OF_TEXTS)
 
 
-Step = Callable[Concatenate[S, Client, P], Awaitable[R]]
-Method = Callable[Concatenate[S, P], Coroutine[Any, Any, R]]
-
-
-def reads(step: Step[S, P, R]) -> Method[S, P, R]:
-    """Let a method that only reads be called without its client."""
-
-    @wraps(step)
-    async def call(self: S, /, *arguments: P.args, **named: P.kwargs) -> R:
-        return await self.store.ask(lambda client: step(self, client, *arguments, **named), reads=True)
-
-    return call
-
-
-def swaps(step: Step[S, P, R]) -> Method[S, P, R]:
-    """Let a method that reads, decides and swaps be called without its client. Repeat it if others were faster."""
-
-    @wraps(step)
-    async def call(self: S, /, *arguments: P.args, **named: P.kwargs) -> R:
-        for failures in range(MOST_ATTEMPTS):
-            try:
-                return await self.store.ask(lambda client: step(self, client, *arguments, **named))
-            except ConflictError:  # noqa: PERF203
-                await pause_after(failures)
-        raise StoreError("other processes change the same data all the time")
-
-    return call
+def forget_stories(prefix: str, stories: Sequence[bytes]) -> list[Call]:
+    """Return the calls that remove stories. ``prefix`` is that of all keys of their configuration."""
+    return [
+        *(Call("UNLINK", f"{prefix}:story:{key.hex()}") for key in stories),
+        *(Call("HDEL", f"{prefix}:{kind}", stories) for kind in ("stories", "events")),
+    ]

@@ -17,26 +17,25 @@ from itertools import chain
 from typing import cast
 
 from scrapy_neardup.document import Fingerprint
+from scrapy_neardup.index.layout import SLICE
 from scrapy_neardup.index.store import Call, Client, NewPostings, answers, new_version
 from scrapy_neardup.records.documents import seconds_of
-from scrapy_neardup.rules.policy import HOUR
 
+# How many postings (documents listed under a key) are read for each key.
+#
+# The newest are read. If more documents share a key, they are reports of one template, or copies that each name their
+# original.
 MOST_POSTINGS = 16
-"""How many postings (documents listed under a key) are read for each key.
 
-The newest are read. If more documents share a key, they are reports of one template, or copies that each name their
-original.
-"""
-
+# What a shared key counts. A shared text or url counts for more than all other keys together.
 IDENTITY_WEIGHT, TEXT_WEIGHT, TOPIC_WEIGHT = 1000, 2, 1
-"""What a shared key counts. A shared text or url counts for more than all other keys together."""
 
+# How much the shared keys of a candidate must count. One rare term in common makes a candidate only if it is the
+# heaviest of the new document's title: then it counts as a text's key does.
 LEAST_WEIGHT = 2
-"""How much the shared keys of a candidate must count. One rare term in common makes a candidate only if it is the
-heaviest of the new document's title: then it counts as a text's key does."""
 
+# How many records a check reads: first those of the same page or text, then those that share most bands.
 MAX_CANDIDATES = 32
-"""How many records a check reads: first those of the same page or text, then those that share most bands."""
 
 _TAG_BYTES, _HASH_BYTES = 2, 4
 _FEWEST_BITS, _MOST_BITS = 16, 24
@@ -112,16 +111,13 @@ class Generation:
 
     @property
     def posting_bytes(self) -> int:
-        """Bytes of a posting with its tag."""
         return _TAG_BYTES + (3 if self.seconds > 1 << 16 else 2) + _HASH_BYTES
 
     def posting_of(self, document: bytes) -> bytes:
-        """Return the posting of a document of this generation, without a tag. Postings sort as document keys do."""
         second = seconds_of(document) - self.start
         return second.to_bytes(self.posting_bytes - _TAG_BYTES - _HASH_BYTES, "big") + document[4:]
 
     def key_of(self, posting: bytes) -> bytes:
-        """Return the key of a document from its posting."""
         return (self.start + _seconds_after_start(posting)).to_bytes(4, "big") + posting[-_HASH_BYTES:]
 
     def add(self, number: int, posting: bytes) -> None:
@@ -250,7 +246,7 @@ class ShardBits(dict[str, int]):
         busy = [documents for documents in cast("list[int]", counts) if documents]
         bits = _BITS_OF_EMPTY_WINDOW
         if busy:
-            postings = sum(busy) / len(busy) * (generation.seconds / HOUR * keys)
+            postings = sum(busy) / len(busy) * (generation.seconds / SLICE * keys)
             bits = math.floor(math.log2(postings / _POSTINGS_A_SHARD) + 0.5)
         self[generation.name] = max(_FEWEST_BITS, min(_MOST_BITS, bits))
 

@@ -19,16 +19,17 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.store import Argument, Client, Facts, LocalClient, Store, as_bytes, finished
+from scrapy_neardup.index.layout import OF_TEXTS
+from scrapy_neardup.index.local import LocalClient
+from scrapy_neardup.index.store import Argument, Client, Facts, Store, as_bytes
 from scrapy_neardup.text.display import printable
 
 logger = logging.getLogger(__name__)
 
-APPLICATION = 0x4E44_5550
-"""``PRAGMA application_id`` of our files: the letters NDUP."""
+APPLICATION = 0x4E44_5550  # ``PRAGMA application_id`` of our files: the letters NDUP
 
+# ``PRAGMA user_version``. A file of version 2, which has no table of texts, gets one.
 VERSION = 3
-"""``PRAGMA user_version``. A file of version 2, which has no table of texts, gets one."""
 
 _OLDEST_VERSION = 2
 
@@ -37,8 +38,8 @@ _USABLE = (
     "this user must be able to read and write the file and its folder, with room on the disk; or set NEARDUP_STORE to"
     " another file"
 )
+# Words in errors about a file that may be in order: it cannot be used now.
 _UNUSABLE = ("disk", "unable to open", "readonly", "permission", "locking protocol")
-"""Words in errors about a file that may be in order: it cannot be used now."""
 
 _POLL = 0.001  # seconds
 _CACHE_KB = 16_000
@@ -72,14 +73,7 @@ class SQLiteFile:
     def connect(self) -> None:
         """Open the file, and make its tables if it is new. Raise StoreError if it is not one of ours."""
         try:
-            self._connect()
-        except BaseException:
-            self.disconnect()
-            raise
-
-    def _connect(self) -> None:
-        try:
-            make_private_directory(Path(self.path).absolute().parent)
+            make_private_directory(Path(self.path).parent)
         except OSError as error:
             raise StoreError(f"{self.path}: the folder cannot be made ({error}); {_USABLE}") from error
         # If this fails, SQLite explains it better; the files -wal and -shm get the mode of this file.
@@ -89,8 +83,10 @@ class SQLiteFile:
         # Do not let SQLite wait for locks: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
         self._connection = sql = sqlite3.connect(self.path, timeout=0, isolation_level=None)
         sql.text_factory = partial(bytes.decode, errors="replace")  # damaged bytes may count as text
-        # Check this before anything is written, so that a file of another program stays as it is.
-        self._when_free(self._check_version)
+        # Check this before anything is written, so that a file of another program stays as it is; and in one
+        # transaction, because another process may be making the tables now.
+        with self.transaction(writes=False):
+            found_version(sql, self.path)
         self._when_free(lambda: sql.execute("PRAGMA journal_mode = WAL"))
         # Safe against a crash of the process; a power cut may lose the last checks, not the file.
         sql.execute("PRAGMA synchronous = NORMAL")
@@ -105,28 +101,21 @@ class SQLiteFile:
                 sql.execute(f"PRAGMA user_version = {VERSION}")
 
     def follow(self) -> None:
-        """Open the file again if it was removed or replaced: nobody else would see what is written to the old one."""
+        """Open the file, again if it was removed or replaced: nobody else would see what is written to the old one."""
         with suppress(OSError):
             if self._connection and self._opened and os.path.samestat(os.stat(self.path), self._opened):
                 return
         self.disconnect()
-        self.connect()
-
-    def _check_version(self) -> None:
-        # Read in one transaction, because another process may be making the tables now.
-        with self.transaction(writes=False) as sql:
-            found_version(sql, self.path)
+        try:
+            self.connect()
+        except BaseException:
+            self.disconnect()
+            raise
 
     def disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-    @property
-    def connection(self) -> sqlite3.Connection:
-        if self._connection is None:
-            raise StoreUnavailable(f"{self.path}: the store is closed")
-        return self._connection
 
     @contextmanager
     def transaction(self, *, writes: bool) -> Iterator[sqlite3.Connection]:
@@ -134,7 +123,8 @@ class SQLiteFile:
 
         One that only reads sees one state of the file, however long it takes, and blocks nobody.
         """
-        sql = self.connection
+        sql = self._connection
+        assert sql is not None
         self._when_free(lambda: sql.execute("BEGIN IMMEDIATE" if writes else "BEGIN"))
         with sql:  # commits, or rolls back after an exception
             yield sql
@@ -156,18 +146,6 @@ class SQLiteFile:
                 " stopped, or a shell of SQLite. Then the file shrinks",
                 log,
             )
-
-    def explained(self, error: Exception) -> StoreError:
-        """Return an error of SQLite as a StoreError that names the file and the remedy."""
-        text = " ".join(printable(str(error)).split())
-        reason = text if isinstance(error, sqlite3.OperationalError) else ""  # other errors are of damaged data
-        if "locked" in reason or "busy" in reason:
-            return StoreUnavailable(f"{self.path}: another process held the file for over {self.timeout:g} s ({text})")
-        if any(words in reason for words in _UNUSABLE):
-            return StoreUnavailable(f"{self.path}: {text}; {_USABLE}")
-        return StoreError(
-            f"{self.path}: {text}; it is damaged or not a SQLite file: move it away and a new one is made"
-        )
 
     def _when_free(self, step: Callable[[], R]) -> R:
         """Try again every millisecond while another connection holds the file."""
@@ -215,7 +193,7 @@ class SQLiteStore(Store):
                 return
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
             try:
-                await self._in_thread(self._file.connect)
+                await self.ask(lambda client: client.fields(key), reads=True)
             except BaseException:
                 self._thread.shutdown(wait=False)
                 self._thread = None
@@ -223,32 +201,51 @@ class SQLiteStore(Store):
 
     async def close(self) -> None:
         if self._thread is not None:
-            await self._in_thread(self._file.disconnect)
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._file.disconnect)
             self._thread.shutdown()
             self._thread = None
 
-    async def ask(self, steps: Callable[[Client], Awaitable[R]], *, reads: bool = False) -> R:
-        return await self._in_thread(self._take, steps, reads)
-
-    def explained(self, error: Exception) -> StoreError:
-        return error if isinstance(error, StoreError) else self._file.explained(error)
-
-    async def _in_thread(self, function: Callable[..., R], *arguments: object) -> R:
+    async def ask(self, step: Callable[[Client], Awaitable[R]], *, reads: bool = False) -> R:
         if self._thread is None:
             raise StoreUnavailable(f"{self.location}: the store is closed")
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._thread, function, *arguments)
+            return await loop.run_in_executor(self._thread, self._transact, step, reads)
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter if SQLite quotes damaged bytes
-            raise self._file.explained(error) from error
+            raise self.explained(error) from error
 
-    def _take(self, steps: Callable[[Client], Awaitable[R]], reads: bool) -> R:
+    def _transact(self, step: Callable[[Client], Awaitable[R]], reads: bool) -> R:
+        """Run a step as one transaction, in the thread of the store.
+
+        This thread has no event loop, and needs none: the client answers at once, so the coroutine of the step ends
+        when it is started, without giving up control once. Python tells its result by StopIteration.
+        """
         self._file.follow()
         with self._file.transaction(writes=not reads) as sql:
             client = SQLiteClient(sql)
             if not reads:
                 client.free_dead_keys()
-            return finished(steps(client))
+            coroutine = step(client).__await__()
+            try:
+                next(coroutine)
+            except StopIteration as done:
+                return cast("R", done.value)
+            raise AssertionError("a step waited for something other than its client")
+
+    def explained(self, error: Exception) -> StoreError:
+        if isinstance(error, StoreError):
+            return error
+        text = " ".join(printable(str(error)).split())
+        reason = text if isinstance(error, sqlite3.OperationalError) else ""  # other errors are of damaged data
+        if "locked" in reason or "busy" in reason:
+            return StoreUnavailable(
+                f"{self._file.path}: another process held the file for over {self._file.timeout:g} s ({text})"
+            )
+        if any(words in reason for words in _UNUSABLE):
+            return StoreUnavailable(f"{self._file.path}: {text}; {_USABLE}")
+        return StoreError(
+            f"{self._file.path}: {text}; it is damaged or not a SQLite file: move it away and a new one is made"
+        )
 
 
 class SQLiteClient(LocalClient):
@@ -352,8 +349,7 @@ class SQLiteClient(LocalClient):
 
 
 def _table(key: str) -> str:
-    """Return the table that has the entries of a key."""
-    return "texts" if "}:texts:" in key else "entries"
+    return "texts" if OF_TEXTS in key else "entries"
 
 
 def make_private_directory(path: Path) -> None:

@@ -2,39 +2,31 @@
 
 Whoever adds a store writes a class for each of the two protocols of this module, ``Store`` and ``Client``. All rules,
 and how the data of a window are laid out, are the same for all stores. The commands are those of Redis, see
-https://redis.io/docs/latest/commands. ``LocalClient`` has what the stores of this process share. The rest of the module
-is for those who ask a store.
+https://redis.io/docs/latest/commands. ``LocalClient`` (local.py) has what the stores of this process share. The rest of
+the module is for those who ask a store.
 
 Whoever changes a hash gives it another *version*, random bytes. So who has read it sees that it has changed since.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import random
 import time
-from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar, cast
+from typing import NamedTuple, Protocol, TypeVar
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.records.packing import split
 
 logger = logging.getLogger(__name__)
 
 R = TypeVar("R")
 Argument = bytes | str | int
 
-MOST_ATTEMPTS = 100
-"""How often a step is repeated because others were faster."""
-
-LOGGED = b"c"
-"""The field of an entry of a log."""
+LOGGED = b"c"  # the field of an entry of a log
 
 _VERSION_BYTES = 6
-_PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds, at most; doubled each time that somebody else was faster
 _MOST_WARNINGS = 100  # how many different warnings are logged; many warnings name a document, so they all differ
 _FIRST_LOST, _LONGEST_LOST = 0.5, 15.0  # seconds until a lost store is tried again
 
@@ -129,10 +121,10 @@ class Store(Protocol):
     async def close(self) -> None:
         """Release every resource."""
 
-    async def ask(self, steps: Callable[[Client], Awaitable[R]], *, reads: bool = False) -> R:
-        """Return the answer of ``steps``, which get a client.
+    async def ask(self, step: Callable[[Client], Awaitable[R]], *, reads: bool = False) -> R:
+        """Return what a step returns, which gets a client; see ``partition.py``.
 
-        With ``reads`` they write nothing, and wait for no writer.
+        With ``reads`` it writes nothing, and waits for no writer.
 
         All errors are StoreErrors that name the store and the remedy.
         """
@@ -143,120 +135,6 @@ class Store(Protocol):
 
 class ConflictError(StoreError):
     """Somebody has changed what was read. Read again."""
-
-
-class LocalClient(Client):
-    """A client inside this process, which answers at once. Methods without a docstring are commands."""
-
-    def __init__(self) -> None:
-        self.now = time.time()
-
-    async def send(self, calls: Sequence[Call | Commit]) -> list[object]:
-        return [self._commit(call) if isinstance(call, Commit) else self._run(call) for call in calls]
-
-    async def run_aside(self, function: Callable[..., R], *arguments: object) -> R:
-        return function(*arguments)
-
-    def _run(self, call: Call) -> object:
-        return getattr(self, call.name.lower())(call.key, *call.arguments)
-
-    def _commit(self, commit: Commit) -> object:
-        for call, expected in commit.expected:
-            answer = self._run(call)
-            if as_bytes(answer or b"") != expected:
-                return answer
-        if commit.postings is not None and not self._post(commit.postings):
-            return 0
-        for call in commit.writes:
-            self._run(call)
-        return 1
-
-    def _post(self, new: NewPostings) -> bool:
-        """Post a document. Return False if somebody else has posted anything near it since the caller has read."""
-        for key, _, version, _ in new.hashes:
-            if (self.hget(key, "version") or b"") != version:
-                return False
-        own, bits, _, _ = new.hashes[-1]
-        for shard, gone in new.gone:
-            kept = [each for each in split(self.hget(own, shard) or b"", new.size) if each != gone]
-            self.hset(own, shard, b"".join(kept))
-        self.append(own, new.added)
-        self.hset(own, "bits", bits, "version", new.version)
-        return True
-
-    async def fields(self, key: str) -> Mapping[bytes, bytes]:
-        return self.hgetall(key)
-
-    def hget(self, key: str, field: Argument) -> bytes | None:
-        return self.hmget(key, field)[0]
-
-    def hexists(self, key: str, field: Argument) -> int:
-        return int(self.hget(key, field) is not None)
-
-    def runs(self, key: str) -> tuple[int, dict[bytes, bytes]]:
-        return int(1000 * self.now), self.hgetall(key)
-
-    def hscan(self, key: str, cursor: Argument, *limits: Argument) -> tuple[Argument, dict[bytes, bytes]]:
-        return 0, self.hgetall(key)
-
-    # A log is a hash whose fields are numbers without a gap. A log that is made anew goes on behind the lost one.
-
-    def xadd(self, key: str, _maxlen: str, _about: str, most: int, *entry: Argument) -> None:
-        first, last = self._bounds(key)
-        number = last + 1 or int(1_000_000 * self.now)
-        first = max(first, number + 1 - most) if last >= first else number
-        self.hset(key, "first", first, "last", number, number, entry[-1])
-        self.hdel(key, first - 1)
-
-    def xlen(self, key: str) -> int:
-        first, last = self._bounds(key)
-        return last + 1 - first
-
-    def xrange(self, key: str, start: str, *limits: Argument) -> list[tuple[bytes, dict[bytes, bytes]]]:
-        first, last = self._bounds(key)
-        return self._entries(key, range(max(first, int(start.partition("-")[0] or 0)), last + 1)[: int(limits[-1])])
-
-    def xrevrange(self, key: str, *limits: Argument) -> list[tuple[bytes, dict[bytes, bytes]]]:
-        first, last = self._bounds(key)
-        return self._entries(key, range(last, first - 1, -1)[: int(limits[-1])])
-
-    def _bounds(self, key: str) -> tuple[int, int]:
-        """Return the numbers of the first and the last entry of a log; of an empty or damaged one 0 and -1."""
-        first, last = (each or b"" for each in self.hmget(key, "first", "last"))
-        return (int(first), int(last)) if first.isdigit() and last.isdigit() else (0, -1)
-
-    def _entries(self, key: str, numbers: Sequence[int]) -> list[tuple[bytes, dict[bytes, bytes]]]:
-        values = zip(numbers, self.hmget(key, *numbers), strict=True)
-        return [(b"%d-0" % number, {LOGGED: value}) for number, value in values if value is not None]
-
-    @abstractmethod
-    def append(self, key: str, pairs: Iterable[tuple[bytes, bytes]]) -> None:
-        """Append to each field of a hash the value behind it."""
-
-    @abstractmethod
-    def hmget(self, key: str, *fields: Argument) -> list[bytes | None]: ...
-
-    @abstractmethod
-    def hgetall(self, key: str) -> dict[bytes, bytes]: ...
-
-    @abstractmethod
-    def hdel(self, key: str, *fields: Argument) -> None: ...
-
-    @abstractmethod
-    def hlen(self, key: str) -> int: ...
-
-    @abstractmethod
-    def hset(self, key: str, *pairs: Argument) -> None: ...
-
-
-def finished(steps: Awaitable[R]) -> R:
-    """Return what ``steps`` return. They wait for nothing: their client answers at once."""
-    waiting = steps.__await__()
-    try:
-        next(waiting)
-    except StopIteration as done:
-        return cast("R", done.value)
-    raise AssertionError("a step waited for something other than its client")
 
 
 def as_bytes(value: object) -> bytes:
@@ -293,11 +171,6 @@ async def swap(client: Client, versions: Mapping[str, bytes], writes: Sequence[C
     # redis-py sends a command again if its answer was lost. Then the hash has the new version already.
     if answer not in (1, version):
         raise ConflictError
-
-
-async def pause_after(failures: int) -> None:
-    """Wait before the next try: each process for another time, else they would stop each other again."""
-    await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * 2 ** min(failures, MOST_ATTEMPTS))))
 
 
 class Breaker:

@@ -5,16 +5,18 @@ This reads every key of the namespace.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.layout import Layout, parts_of
+from scrapy_neardup.index.layout import ALL_NAMESPACES, KeyName, Layout, forget_stories, texts_beside
+from scrapy_neardup.index.partition import Partition
 from scrapy_neardup.index.store import Call, Client, Commit, Facts, answers
-from scrapy_neardup.index.stories import Stories, forget_stories
-from scrapy_neardup.records.documents import KEY_BYTES, WITHDRAWN, Record, read_record
+from scrapy_neardup.index.stories import Stories
+from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
+from scrapy_neardup.records.ledgers import pack_ledger, read_ledger, without_documents
 from scrapy_neardup.records.stories import read_claim, unpack_member
 
 
@@ -25,7 +27,7 @@ class StoreSummary:
     location: str
     namespace: str
     config: str
-    documents_per_hour: dict[int, int]  # hour (Unix seconds // 3600) -> documents
+    documents_per_hour: dict[int, int]  # number of the slice -> documents
     store: Facts  # of the store itself
     texts: int = 0  # kept; documents with equal texts share one
     stories: int = 0  # without those that became a part of another one
@@ -36,48 +38,39 @@ class StoreSummary:
 
     @property
     def documents(self) -> int:
-        """Return the number of documents of all hours."""
         return sum(self.documents_per_hour.values())
 
 
-async def survey(client: Client, location: str, layout: Layout, stories: Stories) -> StoreSummary:
-    """Return a summary of one configuration."""
-    names = await client.names(layout.of_namespace)
-    own = [name for name in names if name.startswith(f"{layout.prefix}:")]
-    hours = await _counts_per_hour(client, own, "records")
+async def survey(client: Client, partition: Partition, stories: Stories) -> StoreSummary:
+    layout = partition.layout
+    names = [KeyName.of(name) for name in await client.names(layout.of_namespace)]
+    own = [each for each in names if each.config == layout.config]
+    hours = await _counts_per_slice(client, own, "records")
+    texts = await _counts_per_slice(client, own, "texts")
     events, waiting = await answers(client, [Call("HLEN", layout.events), Call("HLEN", layout.outbox)])
+    namespaces = set[str]()
+    if not hours:
+        everything = map(KeyName.of, await client.names(ALL_NAMESPACES))
+        namespaces = {each.namespace for each in everything if each.kind == "records"} - {layout.namespace}
     return StoreSummary(
-        location=location,
+        location=partition.store.location,
         namespace=layout.namespace,
         config=layout.config,
         documents_per_hour=hours,
-        texts=sum((await _counts_per_hour(client, own, "texts")).values()),
-        store=await client.facts(own or [layout.prefix]),
+        texts=sum(texts.values()),
+        store=await client.facts([each.name for each in own] or [layout.prefix]),
         stories=await stories.count(client),
         events=cast("int", events),
         waiting=cast("int", waiting),
-        other_configs=tuple(sorted({parts_of(name)[1] for name in names} - {layout.config})),
-        namespaces=() if hours else await _namespaces(client, layout.namespace),
+        other_configs=tuple(sorted({each.config for each in names} - {layout.config})),
+        namespaces=tuple(sorted(namespaces)),
     )
 
 
-async def _namespaces(client: Client, own: str) -> tuple[str, ...]:
-    """Return the other namespaces of the store."""
-    found = {parts_of(name)[0] for name in await client.names("{neardup:") if "}:records:" in name}
-    return tuple(sorted(found - {own}))
-
-
-async def _counts_per_hour(client: Client, names: Sequence[str], kind: str) -> dict[int, int]:
-    slices = {int(name.rpartition(":")[2]): name for name in names if f"}}:{kind}:" in name}
+async def _counts_per_slice(client: Client, names: Iterable[KeyName], kind: str) -> dict[int, int]:
+    slices = {int(each.detail): each.name for each in names if each.kind == kind}
     counts = await answers(client, [Call("HLEN", name) for name in slices.values()])
     return dict(sorted(zip(slices, cast("list[int]", counts), strict=True)))
-
-
-async def records_of(client: Client, layout: Layout) -> list[tuple[bytes, Record]]:
-    """Return document keys and records of a configuration. Leave out those that are damaged or lost."""
-    names = await client.names(f"{layout.prefix}:records:")
-    rows = [row for name in names for row in (await client.fields(name)).items()]
-    return [(key, record) for key, packed in rows if (record := read_record(packed)) and record.run != WITHDRAWN]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,26 +108,35 @@ class Selection:
 
 async def to_purge(client: Client, layout: Layout, selection: Selection) -> tuple[int, list[Call | Commit]]:
     """Return how many documents ``Index.purge`` removes, and the calls that remove them and what belongs to them."""
-    names = await client.names(layout.of_namespace)
-    slices = [name for name in names if "}:records:" in name]
+    names = [KeyName.of(name) for name in await client.names(layout.of_namespace)]
+    slices = [each.name for each in names if each.kind == "records"]
     if selection.is_all:
         counts = cast("list[int]", await answers(client, [Call("HLEN", name) for name in slices]))
-        return sum(counts), [Call("UNLINK", name) for name in names]
-    rows = await _rows(client, slices)
-    selected = {key: record.source_hash for _, key, record in rows if selection.takes(record)}
-    sources = {selection.source_hash, *selected.values()}
-    removed = [(name, key) for name, key, record in rows if key in selected or record.original in selected]
-    gone, learned = {key for _, key in removed}, {source.hex() for source in sources if selection.source}
-    calls = _removals(removed)
-    for name in names:
-        calls += await _forget(client, name, selection, gone, learned)
+        return sum(counts), [Call("UNLINK", each.name) for each in names]
+    found = await _rows(client, slices)
+    selected = {key: record.source_hash for _, key, record in found if selection.takes(record)}
+    removed = [(name, key) for name, key, record in found if key in selected or record.original in selected]
+    calls = list[Call | Commit]()
+    for name, key in removed:
+        calls += [Call("HDEL", name, (key,)), Call("HDEL", texts_beside(name), (key,))]
+    gone = {key for _, key in removed}
+    sources = {selection.source_hash, *selected.values()} if selection.source else set()
+    for each in names:
+        calls += await _forget(client, each, selection, gone, sources)
     return len(removed), calls
 
 
-def _removals(removed: Sequence[tuple[str, bytes]]) -> list[Call | Commit]:
-    """Return the calls that remove documents and their texts, given for each the hash of its record, and its key."""
-    of_texts = [(name.replace("}:records:", "}:texts:"), key) for name, key in removed]
-    return [Call("HDEL", name, (key,)) for name, key in (*removed, *of_texts)]
+async def _forget(
+    client: Client, name: KeyName, selection: Selection, gone: Collection[bytes], sources: Collection[bytes]
+) -> list[Call]:
+    """Return the calls that forget what a key has of documents that go, and what was learned of these sources."""
+    if name.kind == "outbox":
+        return _forget_claims(name, await client.fields(name.name), gone)
+    if name.kind == "story":
+        return _forget_members(name, await client.fields(name.name), selection, gone)
+    if name.kind == "learned" and bytes.fromhex(name.detail) in sources:
+        return [Call("UNLINK", name.name)]
+    return []
 
 
 async def _rows(client: Client, slices: Sequence[str]) -> list[tuple[str, bytes, Record]]:
@@ -143,41 +145,35 @@ async def _rows(client: Client, slices: Sequence[str]) -> list[tuple[str, bytes,
     return [(name, key, record) for name, key, packed in found if (record := read_record(packed))]
 
 
-async def _forget(
-    client: Client, name: str, selection: Selection, gone: Collection[bytes], learned: Collection[str]
-) -> Sequence[Call | Commit]:
-    """Return the calls that forget what a key has of documents that go, and what was learned of these sources."""
-    kind, _, rest = name.partition("}:")[2].partition(":")
-    if kind == "outbox":
-        return _forget_claims(name, await client.fields(name), gone)
-    if kind == "story":
-        return _forget_members(name, await client.fields(name), selection, gone)
-    return [Call("UNLINK", name)] if kind == "learned" and rest in learned else []
-
-
 def _forget_members(
-    story: str, fields: Mapping[bytes, bytes], selection: Selection, gone: Collection[bytes]
-) -> list[Call | Commit]:
+    story: KeyName, fields: Mapping[bytes, bytes], selection: Selection, gone: Collection[bytes]
+) -> list[Call]:
     """Return the calls that forget members of a story. If its first document and all known members go, it goes too."""
     members = {key: packed for key, packed in fields.items() if len(key) == KEY_BYTES}
     going = [key for key, packed in members.items() if key in gone or selection.takes_member(key, packed)]
-    prefix, _, name = story.rpartition(":story:")
-    first = bytes.fromhex(name)
+    first = bytes.fromhex(story.detail)
     if first in gone and len(going) == len(members):
-        return [*forget_stories(prefix, [first])]
-    return [Call("HDEL", story, going)] if going else []
+        return forget_stories(story.prefix, [first])
+    calls = [Call("HDEL", story.name, going)] if going else []
+    with suppress(StoreError):
+        ledger = read_ledger(fields.get(b"ledger"))
+        left = without_documents(ledger, {*gone, *going})
+        if left != ledger:
+            calls.append(Call("HSET", story.name, ("ledger", pack_ledger(left))))
+    return calls
 
 
-def _forget_claims(key: str, claims: Mapping[bytes, bytes], gone: Collection[bytes]) -> list[Call]:
+def _forget_claims(outbox: KeyName, claims: Mapping[bytes, bytes], gone: Collection[bytes]) -> list[Call]:
     """Return the calls that forget events that are on their way: their story began with a document that goes.
 
     Or such a document has raised the event. A process that takes an event over while this runs still sends it.
     docs/howto/purge.md says: stop crawls first.
     """
-    ids, going = {each.hex() for each in gone}, list[bytes]()
+    ids = {each.hex() for each in gone}
+    going = list[bytes]()
     for token, packed in claims.items():
         with suppress(StoreError):
             _, claim = read_claim(token, packed)
             if not ids.isdisjoint((claim.story, claim.item)):
                 going.append(token)
-    return [Call("HDEL", key, going)] if going else []
+    return [Call("HDEL", outbox.name, going)] if going else []

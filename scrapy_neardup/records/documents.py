@@ -8,6 +8,7 @@ from operator import attrgetter
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Evidence, Fingerprint
 from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.records.life import DELIVERED, IS_DROPPED, Life
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 from scrapy_neardup.text.display import one_line
 
@@ -17,12 +18,6 @@ MAX_URL_BYTES = 2000
 MAX_TITLE = 150  # characters
 HASHES = 1 << 32
 """How many documents of one second have keys of their own: the last 4 bytes of a key are a hash."""
-
-IS_DROPPED = 1 << 31
-"""Added to the run of a document that its crawl drops as a copy."""
-
-WITHDRAWN = IS_DROPPED - 1
-"""The run of a document that was lost on its way: nobody will deliver it. No crawl has this number."""
 
 NO_TEXT = bytes(KEY_BYTES)
 """Instead of the key of the document that holds a text."""
@@ -79,8 +74,7 @@ class Record(Evidence):
     ``text_at`` is the key of the document that holds the text: its own, or that of an equal one. It is zeros if no text
     is kept.
 
-    ``run`` is 0 if the document is delivered, and ``WITHDRAWN`` if it was lost. Otherwise it is the number of the run
-    that registered it. If that run drops the document as a copy, ``IS_DROPPED`` is added, and stays.
+    ``run`` is the ``Life`` of the document, as it is packed.
     """
 
     kept_share_parts: int = WHOLE_TEXT
@@ -94,7 +88,7 @@ class Record(Evidence):
     original_url: bytes = b""  # of a copy
     original_title: bytes = b""
     counted_at: int = 0  # when it counts for events, in Unix seconds
-    run: int = 0
+    run: int = DELIVERED
     text_at: bytes = NO_TEXT
     vector: bytes = b""
     # These are known of a new document only, and not packed.
@@ -107,13 +101,13 @@ class Record(Evidence):
         return not self.signature  # boilerplate does not count as text
 
     @property
+    def life(self) -> Life:
+        return Life(self.run)
+
+    @property
     def is_dropped(self) -> bool:
         """Whether its crawl dropped the document as a copy. It counts as seen if its match does."""
         return self.run >= IS_DROPPED
-
-    @property
-    def run_number(self) -> int:
-        return self.run & ~IS_DROPPED
 
     def has_match(self, key: bytes) -> bool:
         """Return whether the document was like another one. ``key`` is its own key."""
@@ -155,7 +149,7 @@ def read_record(data: bytes) -> Record | None:
         return None
 
 
-def new_record(fingerprint: Fingerprint, document: Document, run: int = 0, *, keep_text: bool = True) -> Record:
+def new_record(fingerprint: Fingerprint, document: Document, run: int = DELIVERED, *, keep_text: bool = True) -> Record:
     """Return the record of a document that is the first of its kind."""
     key = bytes.fromhex(document.id)
     return Record(

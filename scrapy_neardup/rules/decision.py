@@ -11,7 +11,8 @@ from scrapy_neardup.document import WHOLE_TEXT, Document, Kind, Reason, Status, 
 from scrapy_neardup.evidence.changes import Change
 from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.evidence.topic import NO_TOPIC
-from scrapy_neardup.records.documents import IS_DROPPED, NO_TEXT, Record, seconds_of
+from scrapy_neardup.records.documents import NO_TEXT, Record, seconds_of
+from scrapy_neardup.records.life import DELIVERED
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.findings import Finding, Measured, ask, too_low
 from scrapy_neardup.rules.guards import SAME_ARTICLE
@@ -126,7 +127,7 @@ class Judge:
         changed = dict[bytes, tuple[Record, Record]]()
         if _joins(best, verdict):
             other = in_united_story(best, seen)
-            join = join_of(document, best, other, page, verdict, changes, self.owner_of, self.source_of)
+            join = join_of(document, best, other, page, verdict, self.owner_of, self.source_of)
             changed = narrowed(best, seen)
         return Decision(verdict, record, best, join, changed, [*best.relation.findings, *added, *findings])
 
@@ -312,12 +313,12 @@ def _dropped_copy(match: Match, copy: Record, policy: Policy) -> Record:
     share of a drop: what is dropped now is dropped again when its page is crawled again.
     """
     parts = max(int(WHOLE_TEXT * match.kept_share), math.ceil(WHOLE_TEXT * policy.drop_share))
-    if policy.drops and not match.pair.old.run:  # its match is delivered, so nobody has to ask for it
-        copy = replace(copy, run=0)
+    if policy.drops and match.pair.old.life.state == "delivered":  # its match is delivered, so nobody has to ask for it
+        copy = replace(copy, run=DELIVERED)
     elif policy.drops and copy.run:
         # A page that is crawled again and again links to the one that is kept: chains do not grow.
         is_again = match.pair.same_page and match.pair.same_text and match.pair.old.is_dropped
-        copy = replace(copy, run=copy.run | IS_DROPPED, match=match.pair.old.match if is_again else match.key)
+        copy = replace(copy, run=copy.life.as_dropped, match=match.pair.old.match if is_again else match.key)
     return replace(copy, kept_share_parts=parts)
 
 

@@ -14,6 +14,7 @@ from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, topic_score
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
+from scrapy_neardup.records.life import DELIVERED
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.policy import Policy
 
@@ -79,7 +80,7 @@ class Pair:
 
     @property
     def is_one_run(self) -> bool:
-        return self.old.run != 0 and self.old.run_number == self.new.run_number
+        return self.old.run != DELIVERED and self.old.life.run == self.new.life.run
 
     # Texts
 

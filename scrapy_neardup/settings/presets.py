@@ -11,7 +11,7 @@ import xxhash
 from scrapy_neardup.evidence.likeness import Measure
 from scrapy_neardup.evidence.topic import MOST_TOPIC_TERMS
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.text.reading import NORMALISER
+from scrapy_neardup.text.tokenizer import NORMALISER
 
 Signature = Literal["minhash", "sketch", "simhash", "reference"]
 VECTOR_PARAMETERS = "vector_middle", "vector_bar"
@@ -203,7 +203,10 @@ def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
             raise _error(given, parameter, f"NEARDUP_PRESET = {name!r} has no such parameter; it has {allowed}")
     row = {**asdict(base), **given}
     if base.signature == "minhash":
-        row["bands"] = _bands(base, row, given)
+        most = row["num_perm"] // base.rows
+        if given.get("bands", 0) > most:
+            raise _error(given, "bands", f"with num_perm = {row['num_perm']} there are at most {most} bands")
+        row["bands"] = min(most, row["bands"])
     elif base.signature == "sketch":
         row["bands"] = row["num_perm"]
     if row["topic_threshold"] >= 1:
@@ -213,15 +216,6 @@ def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
             raise _error(given, "related_threshold", f"must be at most threshold = {row['threshold']:g}")
         row["related_threshold"] = row["threshold"]
     return Preset(**row)
-
-
-def _bands(base: Preset, row: Mapping[str, Any], given: Mapping[str, Any]) -> int:
-    num_perm = row["num_perm"]
-    most = num_perm // base.rows
-    bands: int | None = given.get("bands")
-    if bands is not None and bands > most:
-        raise _error(given, "bands", f"with num_perm = {num_perm} there are at most {most} bands")
-    return bands or min(most, base.bands)
 
 
 def _error(values: Mapping[str, Any], parameter: str, allowed: str) -> SettingsError:

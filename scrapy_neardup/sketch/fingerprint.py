@@ -21,7 +21,7 @@ from scrapy_neardup.evidence.vectors import VectorMeans
 from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.settings.presets import Preset
 from scrapy_neardup.sketch.origin import NOTHING, Origin, packed_language
-from scrapy_neardup.sketch.text_sketch import Draft, TextSketch, TextSketcher, unpack_sketch
+from scrapy_neardup.sketch.text_sketch import Draft, TextSketcher, unpack_sketch
 from scrapy_neardup.text.folding import fold
 
 _TEXT_KEY_SEED = 0x7E87
@@ -105,7 +105,14 @@ class Sketcher(TextSketcher):
         if origin.article_hash != NOTHING:
             keys.append(xxhash.xxh32_intdigest(origin.article_hash, _ARTICLE_KEY_SEED))
         topic, topic_keys = self.topics.topic(sketch.lead, origin.terms) if self.topics else (b"", ())
-        names, name_keys = self._names(document, sketch) if topic else (b"", ())
+        names = b""
+        name_keys: tuple[int, ...] = ()
+        if self.topics and topic and self.preset.names:
+            of_title = pack_names(find_names([fold(document.title)], is_title=True))
+            names, name_keys = rarest_names(of_title + sketch.names, self.topics)
+        # One spelling for what a reader cannot tell apart, in title and text, and their signs, which are no tokens:
+        # "$3" and "£3", "3" and "-3" would be equal.
+        words = " ".join([*fold(document.title).casefold().split(), *signs_of(document.text)])
         language = packed_language(document.language)
         vector = self.vector_means.centred(document.vector, language, source_hash)
         return Fingerprint(
@@ -124,7 +131,7 @@ class Sketcher(TextSketcher):
             vector=vector if topic else b"",
             titles=pack_terms(origin.terms) if self.preset.guarded else b"",
             article_hash=origin.article_hash,
-            content_hash=_content_hash(document, sketch),
+            content_hash=xxhash.xxh64_digest(sketch.content_hash + words.encode("utf-8", "surrogatepass")),
             language=language,
             learned=draft.texts_of(draft.left_out),
             is_boilerplate=is_boilerplate,
@@ -132,48 +139,28 @@ class Sketcher(TextSketcher):
             features=sketch.signed.features,
         )
 
-    def _names(self, document: Document, sketch: TextSketch) -> tuple[bytes, tuple[int, ...]]:
-        """Return the rarest names of a document, packed, and their look-up keys."""
-        if self.topics is None or not self.preset.names:
-            return b"", ()
-        of_title = pack_names(find_names([fold(document.title)], is_title=True))
-        return rarest_names(of_title + sketch.names, self.topics)
-
     def _without_usual_terms(self, document: Document, origin: Origin) -> Origin:
         """Return an origin without what does not tell the articles of its source apart."""
         if origin.source_hash == NOTHING or not self.preset.guarded:
             return origin
         is_article = self._sources.is_article(origin.source_hash, origin.article)
-        terms = origin.terms - self._usual_terms(document, origin)
-        return origin._replace(terms=terms, article_hash=origin.article_hash if is_article else NOTHING)
-
-    def _usual_terms(self, document: Document, origin: Origin) -> frozenset[int]:
-        """Return the terms of a title that do not tell articles apart: most titles of the source have them.
-
-        A term that is in the lead of the text too does tell articles apart, unless it may be the name of the site.
-        """
+        article_hash = origin.article_hash if is_article else NOTHING
+        # Terms that most titles of the source have do not tell articles apart, unless the lead of the text has them too
+        # and they are not the name of the site.
         usual = self._sources.usual_terms(origin.source_hash) & origin.terms
-        if not usual - origin.site_terms:
-            return usual
-        lead = document.text[:_LEAD_CHARACTERS].replace(document.title, "")
-        return usual - (terms_of(lead) - origin.site_terms)
+        if usual - origin.site_terms:
+            lead = document.text[:_LEAD_CHARACTERS].replace(document.title, "")
+            usual -= terms_of(lead) - origin.site_terms
+        return origin._replace(terms=origin.terms - usual, article_hash=article_hash)
 
     def _leave_out(self, document: Document, draft: Draft, origin: Origin) -> frozenset[int]:
         """Learn from a document; return the keys of its lines that are boilerplate of its source."""
         if not self.preset.guarded or origin.source_hash == NOTHING:
             return frozenset()
         draft.title_figures = partial(find_figures, document.title, document.language)
-        source, page, article = origin.source_hash, origin.page, origin.article
-        return self._sources.learn(source, page, article, origin.terms, draft.lines, draft, origin.site_terms)
-
-
-def _content_hash(document: Document, sketch: TextSketch) -> bytes:
-    """Return a hash of the title and all lines of a text, with one spelling for what a reader cannot tell apart.
-
-    Signs are no tokens: "$3" and "£3", "3" and "-3" would be equal.
-    """
-    words = " ".join([*fold(document.title).casefold().split(), *signs_of(document.text)])
-    return xxhash.xxh64_digest(sketch.content_hash + words.encode("utf-8", "surrogatepass"))
+        return self._sources.learn(
+            origin.source_hash, origin.page, origin.article, origin.terms, draft.lines, draft, origin.site_terms
+        )
 
 
 def _salted(keys: tuple[int, ...], salt: int) -> tuple[int, ...]:

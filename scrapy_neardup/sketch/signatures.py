@@ -21,9 +21,9 @@ from scrapy_neardup.evidence.likeness import CONFIRMING_LANES
 from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.settings.presets import Preset
-from scrapy_neardup.text.body import Body
 from scrapy_neardup.text.folding import code_points
-from scrapy_neardup.text.reading import Powers, distinct, mixed, shingle_hashes, window_hashes
+from scrapy_neardup.text.lines import Body
+from scrapy_neardup.text.tokenizer import Powers, distinct, mixed, shingle_hashes, window_hashes
 
 GRAMS = 1000  # of the reference text
 PARTS = 150

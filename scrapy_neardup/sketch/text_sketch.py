@@ -23,17 +23,16 @@ from scrapy_neardup.evidence.topic import TOPIC_WORDS, read_lead
 from scrapy_neardup.records.packing import PackedFields
 from scrapy_neardup.settings.presets import Preset
 from scrapy_neardup.sketch.signatures import SIGNERS, UNSIGNED, SignedText
-from scrapy_neardup.text.body import Body, read_bodies
+from scrapy_neardup.text.lines import Body, read_bodies
 
 FACTORY = f"{__name__}.sketch_ahead"
 
 _MOST_CHARACTERS = 65_536  # that are sketched together
 
-_STRINGS = "signature", "lead", "names"
-_ARRAYS = "lines", "band_keys", "sample_keys"
-_HASHES = {"text_hash": "8s", "content_hash": "8s"}
+_STRINGS = "signature", "lead", "names", "lines", "band_keys", "sample_keys"
 _SKETCH = PackedFields(
-    "packed sketch", {"milliseconds": "d", "size": "I", **_HASHES, **dict.fromkeys((*_STRINGS, *_ARRAYS), "I*")}
+    "packed sketch",
+    {"milliseconds": "d", "size": "I", "text_hash": "8s", "content_hash": "8s", **dict.fromkeys(_STRINGS, "I*")},
 )
 
 
@@ -122,14 +121,14 @@ class TextSketcher:
         bodies = iter(self.read_texts(unread) if unread else ())  # to read nothing takes as long as a short text
         drafts = []
         for text, sketch in zip(texts, ahead, strict=True):
-            body = next(bodies) if sketch is None else None
-            lines = self._lines(body) if body is not None else sketch.lines if sketch else frozenset()
-            drafts.append(Draft(text, lines, self.read_texts, body, sketch))
+            if sketch is not None:
+                drafts.append(Draft(text, sketch.lines, self.read_texts, sketch=sketch))
+                continue
+            body = next(bodies)
+            is_learned = (body.kept.words >= LEAST_WORDS) & self.preset.guarded
+            lines = frozenset(body.kept.keys[is_learned].tolist())
+            drafts.append(Draft(text, lines, self.read_texts, body))
         return drafts
-
-    def _lines(self, body: Body) -> frozenset[int]:
-        lines = body.kept
-        return frozenset(lines.keys[lines.words >= LEAST_WORDS].tolist() if self.preset.guarded else ())
 
     def read_texts(self, texts: Sequence[str]) -> list[Body]:
         """Read texts with all their lines."""
@@ -185,15 +184,15 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
 def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
     """Pack a sketch for ``unpack_sketch`` on the same machine."""
     signed = sketch.signed
-    numbers = sketch.lines, signed.band_keys, signed.sample_keys
-    strings = signed.signature, sketch.lead, sketch.names
     return _SKETCH.pack(
         milliseconds,
         signed.size,
         sketch.text_hash,
         sketch.content_hash,
-        *strings,
-        *(array("I", each).tobytes() for each in numbers),
+        signed.signature,
+        sketch.lead,
+        sketch.names,
+        *(array("I", each).tobytes() for each in (sketch.lines, signed.band_keys, signed.sample_keys)),
     )
 
 

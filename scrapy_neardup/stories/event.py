@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from scrapy_neardup.exceptions import StoreUnavailable
-from scrapy_neardup.index.stories import Granted, Stories
+from scrapy_neardup.index.events import Events, Granted
 from scrapy_neardup.story import CRAWL, LEVELS, Claim, Level, Member, Story
 
 logger = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ def event_of(claim: Claim, story: Story, members: Sequence[Member], rule: str) -
 
 def story_then(claim: Claim, story: Story) -> Story:
     """Return the story roughly as it was when somebody made this claim, from the story as it is now."""
-    items, sources, changes = claim.extent
+    items, sources, states = claim.extent
     return replace(
         story,
         joined=claim.joined,
@@ -86,7 +86,7 @@ def story_then(claim: Claim, story: Story) -> Story:
         copies=claim.copies,
         times=story.times[:items],
         sources=story.sources[:sources],
-        changes=story.changes[:changes],
+        ledger=story.ledger.until(states),
     )
 
 
@@ -222,7 +222,7 @@ class Outbox:
     lost, the process itself does.
     """
 
-    def __init__(self, store: Stories, rule: str) -> None:
+    def __init__(self, store: Events, rule: str) -> None:
         self._store = store
         self._rule = rule
         self._levels: Collection[str] = LEVELS

@@ -11,6 +11,7 @@ from dataclasses import replace
 from scrapy_neardup.document import LAST_SECOND
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index.events import Events
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.settings.values import MIN_SOURCES
 from scrapy_neardup.stories.event import Outbox, StoryEvent, event_of
@@ -45,7 +46,8 @@ class StoryTracker:
 
     def __init__(
         self,
-        store: Stories,
+        stories: Stories,
+        events: Events,
         rule: str = "sources",
         events_per_day: float = 17,
         *,
@@ -53,11 +55,12 @@ class StoryTracker:
         unconfirmed_after: float = _UNCONFIRMED,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._store = store
+        self._stories = stories
+        self._events = events
         self.unconfirmed_after = unconfirmed_after
         self._clock = clock
         self._look_at = clock()
-        self.outbox = Outbox(store, rule)
+        self.outbox = Outbox(events, rule)
         self._rule_name = rule
         self.rule: Rule = load_rule(rule)
         self._events_per_day = events_per_day
@@ -88,7 +91,7 @@ class StoryTracker:
 
     async def _unite(self, story: Story, other: Member) -> Story:
         try:
-            united = await self._store.unite(story.id, other)
+            united = await self._stories.unite(story.id, other)
         except StoreUnavailable:
             raise
         except StoreError as error:
@@ -110,7 +113,7 @@ class StoryTracker:
         asked = list(self._final)
         stored: dict[str, str] = {}
         for start in range(0, len(asked), _ASKED_TOGETHER):
-            stored |= await self._store.final_stories(asked[start : start + _ASKED_TOGETHER])
+            stored |= await self._stories.final_stories(asked[start : start + _ASKED_TOGETHER])
         return {story: stored.get(final, final) for story, final in (known | stored).items()}
 
     def known_final_stories(self) -> dict[str, str]:
@@ -196,12 +199,12 @@ class StoryTracker:
             await self.outbox.take_over(self.unconfirmed_after)
 
     async def _end_quiet(self, quiet_since: int) -> None:
-        for story in sorted(await self._store.open_events(quiet_since), key=_newest):
+        for story in sorted(await self._events.running(quiet_since), key=_newest):
             await self.outbox.claim(self._claim("ended", min(LAST_SECOND, _newest(story) + QUIET), story), story)
 
     async def threshold(self, now: int) -> Threshold:
         """Return the threshold of ``breaking`` at a time of the documents' clock, in Unix seconds."""
-        events = await self._store.ended_events(max(0, now - HISTORY - DAY))
+        events = await self._events.ended(max(0, now - HISTORY - DAY))
         limits = self._events_per_day, self._min_sources
         return Threshold(*(breaking_threshold(events, time, *limits) for time in (now, now - DAY)))
 

@@ -1,1 +1,1 @@
-"""Text -> characters, tokens and shingles."""
+"""Fold texts, cut them into tokens and lines, and align the sentences of two texts."""

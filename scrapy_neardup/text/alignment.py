@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scrapy_neardup.text.body import sentence_starts
 from scrapy_neardup.text.folding import fold_with_places
-from scrapy_neardup.text.reading import DECIMAL, SPACE, Reading, next_starts
+from scrapy_neardup.text.lines import sentences
+from scrapy_neardup.text.tokenizer import DECIMAL, SPACE, Reading, next_starts
 
 LONGEST = 64  # tokens of a sentence; a longer one is cut into several
 _CHARACTERS = 4  # of a script without spaces count as a word
 _MOST_PROPOSED = 24  # a word of more old sentences proposes none of them
-_PARTNER = 0.4  # share of the weight of a sentence that its partner holds
+_PARTNER = 0.4  # share of the words of a sentence that its partner holds
 _NEIGHBOUR = 0.15  # share that a neighbour of the partner must add
 
 
@@ -47,7 +47,7 @@ class Aligned(NamedTuple):
 def read_sentences(*texts: str) -> list[list[Sentence]]:
     """Return the sentences of each text. A line ends a sentence, as a full stop does."""
     reading = Reading.of(*texts)
-    first = reading.starts.searchsorted(sentence_starts(reading))
+    _, first = sentences(reading)
     counts = next_starts(first, len(reading.starts)) - first
     if len(counts) and counts.max() > LONGEST:
         first = np.array(_cut(reading, first.tolist(), counts.tolist()))

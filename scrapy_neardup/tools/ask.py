@@ -20,8 +20,10 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.records.documents import Record, seconds_of
 from scrapy_neardup.records.stories import StoryChange
 from scrapy_neardup.rules.decision import Decision
+from scrapy_neardup.rules.ledger import newest_of_owners
 from scrapy_neardup.sketch import has_words, page_hash
 from scrapy_neardup.sketch.origin import packed_language
+from scrapy_neardup.stories.ledger import label_of
 from scrapy_neardup.stories.report import iso, languages_of, special_report, why_joined
 from scrapy_neardup.stories.summary import headline_of, read_change
 from scrapy_neardup.story import LEVELS, Member, Story
@@ -100,12 +102,39 @@ class Ask:
         ]
         return {"changes": rows, **end}
 
+    async def figures(self, since: str | None = None, *, most: int = MOST_CHANGES_READ) -> Answer:
+        """Return the figures of each story that has changed: a row for each kind and source, with its newest value.
+
+        ``is_state`` says whether this value counts now. A source whose document the story does not keep is "".
+        """
+        news, end = await self._since(since, most)
+        rows = []
+        for story, members in {story.id: (story, members) for _, story, members in news}.values():
+            known = {bytes.fromhex(member.id): member for member in members}
+            current = story.ledger.current
+            for kind in sorted({each.kind for each in story.ledger.printed}):
+                for each in newest_of_owners(story.ledger, kind):
+                    member = known.get(each.document)
+                    rows.append(
+                        {
+                            "time": iso(each.time),
+                            "story": story.id,
+                            "figure": label_of(kind),
+                            "value": each.words,
+                            "is_state": kind in current and current[kind].value == each.value,
+                            "source": member.source if member else "",
+                            "url": member.url if member else "",
+                            "title": member.title if member else "",
+                        }
+                    )
+        return {"figures": rows, **end}
+
     async def events(self, since: str | None = None, *, most: int = MOST_CHANGES_READ) -> Answer:
         """Return a report of each event that has reached a level. Without ``since`` report the events that run now."""
         if since is None:
-            _, cursor = await self._index.log_of_changes.newest(1)
-            running = [bytes.fromhex(story.id) for story in await self._index.stories.open_events()]
-            found = await self._index.log_of_changes.stories(running)
+            _, cursor = await self._index.changes.newest(1)
+            running = [bytes.fromhex(story.id) for story in await self._index.events.running()]
+            found = await self._index.changes.stories(running)
             reports = [self._report(*found[key]) for key in running if key in found]
             return {"events": reports, "next": cursor, "more": False, "gap": False, "gone": 0}
         news, end = await self._since(since, most)
@@ -119,7 +148,7 @@ class Ask:
         more than ``most``. This reads the whole window.
         """
         articles: defaultdict[bytes, list[tuple[bytes, Record]]] = defaultdict(list)
-        for key, record in sorted(await self._index.records(), reverse=True):
+        for key, record in sorted(await self._index.documents.records(), reverse=True):
             articles[record.original].append((key, record))
         rows = []
         for documents in articles.values():
@@ -140,7 +169,7 @@ class Ask:
         ``story`` may be the id of a story that has become a part of it.
         """
         key = _key(story)
-        if (found := (await self._index.log_of_changes.stories([key])).get(key)) is None:
+        if (found := (await self._index.changes.stories([key])).get(key)) is None:
             raise InputError(f"{story}: the window has no such story")
         return self._report(*found)
 
@@ -156,9 +185,9 @@ class Ask:
         same event. ``owners`` counts the independent owners of all these, ``owners_of_reports`` those of the reports.
         """
         key, record, status = await self._asked(text, title, url, document)
-        story = (await self._index.log_of_changes.stories([record.story])).get(record.story)
+        story = (await self._index.changes.stories([record.story])).get(record.story)
         members = {bytes.fromhex(each.id): _document(each) for each in (story[1] if story else ())}
-        records = await self._index.records_of([*{record.original, record.match, *members}])
+        records = await self._index.documents.records_of([*{record.original, record.match, *members}])
         known = {each: self._stored(each, found) for each, found in records.items()} | members
         known.pop(key, None)
         copies = {each for each in known if each in records and records[each].original == record.original}
@@ -174,8 +203,8 @@ class Ask:
         }
 
     async def _since(self, since: str | None, most: int) -> tuple[ChangedStories, Answer]:
-        read = await self._index.log_of_changes.after(since, max(1, min(most, MOST_CHANGES_READ)))
-        stories = await self._index.log_of_changes.stories([each.story for each in read.changes])
+        read = await self._index.changes.after(since, max(1, min(most, MOST_CHANGES_READ)))
+        stories = await self._index.changes.stories([each.story for each in read.changes])
         news = [(each, *found) for each in read.changes if (found := stories.get(each.story))]
         untold = sum(each.kind == "joined" and not _joined(each, members) for each, _, members in news)
         gone = len(read.changes) - len(news) + untold
@@ -201,7 +230,7 @@ class Ask:
     async def _look(self, text: str = "", title: str = "", url: str = "") -> tuple[Decision, dict[bytes, Record]]:
         # A window of recorded documents is asked at its own time.
         now = time.time()
-        newest, _ = await self._index.log_of_changes.newest(1)
+        newest, _ = await self._index.changes.newest(1)
         last = max((seconds_of(key) for each in newest for key in (each.story, each.document)), default=now)
         seen_at = last if abs(now - last) > self._index.policy.window else now
         try:
@@ -217,7 +246,7 @@ class Ask:
             decision, _ = await self._look(text, title, url)
             return b"", decision.record, decision.verdict.status
         key = _key(document) if document else b""
-        found = await self._index.records_of([key]) if document else await self._of_page(url)
+        found = await self._index.documents.records_of([key]) if document else await self._of_page(url)
         if not found:
             has = "has no document with this id" if document else "does not have this page"
             raise InputError(f"{document or url}: the window {has}; scrapy neardup watch --window shows what it holds")
@@ -230,7 +259,7 @@ class Ask:
             "id": key.hex(),
             "time": iso(seconds_of(key)),
             "source": source,
-            "owner": self._index.judge.owner_of(source),
+            "owner": self._index.documents.judge.owner_of(source),
             "url": url,
             "title": record.title.decode("utf-8", "replace"),
             "status": "original" if record.original == key else "duplicate",
@@ -276,9 +305,11 @@ def _joined(change: StoryChange, members: Iterable[Member]) -> list[Member]:
 
 
 def _figures(story: Story, member: Member) -> list[Answer]:
-    confirmed = {number for document, number in story.changes if document == member.id}
-    changes = enumerate(map(read_change, member.changes))
-    return [{**each._asdict(), "words": each.words, "confirmed": number in confirmed} for number, each in changes]
+    confirmed = {(label_of(each.kind), each.words) for each in story.ledger.states}
+    changes = map(read_change, member.changes)
+    return [
+        {**each._asdict(), "words": each.words, "confirmed": (each.figure, each.new) in confirmed} for each in changes
+    ]
 
 
 def _owners(rows: Iterable[Answer]) -> int:

@@ -32,7 +32,7 @@ async def publish(room: Newsroom, title: str, body: str, language: str = "") -> 
 
 async def vectors(room: Newsroom) -> list[int]:
     """Return how many bytes the vector of each document has, in the order in which they came."""
-    return [len(record.vector) for _, record in sorted(await room.detector.index.records())]
+    return [len(record.vector) for _, record in sorted(await room.detector.index.documents.records())]
 
 
 async def test_documents_keep_their_vectors(store_url: str, namespace: str) -> None:
@@ -66,7 +66,7 @@ async def test_means_of_documents_without_a_source_are_shared_meanwhile(shared_u
             await room.detector.check(room.detector.document(body, title=f"Other{number}", language="en"))
         document = other.detector.document(report(NAMES, "ferry"), title="Ferry", language="en")
         verdict = await other.detector.check(document)
-        records = {record.original.hex(): record for _, record in await other.detector.index.records()}
+        records = {record.original.hex(): record for _, record in await other.detector.index.documents.records()}
         assert records[verdict.id].vector
 
 

@@ -123,30 +123,27 @@ def of(name: str) -> str:
     return f"http://site.example/{name}"
 
 
-@pytest.mark.parametrize(
-    ("name", "what"),
-    [
-        ("killed", "its worker process ended by signal 9"),
-        ("exits", "its worker process ended with exit status 7"),
-        ("endless", "not extracted within NEARDUP_EXTRACT_TIMEOUT = 2 s"),
-        ("stopped", "not extracted within NEARDUP_EXTRACT_TIMEOUT = 2 s"),
-        ("forks", "not extracted within NEARDUP_EXTRACT_TIMEOUT = 2 s"),
-        ("raises", "LookupError: no such thing"),
-        ("none", "TypeError: the extractor returned NoneType, not str"),
-        ("huge", "ValueError: the extractor returned 6000000 characters, over the limit of 5000000"),
-        ("deep", "RecursionError: maximum recursion depth exceeded"),
-    ],
-)
-async def test_what_goes_wrong_costs_its_page_alone(
-    processes: Callable[..., ExtractionProcesses], name: str, what: str
-) -> None:
+WRONG = {
+    "killed": "its worker process ended by signal 9",
+    "exits": "its worker process ended with exit status 7",
+    "endless": "not extracted within NEARDUP_EXTRACT_TIMEOUT = 2 s",
+    "stopped": "not extracted within NEARDUP_EXTRACT_TIMEOUT = 2 s",
+    "forks": "not extracted within NEARDUP_EXTRACT_TIMEOUT = 2 s",
+    "raises": "LookupError: no such thing",
+    "none": "TypeError: the extractor returned NoneType, not str",
+    "huge": "ValueError: the extractor returned 6000000 characters, over the limit of 5000000",
+    "deep": "RecursionError: maximum recursion depth exceeded",
+}
+
+
+async def test_what_goes_wrong_costs_its_page_alone(processes: Callable[..., ExtractionProcesses]) -> None:
     pool = processes(timeout=2)
-    answers = await asyncio.gather(
-        *(pool.extract(text, of(do)) for text, do in (("a", "1"), ("b", name), ("c", "3"))), return_exceptions=True
-    )
-    assert (answers[0], answers[2]) == (Extracted("a"), Extracted("c"))
-    assert isinstance(answers[1], ExtractionError)
-    assert str(answers[1]).startswith(f"{of(name)}: {what}")
+    pages = [page for name in WRONG for page in (("text", of("good")), ("text", of(name)))] + [("text", of("good"))]
+    answers = await asyncio.gather(*(pool.extract(*page) for page in pages), return_exceptions=True)
+    assert answers[::2] == [Extracted("text")] * (len(WRONG) + 1)
+    for answer, (name, what) in zip(answers[1::2], WRONG.items(), strict=True):
+        assert isinstance(answer, ExtractionError)
+        assert str(answer).startswith(f"{of(name)}: {what}")
 
 
 @pytest.fixture

@@ -182,7 +182,7 @@ async def test_of_a_source_the_newest_entries_are_kept(store_url: str, namespace
         source, asked = b"\1\2\3\4", b"\5\6\7\x08"
         for start in range(0, 600, 100):
             entries = tuple(number.to_bytes(4, "big") for number in range(start, start + 100))
-            told = await detector.index.exchange_boilerplate(
+            told = await detector.index.learned.exchange_boilerplate(
                 {source: KnownBoilerplate(entries, entries[:10]), asked: KnownBoilerplate()}
             )
 
@@ -199,7 +199,7 @@ async def test_bytes_that_are_not_ours_cost_one_warning(
         first = await judge(detector, Page(0))
         source = next(iter(detector.sketcher.boilerplate._sources))  # type: ignore[union-attr]
         foreign = KnownBoilerplate((b"\x80\x04.", b""), (b"\xff" * 50, b"cos\nsystem"))
-        await detector.index.exchange_boilerplate({source: foreign})
+        await detector.index.learned.exchange_boilerplate({source: foreign})
     caplog.clear()
 
     verdicts = await crawl(sqlite_url, namespace, [Page(number) for number in range(1, 6)])
@@ -239,7 +239,7 @@ async def test_knowledge_is_shared_while_a_thread_learns(namespace: str) -> None
                 await asyncio.sleep(0)
             await learning
             await detector.knowledge.exchange_all()
-            told = await detector.index.exchange_boilerplate(
+            told = await detector.index.learned.exchange_boilerplate(
                 {source_hash(each.source): KnownBoilerplate() for each in made}
             )
     finally:
@@ -333,7 +333,7 @@ async def test_a_toll_that_an_older_process_learned_as_boilerplate_stays(sqlite_
         await judge(detector, page)
         (body,) = detector.sketcher.read_texts([line])
         learned = KnownBoilerplate((int(body.kept.keys[0]).to_bytes(4, "big"),))
-        await detector.index.exchange_boilerplate({source_hash("harbour-courier.example"): learned})
+        await detector.index.learned.exchange_boilerplate({source_hash("harbour-courier.example"): learned})
 
     (verdict,) = await crawl(sqlite_url, namespace, [Page(0, sentences=12, wall=line)])
 

@@ -17,7 +17,6 @@ WORDING = [
     ("ar", "أعلن القرار بتاريخ 2 / 6 / 1436 في الرياض وجدة.", "أعلن القرار بتاريخ 2/6/1436 في الرياض وجدة."),
     ("ar", "أوضحت الشركة الإسبانية أن القطار توقف في الطريق.", "أوضحت الشركة ا?سبانية أن القطار توقف في الطريق."),
     ("ar", "ولم يصل القطار إلى المدينة في موعده مساء أمس.", "لم يصل القطار إلى المدينة في موعده مساء أمس."),
-    ("en", "The rules of the Federal Ferry Board hold there.", "The rules of the FFB hold there."),
     ("en", "The captain claimed that the lamp was lit at night.", "The captain said that the lamp was lit at night."),
     ("en", "Source: Shipnews.example\nThe pier is shut.", "The pier is shut."),
     ("en", "This page, with all rights reserved, may not be reproduced in any form by anybody else.", ""),
@@ -26,7 +25,6 @@ CONTENT = [
     ("en", "Winds of 15-85 km were measured at the old pier.", "Winds of 15-35 km were measured at the old pier."),
     ("en", "He was held on Friday June15 at the old pier.", "He was held on Friday June 14 at the old pier."),
     ("ar", "ولم يصل القطار إلى المدينة في موعده مساء أمس.", "وصل القطار إلى المدينة في موعده مساء أمس."),
-    ("en", "The rules of the Federal Ferry Board hold there.", "The rules of the ABT hold there."),
     ("en", "It is also sunk.", ""),
 ]
 

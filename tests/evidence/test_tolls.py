@@ -45,6 +45,11 @@ def test_the_tolls_of_a_sentence_are_read(language: str) -> None:
     assert told == dict(SENTENCES[language])
 
 
+@pytest.mark.parametrize(("language", "text"), [("no", "9 mennesker ble drept."), ("hr", "Poginulo je 9 ljudi.")])
+def test_a_language_is_read_by_the_table_of_a_close_one(language: str, text: str) -> None:
+    assert [_told(each) for each in tolls_of("", text, language)] == ["dead 9"]
+
+
 def test_a_later_value_is_told_if_it_says_more() -> None:
     head = "A blast killed dozens of people on Monday. Police closed the road. It was loud. Nobody knows why."
     below = " At least 45 people were killed, the ministry said. In the north, 3 people were killed."

@@ -54,7 +54,7 @@ async def test_whoever_looks_or_purges_beside_eight_crawls_fails_nobody(shared_u
         news = await ask.stories(cursor)
         cursor = news["next"]
         assert not news["gap"]
-        await people.index.records()
+        await people.index.documents.records()
         await people.index.summary()
         await Ask(people).events()
         await asyncio.sleep(0)

@@ -18,7 +18,7 @@ from redis import Redis
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.index.index import COUNTED_MINUTES
+from scrapy_neardup.index.counts import COUNTED_MINUTES
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.packing import join_entries
 from scrapy_neardup.settings import NearDupSettings
@@ -98,13 +98,13 @@ async def test_dead_stories_are_forgotten_some_at_a_time(index: Index) -> None:
 
 async def test_a_purge_of_a_page_keeps_what_its_source_taught(index: Index) -> None:
     await check(index, Article("wire"))
-    ((_, record),) = await index.records()
+    ((_, record),) = await index.documents.records()
     key, lines = index.layout.learned(record.source_hash), {b"lines": join_entries([b"line" + record.source_hash])}
     await overwrite(index, key, lines)
 
     await index.purge(Selection(url_hash=record.url_hash, is_named=lambda name: False))
 
-    assert await index.records() == []
+    assert await index.documents.records() == []
     assert (await stored(index, "learned"))[key] == lines
 
 
@@ -122,7 +122,7 @@ async def test_an_idle_sqlite_namespace_vanishes(
         with monkeypatch.context() as patch:
             patch.setattr("time.time", _seconds_ahead(hours * HOUR))
             other = await open_index(sqlite_url, namespace="-other")
-            await other.beat()
+            await other.runs.beat()
             await other.close()
         with closing(sqlite3.connect(sqlite_file)) as sql:
             entries = sql.execute(
@@ -187,13 +187,13 @@ async def test_a_crawl_with_a_shorter_window_ends_no_document_or_story_of_anothe
 ) -> None:
     for url in (sqlite_url, redis_url):
         index, other = await open_index(url), await open_index(url, Policy(window=2 * HOUR))
-        other.run = 1
+        other.partition.run = 1
         await joined(index, join("copy", 60, "copy.example"))
         for hour in range(8):
             await check(other, Article(f"new {hour}", at=hour * HOUR))
 
         assert len(await index.stories.members(FIRST.id)) == 2
-        assert len(await index.records()) == 9
+        assert len(await index.documents.records()) == 9
 
 
 async def test_many_copies_keep_the_cost_of_a_redis_key_bounded(
@@ -223,31 +223,31 @@ COUNTED = 28_333_333  # a minute
 async def test_counts_of_all_processes_are_added_up(open_index: OpenIndex, shared_url: str) -> None:
     first, second = await open_index(shared_url), await open_index(shared_url)
     await asyncio.gather(
-        *(index.count_verdicts(COUNTED, {"original": 2, "story:Ü:1": 1}) for index in (first, second) for _ in range(5))
+        *(index.counts.add(COUNTED, {"original": 2, "story:Ü:1": 1}) for index in (first, second) for _ in range(5))
     )
-    await second.count_verdicts(COUNTED + 9, {"duplicate": 1})
+    await second.counts.add(COUNTED + 9, {"duplicate": 1})
 
     counts = {COUNTED: {"original": 20, "story:Ü:1": 10}, COUNTED + 9: {"duplicate": 1}}
-    assert await first.verdict_counts(COUNTED - 60, COUNTED + 9) == counts
-    assert await first.verdict_counts(COUNTED + 1, COUNTED + 8) == {}
+    assert await first.counts.read(COUNTED - 60, COUNTED + 9) == counts
+    assert await first.counts.read(COUNTED + 1, COUNTED + 8) == {}
 
 
 async def test_a_purge_of_all_removes_them(index: Index) -> None:
-    await index.count_verdicts(COUNTED, {"original": 1})
+    await index.counts.add(COUNTED, {"original": 1})
     await index.purge(Selection())
-    assert await index.verdict_counts(COUNTED, COUNTED) == {}
+    assert await index.counts.read(COUNTED, COUNTED) == {}
 
 
 async def test_damaged_counts_are_left_out(open_index: OpenIndex, shared_url: str) -> None:
     index = await open_index(shared_url)
-    await index.count_verdicts(COUNTED, {"original": 1})
+    await index.counts.add(COUNTED, {"original": 1})
     (name,) = await stored(index, "verdicts")
     await overwrite(index, name, {b"no minute": b"x", b"%d:odd" % COUNTED: b"x"})
-    assert await index.verdict_counts(COUNTED, COUNTED) == {COUNTED: {"original": 1}}
+    assert await index.counts.read(COUNTED, COUNTED) == {COUNTED: {"original": 1}}
 
 
 async def test_redis_forgets_them_by_itself(open_index: OpenIndex, redis_url: str, redis_keys: Redis) -> None:
     index = await open_index(redis_url)
-    await index.count_verdicts(COUNTED, {"original": 1})
+    await index.counts.add(COUNTED, {"original": 1})
     (name,) = redis_keys.scan_iter(f"{index.layout.prefix}:verdicts:*")
     assert 0 < redis_keys.ttl(name) <= 60 * (COUNTED_MINUTES + 10)

@@ -97,10 +97,10 @@ async def test_damaged_counters_of_a_story_cost_one_warning(
 ) -> None:
     index = await open_index(shared_url)
     await joined(index, join("copy", 60, "copy.example"))
-    await index.stories.claim(Claim(FIRST.id, "watch"))
+    await index.events.claim(Claim(FIRST.id, "watch"))
     await overwrite_all(index, "story", "counts", b"\1")
 
-    assert await index.stories.open_events() == await index.stories.open_events() == []
+    assert await index.events.running() == await index.events.running() == []
     with pytest.raises(StoreError, match="story"):
         await joined(index, join("another", 61, "another.example"))
 

@@ -13,7 +13,7 @@ from redis import Redis
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.index.batch import Checked
+from scrapy_neardup.index.documents import CheckedDocument
 from scrapy_neardup.index.store import Call, answers
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.documents import NO_TEXT
@@ -31,8 +31,8 @@ async def kept(index: Index) -> list[bytes]:
 
 async def text_of(index: Index, article: Article) -> StoredText | None:
     """Return the text of a document, by its record."""
-    (record,) = (await index.records_of([bytes.fromhex(article.id)])).values()
-    return await index.text_of(record)
+    (record,) = (await index.documents.records_of([bytes.fromhex(article.id)])).values()
+    return await index.documents.text_of(record)
 
 
 def keys(*articles: Article) -> list[bytes]:
@@ -62,7 +62,7 @@ async def test_an_equal_text_is_kept_once_while_its_holder_is_young(index: Index
 async def test_equal_texts_that_come_together_are_kept_once(index: Index) -> None:
     articles = [ARTICLE.copy(at=at) for at in range(3)]
 
-    await index.check([(each.fingerprint, each.document) for each in articles])
+    await index.documents.check([(each.fingerprint, each.document) for each in articles])
 
     assert await kept(index) == keys(articles[0])
     assert await text_of(index, articles[2]) == KEPT
@@ -73,7 +73,7 @@ async def test_a_text_lives_as_long_as_the_last_record_that_names_it(index: Inde
     for article in (first, copy, *(Article(f"a day on {number}", at=DAY + 2 * HOUR) for number in range(2))):
         await check(index, article)
 
-    assert not await index.records_of(keys(first))
+    assert not await index.documents.records_of(keys(first))
     assert await text_of(index, copy) == KEPT
     for number in range(2):
         await check(index, Article(f"later {number}", at=DAY + 5 * HOUR))
@@ -103,7 +103,7 @@ async def test_no_text_is_written_if_none_may_be_kept(open_index: OpenIndex, sto
         await check(index, article)
 
     assert await stored(index, "texts") == {}
-    assert {record.text_at for _, record in await index.records()} == {NO_TEXT}
+    assert {record.text_at for _, record in await index.documents.records()} == {NO_TEXT}
 
 
 async def test_the_setting_says_whether_texts_are_kept(store_url: str, namespace: str) -> None:
@@ -130,7 +130,7 @@ async def test_the_texts_of_a_copy_and_its_match_are_given_to_the_judge(index: I
 async def test_a_document_that_came_in_the_same_batch_lends_its_text(index: Index) -> None:
     articles = [ARTICLE.copy(), EDITED.copy(at=1)]
 
-    _, answer = await index.check([(each.fingerprint, each.document) for each in articles])
+    _, answer = await index.documents.check([(each.fingerprint, each.document) for each in articles])
 
     assert not isinstance(answer, StoreError)
     assert answer.decision.match is not None
@@ -158,7 +158,9 @@ async def test_the_judge_has_the_same_texts_whatever_came_together(open_index: O
         decisions = []
         for first in range(0, len(articles), size):
             batch = [(each.fingerprint, each.document) for each in articles[first : first + size]]
-            decisions += [each.decision for each in await index.check(batch) if isinstance(each, Checked)]
+            decisions += [
+                each.decision for each in await index.documents.check(batch) if isinstance(each, CheckedDocument)
+            ]
         pairs = [each.match.pair if each.match else None for each in decisions]
         found.append([pair and (pair.key, pair.new_text, pair.old_text, pair.kept_text) for pair in pairs])
 
@@ -169,7 +171,7 @@ async def test_the_judge_has_the_same_texts_whatever_came_together(open_index: O
 
 async def test_a_look_reads_texts_too(index: Index) -> None:
     await check(index, ARTICLE.copy())
-    decision, _ = await index.look(EDITED.fingerprint, EDITED.document)
+    decision, _ = await index.documents.look(EDITED.fingerprint, EDITED.document)
     assert decision.match is not None
     assert decision.match.pair.old_text == KEPT
 
@@ -211,7 +213,7 @@ async def test_a_purge_removes_texts(index: Index) -> None:
     first, other = ARTICLE.copy(), Article("Another text", at=1, source="other.example")
     for article in (first, other, ARTICLE.copy(at=2, source="copy.example")):
         await checked(index, article.fingerprint, article.document)
-    ((_, record),) = (each for each in await index.records() if each[0].hex() == first.id)
+    ((_, record),) = (each for each in await index.documents.records() if each[0].hex() == first.id)
 
     assert await index.purge(Selection("wire.example", record.source_hash, is_named=lambda _: False)) == 2
     assert await kept(index) == keys(other)

@@ -93,9 +93,9 @@ async def _join_one_story(index: Index, process: int) -> list[str]:
     async def one_after_the_other() -> None:
         for name in names:
             story = await joined(index, join(name, MINUTE + process, f"{name}.example"))
-            if await index.stories.claim(Claim(story.id, "watch", extent=story.extent)):
+            if await index.events.claim(Claim(story.id, "watch", extent=story.extent)):
                 granted.append("watch")
-            if await index.stories.claim(Claim(story.id, "breaking", extent=story.extent)):
+            if await index.events.claim(Claim(story.id, "breaking", extent=story.extent)):
                 granted.append("breaking")
 
     await asyncio.gather(*(one_after_the_other() for _ in range(1 + process % 4)))
@@ -142,7 +142,7 @@ async def _unite(index: Index, process: int, stories: int) -> list[str]:
         else:
             story = await joined(index, _uniting(process, step[0]))
             story = await index.stories.unite(story.id, step[1])
-        return [story.id] if await index.stories.claim(Claim(story.id, "watch", extent=story.extent)) else []
+        return [story.id] if await index.events.claim(Claim(story.id, "watch", extent=story.extent)) else []
 
     return [story for each in await asyncio.gather(*map(take, steps)) for story in each]
 
@@ -168,5 +168,5 @@ async def test_processes_unite_stories_exactly_once(
     # A level may be raised in several stories before they are one, but no more in the united story.
     assert granted
     assert len(granted) == len(set(granted))
-    assert await index.stories.claim(Claim(story.id, "watch", extent=story.extent)) is None
-    assert [each.id for each in await index.stories.open_events()] == [story.id]
+    assert await index.events.claim(Claim(story.id, "watch", extent=story.extent)) is None
+    assert [each.id for each in await index.events.running()] == [story.id]

@@ -14,6 +14,7 @@ from servers import RedisServer
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import StoreUnavailable
 from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.index import run as run_module
 from scrapy_neardup.index import runs as rules
 from scrapy_neardup.index.store import Call
 from scrapy_neardup.rules.match import Match
@@ -34,21 +35,21 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def begin(index: Index, *runs: int) -> None:
     """Let runs send a heartbeat after the last of them has begun."""
-    for index.run in runs * 2:
-        await index.beat()
+    for index.partition.run in runs * 2:
+        await index.runs.beat()
 
 
 async def check_as(index: Index, run: int, article: Article) -> Match | None:
     """Check a document as a run that has sent a heartbeat already, or sends its first one now."""
-    index.run = run
+    index.partition.run = run
     if run not in (FIRST, SECOND, THIRD):
-        await index.beat()
+        await index.runs.beat()
     return await check(index, article)
 
 
 async def end(index: Index, run: int) -> None:
-    index.run = run
-    await index.beat(is_over=True)
+    index.partition.run = run
+    await index.runs.beat(is_over=True)
 
 
 def is_seen(match: Match | None) -> bool:
@@ -81,12 +82,12 @@ async def test_a_crawl_that_begins_again_counts_what_others_left_once_they_beat(
     await begin(index, FIRST)
     await check_as(index, FIRST, PAGE)
     await silence(index, FIRST, 1)
-    index.run = SECOND
-    await index.beat()
+    index.partition.run = SECOND
+    await index.runs.beat()
     assert not is_seen(await check(index, COPY.copy()))
 
-    index.run = FIRST
-    await index.beat()
+    index.partition.run = FIRST
+    await index.runs.beat()
     match = await check_as(index, SECOND, COPY.copy(url="https://third.example/c", source="third.example"))
 
     assert match is not None
@@ -127,13 +128,13 @@ async def test_a_copy_is_not_dropped_for_a_question_that_the_store_has_lost(
     copies = [COPY.copy(url=f"https://other.example/{name}") for name in "ab"]
     for copy in copies:
         await check_as(index, SECOND, copy)
-    index.run = FIRST
-    await index.answer_others(lambda document: True)
-    assert [await index.fate_of_match(each.id) for each in copies] == ["kept", "kept"]
+    index.partition.run = FIRST
+    await index.runs.answer_others(lambda document: True)
+    assert [await index.runs.fate_of_match(each.id) for each in copies] == ["kept", "kept"]
 
     await index.store.ask(lambda client: client.send([Call("UNLINK", index.layout.asked(FIRST))]))
 
-    assert [await index.fate_of_match(each.id) for each in copies] == ["unknown", "unknown"]
+    assert [await index.runs.fate_of_match(each.id) for each in copies] == ["unknown", "unknown"]
 
 
 async def test_nothing_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
@@ -145,11 +146,11 @@ async def test_nothing_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
 
     detector.breaker.failed(StoreUnavailable("away"))
     await detector.delivery.withdraw([document.id])
-    assert len(await detector.index.records()) == 1
+    assert len(await detector.index.documents.records()) == 1
 
     detector.breaker.succeeded()
     await detector.delivery.report()
-    assert await detector.index.records() == []
+    assert await detector.index.documents.records() == []
     await detector.close()
 
 
@@ -163,7 +164,7 @@ async def test_a_copy_that_is_kept_does_not_follow_its_match(open_index: OpenInd
     await check_as(index, SECOND, COPY)
     await end(index, FIRST)
 
-    index.run = THIRD
+    index.partition.run = THIRD
     decision = await decision_on(index, PAGE.copy())
 
     assert decision.match is not None
@@ -180,7 +181,7 @@ async def test_a_copy_outlives_its_match_if_that_was_delivered_before(
     await begin(index, FIRST, SECOND, THIRD)
     await check_as(index, FIRST, PAGE)
     if was_delivered:
-        await index.deliver([PAGE.id])
+        await index.runs.deliver([PAGE.id])
     await check_as(index, SECOND, COPY)
     await end(index, SECOND)
     name, key = index.layout.records(bytes.fromhex(PAGE.id)), bytes.fromhex(PAGE.id)
@@ -195,7 +196,7 @@ async def test_a_check_that_is_repeated_asks_again_for_the_fate_of_the_match(
     index = await open_index(store_url, DROPPING)
     await begin(index, FIRST, SECOND)
     await check_as(index, FIRST, PAGE)
-    index.run = SECOND
+    index.partition.run = SECOND
 
     found = [await checked(index, COPY.fingerprint, COPY.document) for _ in range(2)]
     assert [each.asks_other_run for each in found] == [True, True]
@@ -208,13 +209,13 @@ async def test_lost_copies_do_not_hide_what_was_delivered(
     index = await open_index(store_url)
     await begin(index, FIRST)
     await check_as(index, FIRST, PAGE)
-    await index.deliver([PAGE.id])
+    await index.runs.deliver([PAGE.id])
     for run in range(10, 30):
         copy = COPY.copy()
         match = await check_as(index, run, copy)
         assert match is not None
         assert (match.is_seen, match.original) == (True, PAGE.id), run
-        await (index.withdraw([copy.id]) if is_withdrawn else end(index, run))
+        await (index.runs.withdraw([copy.id]) if is_withdrawn else end(index, run))
 
 
 # Several at once.
@@ -226,8 +227,8 @@ async def test_of_copies_at_once_by_runs_that_come_and_go_one_counts(open_index:
     for run in range(10, 15):
         await check_as(index, run, PAGE.copy())
         await end(index, run)
-    index.run = FIRST
-    await index.beat()
+    index.partition.run = FIRST
+    await index.runs.beat()
 
     matches = await asyncio.gather(*(check(index, PAGE.copy()) for _ in range(20)))
 
@@ -288,7 +289,7 @@ async def test_a_copy_counts_once_its_match_is_delivered_by_another_crawl(tmp_pa
 async def test_a_copy_learns_what_became_of_its_match_in_another_crawl(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fate: str
 ) -> None:
-    monkeypatch.setattr(rules, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(run_module, "BEAT_SECONDS", 0.05)
     store = f"sqlite:///{tmp_path}/window.sqlite"
     first, second = (_detector(store, "two crawls") for _ in range(2))
     assert first.delivery is not None
@@ -311,7 +312,7 @@ async def test_a_copy_learns_what_became_of_its_match_in_another_crawl(
 async def test_a_crawl_lives_while_a_report_takes_long_and_until_its_last_one_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rules, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(run_module, "BEAT_SECONDS", 0.01)
     detector = _detector(f"sqlite:///{tmp_path}/window.sqlite", "slow")
     await detector.open()
     assert detector.delivery is not None
@@ -355,7 +356,7 @@ async def test_a_crawl_that_begins_finds_out_which_others_live(tmp_path: Path, l
 async def test_a_run_says_once_that_its_window_is_gone(
     tmp_path: Path, redis_server: RedisServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rules, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(run_module, "BEAT_SECONDS", 0.01)
     file = tmp_path / "window.sqlite"
 
     def empty_server() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
-from documents import HOUR, MINUTE, START, beginning, changed, joined, joining, member, said
+from documents import HOUR, MINUTE, START, beginning, changed, joined, joining
 
 from scrapy_neardup.detector import select
 from scrapy_neardup.index import Index
-from scrapy_neardup.records.membership import MOST_UNITED
+from scrapy_neardup.rules.membership import MOST_UNITED
 from scrapy_neardup.story import Claim, Extent, Member, Story
 
 EARLY, LATE = beginning("early", language="en"), beginning("late", MINUTE, language="de")
@@ -72,50 +70,50 @@ async def test_documents_of_the_story_that_moved_join_the_one_that_stays(index: 
 @pytest.mark.parametrize("raised_by", [EARLY, LATE], ids=["the earlier", "the later"])
 async def test_a_level_that_one_of_them_raised_is_not_raised_again(index: Index, raised_by: Member) -> None:
     await begin_both(index)
-    await index.stories.claim(Claim(raised_by.id, "watch", extent=Extent(4, 3)))
+    await index.events.claim(Claim(raised_by.id, "watch", extent=Extent(4, 3)))
 
     story = await index.stories.unite(EARLY.id, LATE)
 
     assert (story.levels, story.signalled) == (("watch",), Extent(4, 3))
-    assert await index.stories.claim(Claim(EARLY.id, "watch")) is None
-    assert await index.stories.claim(Claim(EARLY.id, "update", extent=Extent(7, 5))) is None  # it has not doubled
-    assert await index.stories.claim(Claim(EARLY.id, "update", extent=Extent(9, 6))) is not None
-    assert await index.stories.claim(Claim(EARLY.id, "breaking")) is not None
+    assert await index.events.claim(Claim(EARLY.id, "watch")) is None
+    assert await index.events.claim(Claim(EARLY.id, "update", extent=Extent(7, 5))) is None  # it has not doubled
+    assert await index.events.claim(Claim(EARLY.id, "update", extent=Extent(9, 6))) is not None
+    assert await index.events.claim(Claim(EARLY.id, "breaking")) is not None
 
 
 @pytest.mark.parametrize("running", ["the earlier", "the later", "both"])
 async def test_an_event_that_runs_in_one_of_them_goes_on(index: Index, running: str) -> None:
     await begin_both(index)
     for story in (EARLY, LATE):
-        await index.stories.claim(Claim(story.id, "breaking"))
+        await index.events.claim(Claim(story.id, "breaking"))
         if running not in ("both", "the earlier" if story is EARLY else "the later"):
-            assert await index.stories.claim(Claim(story.id, "ended", START + HOUR)) is not None
+            assert await index.events.claim(Claim(story.id, "ended", START + HOUR)) is not None
 
     await index.stories.unite(EARLY.id, LATE)
 
-    (opened,) = await index.stories.open_events()
+    (opened,) = await index.events.running()
     assert (opened.id, opened.levels, opened.items) == (EARLY.id, ("watch", "breaking"), 6)
-    assert await index.stories.open_events(START + 29 * MINUTE) == []
-    assert await index.stories.open_events(START + 30 * MINUTE) == [opened]
-    assert await index.stories.claim(Claim(LATE.id, "ended", START + HOUR)) is None
-    assert await index.stories.claim(Claim(EARLY.id, "ended", START + HOUR)) is not None
+    assert await index.events.running(START + 29 * MINUTE) == []
+    assert await index.events.running(START + 30 * MINUTE) == [opened]
+    assert await index.events.claim(Claim(LATE.id, "ended", START + HOUR)) is None
+    assert await index.events.claim(Claim(EARLY.id, "ended", START + HOUR)) is not None
 
 
 async def test_a_grant_of_the_story_that_moved_is_confirmed_once_and_for_all(index: Index) -> None:
     await begin_both(index)
     claim = Claim(LATE.id, "watch", token="0123456789abcdef", lead="a lead")
-    await index.stories.claim(claim)
+    await index.events.claim(claim)
     await index.stories.unite(EARLY.id, LATE)
 
-    again = await index.stories.claim(claim)
-    (untold,) = await index.stories.take_over(0)
+    again = await index.events.claim(claim)
+    (untold,) = await index.events.take_over(0)
 
     assert again is not None
     assert {each.title for each in again.members} == {"early", "a", "b", "late", "c", "d"}
     assert (untold.claim.token, untold.claim.lead, untold.story.id) == (claim.token, "a lead", EARLY.id)
     assert [each.title for each in untold.members] == ["early", "a", "b", "late", "c", "d"]
-    await index.stories.confirm([claim.token])
-    assert await index.stories.take_over(0) == []
+    await index.events.confirm([claim.token])
+    assert await index.events.take_over(0) == []
 
 
 async def test_a_chain_of_unions_is_followed_to_its_end(index: Index) -> None:
@@ -159,17 +157,16 @@ async def test_a_purge_after_a_union_removes_the_members_of_both(index: Index) -
     assert (story.id, story.items) == (EARLY.id, 8)
 
 
-async def test_changes_of_both_stories_count_once(index: Index) -> None:
-    """A source of one story confirms the figure that a source of the other one brought."""
-    await joined(index, replace(changed("one", "a.example", "12"), first=EARLY))
-    await joined(index, replace(changed("two", "b.example", "31", before="9"), first=LATE))
-    await joined(index, replace(joining(LATE, "three", 70), figures=lambda: said("31")))
+async def test_the_figures_of_both_stories_are_in_one_ledger(index: Index) -> None:
+    """A source of one story and one of the other make a state together."""
+    await joined(index, changed("one", "a.example", 12, first=EARLY))
+    await joined(index, changed("two", "b.example", 31, 70, first=LATE))
+    await joined(index, changed("three", "c.example", 31, 80, first=LATE))
 
     story = await index.stories.unite(EARLY.id, LATE)
-    assert len(story.changes) == 1
-    again = await index.stories.unite(EARLY.id, LATE)
-    confirmed = await joined(index, replace(joining(LATE, "four", 80), figures=lambda: said("12") + said("31")))
+    assert [each.words for each in story.ledger.states] == ["31"]
+    assert await index.stories.unite(EARLY.id, LATE) == story
+    story = await joined(index, changed("four", "d.example", 12, 90, first=LATE))
 
-    assert again.changes == story.changes
-    assert len(confirmed.changes) == 2
-    assert {document for document, _ in confirmed.changes} == {member("one", 60).id, member("two", 60).id}
+    assert [each.words for each in story.ledger.states] == ["31"], "a toll falls only if the majority prints it"
+    assert len(story.ledger.printed) == 4

@@ -121,13 +121,13 @@ async def test_a_copy_without_a_vector_takes_that_of_its_match(index: Index) -> 
     wire = Article("wire", vector=NEAR)
     await check(index, wire)
     await check(index, Article("copy", like="wire", equal=110))
-    (first, _), (second, _) = [(record.vector, key) for key, record in await index.records()]
+    (first, _), (second, _) = [(record.vector, key) for key, record in await index.documents.records()]
     assert first == second == bytes(each % 256 for each in NEAR)
 
 
 async def test_a_record_without_a_vector_has_not_a_byte_more(index: Index) -> None:
     await check(index, Article("wire"))
-    ((_, plain),) = await index.records()
+    ((_, plain),) = await index.documents.records()
     assert plain.pack()[:1] == RECORD.prefix
     plain.vector = b"1234"
     assert plain.pack()[:1] != RECORD.prefix

@@ -19,7 +19,8 @@ from long_form import tries
 from scrapy_neardup.index import Policy, index_from_url
 from scrapy_neardup.index import runs as run_rules
 from scrapy_neardup.index.runs import MOST_LINKS
-from scrapy_neardup.records.documents import WITHDRAWN, Record, new_record, with_next_key
+from scrapy_neardup.records.documents import Record, new_record, with_next_key
+from scrapy_neardup.records.life import WITHDRAWN
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Candidate, Decision, Judge
 from scrapy_neardup.rules.pair import CandidateState
@@ -187,13 +188,13 @@ class Stage:
         # A heartbeat of Redis is told to the millisecond.
         for other in self.model.beats:
             await silence(self.index, other, 0.01)
-        self.index.run = run
-        await self.index.beat()
+        self.index.partition.run = run
+        await self.index.runs.beat()
         self.model.beat(run)
 
     async def _end(self, run: int, told: str = "") -> None:
-        self.index.run = run
-        await self.index.beat(is_over=True)
+        self.index.partition.run = run
+        await self.index.runs.beat(is_over=True)
         self.model.end(run)
 
     async def _dead(self, run: int, told: str = "") -> None:
@@ -213,7 +214,7 @@ class Stage:
             await self._compare(run, self.checked[place % len(self.checked)], told)
 
     async def _compare(self, run: int, article: Article, told: str) -> None:
-        self.index.run = run
+        self.index.partition.run = run
         answer = await decision_on(self.index, article)
         expected = self.model.check(article, run)
         for part in (attrgetter("verdict"), attrgetter("record"), texts_of):
@@ -222,13 +223,13 @@ class Stage:
     async def _deliver(self, place: int, told: str = "") -> None:
         if self.checked:
             article = self.checked[place % len(self.checked)]
-            await self.index.deliver([article.id])
+            await self.index.runs.deliver([article.id])
             self.model.deliver(article)
 
     async def _withdraw(self, place: int, told: str = "") -> None:
         if self.checked:
             article = self.checked[place % len(self.checked)]
-            await self.index.withdraw([article.id])
+            await self.index.runs.withdraw([article.id])
             self.model.withdraw(article)
 
 

@@ -88,7 +88,7 @@ async def test_the_very_share_of_the_setting_is_dropped_and_registered_as_droppe
         for source in ("wire", "paper"):
             copy = room.article("fire", source, 0, text=WIRE)
             verdict = await room.detector.check(copy)
-        records = dict(await room.detector.index.records())
+        records = dict(await room.detector.index.documents.records())
 
     assert verdict.would_drop
     assert records[bytes.fromhex(copy.id)].is_dropped

@@ -141,7 +141,7 @@ async def test_a_copy_beside_a_wall_is_stored_as_it_is_judged(tolls: tuple[int, 
             body = f"{text('wall', 200)}\nToll: {dead} dead"
             document = room.detector.document(body, url=f"https://www.{site}.example/{number}", title=title)
             verdict = await room.detector.check(document)
-        records = dict(await room.detector.index.records())
+        records = dict(await room.detector.index.documents.records())
 
     assert (verdict.status, verdict.would_drop) == (status, drops)
     assert records[bytes.fromhex(document.id)].is_dropped == drops

@@ -37,15 +37,15 @@ def counted(documents: int, counts: dict[int, int]) -> bytes:
 
 
 async def test_all_counts_are_halved_at_the_most_documents(index: Index) -> None:
-    await index.add_frequencies("terms", counted(MOST_DOCUMENTS - 1, {1: 30_000, 2: 7}))
-    documents, counts = unpack_counts(await index.add_frequencies("terms", counted(1, {2: 2})))
+    await index.learned.add_frequencies("terms", counted(MOST_DOCUMENTS - 1, {1: 30_000, 2: 7}))
+    documents, counts = unpack_counts(await index.learned.add_frequencies("terms", counted(1, {2: 2})))
 
     assert (documents, counts[1], counts[2]) == (MOST_DOCUMENTS // 2, 15_000, 4)
 
 
 async def test_a_count_stops_at_its_highest(index: Index) -> None:
     for _ in range(3):
-        total = await index.add_frequencies("terms", counted(1, {5: 60_000}))
+        total = await index.learned.add_frequencies("terms", counted(1, {5: 60_000}))
 
     assert unpack_counts(total)[1][5] == 0xFFFF
 
@@ -53,7 +53,7 @@ async def test_a_count_stops_at_its_highest(index: Index) -> None:
 async def test_additions_at_the_same_moment_are_all_counted(open_index: OpenIndex, shared_url: str) -> None:
     several = [await open_index(shared_url) for _ in range(8)]
     additions = [(index, counted(1, {1: 1, number: 1})) for index in several for number in range(2, 7)]
-    await asyncio.gather(*(index.add_frequencies("terms", addition) for index, addition in additions))
+    await asyncio.gather(*(index.learned.add_frequencies("terms", addition) for index, addition in additions))
 
     documents, counts = unpack_counts(await several[0].add_frequencies("terms", NOTHING))
     assert documents == counts[1] == len(additions)
@@ -70,10 +70,10 @@ async def test_additions_at_the_same_moment_are_all_counted(open_index: OpenInde
     )
 )
 async def test_a_store_sums_as_the_rules_say(index: Index, batches: list[tuple[int, dict[int, int]]]) -> None:
-    total = await index.add_frequencies("terms", counted(0, {}))
+    total = await index.learned.add_frequencies("terms", counted(0, {}))
     for documents, counts in batches:
         batch = counted(documents, counts)
-        total, expected = await index.add_frequencies("terms", batch), add_counts(total, batch)
+        total, expected = await index.learned.add_frequencies("terms", batch), add_counts(total, batch)
         assert total == expected
 
 

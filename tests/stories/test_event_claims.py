@@ -25,7 +25,7 @@ from servers import RedisServer
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Breaker, Index
-from scrapy_neardup.index.stories import Granted
+from scrapy_neardup.index.events import Granted
 from scrapy_neardup.pipeline import NearDupPipeline
 from scrapy_neardup.records.stories import pack_claim, read_claim
 from scrapy_neardup.signals import story_event
@@ -51,7 +51,7 @@ async def begin_story(index: Index, members: int = 12) -> str:
 
 async def claims_of(index: Index, story: str, level: str, token: str) -> Claim:
     if level in ("update", "ended"):
-        await index.stories.claim(Claim(story, "breaking", extent=Extent(6, 6)))
+        await index.events.claim(Claim(story, "breaking", extent=Extent(6, 6)))
     return Claim(story, level, START + 60, extent=Extent(12, 12), token=token, lead="a lead")  # type: ignore[arg-type]
 
 
@@ -63,9 +63,9 @@ async def test_who_asks_again_gets_the_same_grant_and_nobody_else_does(index: In
     story = await begin_story(index)
     claim = await claims_of(index, story, level, TOKENS[0])
 
-    first = await index.stories.claim(claim)
-    again = await index.stories.claim(claim)
-    other = await index.stories.claim(Claim(story, claim.level, START + 60, extent=claim.extent, token=TOKENS[1]))
+    first = await index.events.claim(claim)
+    again = await index.events.claim(claim)
+    other = await index.events.claim(Claim(story, claim.level, START + 60, extent=claim.extent, token=TOKENS[1]))
 
     assert first is not None
     assert len(first.members) == 12
@@ -76,40 +76,40 @@ async def test_who_asks_again_gets_the_same_grant_and_nobody_else_does(index: In
 async def test_a_grant_that_nobody_confirms_is_taken_over_once(open_index: OpenIndex, shared_url: str) -> None:
     indexes = [await open_index(shared_url) for _ in range(3)]
     story = await begin_story(indexes[0])
-    await indexes[0].stories.claim(await claims_of(indexes[0], story, "update", TOKENS[0]))
+    await indexes[0].events.claim(await claims_of(indexes[0], story, "update", TOKENS[0]))
 
-    assert await indexes[1].stories.take_over(3600) == []
-    (untold,) = await indexes[1].stories.take_over(0)
+    assert await indexes[1].events.take_over(3600) == []
+    (untold,) = await indexes[1].events.take_over(0)
     assert (untold.claim.token, untold.claim.lead, untold.story.id) == (TOKENS[0], "a lead", story)
     assert untold.claim.signalled == Extent(6, 6)
     assert len(untold.members) == untold.story.items == 12
-    assert await indexes[2].stories.take_over(3600) == []  # it is in the hands of the one before
+    assert await indexes[2].events.take_over(3600) == []  # it is in the hands of the one before
 
-    await indexes[1].stories.confirm([TOKENS[0]])
-    assert await indexes[2].stories.take_over(0) == []
+    await indexes[1].events.confirm([TOKENS[0]])
+    assert await indexes[2].events.take_over(0) == []
 
 
 async def test_an_event_is_taken_over_once_its_crawl_is_over(open_index: OpenIndex, shared_url: str) -> None:
     """Whoever sends it notes who has got it. The others get what is left, if they have one of these receivers."""
     crawl, other, third = [await open_index(shared_url) for _ in range(3)]
     for number, each in enumerate((crawl, other, third)):
-        each.run = each.stories.run = number + 7
+        each.partition.run = number + 7
     for each in (crawl, other, crawl):  # so the crawl lives when the other one has begun
-        await each.beat()
+        await each.runs.beat()
     claim = await claims_of(crawl, await begin_story(crawl), "watch", TOKENS[0])
-    await crawl.stories.claim(replace(claim, receivers=(CRAWL, b"hook")))
+    await crawl.events.claim(replace(claim, receivers=(CRAWL, b"hook")))
 
-    assert await other.stories.take_over(0) == []
-    await crawl.beat(is_over=True)
-    (taken,) = await other.stories.take_over(0)
+    assert await other.events.take_over(0) == []
+    await crawl.runs.beat(is_over=True)
+    (taken,) = await other.events.take_over(0)
     assert (taken.claim.run, taken.claim.receivers) == (8, (CRAWL, b"hook"))
-    assert await third.stories.take_over(0, [b"hook"]) == []
+    assert await third.events.take_over(0, [b"hook"]) == []
 
-    await other.stories.hand_on(TOKENS[0], [b"hook"], keep=False)
-    assert await third.stories.take_over(0, [CRAWL, b"chat"]) == []
-    (left,) = await third.stories.take_over(0, [CRAWL, b"hook"])
+    await other.events.hand_on(TOKENS[0], [b"hook"], keep=False)
+    assert await third.events.take_over(0, [CRAWL, b"chat"]) == []
+    (left,) = await third.events.take_over(0, [CRAWL, b"hook"])
     assert (left.claim.run, left.claim.receivers) == (9, (b"hook",))
-    assert await third.stories.take_over(0, [b"hook"], [TOKENS[0]]) == []
+    assert await third.events.take_over(0, [b"hook"], [TOKENS[0]]) == []
 
 
 async def test_an_event_waits_for_a_window(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
@@ -121,7 +121,7 @@ async def test_an_event_waits_for_a_window(open_index: OpenIndex, redis_url: str
         for token, hours in zip(TOKENS, (25, 23), strict=True):
             client.hset(name, token, pack_claim(now - hours * 3600, claim))
 
-        assert [each.claim.token for each in await index.stories.take_over(0)] == [TOKENS[1]]
+        assert [each.claim.token for each in await index.events.take_over(0)] == [TOKENS[1]]
         assert client.hkeys(name) == [TOKENS[1].encode()]
 
 
@@ -133,21 +133,21 @@ async def test_a_claimant_whose_clock_is_ahead_keeps_its_event(
     with monkeypatch.context() as ahead:
         now = time.time()
         ahead.setattr(time, "time", lambda: now + 61)
-        assert await claimant.stories.claim(await claims_of(claimant, story, "breaking", TOKENS[0]))
-    assert await other.stories.take_over(60) == []
+        assert await claimant.events.claim(await claims_of(claimant, story, "breaking", TOKENS[0]))
+    assert await other.events.take_over(60) == []
 
 
 async def test_damaged_claims_are_left_out(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
     index = await open_index(redis_url)
     story = await begin_story(index)
-    await index.stories.claim(await claims_of(index, story, "breaking", TOKENS[0]))
+    await index.events.claim(await claims_of(index, story, "breaking", TOKENS[0]))
     with Redis.from_url(redis_url) as client:
         (name,) = client.scan_iter(match=f"{{neardup:{namespace}*:outbox")
         gone = pack_claim(1, Claim("00" * 8, "watch"))
         for number, damaged in enumerate([b"", b"\xff", b"1 2 3", gone[:-1], gone + b"x", gone]):
             client.hset(name, f"{number:016x}", damaged)
 
-        assert [each.claim.token for each in await index.stories.take_over(0)] == [TOKENS[0]]
+        assert [each.claim.token for each in await index.events.take_over(0)] == [TOKENS[0]]
         assert client.hkeys(name) == [TOKENS[0].encode()]
 
 
@@ -166,7 +166,7 @@ async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
     network = Network(redis_server.port)
     async with opened(store=network.url, namespace=namespace, store_timeout=30, delivers_later=True) as room:
         index, clock = room.detector.index, Clock()
-        claim = index.stories.claim
+        claim = index.events.claim
         await claim(Claim("00" * 8, "watch"))  # the server has learned the script
         room.detector.breaker = Breaker(clock)
         asked: list[Claim] = []
@@ -177,7 +177,7 @@ async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
                 network.lose_answers(lost, arriving)
             return await claim(each)
 
-        index.stories.claim = lose_answers  # type: ignore[method-assign,assignment]
+        index.events.claim = lose_answers  # type: ignore[method-assign,assignment]
         for n in range(9):
             clock.now += 60  # the breaker tries again
             await room.publish("fire", f"s{n}", n * MINUTE)
@@ -293,7 +293,7 @@ async def test_events_raised_before_the_store_fails_are_not_lost() -> None:
         for name in ("fire", "flood"):
             for n in range(6):
                 await room.publish(name, f"s{n}", n * MINUTE)
-        claim = room.detector.index.stories.claim
+        claim = room.detector.index.events.claim
         failures = [True]
 
         async def fail_once(each: Claim) -> object:
@@ -302,7 +302,7 @@ async def test_events_raised_before_the_store_fails_are_not_lost() -> None:
                 raise StoreError("damaged")
             return await claim(each)
 
-        room.detector.index.stories.claim = fail_once  # type: ignore[method-assign,assignment]
+        room.detector.index.events.claim = fail_once  # type: ignore[method-assign,assignment]
         await room.detector.finish(all_over=True)
         await room.detector.finish(all_over=True)
 

@@ -9,7 +9,7 @@ from typing import Any
 from newsdesk import HOUR, MINUTE, Newsroom, opened, toll
 
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.window import Checked
+from scrapy_neardup.index.documents import CheckedDocument
 from scrapy_neardup.stories.report import special_report
 
 
@@ -40,9 +40,10 @@ async def test_a_figure_that_changed_is_told_once_enough_sources_print_it(newsro
     assert (change["figure"], change["old"], change["new"]) == ("dead", "4", "12")
     assert change["source"] == "news.example"
     assert special_report(newsroom.events[-1])["summary"] == (
-        "12 dead, was 4: at least two sources say so, first news.example at 22:21 UTC."
+        "12 dead, was 4: four sources say so, "
+        "news.example at 22:21, other.example at 22:23, more.example at 22:24 UTC and 1 more."
     )
-    assert special_report(newsroom.events[0])["summary"] == ""
+    assert special_report(newsroom.events[0])["summary"].startswith("4 dead: six sources say so")
 
 
 async def test_a_figure_of_two_liars_is_in_no_report(newsroom: Newsroom) -> None:
@@ -53,7 +54,8 @@ async def test_a_figure_of_two_liars_is_in_no_report(newsroom: Newsroom) -> None
     reports = [special_report(event) for event in newsroom.events + newsroom.detector.take_events()]
 
     assert [report["level"] for report in reports] == ["breaking", "update", "ended"]  # twelve sources are twice six
-    assert "400" not in json.dumps([{**report, "members": []} for report in reports])
+    assert "400" not in json.dumps([{**report, "members": [], "facts": [], "summary": ""} for report in reports])
+    assert reports[-1]["facts"][0]["against"] == [{"value": "400", "sources": 2}], "it contradicts, and is no state"
 
 
 async def test_an_older_version_that_comes_late_is_no_news(newsroom: Newsroom) -> None:
@@ -116,12 +118,12 @@ class Held:
     """Checks that are made and whose answers wait: a process that the machine has no time for."""
 
     def __init__(self, index: Index) -> None:
-        self.joined: asyncio.Queue[Checked] = asyncio.Queue()
+        self.joined: asyncio.Queue[CheckedDocument] = asyncio.Queue()
         self.go = asyncio.Event()
-        self._check = index.check
-        index.check = self  # type: ignore[method-assign,assignment]
+        self._check = index.documents.check
+        index.documents.check = self  # type: ignore[method-assign,assignment]
 
-    async def __call__(self, *question: Any) -> Checked:
+    async def __call__(self, *question: Any) -> CheckedDocument:
         checked = await self._check(*question)
         self.joined.put_nowait(checked)
         await self.go.wait()

@@ -137,7 +137,7 @@ async def test_a_muted_story_says_no_more_not_even_its_end(newsroom: Newsroom) -
     assert newsroom.levels == ["breaking"]
     assert newsroom.detector.take_events() == []
     assert (await Ask(newsroom.detector).events())["events"] == []
-    assert len(await newsroom.detector.index.stories.ended_events(0)) == 1, "the alarm budget counts it"
+    assert len(await newsroom.detector.index.events.ended(0)) == 1, "the alarm budget counts it"
 
 
 async def test_a_story_is_unmuted(newsroom: Newsroom) -> None:

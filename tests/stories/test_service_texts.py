@@ -32,6 +32,7 @@ HOSTS = {
 }
 
 
+@pytest.mark.usefixtures("fast_workers")
 @pytest.mark.parametrize("service", HOSTS)
 async def test_a_service_gets_plain_text_and_links(
     service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -16,8 +16,8 @@ from scrapy_neardup.document import Document, Fingerprint, Kind, Status
 from scrapy_neardup.evidence.topic import KEYS, TITLE_BIT
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Judge
+from scrapy_neardup.index.documents import CheckedDocument
 from scrapy_neardup.index.store import Call, Client, answers
-from scrapy_neardup.index.window import Checked
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.decision import NO_TEXTS, Candidate, Decision, Texts
 from scrapy_neardup.rules.match import Match
@@ -179,9 +179,9 @@ async def check(index: Index, article: Article) -> Match | None:
     return (await checked(index, article.fingerprint, article.document)).decision.match
 
 
-async def checked(index: Index, fingerprint: Fingerprint, document: Document) -> Checked:
+async def checked(index: Index, fingerprint: Fingerprint, document: Document) -> CheckedDocument:
     """Check a document alone. Raise the error if the answer is one."""
-    (answer,) = await index.check([(fingerprint, document)])
+    (answer,) = await index.documents.check([(fingerprint, document)])
     if isinstance(answer, StoreError):
         raise answer
     return answer
@@ -215,20 +215,13 @@ def join(name: str, at: float = 0, source: str = "", **more: str) -> Join:
     return Join(FIRST, member(name, at, source, **more))  # type: ignore[arg-type]
 
 
-def changed(name: str, source: str, *values: str, before: str = "4", also: str = "") -> Join:
-    """A text in which figures changed from one value to others; it says those, and what it says beside them."""
-    lines = tuple(f"dead: {before} -> {value}" for value in values)
+def changed(name: str, source: str, dead: int, at: float = 60, first: Member | None = None) -> Join:
+    """A document that says how many are dead."""
+    found = replace(member(name, at, source, status="update"), changes=(f"dead: 4 -> {dead}",))
+    text = f"{dead} people died in the fire."
     return Join(
-        FIRST,
-        replace(member(name, 60, source, status="update"), changes=lines),
-        figures_before=said(before) * len(values),
-        figures_after=b"".join(map(said, values)),
-        figures=lambda: b"".join(map(said, values)) + said(also),
+        first or FIRST, found, document=Document(found.id, found.url, source, "", text, START + at, language="en")
     )
-
-
-def said(value: str) -> bytes:
-    return digest(value, 4)
 
 
 def beginning(name: str, at: float = 0, source: str = "", **more: str) -> Member:
@@ -242,13 +235,13 @@ def joining(first: Member, name: str, at: float = 0, source: str = "", **more: s
 
 async def end_event(detector: NearDupDetector, name: str, at: float, sources: int) -> None:
     """Let an event of so many sources of its own run and end, all at one time."""
-    index, judge = detector.index, detector.index.judge
+    index, judge = detector.index, detector.index.documents.judge
     index = Index(index.store, index.layout.namespace, index.layout.config, ScriptedJudge(judge.policy, judge.system))
     first = beginning(name, at, f"{name}.example")
     for number in range(1, sources):
         await joined(index, joining(first, f"{name} {number}", at, f"{name}-{number}.example"))
-    assert await index.stories.claim(Claim(first.id, "watch")) is not None
-    assert await index.stories.claim(Claim(first.id, "ended", last_source=first.seen_at)) is not None
+    assert await index.events.claim(Claim(first.id, "watch")) is not None
+    assert await index.events.claim(Claim(first.id, "ended", last_source=first.seen_at)) is not None
 
 
 async def joined(index: Index, *joins: Join) -> Story:
@@ -262,7 +255,7 @@ async def joined(index: Index, *joins: Join) -> Story:
         document = Document(member.id, member.url, member.source, member.title, "", int.from_bytes(key[:4], "big"))
         JOINS[document.id] = join
         asked.append((fingerprint, document))
-    answers = await index.check(asked)
+    answers = await index.documents.check(asked)
     for answer in answers:
         error = answer if isinstance(answer, StoreError) else answer.story
         if isinstance(error, StoreError):

@@ -1,9 +1,10 @@
-"""Run modules and scripts in forks of this process, which has imported what Scrapy's commands use once for all of them.
+"""Run programs in forks of this process, which has imported what Scrapy's commands use once for all of them.
 
 ``warm_python.py`` connects to the socket that this process listens on, and sends a command: its arguments, folder and
 environment, with its input and outputs. A fork of this process starts the command in another fork, and watches over it.
 Two messages are the answer: the process id of the command, and its exit status. If the connection ends before, the
-command is killed. This process ends when its standard input does.
+command is killed. Processes that the command starts by ``sys.executable``, such as workers, are forks of this one too.
+This process ends when its standard input does.
 """
 
 from __future__ import annotations
@@ -53,11 +54,13 @@ atexit.register(leave)  # before all others, so that it runs when these are done
 
 
 def run() -> int:
-    """Run the module or script of ``sys.argv``. Return its exit status."""
+    """Run the module, code or script of ``sys.argv``. Return its exit status."""
     try:
         if sys.argv[0] == "-m":
             del sys.argv[0]
             runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        elif sys.argv[0] == "-c":
+            exec(sys.argv.pop(1), {"__name__": "__main__"})
         else:
             runpy.run_path(sys.argv[0], run_name="__main__")
     except SystemExit as ended:
@@ -79,6 +82,8 @@ def import_everything() -> None:
     for command in entry_points(group="scrapy.commands"):
         command.load()
     import_components()
+    with suppress(ImportError):  # an extra, which loads the modules of all services for the first url
+        importlib.import_module("apprise").Apprise.instantiate("json://localhost")
     urls = importlib.import_module("scrapy_neardup.content.urls")
     urls.source_of("https://example.com/")  # reads the list of public suffixes
     assert "twisted.internet.reactor" not in sys.modules
@@ -106,9 +111,10 @@ def become(command: dict[str, Any], files: list[int]) -> None:
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
+    sys.executable = command["python"]
     sys.argv = command["arguments"]
-    is_module = sys.argv[0] == "-m"
-    sys.path[0] = command["folder"] if is_module else os.path.dirname(os.path.abspath(sys.argv[0]))
+    is_script = sys.argv[0] not in ("-m", "-c")
+    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0])) if is_script else command["folder"]
 
 
 def serve(path: str) -> bool:

@@ -91,10 +91,21 @@ def folder_of_scrapy() -> str:
     return str(folder)
 
 
+def fast_python() -> str:
+    """Return a program that starts fast: ``python`` for modules, code and scripts without options."""
+    _warm_command()
+    return str(_server_folder() / "python")
+
+
+@cache
+def _server_folder() -> Path:
+    return _temporary_folder()
+
+
 @cache
 def _warm_command() -> list[str]:
     """Start the server of this test process; it ends when its input does."""
-    here, socket = Path(__file__).parent, _temporary_folder() / "socket"
+    here, socket = Path(__file__).parent, _server_folder() / "socket"
     server = subprocess.Popen(
         [sys.executable, str(here / "fork_server.py"), str(socket)],
         stdin=subprocess.PIPE,
@@ -105,7 +116,11 @@ def _warm_command() -> list[str]:
     assert server.stdout is not None
     assert server.stdout.readline() == "ready\n"
     register(server.communicate)
-    return [sys.executable, "-I", "-S", str(here / "warm_python.py"), str(socket)]
+    command = [sys.executable, "-I", "-S", str(here / "warm_python.py"), str(socket)]
+    program = _server_folder() / "python"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    return command
 
 
 def _temporary_folder() -> Path:

@@ -1,6 +1,6 @@
 """The command ``python``, run by a fork of the server whose socket is the first argument: see fork_server.py.
 
-Its other arguments are ``-m`` and a module, or a script, and what is passed to them.
+Its other arguments are ``-m`` and a module, ``-c`` and code, or a script, and what is passed to them.
 
 This process has the input, outputs, signals and exit status of the command. It imports little, because it stands in for
 a program that starts fast.
@@ -22,8 +22,9 @@ def main() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
     server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     server.connect(path)
-    command = json.dumps({"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}).encode()
-    socket.send_fds(server, [command], [0, 1, 2])
+    python = os.path.join(os.path.dirname(path), "python")
+    parts = {"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ), "python": python}
+    socket.send_fds(server, [json.dumps(parts).encode()], [0, 1, 2])
     nothing = os.open(os.devnull, os.O_RDWR)
     for each in (0, 1, 2):
         os.dup2(nothing, each)  # a pipe that this process held would not end with the command

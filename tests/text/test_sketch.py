@@ -27,7 +27,7 @@ from scrapy_neardup.settings.presets import VECTOR_PARAMETERS
 from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
 from scrapy_neardup.sketch.signatures import load_minhash, minima, signature
 from scrapy_neardup.text.folding import fold
-from scrapy_neardup.text.reading import Reading, shingle_hashes, window_hashes
+from scrapy_neardup.text.tokenizer import Reading, shingle_hashes, window_hashes
 
 NEWS = PRESETS["news"]
 ENGLISH = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3

@@ -17,8 +17,8 @@ from long_form import tries
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.detector import select
 from scrapy_neardup.index import Index, index_from_url
+from scrapy_neardup.index.layout import forget_stories
 from scrapy_neardup.index.store import answers
-from scrapy_neardup.index.stories import forget_stories
 from scrapy_neardup.story import LEVELS, Claim, Extent
 from scrapy_neardup.tools.ask import Ask
 

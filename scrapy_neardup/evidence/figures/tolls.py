@@ -18,9 +18,9 @@ from scrapy_neardup.evidence.figures.counted import LABELS, PEOPLE, SILENT, Figu
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import CURRENCIES, HEDGES, MONTHS, TABLES, WORDS, language_of
 from scrapy_neardup.evidence.figures.numbers import number_tokens
-from scrapy_neardup.text.body import sentence_starts
 from scrapy_neardup.text.folding import fold, fold_with_places
-from scrapy_neardup.text.reading import Reading
+from scrapy_neardup.text.lines import sentences
+from scrapy_neardup.text.tokenizer import Reading
 
 _REACH = 6  # tokens on either side of a figure that may bound it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
@@ -34,6 +34,7 @@ _WITH_CUE = {FigureKind.CASES: "disease", FigureKind.HOMES: "damage", FigureKind
 _AROUND = ("at least", "about", "more", "between", "not news", "with others", "confirmed", "suspected")
 _ANYWHERE = ("history", "corrects", "no match", *_WITH_CUE.values())
 _UNLESS_KNOWN = {"disease": ".?", "damage": ".?"}  # without a table, every sentence is taken to have such words
+_READ_AS = {"no": "nb", "nn": "nb", "hr": "sr", "bs": "sr", "sh": "sr", "mk": "bg", "ms": "id", "iw": "he"}  # languages
 _WITHOUT_SPACES = ("zh", "ja", "th")
 _YEAR = re.compile("(?:19|20)[0-9]{2}(?![0-9])")
 _YEARS = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
@@ -107,15 +108,18 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     """
     text = text[:MAX_CHARACTERS]
     language = language or language_of(number_tokens(f"{title}\n{text}")[0])
+    language = _READ_AS.get(language, language)
     cues = _cues_of(language)
     newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
-    sentences = [_read(*each, language, cues, newest_year) for each in _sentences(title, text)]
+    read = (_read(*each, language, cues, newest_year) for each in _sentences(title, text))
+    sentences = [*islice(read, _HEAD)]
+    is_background = not any(meaning_of(word) for sentence in sentences for word in sentence.words)
+    if not is_background:  # most articles tell no harm, and the rest of them is not read
+        sentences += read
     told: list[Toll] = []
     for number, sentence in enumerate(sentences):
         for toll in _tolls_in(sentence, cues):
             told += _news(toll, told, is_head=number < _HEAD)
-    head = [word for sentence in sentences[:_HEAD] for word in sentence.words]
-    is_background = not any(map(meaning_of, head))
     is_correction = any(not each.placed and cues.anywhere["corrects"].match(each.folded) for each in sentences)
     return [
         each._replace(is_correction=each.is_correction or is_correction)
@@ -124,19 +128,19 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     ]
 
 
-def _sentences(title: str, text: str) -> list[tuple[str, str]]:
-    """Return title and sentences, printed and folded, without lines of the page such as links to other articles."""
+def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
+    """Yield title and sentences, printed and folded, without lines of the page such as links to other articles."""
     reading = Reading.of(text)
     folded, printed, places = fold_with_places(text)
     begin = int(reading.bounds[0])
-    edges = [*(start - begin for start in sentence_starts(reading).tolist()), len(folded)]
-    sentences = [(title, fold(title[:_LONGEST]).casefold())]
+    starts, _ = sentences(reading)
+    edges = [*(start - begin for start in starts.tolist()), len(folded)]
+    yield title, fold(title[:_LONGEST]).casefold()
     for start, end in islice(pairwise(edges), _MOST_SENTENCES):
         end = min(end, start + _LONGEST)
         sentence = printed[places[start] : places[end]].strip()
         if sentence.endswith(SENTENCE_ENDS) or not is_of_page(sentence):
-            sentences.append((sentence, folded[start:end].casefold()))
-    return sentences
+            yield sentence, folded[start:end].casefold()
 
 
 def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: str) -> _Sentence:

@@ -14,8 +14,7 @@ from scrapy_neardup.text.display import without_password
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-CONNECTIONS = 3
-"""Connections of a process: one for checks, one for stories, one for everything else."""
+CONNECTIONS = 3  # connections of a process: one for checks, one for stories, one for everything else
 
 _PORT = 6379
 _TLS_MENDS = (
@@ -31,8 +30,8 @@ _MENDS = {
     "unknown command 'evalsha'": "the server runs no Lua scripts: use Redis 6.2 or later, or Valkey",
 }
 
+# Words in errors about damaged data: the store works, and only some documents are affected.
 _DAMAGE = ("attempt to", "bad argument", "data string too short", "not an integer")
-"""Words in errors about damaged data: the store works, and only some documents are affected."""
 
 
 def is_cluster(url: str) -> bool:

@@ -74,23 +74,23 @@ class RedisStore(Store):
         if client is not None:
             await client.redis.aclose()
 
-    async def ask(self, steps: Callable[[Client], Awaitable[R]], *, reads: bool = False) -> R:
+    async def ask(self, step: Callable[[Client], Awaitable[R]], *, reads: bool = False) -> R:
         if self.client is None:
             raise StoreUnavailable(f"{self.location}: the store is closed")
         try:
             async with self._free:
                 if not is_cluster(self.url):
-                    return await steps(self.client)
-                return await self._ask_cluster(self.client, steps)
+                    return await step(self.client)
+                return await self._ask_cluster(self.client, step)
         except Exception as error:
             raise self.explained(error) from error
 
-    async def _ask_cluster(self, client: RedisClient, steps: Callable[[Client], Awaitable[R]]) -> R:
+    async def _ask_cluster(self, client: RedisClient, step: Callable[[Client], Awaitable[R]]) -> R:
         """Ask, and if a node is lost, ask the other nodes who has its slots now and try again."""
         is_first = True
         while True:
             try:
-                return await steps(client)
+                return await step(client)
             except (LostConnection, ClusterDownError, TookTooLong, OSError) as error:  # noqa: PERF203
                 await client.redis.aclose()  # the next command reads the topology anew
                 if not is_first or not isinstance(error, LostConnection):

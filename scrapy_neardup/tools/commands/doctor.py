@@ -191,8 +191,8 @@ async def _check_store(settings: NearDupSettings) -> list[Check]:
 
 
 async def _check_sites(index: Index, settings: NearDupSettings) -> list[Check]:
-    changes, _ = await index.log_of_changes.newest(_MOST_CHANGES)
-    stories = await index.log_of_changes.stories(each.story for each in changes)
+    changes, _ = await index.changes.newest(_MOST_CHANGES)
+    stories = await index.changes.stories(each.story for each in changes)
     for _, members in stories.values():
         sites = {unnamed_site(each.url) for each in members} - {""}
         if told := sites_of_few(sites, settings):

@@ -90,7 +90,7 @@ async def _explain(options: Options, values: Values) -> tuple[Sides, Explanation
                 raise
             alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
             detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
-        records = await detector.index.records()
+        records = await detector.index.documents.records()
         a, b = [await named_document(detector, records, name) for name in (options.a, options.b)]
         told: tuple[str, ...] = ()
         if b.fingerprint is None and b.record.match == a.key:

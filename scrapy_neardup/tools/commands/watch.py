@@ -19,6 +19,7 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import STATUSES
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Index
+from scrapy_neardup.index.layout import SLICE
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.text.display import counted, printable, without_password
@@ -113,7 +114,7 @@ async def _watch(detector: NearDupDetector, options: Options) -> None:
 async def look(detector: NearDupDetector) -> View:
     now = int(time.time())
     minute = now // 60
-    minutes = await detector.index.verdict_counts(minute - max(_SPANS.values()), minute)
+    minutes = await detector.index.counts.read(minute - max(_SPANS.values()), minute)
     # The present minute has just begun, so a span ends with the minute before it, and shows both.
     spans = {
         name: sum((Counter(minutes[each]) for each in minutes if each >= minute - length), Counter[str]())
@@ -142,11 +143,9 @@ async def look(detector: NearDupDetector) -> View:
 
 
 async def _growing(index: Index, now: int) -> list[View]:
-    newest, _ = await index.log_of_changes.newest(_CHANGES_LOOKED_AT)
+    newest, _ = await index.changes.newest(_CHANGES_LOOKED_AT)
     longest = 60 * max(_SPANS.values())
-    read = await index.log_of_changes.stories(
-        [each.story for each in newest if seconds_of(each.document) > now - longest]
-    )
+    read = await index.changes.stories([each.story for each in newest if seconds_of(each.document) > now - longest])
     grown: list[View] = [
         {
             "story": story.id,
@@ -238,7 +237,7 @@ async def _show_window(detector: NearDupDetector, options: Options) -> None:
         "scope": detector.settings.scope,
     }
     hours = {
-        f"{datetime.fromtimestamp(hour * 3600, timezone.utc):%Y-%m-%dT%H:00Z}": count
+        f"{datetime.fromtimestamp(hour * SLICE, timezone.utc):%Y-%m-%dT%H:00Z}": count
         for hour, count in summary.documents_per_hour.items()
     }
     shown = {**asdict(summary), "documents": summary.documents, **summary.store.facts}

@@ -65,7 +65,7 @@ def explain_pair(
         if not weight.is_reached:
             unfound = str(weight)
             notes.append("so they are never compared; if they were:")
-    judge = detector.index.judge
+    judge = detector.index.documents.judge
     texts = {first.key: first.kept} if first.kept else {}
     decision = judge.decide(second.document, second.record, [Candidate(first.key, first.record)], texts)
     verdict = decision.verdict

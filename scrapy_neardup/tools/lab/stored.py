@@ -70,7 +70,7 @@ async def named_document(
     if not found:
         raise InputError(f"{name}: the window {lacking}; scrapy neardup watch --window shows what it holds")
     key, record = max(found, key=itemgetter(0))
-    return StoredDocument(key, record, await detector.index.text_of(record))
+    return StoredDocument(key, record, await detector.index.documents.text_of(record))
 
 
 def as_stored(detector: NearDupDetector, page: RecordedPage) -> StoredDocument:

@@ -14,9 +14,9 @@ from redis import Redis
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index import Index
+from scrapy_neardup.index.documents import CheckedDocument
 from scrapy_neardup.index.redis.store import RedisClient, RedisStore
 from scrapy_neardup.index.store import Call, Commit
-from scrapy_neardup.index.window import Checked
 from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts, unpack_counts
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
@@ -57,7 +57,7 @@ class Interrupt(Protocol):
 @pytest.fixture
 def interrupt(monkeypatch: pytest.MonkeyPatch) -> Interrupt:
     """Interrupts the commits of an index, and of no other."""
-    monkeypatch.setattr("scrapy_neardup.index.store._PAUSE", 0.0)
+    monkeypatch.setattr("scrapy_neardup.index.partition._PAUSE", 0.0)
 
     def start(index: Index, *steps: Step, loses_answers: int = 0) -> Interruptions:
         assert isinstance(index.store, RedisStore)
@@ -71,8 +71,8 @@ def interrupt(monkeypatch: pytest.MonkeyPatch) -> Interrupt:
 
 async def together(index: Index, *articles: Article) -> list[Match | None]:
     """Check documents in one batch."""
-    answers = await index.check([(each.fingerprint, each.document) for each in articles])
-    return [answer.decision.match for answer in answers if isinstance(answer, Checked)]
+    answers = await index.documents.check([(each.fingerprint, each.document) for each in articles])
+    return [answer.decision.match for answer in answers if isinstance(answer, CheckedDocument)]
 
 
 @pytest.mark.parametrize("hours", [0, 20])
@@ -188,7 +188,7 @@ async def test_a_story_that_others_change_is_read_again(
         if change == "join":
             await joined(other, join("c", MINUTE, "c.example"))
         elif change == "claim":
-            assert await other.stories.claim(Claim(FIRST.id, "watch", extent=Extent(2, 2)))
+            assert await other.events.claim(Claim(FIRST.id, "watch", extent=Extent(2, 2)))
         elif change == "unite":
             await other.stories.unite(FIRST.id, beginning("third", 30))
         else:
@@ -204,7 +204,7 @@ async def test_a_story_that_others_change_is_read_again(
         titles = {each.title for each in await index.stories.members(FIRST.id)}
         assert titles >= ({"first", "c", "d"} if change == "join" else {"first", "d"})
     elif step == "claim":
-        granted = await index.stories.claim(Claim(FIRST.id, "watch", extent=Extent(2, 2), token="0" * 16))
+        granted = await index.events.claim(Claim(FIRST.id, "watch", extent=Extent(2, 2), token="0" * 16))
         assert (granted is None) == (change == "claim" or gone)
         assert granted is None or len(granted.members) == before
     else:
@@ -212,7 +212,7 @@ async def test_a_story_that_others_change_is_read_again(
         assert story.items == before + 2 - (2 if gone else 0)
         assert OTHER.id in story.united
     assert interruptions.written == ([False] if step == "claim" and (change == "claim" or gone) else [False, True])
-    kept = await index.stories.open_events()
+    kept = await index.events.running()
     assert [each.levels for each in kept] == (
         [("watch",)] if change == "claim" or (step == "claim" and not gone) else []
     )
@@ -228,11 +228,11 @@ async def test_a_swap_whose_answer_was_lost_counts_once(
     assert (await joined(index, *joins)).items == 6
     united = await index.stories.unite(FIRST.id, OTHER)
     claim = Claim(FIRST.id, "breaking", extent=united.extent, token="0" * 16)
-    granted = await index.stories.claim(claim)
+    granted = await index.events.claim(claim)
 
     assert (united.items, united.joined) == (7, 7)
     assert granted is not None
-    assert granted == await index.stories.claim(claim)
+    assert granted == await index.events.claim(claim)
     assert interruptions.written == [False] * (len(joins) + 2)
 
 
@@ -240,14 +240,14 @@ async def test_a_delivery_is_repeated_if_others_change_what_it_reads(
     open_index: OpenIndex, redis_url: str, interrupt: Interrupt
 ) -> None:
     index, other = await open_index(redis_url), await open_index(redis_url)
-    index.run = 1
-    await index.beat()
+    index.partition.run = 1
+    await index.runs.beat()
     article = Article()
     await check(index, article)
 
-    interruptions = interrupt(index, lambda: other.withdraw([article.id]))
-    await index.deliver([article.id])
-    assert await index.records() == [], "a record that was removed stays removed"
+    interruptions = interrupt(index, lambda: other.runs.withdraw([article.id]))
+    await index.runs.deliver([article.id])
+    assert await index.documents.records() == [], "a record that was removed stays removed"
     assert interruptions.written == [False]
 
 
@@ -288,20 +288,20 @@ async def test_what_was_learned_and_counted_is_added_once_if_its_answer_was_lost
     counted = pack_counts(3, np.bincount([7], minlength=SLOTS).astype(np.uint32))
     learned = KnownBoilerplate((b"line",), (b"document",))
 
-    await index.count_verdicts(5, {"original": 2})
+    await index.counts.add(5, {"original": 2})
 
-    assert unpack_counts(await index.add_frequencies("x", counted))[0] == 3
-    assert unpack_counts(await index.add_frequencies("x", NOTHING))[0] == 3
-    assert await index.exchange_boilerplate({b"site": learned}) == {b"site": learned}
-    assert await index.verdict_counts(5, 5) == {5: {"original": 2}}
+    assert unpack_counts(await index.learned.add_frequencies("x", counted))[0] == 3
+    assert unpack_counts(await index.learned.add_frequencies("x", NOTHING))[0] == 3
+    assert await index.learned.exchange_boilerplate({b"site": learned}) == {b"site": learned}
+    assert await index.counts.read(5, 5) == {5: {"original": 2}}
 
 
 async def test_grants_that_nobody_confirms_are_not_kept_without_end(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scrapy_neardup.index.stories.MOST_WAITING", 1)
+    monkeypatch.setattr("scrapy_neardup.index.events.MOST_WAITING", 1)
     await joined(index, join("a", MINUTE, "a.example"))
     for level, token in (("watch", "a"), ("breaking", "b")):
-        assert await index.stories.claim(Claim(FIRST.id, level, token=token)) is not None  # type: ignore[arg-type]
+        assert await index.events.claim(Claim(FIRST.id, level, token=token)) is not None  # type: ignore[arg-type]
 
-    assert [each.claim.token for each in await index.stories.take_over(0)] == ["a"]
+    assert [each.claim.token for each in await index.events.take_over(0)] == ["a"]

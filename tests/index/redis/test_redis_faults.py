@@ -142,7 +142,7 @@ async def test_a_copy_is_registered_with_its_story_or_not_at_all(
             network.lose_answers(99, after=answers)
             await other.publish("fire", "copier", MINUTE)
             network.lose_answers(0)
-        registered = len(await room.detector.index.records()) == 2
+        registered = len(await room.detector.index.documents.records()) == 2
         members = await room.detector.index.stories.members(original.story or "")
 
     assert [each.source for each in members] == (["wire.example", "copier.example"] if registered else [])
@@ -281,9 +281,9 @@ async def test_a_key_of_another_type_is_one_clear_error_and_is_not_touched(
     async def use_all() -> None:
         await check(index, original)
         await joined(index, Join(_member(original), _member(copy)))
-        await index.stories.claim(Claim(original.id, "watch", token="t"))
-        await index.stories.open_events()
-        await index.exchange_boilerplate({b"site": KnownBoilerplate((b"line",), (b"document",))})
+        await index.events.claim(Claim(original.id, "watch", token="t"))
+        await index.events.running()
+        await index.learned.exchange_boilerplate({b"site": KnownBoilerplate((b"line",), (b"document",))})
 
     with pytest.raises(StoreError, match=f"^{re.escape(name)} is of another type than .*delete this key") as raised:
         await use_all()

@@ -83,7 +83,7 @@ async def test_crawls_and_those_who_ask_do_not_mind_the_clock_of_the_server(
 
     wrong_clock.set_clock(after)
     for detector in (first, second) * 2:
-        await detector.index.beat()
+        await detector.index.runs.beat()
     await first.check(page(first, "bridge", "a"))
     verdict = await second.check(page(second, "bridge", "b"))
     news = await ask.stories(cursor)

@@ -112,9 +112,9 @@ async def test_damage_of_any_entry_stops_nothing(
 ) -> None:
     """By a value of any type; a damaged story itself may be an error, but nobody else's."""
     index, original, copy = await _used(open_index, file)
-    await index.stories.claim(Claim(original.id, "watch", token="t"))
-    await index.exchange_boilerplate({SOURCE: KnownBoilerplate((b"12345678",))})
-    await index.add_frequencies("terms", pack_counts(1, np.ones(SLOTS, np.uint32)))
+    await index.events.claim(Claim(original.id, "watch", token="t"))
+    await index.learned.exchange_boilerplate({SOURCE: KnownBoilerplate((b"12345678",))})
+    await index.learned.add_frequencies("terms", pack_counts(1, np.ones(SLOTS, np.uint32)))
     kinds = sql.execute("SELECT id, name FROM keys WHERE name NOT LIKE '%:bands:%'").fetchall()
     assert len(kinds) == 9
     for serial, (key, name) in enumerate(kinds):
@@ -126,8 +126,8 @@ async def test_damage_of_any_entry_stops_nothing(
         assert await check(index, other.copy(at=serial + 0.5)) is not None
         assert (await joined(index, Join(_member(other), _member(other.copy(at=serial + 0.7))))).items == 2
         for question in (
-            index.stories.open_events(),
-            index.stories.ended_events(0),
+            index.events.running(),
+            index.events.ended(0),
             index.summary(),
             index.stories.members(original.id),
         ):
@@ -136,10 +136,10 @@ async def test_damage_of_any_entry_stops_nothing(
             await joined(index, Join(_member(original), _member(copy.copy(at=serial))))
         except StoreError as error:
             assert original.id in str(error)  # noqa: PT017
-        await index.stories.take_over(0)
-        await index.exchange_boilerplate({SOURCE: KnownBoilerplate()})
-        assert len(await index.add_frequencies("terms", NOTHING)) > 4
-        await index.records()
+        await index.events.take_over(0)
+        await index.learned.exchange_boilerplate({SOURCE: KnownBoilerplate()})
+        assert len(await index.learned.add_frequencies("terms", NOTHING)) > 4
+        await index.documents.records()
         await index.purge(Selection(source="nowhere.example", source_hash=b"none"))
         texts = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
         assert len(texts) == len(set(texts)) or all(
@@ -159,9 +159,9 @@ async def test_who_looks_waits_for_no_writer(open_index: OpenIndex, file: Path, 
     index = await open_index(f"sqlite:///{file}", timeout=0.1)
 
     sql.execute("BEGIN IMMEDIATE")
-    found = await index.records()
+    found = await index.documents.records()
     summary = await index.summary()
-    stories = await index.stories.open_events()
+    stories = await index.events.running()
     members = await index.stories.members(original.id)
     would_go = await index.purge(Selection(source="wire.example", source_hash=SOURCE), dry_run=True)
     sql.execute("ROLLBACK")
@@ -228,9 +228,9 @@ async def _fill(file: Path) -> None:
         url = f"https://a.example/{number}"
         await check(index, Article(f"story {number}", at=number, serial=number, url=url, source="a.example"))
     await joined(index, join("copy", 60, "copy.example"))
-    await index.stories.claim(Claim(FIRST.id, "watch", token="t"))
-    await index.exchange_boilerplate({SITE: KnownBoilerplate((b"1234",), (b"x" * 20,))})
-    await index.count_verdicts(5, {"original": 1})
+    await index.events.claim(Claim(FIRST.id, "watch", token="t"))
+    await index.learned.exchange_boilerplate({SITE: KnownBoilerplate((b"1234",), (b"x" * 20,))})
+    await index.counts.add(5, {"original": 1})
     await index.close()
 
 
@@ -261,17 +261,17 @@ def _calls(index: Index) -> Iterator[Awaitable[object]]:
     for number in (3, 30, 59):
         yield check(index, Article(f"story {number}", at=70 + number, serial=1000 + number))
     yield joined(index, join("another", 61, "other.example"))
-    yield index.stories.open_events()
+    yield index.events.running()
     yield index.stories.members(FIRST.id)
     yield index.stories.final_stories([FIRST.id])
-    yield index.records()
-    yield index.exchange_boilerplate({SITE: KnownBoilerplate((b"5678",))})
-    yield index.add_frequencies("terms", NOTHING)
-    yield index.verdict_counts(0, 10)
-    yield index.beat()
-    yield index.stories.take_over(0)
-    yield index.stories.ended_events(0)
-    yield index.deliver([FIRST.id])
+    yield index.documents.records()
+    yield index.learned.exchange_boilerplate({SITE: KnownBoilerplate((b"5678",))})
+    yield index.learned.add_frequencies("terms", NOTHING)
+    yield index.counts.read(0, 10)
+    yield index.runs.beat()
+    yield index.events.take_over(0)
+    yield index.events.ended(0)
+    yield index.runs.deliver([FIRST.id])
     yield index.summary()
     yield index.purge(Selection(source="a.example", source_hash=SITE))
     yield index.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
-import sys
 import time
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client, StdioServerParameters, stdio_client
 from newsdesk import toll
 from projects import ITEM_A_PAGE, Project
-from scrapy_processes import neardup, run_python
+from scrapy_processes import fast_python, neardup, run_python
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.tools.commands.mcp import LONGEST_QUOTATION, quoted
@@ -42,9 +41,21 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_figures_are_a_table_of_what_each_source_prints(folder: Path) -> None:
+    done = neardup(folder, "ask", "figures", "--csv", "--store", STORE)
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+
+    assert [(row["figure"], row["value"], row["is_state"], row["source"]) for row in rows] == [
+        ("dead", "4", "False", "a.example"),
+        ("dead", "4", "False", "b.example"),
+        ("dead", "12", "True", "c.example"),
+        ("dead", "12", "True", "d.example"),
+    ]
+
+
 def served(folder: Path) -> Client:
     arguments = ["-m", "scrapy", "neardup", "mcp", "--store", STORE]
-    return Client(stdio_client(StdioServerParameters(command=sys.executable, args=arguments, cwd=folder)))
+    return Client(stdio_client(StdioServerParameters(command=fast_python(), args=arguments, cwd=folder)))
 
 
 def test_ask_prints_json_lines_and_a_cursor(folder: Path) -> None:

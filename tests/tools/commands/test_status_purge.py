@@ -113,11 +113,11 @@ async def test_a_purged_source_leaves_no_event_that_waits(detector: NearDupDetec
     assert other_story is not None
     (tipping,) = [each.id for each in await detector.index.stories.members(story) if each.source == "copy.example"]
     for key, item, token in ((story, tipping, TOKENS[0]), (other_story, other.id, TOKENS[1])):
-        assert await detector.index.stories.claim(Claim(key, "watch", token=token, item=item))
+        assert await detector.index.events.claim(Claim(key, "watch", token=token, item=item))
 
     await detector.purge(source=purged)
 
-    assert [each.claim.token for each in await detector.index.stories.take_over(0)] == [TOKENS[1]]
+    assert [each.claim.token for each in await detector.index.events.take_over(0)] == [TOKENS[1]]
 
 
 # The commands

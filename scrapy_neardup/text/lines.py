@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.document import MOST_CHARACTERS
 from scrapy_neardup.text.folding import fold_with_places
-from scrapy_neardup.text.reading import (
+from scrapy_neardup.text.tokenizer import (
     CLOSING,
     DECIMAL,
     FULL_STOP,
@@ -83,13 +83,11 @@ class Body:
     hashes: NDArray[np.uint64] = field(init=False)  # of the tokens of these lines
 
     def __post_init__(self) -> None:
-        is_kept = self.is_long & self._is_own() if self.boilerplate else self.is_long
+        is_kept = self.is_long
+        if self.boilerplate:
+            is_kept = is_kept & [key not in self.boilerplate for key in self.all_lines.keys.tolist()]
         self.kept = self.all_lines if is_kept.all() else self.all_lines.at(is_kept)
         self.hashes = self.reading.hashes.take(self.kept.places)
-
-    def _is_own(self) -> NDArray[np.bool_]:
-        """Return for each line whether it is no boilerplate."""
-        return np.array([key not in self.boilerplate for key in self.all_lines.keys.tolist()], np.bool_)
 
     def without(self, boilerplate: frozenset[int]) -> Body:
         return replace(self, boilerplate=boilerplate) if boilerplate != self.boilerplate else self
@@ -123,10 +121,6 @@ class Body:
     def words(self) -> int:
         return int(self.kept.words.sum())
 
-    @property
-    def text(self) -> str:
-        return "\n".join(self._texts(self.kept))
-
     def lead_keys(self, most: int) -> tuple[int, ...]:
         """Return keys of the first whole sentences: most abridged and extended copies begin as their original."""
         whole = self.kept.keys[self.kept.words >= _LEAST_WORDS]
@@ -134,7 +128,9 @@ class Body:
 
     def lead(self, words: int) -> list[str]:
         """Return the first lines that are kept, until they have ``words`` words."""
-        return self._texts(self.kept, int(np.add.accumulate(self.kept.words).searchsorted(words)) + 1)
+        most = int(np.add.accumulate(self.kept.words).searchsorted(words)) + 1
+        places = zip(self.kept.start[:most].tolist(), self.kept.stop[:most].tolist(), strict=True)
+        return [self.reading.text[start:stop].strip() for start, stop in places]
 
     @property
     def text_hash(self) -> bytes:
@@ -145,10 +141,6 @@ class Body:
     def content_hash(self) -> bytes:
         """Return an 8-byte hash of all tokens, also of those in lines that are too short to count."""
         return _hash_of(self.reading.hashes.take(self.all_lines.places))
-
-    def _texts(self, lines: Lines, most: int | None = None) -> list[str]:
-        places = zip(lines.start[:most].tolist(), lines.stop[:most].tolist(), strict=True)
-        return [self.reading.text[start:stop].strip() for start, stop in places]
 
 
 def _hash_of(hashes: NDArray[np.uint64]) -> bytes:
@@ -181,14 +173,14 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
     block. Blocks are cut into sentences because boilerplate is often glued to the last paragraph.
     """
     ends_of_blocks = (reading.flags & LINE_END).astype(bool).nonzero()[0]
-    start = np.concatenate((ends_of_blocks[:-1] + 1, _sentence_ends(reading)))
-    start.sort()
-    first = reading.starts.searchsorted(start)
-    counts = next_starts(first, len(reading.starts)) - first
-    with_tokens = counts.nonzero()[0]
-    start, first, counts = start.take(with_tokens), first.take(with_tokens), counts.take(with_tokens)
+    start, first = sentences(reading)
+    words = next_starts(first, len(reading.starts)) - first
     block = ends_of_blocks.searchsorted(start)
-    words = _words(reading, first, counts) if reading.present & UNSPACED else counts
+    if reading.present & UNSPACED:  # two characters of an unspaced script count as one word
+        before = np.zeros(len(reading.starts) + 1, np.intp)
+        np.add.accumulate(reading.are_unspaced, out=before[1:])
+        characters = before.take(first + words) - before.take(first)
+        words -= characters - characters // 2
     place = ((words >= _LEAST_WORDS) | changes(block)).nonzero()[0]
     words = np.add.reduceat(words, place) if len(place) else words
     start, first, block = start.take(place), first.take(place), block.take(place)
@@ -198,29 +190,11 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
     return Lines(first, end, start, stop, words, keys), block
 
 
-def sentence_starts(reading: Reading) -> NDArray[np.intp]:
-    """Return the characters with which the sentences of all lines begin; sentences without a token are left out."""
-    ends_of_blocks = (reading.flags & LINE_END).astype(bool).nonzero()[0]
-    start = np.concatenate((ends_of_blocks[:-1] + 1, _sentence_ends(reading)))
-    start.sort()
-    first = reading.starts.searchsorted(start)
-    return start[next_starts(first, len(reading.starts)) > first]
+def sentences(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the characters and the tokens with which sentences begin; sentences without a token are left out.
 
-
-def _words(reading: Reading, first: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the words of each line. Two characters of an unspaced script count as one word."""
-    before = np.zeros(len(reading.starts) + 1, np.intp)
-    np.add.accumulate(reading.are_unspaced, out=before[1:])
-    characters = before.take(first + counts) - before.take(first)
-    words: NDArray[np.intp] = counts - characters + characters // 2
-    return words
-
-
-def _sentence_ends(reading: Reading) -> NDArray[np.intp]:
-    """Return where sentences begin inside a block.
-
-    If no space follows a full stop, a capital shows that a sentence begins there, and not a decimal or the rest of a
-    host name.
+    The end of a line ends a sentence. If no space follows a full stop, a capital shows that a sentence begins there,
+    and not a decimal or the rest of a host name.
     """
     flags = reading.flags
     edges = edges_of(flags & STOP)
@@ -236,7 +210,12 @@ def _sentence_ends(reading: Reading) -> NDArray[np.intp]:
     if reading.present & FULL_STOP:
         begins |= (flags.take(stops) & FULL_STOP).astype(bool)
         begins &= (following & LINE_END) == 0
-    return cast("NDArray[np.intp]", ends[begins])
+    behind_lines = (flags[:-1] & LINE_END).astype(bool).nonzero()[0] + 1
+    start = np.concatenate((behind_lines, ends[begins]))
+    start.sort()
+    first = reading.starts.searchsorted(start)
+    has_tokens = next_starts(first, len(reading.starts)) > first
+    return start[has_tokens], first[has_tokens]
 
 
 def _behind(flags: NDArray[np.uint32], flag: NDArray[np.uint32], places: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -1,0 +1,213 @@
+"""Events on their way: who may raise a level of a story, and who sends the event to which receivers.
+
+An event is on its way from the step that grants its claim until all its receivers have it. If the crawl that has it in
+hand dies, another one takes it over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from scrapy_neardup.document import LAST_SECOND
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index.partition import Part, Partition, reads, swaps
+from scrapy_neardup.index.runs import Heartbeats
+from scrapy_neardup.index.store import Call, Client, Commit, Expected, answers, swap
+from scrapy_neardup.index.stories import Stories
+from scrapy_neardup.records.life import WITHDRAWN
+from scrapy_neardup.records.stored_stories import FIELDS, StoredStory, asked_story, whole_story
+from scrapy_neardup.records.stories import StoryChange, pack_claim, read_claim, read_extent, read_members, read_sources
+from scrapy_neardup.rules.membership import grant
+from scrapy_neardup.rules.policy import HOUR
+from scrapy_neardup.story import CRAWL, Claim, EventSources, Member, Story
+
+# How long the sources of events that have ended are kept, before the newest source of the last of them.
+ENDED_SECONDS = 8 * 24 * HOUR
+
+# How many events of dead crawls one process takes over at a time. The rest follow a minute later.
+MOST_TAKEN_OVER = 64
+
+# How many events on their way are kept. Further ones cannot be taken over.
+MOST_WAITING = 10_000
+
+_NOBODY = WITHDRAWN  # no crawl has this number
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """A claim that is granted, with the story that it is for."""
+
+    claim: Claim  # with the extent that was signalled before
+    story: Story  # as it is now
+    members: tuple[Member, ...]  # in the order they joined
+
+
+class Events(Part):
+    """The events of the stories of one namespace and configuration.
+
+    A level of an event is granted to one claim, and to that claim as often as it asks.
+    """
+
+    def __init__(self, partition: Partition, stories: Stories) -> None:
+        super().__init__(partition)
+        self._stories = stories
+
+    @swaps
+    async def claim(self, client: Client, claim: Claim) -> Granted | None:
+        """Return the grant if the level or update is granted to the claim, else None.
+
+        In the same atomic step the claim is kept as an event on its way. Then it is granted again whenever it asks.
+        Raise StoreUnavailable if the store does not answer in time; then ask again with the same token.
+        """
+        key, outbox = bytes.fromhex(claim.story), self.layout.outbox
+        calls = [
+            Call("RUNS", self.layout.runs),
+            Call("HGET", outbox, (claim.token,)),
+            Call("HLEN", outbox),
+            Call("HGETALL", self.layout.ended),
+            self._stories.read_whole(key),
+        ]
+        clock, granted, waiting, ended, whole = await answers(client, calls)
+        if granted:
+            _, claim = read_claim(claim.token.encode(), cast("bytes", granted))
+            return _granted(claim, await self._stories.final(client, bytes.fromhex(claim.story)))
+        story = whole_story(key, whole)
+        counters = story.counters
+        claim = replace(claim, signalled=read_extent(counters.signalled), run=self.partition.run)
+        if not counters.joined or counters.moved or not grant(counters, claim):
+            return None
+        change = StoryChange(claim.level, key, bytes.fromhex(claim.item) if claim.item else bytes(8), claim.time)
+        writes = [*self._stories.writes(story), *self.layout.log(change)]
+        if claim.level == "ended" and counters.sources:
+            oldest = counters.newest_source - ENDED_SECONDS
+            old = [each for each, sources in _by_newest(ended) if sources[-1][0] < oldest]
+            writes += [Call("HDEL", self.layout.ended, old)] if old else []
+            writes.append(Call("HSET", self.layout.ended, (key, counters.sources)))
+            writes.append(Call("EXPIRE", self.layout.ended, (ENDED_SECONDS,)))
+        if claim.token and cast("int", waiting) < MOST_WAITING:
+            writes.append(Call("HSET", outbox, (claim.token, pack_claim(Heartbeats.of(0, clock).now // 1000, claim))))
+            writes.append(Call("EXPIRE", outbox, (2 * self.policy.window,)))
+        await swap(client, {self.layout.story(key): story.version}, writes)
+        return _granted(claim, story)
+
+    @swaps
+    async def confirm(self, client: Client, tokens: Sequence[str]) -> None:
+        """Forget the events on their way with these tokens: all their receivers have them."""
+        await self._forget(client, tokens)
+
+    async def _forget(self, client: Client, tokens: Sequence[str | bytes]) -> None:
+        if tokens:
+            await answers(client, [Call("HDEL", self.layout.outbox, tokens)])
+
+    @swaps
+    async def hand_on(self, client: Client, token: str, receivers: Collection[bytes], *, keep: bool) -> None:
+        """Note which receivers have not got an event yet. Unless the caller keeps it, others may take it over."""
+        read = Call("HGET", self.layout.outbox, (token,))
+        (packed,) = await answers(client, [read])
+        if packed:
+            second, claim = read_claim(token.encode(), cast("bytes", packed))
+            left = replace(claim, receivers=tuple(receivers), run=self.partition.run if keep else _NOBODY)
+            write = Call("HSET", self.layout.outbox, (token, pack_claim(second, left)))
+            await answers(client, [Commit([Expected(read, cast("bytes", packed))], [write])])
+
+    @swaps
+    async def take_over(
+        self,
+        client: Client,
+        seconds: float,
+        receivers: Collection[bytes] = (CRAWL,),
+        in_hand: Container[str] = (),
+    ) -> list[Granted]:
+        """Return events on their way to these receivers that no living crawl has in hand. The caller sends them.
+
+        No other caller gets them while the crawl of this one lives. If it is none, others get them after ``seconds``.
+        ``in_hand`` has the tokens of the caller's own events. At most ``MOST_TAKEN_OVER`` are returned.
+        """
+        clock, rows = await answers(client, [Call("RUNS", self.layout.runs), Call("HGETALL", self.layout.outbox)])
+        beats = Heartbeats.of(self.partition.run, clock)
+        now = beats.now // 1000
+        taken_over, gone = list[Granted](), list[bytes]()
+        for token, packed in cast("dict[bytes, bytes]", rows).items():
+            second, claim = self._read_waiting(token, packed, now)
+            if claim is None:
+                gone.append(token)
+                continue
+            is_wanted = claim.token not in in_hand and not frozenset(receivers).isdisjoint(claim.receivers)
+            if not is_wanted or not _is_free(claim, beats, is_old=abs(now - second) >= int(seconds)):
+                continue
+            if (story := await self._story_of(client, claim)) is None:
+                gone.append(token)
+                continue
+            claim = replace(claim, run=self.partition.run)
+            held = Call("HSET", self.layout.outbox, (token, pack_claim(second if self.partition.run else now, claim)))
+            expected = Expected(Call("HGET", self.layout.outbox, (token,)), packed)
+            if await answers(client, [Commit([expected], [held])]) == [1]:  # else another process was faster
+                taken_over.append(_granted(claim, story))
+            if len(taken_over) == MOST_TAKEN_OVER:
+                break
+        await self._forget(client, gone)
+        return taken_over
+
+    def _read_waiting(self, token: bytes, packed: bytes, now: int) -> tuple[int, Claim | None]:
+        """Return when an event on its way was claimed, and its claim: None if it is damaged, or too old."""
+        try:
+            second, claim = read_claim(token, packed)
+        except StoreError:
+            self.partition.warn_damaged("an event on its way", "it is not sent")
+            return 0, None
+        return second, claim if now - second <= self.policy.window else None
+
+    async def _story_of(self, client: Client, claim: Claim) -> StoredStory | None:
+        """Return the story of an event, None if it has left the window or is damaged."""
+        try:
+            story = await self._stories.final(client, bytes.fromhex(claim.story))
+        except StoreError:
+            self.partition.warn_damaged("the story of an event on its way", "it is not sent")
+            return None
+        return story if story.counters.joined else None
+
+    @reads
+    async def running(self, client: Client, quiet_since: int | None = None) -> list[Story]:
+        """Return the stories with a raised level that have not ended, in order of their ids.
+
+        With ``quiet_since``, return only the stories without a new source since then.
+        """
+        (answer,) = await answers(client, [Call("HGETALL", self.layout.events)])
+        keys = sorted(cast("dict[bytes, bytes]", answer))
+        found = await answers(client, [Call("HMGET", self.layout.story(key), FIELDS) for key in keys])
+        stories = [asked_story(key, (), answer) for key, answer in zip(keys, found, strict=True)]
+        if any(isinstance(each, StoreError) for each in stories):
+            self.partition.warn_damaged("a story", "its event is not reported")
+        latest = LAST_SECOND if quiet_since is None else quiet_since
+        # A story that has expired has no counters.
+        kept = (each for each in stories if isinstance(each, StoredStory) and each.counters.joined)
+        return [each.snapshot for each in kept if each.counters.newest_source <= latest]
+
+    @reads
+    async def ended(self, client: Client, since: int) -> list[EventSources]:
+        """Return the sources of each event that has ended and whose newest source came at ``since`` or later.
+
+        They are kept for ``ENDED_SECONDS``.
+        """
+        (answer,) = await answers(client, [Call("HGETALL", self.layout.ended)])
+        return [sources for _, sources in _by_newest(answer) if sources[-1][0] >= since]
+
+
+def _granted(claim: Claim, story: StoredStory) -> Granted:
+    return Granted(claim, story.snapshot, read_members(story.members.items()))
+
+
+def _is_free(claim: Claim, beats: Heartbeats, *, is_old: bool) -> bool:
+    """Decide whether no other crawl that lives has an event in hand. Without heartbeats its age tells."""
+    if not claim.run:
+        return is_old
+    return claim.run == beats.own or not beats.is_alive(claim.run)
+
+
+def _by_newest(ended: object) -> list[tuple[bytes, EventSources]]:
+    """Return the sources of events that have ended, by story, in the order of their newest source."""
+    fields = cast("dict[bytes, bytes]", ended)
+    found = [(key, sources) for key, packed in fields.items() if (sources := read_sources(packed))]
+    return sorted(found, key=lambda each: (each[1][-1][0], each[0]))

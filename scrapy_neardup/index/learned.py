@@ -1,0 +1,173 @@
+"""What all processes have learned of words, sources and languages, and how a sketcher exchanges it with them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from scrapy_neardup.document import Document
+from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
+from scrapy_neardup.evidence.vectors import BLOCK
+from scrapy_neardup.index.events import ENDED_SECONDS
+from scrapy_neardup.index.partition import Part, swaps
+from scrapy_neardup.index.store import Breaker, Call, Client, answers, swap
+from scrapy_neardup.records.learned import (
+    MOST_LINES,
+    MOST_SOURCE_DOCUMENTS,
+    NOTHING,
+    Frequencies,
+    KnownBoilerplate,
+    add_counts,
+)
+from scrapy_neardup.records.packing import join_entries, split_entries
+from scrapy_neardup.rules.policy import HOUR
+from scrapy_neardup.sketch.fingerprint import Sketcher
+from scrapy_neardup.sketch.origin import packed_language, source_hash
+
+logger = logging.getLogger(__name__)
+
+LEARNED_SECONDS = ENDED_SECONDS  # how long the boilerplate of a source is remembered after the source printed it last
+
+_SHARED_TOGETHER = 64  # documents whose features or lines are counted here before the store gets them
+
+
+class Learned(Part):
+    """What is learned of one namespace and configuration."""
+
+    @swaps
+    async def add_frequencies(self, client: Client, kind: str, counted: bytes) -> bytes:
+        """Add document frequencies of one kind to those of all processes. Return the packed sum.
+
+        See ``records/learned.py``. The sum expires a window after the last addition. Raise StoreUnavailable if
+        the store does not answer in time; the frequencies may then be added or not.
+        """
+        key = self.layout.frequencies(kind)
+        (answer,) = await answers(client, [Call("HMGET", key, ("version", "total"))])
+        version, before = (each or b"" for each in cast("list[bytes | None]", answer))
+        total = add_counts(before, counted)
+        if counted != NOTHING:  # who adds nothing only reads: an idle namespace stays empty, and expires
+            writes = [Call("HSET", key, ("total", total)), Call("EXPIRE", key, (self.policy.window + HOUR,))]
+            await swap(client, {key: version}, writes)
+        return total
+
+    @swaps
+    async def exchange_boilerplate(
+        self, client: Client, learned: Mapping[bytes, KnownBoilerplate]
+    ) -> dict[bytes, KnownBoilerplate]:
+        """Add the boilerplate that was learned of some sources.
+
+        Return all entries that the store has for each of these sources. Sources are given by their hash. A source may
+        have nothing to add. For each source the store keeps the newest entries, as many as ``KnownBoilerplate`` says,
+        for ``LEARNED_SECONDS`` after the last addition. Raise StoreUnavailable if the store does not answer in time;
+        the entries may then be added or not.
+        """
+        known = dict[bytes, KnownBoilerplate]()
+        writes = list[Call]()
+        versions = dict[str, bytes]()
+        calls = [Call("HMGET", self.layout.learned(source), ("version", "lines", "printed")) for source in learned]
+        for (source, new), answer in zip(learned.items(), await answers(client, calls), strict=True):
+            version, lines, documents = (each or b"" for each in cast("list[bytes | None]", answer))
+            known[source] = kept = KnownBoilerplate(
+                (split_entries(lines) + new.lines)[-MOST_LINES:],
+                (split_entries(documents) + new.documents)[-MOST_SOURCE_DOCUMENTS:],
+            )
+            if any(new):
+                key = self.layout.learned(source)
+                versions[key] = version
+                fields = ("lines", join_entries(kept.lines), "printed", join_entries(kept.documents))
+                writes += [Call("HSET", key, fields), Call("EXPIRE", key, (LEARNED_SECONDS,))]
+        if writes:
+            await swap(client, versions, writes)
+        return known
+
+
+class Knowledge:
+    """Exchanges the knowledge of one sketcher with the store, if the store answers. Never raises a StoreError.
+
+    A thread may sketch a long text meanwhile, so what is learned is used under the lock of the sketcher.
+
+    If the store fails, what it did not take is shared the next time. Only mean vectors are not: they are estimates.
+    """
+
+    def __init__(self, sketcher: Sketcher, learned: Learned, breaker: Breaker) -> None:
+        self._lock = sketcher.lock
+        self._frequencies = sketcher.all_frequencies
+        self._boilerplate = sketcher.boilerplate
+        self._means = sketcher.vector_means
+        self._learned = learned
+        self._breaker = breaker
+
+    async def exchange_all(self, *, is_last: bool = False) -> None:
+        """Exchange what is known at the beginning, or in the end: then also means of few documents."""
+        await self._exchange_frequencies(all_of_them=True)
+        await self._exchange_boilerplate(is_last=is_last)
+
+    async def exchange_due(self) -> None:
+        """Exchange what enough documents have taught."""
+        await self._exchange_frequencies()
+        if self._boilerplate and (self._boilerplate.pending >= _SHARED_TOGETHER or self._means.is_due):
+            await self._exchange_boilerplate()
+
+    async def meet(self, documents: Iterable[Document]) -> None:
+        """Take over what is known of sources and languages that this process has not met before."""
+        if self._boilerplate is None:
+            return
+        sources = self._boilerplate.unmet(source_hash(each.source) for each in documents if each.source)
+        means = self._means.unmet(packed_language(each.language) for each in documents if each.vector)
+        if sources or means:
+            await self._exchange_boilerplate([*sources, *means])
+
+    def discard_learned(self) -> None:
+        """Forget the counts and lines that the store does not know yet."""
+        with self._lock:
+            for frequencies in self._frequencies.values():
+                frequencies.take_pending()
+            if self._boilerplate is not None:
+                self._boilerplate.take_pending()
+            self._means.take_pending(1)
+
+    async def _exchange_frequencies(self, *, all_of_them: bool = False) -> None:
+        """Add what was counted here to the store's sums, and go on with these sums."""
+        for kind, frequencies in self._frequencies.items():
+            # The more is known, the less often it is asked.
+            is_due = frequencies.pending >= max(_SHARED_TOGETHER, frequencies.documents >> 5)
+            if (all_of_them or is_due) and not self._breaker.is_open:
+                await self._breaker.ask(self._add_frequencies(kind, frequencies), "Document frequencies")
+
+    async def _add_frequencies(self, kind: str, frequencies: Frequencies) -> None:
+        with self._lock:
+            pending = frequencies.take_pending()
+        try:
+            total = await self._learned.add_frequencies(kind, pending)
+            with self._lock:
+                frequencies.replace(total)
+        except BaseException as error:
+            with self._lock:
+                frequencies.give_back(pending)
+            if not isinstance(error, ValueError):
+                raise
+            logger.warning("Document frequencies cannot be read: %s", error)
+
+    async def _exchange_boilerplate(self, new_sources: Iterable[bytes] = (), *, is_last: bool = False) -> None:
+        if self._boilerplate is not None and not self._breaker.is_open:
+            exchanged = self._add_boilerplate(self._boilerplate, new_sources, 1 if is_last else BLOCK)
+            await self._breaker.ask(exchanged, "Learned boilerplate")
+
+    async def _add_boilerplate(self, boilerplate: SourceBoilerplate, new_sources: Iterable[bytes], least: int) -> None:
+        """Add the boilerplate and the mean vectors found here to the store, and take over what other processes found.
+
+        Also take over the boilerplate and the means under the keys ``new_sources``. Only means of at least so many
+        documents are added.
+        """
+        with self._lock:
+            pending, means = boilerplate.take_pending(), self._means.take_pending(least)
+        exchanged = {source: KnownBoilerplate() for source in new_sources} | pending | means
+        try:
+            found = await self._learned.exchange_boilerplate(exchanged) if exchanged else {}
+        except BaseException:
+            with self._lock:
+                boilerplate.give_back(pending)
+            raise
+        with self._lock:
+            boilerplate.merge(self._means.merge(found))
