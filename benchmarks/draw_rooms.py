@@ -3,7 +3,7 @@
 An arrow points from a room to a room that it imports. An arrow is left out if a longer way leads to the same room.
 
     python benchmarks/draw_rooms.py           # print the picture
-    python benchmarks/draw_rooms.py --write   # put it into docs/architecture.md
+    python benchmarks/draw_rooms.py --write   # put it into docs/architecture.md, with the lines of the reading path
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import grimp
 PACKAGE = "scrapy_neardup"
 PAGE = Path(__file__).parents[1] / "docs/architecture.md"
 BLOCK = re.compile("^```mermaid\nflowchart TD\n.*?^```\n", re.MULTILINE | re.DOTALL)
+LINES = re.compile(r"^\| `(\w[\w/]*\.py)` \| \d+ \|", re.MULTILINE)
 
 
 def imports_of_rooms() -> dict[str, set[str]]:
@@ -47,9 +48,15 @@ def draw(rooms: dict[str, set[str]]) -> str:
     return "\n".join(["```mermaid", *lines, "```", ""])
 
 
+def row_of(file: str) -> str:
+    """Return the beginning of a row of the reading path, with the lines of the file."""
+    return f"| `{file}` | {len((PAGE.parents[1] / PACKAGE / file).read_text(encoding='utf-8').splitlines())} |"
+
+
 if __name__ == "__main__":
     picture = draw(imports_of_rooms())
     if "--write" in sys.argv:
-        PAGE.write_text(BLOCK.sub(lambda _: picture, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        page = BLOCK.sub(lambda _: picture, PAGE.read_text(encoding="utf-8"))
+        PAGE.write_text(LINES.sub(lambda row: row_of(row[1]), page), encoding="utf-8")
     else:
         print(picture, end="")

@@ -91,6 +91,16 @@ def test_the_menu_has_25_pages_and_leaves_out_only_pages_that_another_page_links
     assert pages.keys() - listed - linked == set()
 
 
+def test_the_pages_are_short() -> None:
+    pages = [
+        *DOCS.rglob("*.md"),
+        *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG")),
+    ]
+    words = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").split()) for path in pages}
+    assert sum(words.values()) <= 42_000
+    assert [page for page, count in words.items() if page.startswith("docs/decisions/") and count > 500] == []
+
+
 # The page of messages has only those that are in the code
 
 
