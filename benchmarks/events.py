@@ -27,8 +27,8 @@ from simulated_news import DAYS, News, simulate
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index.events import Granted
-from scrapy_neardup.records.membership import count_join, grant
 from scrapy_neardup.records.stories import StoryCounters, read_sources, unpack_member
+from scrapy_neardup.rules.membership import count_join, grant
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import RULES

@@ -34,6 +34,9 @@ from scrapy_neardup.story import Story
 
 logger = logging.getLogger(__name__)
 
+_MOST_AHEAD = 60.0  # seconds by which two right clocks may differ
+_MOST_WRONG_CLOCKS = 10_000  # sources
+
 MOST_TOGETHER = 64  # documents that are judged together
 _MOST_TEXT_TOGETHER = 30_000  # characters
 
@@ -111,6 +114,7 @@ class NearDupDetector:
         self._alone = 0  # documents that are judged one by one, because one of them made its group fail
         self.knowledge = Knowledge(self.sketcher, self.index.learned, self.breaker)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
+        self._wrong_clocks = set[str]()  # sources that have given times that were yet to come
         self._is_open = False
         self._is_warm = False  # the first sketch builds tables
         self._young_until = 0
@@ -188,9 +192,14 @@ class NearDupDetector:
         ``seen_at`` is in Unix seconds; the default is the time now. ``canonical`` is the url that the page gives as
         its own. ``url_is_own`` is False if several documents share the page. ``language`` is a tag such as "pt-BR".
         ``counts_now`` is True if the page itself gives ``seen_at``. Then it counts for events at the time now, unless
-        NEARDUP_SOURCE_OWNERS has its source, or the window is young, so that old pages are new to it. ``sketch`` is the
-        one that a worker process made of this text.
+        NEARDUP_SOURCE_OWNERS has its source, or the window is young, so that old pages are new to it. A time that is
+        yet to come counts as now, and shows that the clock of the source is wrong. ``sketch`` is the one that a worker
+        process made of this text.
         """
+        now = self._documents.seconds()
+        is_ahead = counts_now and self._documents.seconds(seen_at) > now + _MOST_AHEAD
+        if counts_now:
+            seen_at = min(now, self._documents.seconds(seen_at))
         document = self._documents.make(
             text,
             url=url,
@@ -201,7 +210,10 @@ class NearDupDetector:
             language=language,
             sketch=sketch,
         )
-        now = self._documents.seconds()
+        if is_ahead and len(self._wrong_clocks) < _MOST_WRONG_CLOCKS:
+            self._wrong_clocks.add(document.source)
+        if document.source in self._wrong_clocks:
+            document = replace(document, is_clock_wrong=True)
         is_trusted = not counts_now or now < self._young_until or document.source in self.settings.source_owners
         return document if is_trusted else replace(document, counted_at=now)
 

@@ -64,6 +64,7 @@ class Document:
     language: str = ""  # ISO 639 code of the text, "" if it is unknown
     canonical: str = ""  # the url that the page gives as its own, if it is of the same source
     counted_at: float | None = None  # when it counts for events, in Unix seconds; None if that is ``seen_at``
+    is_clock_wrong: bool = False  # its source has given times that were yet to come, so ``seen_at`` proves nothing
     sketch: bytes = field(default=b"", repr=False, compare=False)  # of the text, if a worker made one
     vector: bytes = field(default=b"", repr=False, compare=False)  # of ``NEARDUP_EMBEDDER``, see ``evidence.vectors``
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -268,7 +267,7 @@ class NearDupPipeline(Component):
             self.summary.problems["no-time"] += 1
             return None
         try:
-            return min(parse_time(value), time.time())
+            return parse_time(value)
         except ValueError as error:
             self.count("time_errors")
             self.summary.problems["time"] += 1

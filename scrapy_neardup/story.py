@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
@@ -54,21 +53,16 @@ class Join:
     not count: a page whose text changed, and a text that is similar only to a related text and has another topic than
     the first document. The changes of a changed page are still kept.
 
-    The values of figures are hashed, with 4 bytes for each figure. ``figures_before`` and ``figures_after`` hold the
-    values that changed, in the order of the member's ``changes``. If one change concerns several figures, its value is
-    four zero bytes. ``figures`` are read only if the story has changed figures.
+    The ledger of the story gets the figures of the ``document``, under the time at which it was printed.
     """
 
     first: Member
     member: Member
     is_coverage: bool = True
-    figures_before: bytes = b""
-    figures_after: bytes = b""
-    figures: Callable[[], bytes] = bytes  # returns the values of all figures of the document
     also: Member | None = None  # the first document of another story that turned out to be the same one
     earlier_of_page: str = ""  # id of an earlier document of the page; if it is a member, this one is not counted
     counted_at: int | None = None  # when the document counts, in Unix seconds; None if that is the member's own time
-    document: Document | None = field(default=None, repr=False, compare=False)  # for the lead of an event it may raise
+    document: Document | None = field(default=None, repr=False, compare=False)  # for its figures and its lead
 
     @property
     def story(self) -> str:
@@ -80,6 +74,11 @@ class Join:
         """Return the time at which the document counts for events, in whole Unix seconds, UTC."""
         return self.member.seen_at if self.counted_at is None else self.counted_at
 
+    @property
+    def printed_at(self) -> int:
+        """Return the time that the page gives, or when it counts if the clock of its source is known to be wrong."""
+        return self.time if self.document and self.document.is_clock_wrong else self.member.seen_at
+
 
 EventSources = tuple[tuple[int, bytes, str], ...]
 """The independent sources of an event, by time: Unix seconds of the first item, a hash of the owner, its language."""
@@ -88,22 +87,78 @@ MANY_FIGURES = "#"
 """Stands for the language of a source whose first item has many figures, see ``rules/joining.py``."""
 
 
+Qualifier = Literal["exact", "at least", "about", "range"]
+QUALIFIERS: tuple[Qualifier, ...] = get_args(Qualifier)
+
+
+class PrintedFigure(NamedTuple):
+    """What a document prints of a kind of figure, see ``evidence.figures.counted.FigureKind``.
+
+    ``high`` is None if the value has no upper bound. A score has its two numbers in ``low`` and ``high``.
+    """
+
+    kind: int
+    low: float
+    high: float | None
+    qualifier: Qualifier
+    is_correction: bool  # whether the document says that it corrects an earlier value
+    owner: bytes  # hash of the owner, 4 bytes
+    document: bytes  # key of the document
+    time: int  # of the document, in Unix seconds
+
+    @property
+    def value(self) -> tuple[float, float]:
+        """Return what two values have in common that are the same number: "12" and "at least 12"."""
+        return self.low, self.low if self.high is None else self.high
+
+    @property
+    def words(self) -> str:
+        """Return the value for people: "12", "at least 12", "40 to 50", "2-1"."""
+        low, high = self.value
+        numbers = [f"{each:.2f}".rstrip("0").rstrip(".") for each in (low, high)]
+        if low == high:
+            return numbers[0] if self.qualifier == "exact" else f"{self.qualifier} {numbers[0]}"
+        return "-".join(numbers) if self.qualifier == "exact" else " to ".join(numbers)
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The figures of a story, see ``rules/ledger.py``: what each owner printed, by time, and the states so far.
+
+    A state is what the first page says that prints the value which counts. The last state of a kind counts now.
+    ``changed`` counts all states, also those that are not kept.
+    """
+
+    printed: list[PrintedFigure] = field(default_factory=list)
+    states: list[PrintedFigure] = field(default_factory=list)
+    changed: int = 0
+
+    @property
+    def current(self) -> dict[int, PrintedFigure]:
+        """Return the state of each kind that has one."""
+        return {each.kind: each for each in self.states}
+
+    def until(self, changed: int) -> Ledger:
+        """Return the ledger with the states that it had when there had been so many."""
+        return Ledger(self.printed, self.states[: max(0, len(self.states) - (self.changed - changed))], changed)
+
+
 class Extent(NamedTuple):
-    """The size of a story: its items, its independent sources and its confirmed changes."""
+    """The size of a story: its items, its independent sources and the states of its ledger."""
 
     items: int = 0
     sources: int = 0
-    confirmed_changes: int = 0  # of a figure, to a new value that enough sources print, see ``sources_needed``
+    states: int = 0  # of its ledger so far
 
     def warrants_update(self, signalled: Extent) -> bool:
-        """Return whether a running event has doubled since the extent ``signalled``, or a figure has been confirmed.
+        """Return whether a running event has doubled since the extent ``signalled``, or its ledger has a new state.
 
         An event has doubled if its number of independent sources has doubled. If it had at most one source, its number
         of items must have doubled.
         """
         by_sources = signalled.sources > 1
         before, now = (signalled.sources, self.sources) if by_sources else (signalled.items, self.items)
-        return now >= 2 * before > 0 or self.confirmed_changes > signalled.confirmed_changes
+        return now >= 2 * before > 0 or self.states > signalled.states
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +172,7 @@ class Story:
     times: tuple[int, ...]  # Unix seconds of the newest items in ascending order
     sources: tuple[int, ...]  # Unix seconds of each independent source's first item in ascending order
     levels: tuple[Level, ...] = ()  # levels raised so far
-    changes: tuple[tuple[str, int], ...] = ()  # confirmed changes: document id, and index into its changes
+    ledger: Ledger = field(default_factory=Ledger)
     signalled: Extent = Extent()  # the extent at the last signal
     united: tuple[str, ...] = ()  # ids of the stories that became a part of this one
     is_muted: bool = False  # nothing but its end is noted, and nobody is told
@@ -125,8 +180,8 @@ class Story:
 
     @property
     def extent(self) -> Extent:
-        """Return the counts of items, independent sources and confirmed changes."""
-        return Extent(self.items, len(self.sources), len(self.changes))
+        """Return the counts of items, independent sources and states of the ledger."""
+        return Extent(self.items, len(self.sources), self.ledger.changed)
 
     @property
     def is_running(self) -> bool:

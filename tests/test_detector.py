@@ -22,6 +22,7 @@ from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.systems import Relation, news
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.story import Join, Member
 
 pytestmark = pytest.mark.versions
 
@@ -424,3 +425,20 @@ async def test_an_unchanged_page_is_compared_with_its_newest_version(detector: N
 
     assert second.match == first.id
     assert (third.match, third.kind, third.would_drop) == (second.id, "revisit", True)
+
+
+def test_the_clock_of_a_source_is_wrong_once_it_gives_a_time_that_is_yet_to_come() -> None:
+    detector = NearDupDetector(NearDupSettings(store="memory://"), clock=lambda: START)
+
+    def given(at: float, source: str) -> Document:
+        return detector.document("text", url=f"https://{source}.example/{at}", seen_at=at, counts_now=True)
+
+    right = given(START - 3600, "a")
+    ahead, later = given(START + 7200, "b"), given(START - 3600, "b")
+
+    assert (right.seen_at, right.is_clock_wrong) == (START - 3600, False)
+    assert (ahead.seen_at, ahead.is_clock_wrong) == (START, True)
+    assert (later.seen_at, later.is_clock_wrong) == (START - 3600, True)
+    member = Member(later.id, later.url, "", "b.example", "b.example", "related")
+    assert Join(member, member, counted_at=START, document=later).printed_at == START
+    assert Join(member, member, counted_at=START, document=right).printed_at == START - 3600

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from itertools import islice, product
+from itertools import product
 from typing import NamedTuple
-
-from xxhash import xxh32_digest
 
 from scrapy_neardup.evidence.differences import Comparison, Sentence, Side
 from scrapy_neardup.evidence.figures.counted import HARMED, SILENT, FigureKind, kind_of
@@ -37,23 +35,15 @@ _LEAST_ROUNDED = 10**6  # smaller whole numbers are told exactly
 _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it are the same
 _WORD = re.compile(r"[\w'\u2019\u200c-]+")
 _LONGEST_LINE = 120  # characters of a change that is told
-_MOST_HASHED = 120  # figures of a text
 _DIGITS = re.compile("[0-9]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 _TOLD = ("number", "quantity", "time", "code")
 
 
 class Change(NamedTuple):
-    """A figure with another value: a ``line`` for people, and its ``value_hashes`` before and after."""
+    """A figure with another value, as a line for people."""
 
     line: str
-    before: bytes
-    after: bytes
-
-
-def value_hashes(figures: Iterable[Figure]) -> bytes:
-    """Return 4 bytes for each of the first figures, a hash of its value and of what it counts, if that is known."""
-    return b"".join(xxh32_digest(f"{each.label}{each.value}".encode()) for each in islice(figures, _MOST_HASHED))
 
 
 def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Change, ...]:
@@ -65,7 +55,7 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
             _add(changes, sentence, each)
     for before, after in _newest_toll(old, new):
         line = f"{after.label}: {before.value} -> {after.value}"
-        changes.setdefault((before.value, after.value), Change(line, value_hashes([before]), value_hashes([after])))
+        changes.setdefault((before.value, after.value), Change(line))
     return tuple({each.line: each for each in changes.values()}.values())
 
 
@@ -84,7 +74,7 @@ def _add(changes: dict[tuple[str, str], Change], sentence: Sentence, difference:
     label = new.label or old.label or _as_printed(sentence.text, _words_beside(difference, is_name=is_name))
     values = f"{_as_printed(sentence.partner, old.value)} -> {_as_printed(sentence.text, new.value)}"
     line = one_line(f"{label}: {values}" if label else values, _LONGEST_LINE)
-    changes.setdefault((old.value, new.value), Change(line, value_hashes([old]), value_hashes([new])))
+    changes.setdefault((old.value, new.value), Change(line))
 
 
 def _are_parts(*values: str) -> bool:

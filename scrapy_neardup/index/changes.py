@@ -14,9 +14,9 @@ from typing import NamedTuple, cast
 from scrapy_neardup.exceptions import InputError, StoreError
 from scrapy_neardup.index.partition import Part, reads
 from scrapy_neardup.index.store import LOGGED, Call, Client, answers
-from scrapy_neardup.records.membership import MOST_FOLLOWED
 from scrapy_neardup.records.stored_stories import whole_story
 from scrapy_neardup.records.stories import StoryChange, read_change, read_members
+from scrapy_neardup.rules.membership import MOST_FOLLOWED
 from scrapy_neardup.story import Member, Story
 
 _CURSOR = re.compile(r"([0-9]{1,19}-[0-9]{1,19})@([0-9]{1,15})")  # the last known change, and the second of the answer
@@ -106,7 +106,7 @@ class Changes(Part):
                     moved[key] = story.counters.moved
                     asked[story.counters.moved] = None
                 elif story.counters.joined:
-                    stories[key] = story.counters.story(key), read_members(story.members.items())
+                    stories[key] = story.snapshot, read_members(story.members.items())
         # Of two stories the one with the lower key stays.
         for key in sorted(moved):
             if moved[key] in stories:

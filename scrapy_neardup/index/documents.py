@@ -29,10 +29,10 @@ from scrapy_neardup.index.store import Call, Client, Commit, Expected, answers, 
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.documents import NO_TEXT, Record, new_record, read_record, seconds_of, with_next_key
 from scrapy_neardup.records.life import DELIVERED
-from scrapy_neardup.records.stored_stories import StoredStories
+from scrapy_neardup.records.stored_stories import StoredStories, is_new
 from scrapy_neardup.records.texts import StoredText, pack_text, unpack_text
 from scrapy_neardup.rules.decision import Candidate, Decision, Judge, Texts
-from scrapy_neardup.story import Story
+from scrapy_neardup.story import Join, Story
 
 _MOST_TRIES = 1000  # to register a document while others register documents with the same keys
 _MOST_JOINS = 10  # tries to join stories that others change, before everything is read again
@@ -402,7 +402,7 @@ class Batch:
         judge = self._window.judge
         for each in self.documents:
             candidates = self._likely_candidates(each)
-            texts = self._texts_of(candidates)
+            texts = self._texts_of({key for each in candidates for key in (each.key, each.kept)})
             document = with_id(each.given, each.id)
             record = each.record
             if each.stored is not None:
@@ -419,10 +419,10 @@ class Batch:
                 self.records[each.key] = each.decision.record
                 self.records |= {changed: after for changed, (_, after) in each.decision.changed.items()}
 
-    def _texts_of(self, candidates: Iterable[Candidate]) -> Texts:
-        """Return the texts that are known of candidates, and of the documents that were kept instead."""
+    def _texts_of(self, keys: Iterable[bytes]) -> Texts:
+        """Return the texts of documents that are known."""
         texts = dict[bytes, StoredText]()
-        for key in {key for each in candidates for key in (each.key, each.kept)}:
+        for key in keys:
             record = self.records.get(key)
             text = self._texts.get(key) or self._texts.get(record.text_at if record else NO_TEXT)
             if text is not None:
@@ -441,6 +441,7 @@ class Batch:
         for _ in range(_MOST_JOINS):
             joins = [each.decision.join for each in left if each.decision.join]
             await self._window.stories.read(self._client, self._stories, joins)
+            await self._read_first_texts(joins)
             commits = {each: commit for each in left if (commit := self._commit_of(each))}
             results = dict(zip(commits, await self._client.send([*commits.values()]), strict=True))
             for each in left:
@@ -449,6 +450,12 @@ class Batch:
             if not left:
                 break
             self._stories.clear()
+
+    async def _read_first_texts(self, joins: Iterable[Join]) -> None:
+        """Read the texts of documents that others join as the first ones: the ledgers of their stories need them."""
+        begun = (self.records.get(bytes.fromhex(each.story)) for each in joins if is_new(self._stories, each))
+        wanted = {each.text_at for each in begun if each} - self._texts.keys()
+        self._texts = {**self._texts, **await self._window.texts(self._client, wanted)}
 
     def _note(self, new: CheckedDocument, result: object) -> None:
         """Note the answer of the store to a commit; a document without a commit is done."""
@@ -507,7 +514,9 @@ class Batch:
         if new.decision.join is None:
             return [], []
         try:
-            new.story, expected, writes = self._window.stories.join(self._stories, new.decision.join)
+            first = bytes.fromhex(new.decision.join.story)
+            first_text = self._texts_of([first]).get(first)
+            new.story, expected, writes = self._window.stories.join(self._stories, new.decision.join, first_text)
         except Exception as error:
             new.story = self._window.partition.store.explained(error)
             if isinstance(new.story, StoreUnavailable):

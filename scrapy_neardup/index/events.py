@@ -17,9 +17,9 @@ from scrapy_neardup.index.runs import Heartbeats
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, answers, swap
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.life import WITHDRAWN
-from scrapy_neardup.records.membership import grant
-from scrapy_neardup.records.stored_stories import StoredStory, whole_story
+from scrapy_neardup.records.stored_stories import FIELDS, StoredStory, asked_story, whole_story
 from scrapy_neardup.records.stories import StoryChange, pack_claim, read_claim, read_extent, read_members, read_sources
+from scrapy_neardup.rules.membership import grant
 from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.story import CRAWL, Claim, EventSources, Member, Story
 
@@ -176,11 +176,14 @@ class Events(Part):
         """
         (answer,) = await answers(client, [Call("HGETALL", self.layout.events)])
         keys = sorted(cast("dict[bytes, bytes]", answer))
-        found = zip(keys, await self._stories.counters_of(client, keys), strict=True)
-        # A story that has expired has no counters.
-        stories = [(counters, counters.story(key)) for key, counters in found if counters and counters.joined]
+        found = await answers(client, [Call("HMGET", self.layout.story(key), FIELDS) for key in keys])
+        stories = [asked_story(key, (), answer) for key, answer in zip(keys, found, strict=True)]
+        if any(isinstance(each, StoreError) for each in stories):
+            self.partition.warn_damaged("a story", "its event is not reported")
         latest = LAST_SECOND if quiet_since is None else quiet_since
-        return [story for counters, story in stories if counters.newest_source <= latest]
+        # A story that has expired has no counters.
+        kept = (each for each in stories if isinstance(each, StoredStory) and each.counters.joined)
+        return [each.snapshot for each in kept if each.counters.newest_source <= latest]
 
     @reads
     async def ended(self, client: Client, since: int) -> list[EventSources]:
@@ -193,7 +196,7 @@ class Events(Part):
 
 
 def _granted(claim: Claim, story: StoredStory) -> Granted:
-    return Granted(claim, story.counters.story(story.key), read_members(story.members.items()))
+    return Granted(claim, story.snapshot, read_members(story.members.items()))
 
 
 def _is_free(claim: Claim, beats: Heartbeats, *, is_old: bool) -> bool:

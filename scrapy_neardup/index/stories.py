@@ -3,7 +3,7 @@
 A story has the fields "counts" (see ``records/stories.py``) and "version". Each member that is kept has a field, by its
 document key. A story that became a part of another one says so in its counters, and then only its last second changes.
 
-Whoever changes a story reads it, decides by ``records/membership.py``, and swaps; see store.py.
+Whoever changes a story reads it, decides by ``rules/membership.py``, and swaps; see store.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import forget_stories
 from scrapy_neardup.index.partition import Part, reads, swaps
 from scrapy_neardup.index.store import Argument, Call, Client, ConflictError, Expected, answers, new_version, swap
-from scrapy_neardup.records.membership import MOST_FOLLOWED, begin_story, count_join, may_unite, unite
+from scrapy_neardup.records.ledgers import pack_ledger
 from scrapy_neardup.records.stored_stories import (
     FIELDS,
     StoredStories,
@@ -27,6 +27,8 @@ from scrapy_neardup.records.stored_stories import (
     whole_story,
 )
 from scrapy_neardup.records.stories import MUTED, StoryChange, StoryCounters, read_counters, read_members
+from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.rules.membership import MOST_FOLLOWED, begin_story, count_join, may_unite, unite
 from scrapy_neardup.story import Join, Member, Story
 
 _UNLINKED_AT_ONCE = 1000  # stories that are looked at, or removed, while checks wait
@@ -44,8 +46,12 @@ class Stories(Part):
             for (key, members), values in zip(missing.items(), await client.send(calls), strict=True):
                 stories[key] = asked_story(key, members, values)
 
-    def join(self, stories: StoredStories, join: Join) -> tuple[Story, list[Expected], list[Call]]:
+    def join(
+        self, stories: StoredStories, join: Join, first_text: StoredText | None
+    ) -> tuple[Story, list[Expected], list[Call]]:
         """Return the story after a join, and how it is written: nothing if the document is a member already.
+
+        ``first_text`` is the text of the story's first document, if the story is new and the window has it.
 
         ``stories`` are changed as if that had been done. Raise StoreError or an error of the store if the story
         cannot be used.
@@ -61,10 +67,11 @@ class Stories(Part):
             writes += self.writes(united, 2 * self.policy.window)
         counters, before = story.counters, story.counters.joined
         expected = [Expected(Call("HGET", self.layout.story(key), ("version",)), story.version)]
-        to_keep = count_join(counters, join, {each.hex() for each in story.members}, key.hex())
-        after = counters.story(key)
+        to_keep = count_join(
+            counters, story.ledger, join, {each.hex() for each in story.members}, first_text, key.hex()
+        )
         if counters.joined == before:
-            return after, [], writes
+            return story.snapshot, [], writes
         # A member dated far ahead does not keep the story for ever.
         seconds = self.policy.window + min(self.policy.window, counters.last - join.member.seen_at)
         writes += self.writes(story, seconds, to_keep)
@@ -73,7 +80,7 @@ class Stories(Part):
         story.members.update(to_keep)
         story.version = new_version()
         writes.append(Call("HSET", self.layout.story(key), ("version", story.version)))
-        return after, expected, writes
+        return story.snapshot, expected, writes
 
     @swaps
     async def unite(self, client: Client, story: str, other: Member) -> Story:
@@ -86,15 +93,16 @@ class Stories(Part):
         found = [await self.final(client, bytes.fromhex(each)) for each in (story, other.id)]
         stays, moves = sorted(found, key=lambda each: each.key)
         if stays.key == moves.key:  # the one that was read last has what the other one brought
-            return found[1].counters.story(found[1].key)
+            return found[1].snapshot
         if not may_unite(stays.counters, moves.counters):
-            return found[0].counters.story(found[0].key)
+            return found[0].snapshot
         known, begun = {*stays.members}, list[tuple[bytes, bytes]]()
         if not found[1].counters.joined:
-            begun = begin_story(found[1].counters, other)
+            begun = begin_story(found[1].counters, found[1].ledger, other)
             found[1].members.update(begun)
         moving = read_members(moves.members.items())
-        to_keep = unite((stays.key, moves.key), stays.counters, moves.counters, moving)
+        ledgers = stays.ledger, moves.ledger
+        to_keep = unite((stays.key, moves.key), stays.counters, moves.counters, ledgers, moving)
         members = [each for each in (*(begun if found[1] is stays else ()), *to_keep) if each[0] not in known]
         writes = self.writes(stays, 2 * self.policy.window, members) + self.writes(moves, 2 * self.policy.window)
         begun_changes = [StoryChange("joined", found[1].key, each) for each, _ in begun]
@@ -102,7 +110,7 @@ class Stories(Part):
         if moves.members:
             writes.append(Call("HDEL", self.layout.story(moves.key), [*moves.members]))
         await swap(client, {self.layout.story(each.key): each.version for each in (stays, moves)}, writes)
-        return stays.counters.story(stays.key)
+        return stays.snapshot
 
     @swaps
     async def mute(self, client: Client, story: str, *, muted: bool) -> Story | None:
@@ -117,7 +125,7 @@ class Stories(Part):
         counters.levels = counters.levels | MUTED if muted else counters.levels & ~MUTED
         writes = [*self.writes(found), *self.layout.log(StoryChange("muted", found.key))]
         await swap(client, {self.layout.story(found.key): found.version}, writes)
-        return counters.story(found.key)
+        return found.snapshot
 
     @reads
     async def final_stories(self, client: Client, stories: Collection[str]) -> dict[str, str]:
@@ -175,6 +183,8 @@ class Stories(Part):
         """
         counters, name, two_windows = story.counters, self.layout.story(story.key), 2 * self.policy.window
         fields: list[Argument] = ["counts", counters.pack(), *(each for member in members for each in member)]
+        if ledger := pack_ledger(story.ledger):
+            fields += "ledger", ledger
         writes = [
             Call("HSET", self.layout.stories, (story.key, counters.last)),
             Call("EXPIRE", self.layout.stories, (two_windows,)),

@@ -16,6 +16,7 @@ from scrapy_neardup.index.partition import Partition
 from scrapy_neardup.index.store import Call, Client, Commit, Facts, answers
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
+from scrapy_neardup.records.ledgers import pack_ledger, read_ledger, without_documents
 from scrapy_neardup.records.stories import read_claim, unpack_member
 
 
@@ -153,7 +154,13 @@ def _forget_members(
     first = bytes.fromhex(story.detail)
     if first in gone and len(going) == len(members):
         return forget_stories(story.prefix, [first])
-    return [Call("HDEL", story.name, going)] if going else []
+    calls = [Call("HDEL", story.name, going)] if going else []
+    with suppress(StoreError):
+        ledger = read_ledger(fields.get(b"ledger"))
+        left = without_documents(ledger, {*gone, *going})
+        if left != ledger:
+            calls.append(Call("HSET", story.name, ("ledger", pack_ledger(left))))
+    return calls
 
 
 def _forget_claims(outbox: KeyName, claims: Mapping[bytes, bytes], gone: Collection[bytes]) -> list[Call]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES
+from scrapy_neardup.records.ledgers import read_ledger
 from scrapy_neardup.records.stories import StoryCounters, read_counters
-from scrapy_neardup.story import Join
+from scrapy_neardup.story import Join, Ledger, Story
 
-FIELDS = "counts", "version"
+FIELDS = "counts", "version", "ledger"
 """The fields of a story in the store, besides its members."""
 
 
@@ -24,13 +25,19 @@ class StoredStory:
     counters: StoryCounters
     was_open: bool
     members: dict[bytes, bytes]  # packed, by document key: those that were asked for
+    ledger: Ledger
     asked: set[bytes] = field(default_factory=set)
+
+    @property
+    def snapshot(self) -> Story:
+        """Return the story as it is now."""
+        return self.counters.story(self.key, replace(self.ledger))
 
 
 def _stored(key: bytes, values: Sequence[bytes | None], members: dict[bytes, bytes]) -> StoredStory:
     """Return a story from the values of its fields. Raise StoreError if they are damaged."""
     counters = read_counters(key, values[0])
-    return StoredStory(key, values[1] or b"", counters, counters.is_open, members)
+    return StoredStory(key, values[1] or b"", counters, counters.is_open, members, read_ledger(values[2]))
 
 
 def asked_story(key: bytes, members: Collection[bytes], answer: object) -> StoredStory | Exception:
@@ -63,6 +70,12 @@ def followed(stories: StoredStories, join: Join) -> list[bytes]:
     while isinstance(story := stories.get(keys[-1]), StoredStory) and story.counters.moved:
         keys.append(story.counters.moved)
     return keys
+
+
+def is_new(stories: StoredStories, join: Join) -> bool:
+    """Return whether the story that a document joins has no member yet."""
+    story = stories.get(bytes.fromhex(join.story))
+    return isinstance(story, StoredStory) and not story.counters.joined
 
 
 def missing_stories(stories: StoredStories, joins: Sequence[Join]) -> dict[bytes, set[bytes]]:

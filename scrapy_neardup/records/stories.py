@@ -1,6 +1,6 @@
 """Pack and read the data that a store keeps of a story: its members, counters and changes, and its events on their way.
 
-``records/membership.py`` says how all this changes.
+``rules/membership.py`` says how all this changes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from scrapy_neardup.document import KINDS, STATUSES
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES, MAX_URL_BYTES, seconds_of
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes, split
-from scrapy_neardup.story import LEVELS, Claim, EventSources, Extent, Level, Member, Story
+from scrapy_neardup.story import LEVELS, Claim, EventSources, Extent, Ledger, Level, Member, Story
 from scrapy_neardup.text.display import one_line
 
 logger = logging.getLogger(__name__)
 
-VERSION = 10
+VERSION = 11
 """Of members, of the counters and changes of stories, and of events on their way."""
 
 MEMBER = PackedFields(
@@ -125,15 +125,6 @@ ITEM_BYTES = 12
 SOURCE_BYTES = 10
 """An entry of ``sources``: 4 bytes of the owner, the second at which its first item counts, and its language."""
 
-VALUE_BYTES = 4
-"""A hash of a figure and its value."""
-
-CHANGE_BYTES = 9
-"""An entry of ``changes``: the key of the document that brought it, and which of that document's changes it is."""
-
-PRINTED_BYTES = VALUE_BYTES + 4 + CHANGE_BYTES
-"""An entry of ``printed``: a value, an owner that printed it, and the change by which it came."""
-
 COUNTERS = PackedFields(
     "story",
     {
@@ -144,8 +135,6 @@ COUNTERS = PackedFields(
         "last": "I",
         "items_seen": "H*",
         "sources": "H*",
-        "printed": "H*",
-        "changes": "H*",
         "signalled": "12s",
         "united": "H*",
         "moved": "B*",
@@ -190,8 +179,6 @@ class StoryCounters:
     last: int = 0  # the latest second of any member
     items_seen: bytes = b""  # the newest items
     sources: bytes = b""
-    printed: bytes = b""  # values of figures that changed, those before the change too
-    changes: bytes = b""  # see ``Story``
     signalled: bytes = bytes(12)  # the extent of the story at its last signal, see ``pack_extent``
     united: bytes = b""  # keys of the stories that became a part of this one
     moved: bytes = b""  # key of the story that this one became a part of, empty if it did not
@@ -208,7 +195,7 @@ class StoryCounters:
     def pack(self) -> bytes:
         return COUNTERS.pack(*_VALUES(self))
 
-    def story(self, key: bytes) -> Story:
+    def story(self, key: bytes, ledger: Ledger) -> Story:
         sources = read_sources(self.sources)
         return Story(
             id=key.hex(),
@@ -218,7 +205,7 @@ class StoryCounters:
             times=tuple(sorted(_seconds(_ITEM, self.items_seen))),
             sources=tuple(second for second, _, _ in sources),
             levels=tuple(level for level, bit in LEVEL_BITS.items() if self.levels & bit),
-            changes=tuple((each[:8].hex(), each[8]) for each in split(self.changes, CHANGE_BYTES)),
+            ledger=ledger,
             signalled=read_extent(self.signalled),
             is_muted=bool(self.levels & MUTED),
             united=tuple(key.hex() for key in split(self.united, KEY_BYTES)),
@@ -237,8 +224,6 @@ def read_counters(key: bytes, packed: bytes | None) -> StoryCounters:
     entries = [
         (counters.items_seen, ITEM_BYTES),
         (counters.sources, SOURCE_BYTES),
-        (counters.printed, PRINTED_BYTES),
-        (counters.changes, CHANGE_BYTES),
         (counters.united, KEY_BYTES),
     ]
     # Of two stories the one with the lower key stays. So nobody who follows a story comes back to it.
@@ -260,7 +245,7 @@ def read_sources(packed: bytes) -> EventSources:
 
 
 def read_extent(packed: bytes) -> Extent:
-    """Read the items, sources and changes that ``pack_extent`` packed."""
+    """Read the items, sources and states that ``pack_extent`` packed."""
     return Extent(*_EXTENT.unpack(packed))
 
 

@@ -127,7 +127,7 @@ class Judge:
         changed = dict[bytes, tuple[Record, Record]]()
         if _joins(best, verdict):
             other = in_united_story(best, seen)
-            join = join_of(document, best, other, page, verdict, changes, self.owner_of, self.source_of)
+            join = join_of(document, best, other, page, verdict, self.owner_of, self.source_of)
             changed = narrowed(best, seen)
         return Decision(verdict, record, best, join, changed, [*best.relation.findings, *added, *findings])
 

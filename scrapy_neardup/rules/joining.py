@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from scrapy_neardup.document import Document, Verdict
-from scrapy_neardup.evidence.changes import Change, value_hashes
 from scrapy_neardup.evidence.figures.figure import figures_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
@@ -33,7 +32,6 @@ def join_of(
     also: Match | None,
     page: Match | None,
     verdict: Verdict,
-    changes: Sequence[Change],
     owner_of: Callable[[str], str],
     source_of: Callable[[str], str],
 ) -> Join:
@@ -78,9 +76,6 @@ def join_of(
         is_coverage=_is_coverage(match),
         earlier_of_page=page.id if page else "",
         counted_at=document.counted_second,
-        figures_before=b"".join(change.before for change in changes),
-        figures_after=b"".join(change.after for change in changes),
-        figures=lambda: value_hashes(figures_of(document.title, document.text, document.language)),
         document=document,
         also=first(also, also.original_url, also.original_title, also.pair.old.language_code) if also else None,
     )

@@ -78,7 +78,7 @@ def event_of(claim: Claim, story: Story, members: Sequence[Member], rule: str) -
 
 def story_then(claim: Claim, story: Story) -> Story:
     """Return the story roughly as it was when somebody made this claim, from the story as it is now."""
-    items, sources, changes = claim.extent
+    items, sources, states = claim.extent
     return replace(
         story,
         joined=claim.joined,
@@ -86,7 +86,7 @@ def story_then(claim: Claim, story: Story) -> Story:
         copies=claim.copies,
         times=story.times[:items],
         sources=story.sources[:sources],
-        changes=story.changes[:changes],
+        ledger=story.ledger.until(states),
     )
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from scrapy_neardup.evidence.lead import lead_under
 from scrapy_neardup.stories.event import SpecialReport, StoryEvent
+from scrapy_neardup.stories.ledger import Fact, facts_of, sentence_of, states_of
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
-from scrapy_neardup.stories.summary import confirmed_changes, facts_of, figure_summary, headline_of, read_change
+from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.story import Member, Story
 
 TEN_MINUTES = 600
@@ -27,16 +28,11 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
     """
     members = sorted(event.members, key=lambda member: (member.seen_at, member.number))
     first = event.members[0] if event.members else None
-    facts = facts_of(event)
-    confirmed = {(change.subject, change.new) for _, change in confirmed_changes(event)}
-    changes = [
-        _change(member, number)
-        for member in members
-        for number, change in enumerate(map(read_change, member.changes))
-        if (change.subject, change.new) in confirmed
-    ]
     story = event.story
-    headline = headline_of(event.members, {fact.change.old for fact in facts})
+    signalled = story.ledger.changed if event.level == "ended" else story.signalled.states
+    states = list(states_of(story.ledger, members, signalled))
+    facts = facts_of(states)
+    headline = headline_of(event.members, {fact.old for fact in facts})
     return {
         "version": 1,  # of this form
         "id": event.id,
@@ -50,20 +46,20 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "lead": _lead(event, headline),
         "facts": [
             {
-                **_place(fact.supporters[0]),
-                **fact.change._asdict(),
-                "words": fact.change.words,
+                **_change(fact),
+                "words": fact.words,
                 "is_new": fact.is_new,
-                "sources": len(fact.supporters),
+                "sources": fact.papers,
+                "against": [{"value": value, "sources": sources} for value, sources in fact.against.items()],
             }
             for fact in facts
         ],
-        "summary": figure_summary(facts[0], event.time, zone) if facts else "",
+        "summary": sentence_of(facts[0], event.time, zone) if facts else "",
         "timezone": str(zone),
         "url": first.url if first else "",
         "first": _place(members[0]) if members else None,
         "newest": _place(max(event.members, key=lambda member: member.number)) if members else None,
-        "update": _update(event) if event.level == "update" else None,
+        "update": _update(event, states) if event.level == "update" else None,
         "items": story.items,
         "copies": story.copies,
         "measures": _measures(event),
@@ -84,7 +80,7 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
             }
             for member in members
         ],
-        "figures": changes,
+        "figures": list(map(_change, states)),
         "united": list(map(name, story.united)),
     }
 
@@ -131,15 +127,10 @@ def why_joined(member: Member) -> str:
     return _WHY.get(member.status, "")
 
 
-def _update(event: StoryEvent) -> dict[str, Any]:
-    """Return the counts at the previous signal, and the figures that enough sources have confirmed since then."""
+def _update(event: StoryEvent, states: Sequence[Fact]) -> dict[str, Any]:
+    """Return the counts at the previous signal, and the states that are new since then."""
     before = event.story.signalled
-    members = {member.id: member for member in event.members}
-    figures = [
-        _change(members[key], number)
-        for key, number in event.story.changes[before.confirmed_changes :]
-        if key in members and number < len(members[key].changes)
-    ]
+    figures = [_change(state) for state in states if state.is_new]
     level = "breaking" if "breaking" in event.story.levels else "watch"
     return {"level": level, "items_before": before.items, "sources_before": before.sources, "figures": figures}
 
@@ -163,5 +154,8 @@ def _growth(story: Story) -> list[dict[str, Any]]:
     return [{"time": iso(slot), "items": items[slot], "new_sources": new[slot]} for slot in sorted(items | new)]
 
 
-def _change(member: Member, number: int) -> dict[str, Any]:
-    return {**_place(member), **read_change(member.changes[number])._asdict()}
+def _change(fact: Fact) -> dict[str, Any]:
+    """Return a state with the first page that prints it; without one if the story does not keep it."""
+    place = {"time": iso(fact.state.time), "source": "", "url": ""}
+    known = fact.first or next(iter(fact.supporters), None)
+    return {**(_place(known) if known else place), "figure": fact.label, "old": fact.old, "new": fact.state.words}

@@ -20,8 +20,10 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.records.documents import Record, seconds_of
 from scrapy_neardup.records.stories import StoryChange
 from scrapy_neardup.rules.decision import Decision
+from scrapy_neardup.rules.ledger import newest_of_owners
 from scrapy_neardup.sketch import has_words, page_hash
 from scrapy_neardup.sketch.origin import packed_language
+from scrapy_neardup.stories.ledger import label_of
 from scrapy_neardup.stories.report import iso, languages_of, special_report, why_joined
 from scrapy_neardup.stories.summary import headline_of, read_change
 from scrapy_neardup.story import LEVELS, Member, Story
@@ -99,6 +101,33 @@ class Ask:
             for each in _figures(story, member)
         ]
         return {"changes": rows, **end}
+
+    async def figures(self, since: str | None = None, *, most: int = MOST_CHANGES_READ) -> Answer:
+        """Return the figures of each story that has changed: a row for each kind and source, with its newest value.
+
+        ``is_state`` says whether this value counts now. A source whose document the story does not keep is "".
+        """
+        news, end = await self._since(since, most)
+        rows = []
+        for story, members in {story.id: (story, members) for _, story, members in news}.values():
+            known = {bytes.fromhex(member.id): member for member in members}
+            current = story.ledger.current
+            for kind in sorted({each.kind for each in story.ledger.printed}):
+                for each in newest_of_owners(story.ledger, kind):
+                    member = known.get(each.document)
+                    rows.append(
+                        {
+                            "time": iso(each.time),
+                            "story": story.id,
+                            "figure": label_of(kind),
+                            "value": each.words,
+                            "is_state": kind in current and current[kind].value == each.value,
+                            "source": member.source if member else "",
+                            "url": member.url if member else "",
+                            "title": member.title if member else "",
+                        }
+                    )
+        return {"figures": rows, **end}
 
     async def events(self, since: str | None = None, *, most: int = MOST_CHANGES_READ) -> Answer:
         """Return a report of each event that has reached a level. Without ``since`` report the events that run now."""
@@ -276,9 +305,11 @@ def _joined(change: StoryChange, members: Iterable[Member]) -> list[Member]:
 
 
 def _figures(story: Story, member: Member) -> list[Answer]:
-    confirmed = {number for document, number in story.changes if document == member.id}
-    changes = enumerate(map(read_change, member.changes))
-    return [{**each._asdict(), "words": each.words, "confirmed": number in confirmed} for number, each in changes]
+    confirmed = {(label_of(each.kind), each.words) for each in story.ledger.states}
+    changes = map(read_change, member.changes)
+    return [
+        {**each._asdict(), "words": each.words, "confirmed": (each.figure, each.new) in confirmed} for each in changes
+    ]
 
 
 def _owners(rows: Iterable[Answer]) -> int:

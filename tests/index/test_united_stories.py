@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
-from documents import HOUR, MINUTE, START, beginning, changed, joined, joining, member, said
+from documents import HOUR, MINUTE, START, beginning, changed, joined, joining
 
 from scrapy_neardup.detector import select
 from scrapy_neardup.index import Index
-from scrapy_neardup.records.membership import MOST_UNITED
+from scrapy_neardup.rules.membership import MOST_UNITED
 from scrapy_neardup.story import Claim, Extent, Member, Story
 
 EARLY, LATE = beginning("early", language="en"), beginning("late", MINUTE, language="de")
@@ -159,17 +157,16 @@ async def test_a_purge_after_a_union_removes_the_members_of_both(index: Index) -
     assert (story.id, story.items) == (EARLY.id, 8)
 
 
-async def test_changes_of_both_stories_count_once(index: Index) -> None:
-    """A source of one story confirms the figure that a source of the other one brought."""
-    await joined(index, replace(changed("one", "a.example", "12"), first=EARLY))
-    await joined(index, replace(changed("two", "b.example", "31", before="9"), first=LATE))
-    await joined(index, replace(joining(LATE, "three", 70), figures=lambda: said("31")))
+async def test_the_figures_of_both_stories_are_in_one_ledger(index: Index) -> None:
+    """A source of one story and one of the other make a state together."""
+    await joined(index, changed("one", "a.example", 12, first=EARLY))
+    await joined(index, changed("two", "b.example", 31, 70, first=LATE))
+    await joined(index, changed("three", "c.example", 31, 80, first=LATE))
 
     story = await index.stories.unite(EARLY.id, LATE)
-    assert len(story.changes) == 1
-    again = await index.stories.unite(EARLY.id, LATE)
-    confirmed = await joined(index, replace(joining(LATE, "four", 80), figures=lambda: said("12") + said("31")))
+    assert [each.words for each in story.ledger.states] == ["31"]
+    assert await index.stories.unite(EARLY.id, LATE) == story
+    story = await joined(index, changed("four", "d.example", 12, 90, first=LATE))
 
-    assert again.changes == story.changes
-    assert len(confirmed.changes) == 2
-    assert {document for document, _ in confirmed.changes} == {member("one", 60).id, member("two", 60).id}
+    assert [each.words for each in story.ledger.states] == ["31"], "a toll falls only if the majority prints it"
+    assert len(story.ledger.printed) == 4

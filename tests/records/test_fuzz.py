@@ -20,10 +20,10 @@ from long_form import tries
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.records.documents import new_record, read_record
-from scrapy_neardup.records.membership import begin_story, count_join, unite
 from scrapy_neardup.records.stories import StoryCounters, pack_member, read_counters, read_members
 from scrapy_neardup.rules.decision import Candidate, Judge
-from scrapy_neardup.story import Join, Member
+from scrapy_neardup.rules.membership import begin_story, count_join, unite
+from scrapy_neardup.story import Join, Ledger, Member
 from scrapy_neardup.tools.lab.feed import _document, objects_of
 
 CASES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(1000)))
@@ -80,13 +80,14 @@ def _members(draw: random.Random, folder: Path) -> None:
 
 def _story(draw: random.Random, folder: Path) -> None:
     counters = StoryCounters()
-    count_join(counters, Join(MEMBERS[0], MEMBERS[1], figures_after=b"abcd", figures=lambda: b"abcd"), ())
+    ledger = Ledger()
+    count_join(counters, ledger, Join(MEMBERS[0], MEMBERS[1]), ())
     other = StoryCounters()
-    begin_story(other, MEMBERS[1])
-    unite((bytes(8), bytes.fromhex(MEMBERS[1].id)), counters, other, ())
+    begin_story(other, Ledger(), MEMBERS[1])
+    unite((bytes(8), bytes.fromhex(MEMBERS[1].id)), counters, other, (ledger, Ledger()), ())
     counters = read_counters(b"\xff" * 8, damaged(draw, counters.pack()))
-    counters.story(bytes(8))
-    unite((bytes(8), bytes.fromhex(MEMBERS[0].id)), counters, other, MEMBERS)
+    counters.story(bytes(8), ledger)
+    unite((bytes(8), bytes.fromhex(MEMBERS[0].id)), counters, other, (ledger, Ledger()), MEMBERS)
 
 
 def _line(draw: random.Random, folder: Path) -> None:

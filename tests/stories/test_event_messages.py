@@ -50,10 +50,10 @@ def said(report: dict[str, Any]) -> str:
 
 async def test_what_is_new_comes_first(reports: list[dict[str, Any]]) -> None:
     breaking, update, ended = map(said, reports)
-    assert breaking.startswith("Breaking: 6 sources within an hour\n")
+    assert breaking.startswith("Breaking: 4 dead\n")
     assert update.startswith("Update: 12 dead, was 4\n")
     assert ended.startswith("Ended: no new source for two hours\n")
-    assert "At least two sources say so, first s8.example at 22:21 UTC." in update
+    assert "Four sources say so, s8.example at 22:21, s9.example at 22:22, s10.example at 22:23 UTC and 1" in update
     assert "12 papers; 10 reprint the same text" in ended
     assert "Also: 12 dead, was 4" in ended, "it was told before"
     assert all(told.count("12 dead") <= 1 for told in (breaking, update, ended)), "no fact twice"

@@ -2,159 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_neardup.evidence.figures.tolls import tolls_of
+from scrapy_neardup.records.stories import owner_hash
+from scrapy_neardup.rules.ledger import note, update_states
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.stories.summary import facts_of, headline_of, read_change
-from scrapy_neardup.story import Extent, Level, Member, Story
-
-
-def confirmed_by(members: Sequence[Member], needed: int) -> tuple[tuple[str, int], ...]:
-    """The changes that so many owners have printed, as in ``Story.changes``."""
-    owners: dict[object, set[str]] = {}
-    found = []
-    for member in sorted(members, key=lambda member: (member.seen_at, member.number)):
-        for number, change in enumerate(map(read_change, member.changes)):
-            known = owners.setdefault((change.subject, change.new), set())
-            if len(known) == needed - 1 and member.owner not in known:
-                found.append((member.id, number))
-            known.add(member.owner)
-    return tuple(found)
-
+from scrapy_neardup.stories.rules import HOUR
+from scrapy_neardup.stories.summary import headline_of
+from scrapy_neardup.story import Extent, Ledger, Level, Member, Story
 
 NOON = 1_573_819_200  # 15 November 2019, 12:00 UTC
 MINUTE = 60
 
 
-def member(number: int, source: str, *changes: str, at: float = 0, owner: str | None = None) -> Member:
-    key = (NOON + int(at)).to_bytes(4, "big").hex() + f"{number:08x}"
-    owner = source if owner is None else owner
-    return Member(key, "", "", source, owner, "update" if changes else "duplicate", changes=changes, number=number)
+class Told:
+    """An event of papers that print sentences, one a minute."""
+
+    def __init__(self, *printed: tuple[str, str], owners: int = 4) -> None:
+        self.ledger = Ledger()
+        self.members: list[Member] = []
+        for number, (source, sentence) in enumerate(printed):
+            key = (NOON + number * MINUTE).to_bytes(4, "big") + number.to_bytes(4, "big")
+            self.members.append(Member(key.hex(), "", "", source, source, "update", number=number + 1))
+            owner = owner_hash(self.members[-1])
+            note(self.ledger, tolls_of("", sentence, "en"), owner, key, NOON + number * MINUTE)
+            update_states(self.ledger, owners)
+
+    def report(self, level: Level = "update", signalled: int = 0) -> dict[str, Any]:
+        story = Story("00" * 8, 2, 2, 0, (), (0, 0), ("breaking",), self.ledger, Extent(2, 2, signalled))
+        return special_report(StoryEvent(level, NOON + HOUR, "sources", story, tuple(self.members)))
+
+    @property
+    def summary(self) -> str:
+        return str(self.report()["summary"])
+
+    def facts(self, **more: Any) -> list[str]:
+        return [fact["words"] for fact in self.report(**more)["facts"]]
 
 
-def summary(*members: Member, confirmed: Sequence[Member] | None = None) -> str:
-    """Return the summary of an event in which the first changes of these members are confirmed.
-
-    Without ``confirmed`` those changes are confirmed that two members have recorded.
-    """
-    changes = confirmed_by(members, 2) if confirmed is None else tuple((each.id, 0) for each in confirmed)
-    story = Story("00" * 8, len(members), len(members), 0, (), (), ("breaking",), changes)
-    return str(special_report(StoryEvent("breaking", NOON + 60 * MINUTE, "sources", story, members))["summary"])
+def dead(number: int, *sources: str) -> list[tuple[str, str]]:
+    return [(f"{source}.example", f"{number} people died in the fire.") for source in sources]
 
 
-def test_two_sources_that_changed_their_figure_are_named() -> None:
-    found = summary(
-        member(1, "wire.example"),
-        member(2, "a.example", "dead: 4 -> 12", at=15 * MINUTE),
-        member(3, "b.example", "dead: 4 -> 12", at=32 * MINUTE),
+def test_the_sources_that_print_a_state_are_named_with_what_it_was() -> None:
+    assert Told(*dead(4, "a", "b"), *dead(12, "a", "b")).summary == (
+        "12 dead, was 4: two sources say so, a.example at 12:02, b.example at 12:03 UTC."
     )
+    assert Told(*dead(4, "a", "b")).summary == "4 dead: two sources say so, a.example at 12:00, b.example at 12:01 UTC."
 
-    assert found == "12 dead, was 4: two sources say so, a.example at 12:15, b.example at 12:32 UTC."
+
+def test_what_two_or_more_print_since_is_told_as_a_contradiction() -> None:
+    told = Told(*dead(12, "a", "b", "c"), *dead(4, "d", "e"))
+
+    assert told.summary.endswith("12:02 UTC; 2 say 4.")
+    assert told.report()["facts"][0]["against"] == [{"value": "4", "sources": 2}]
+    assert Told(*dead(12, "a", "b", "c"), *dead(4, "d")).report()["facts"][0]["against"] == []
 
 
 @pytest.mark.parametrize(
-    ("label", "words"),
-    [
-        ("dead", "12 dead"),
-        ("injured", "12 injured"),
-        ("$", "12 $"),
-        ("%", "12 %"),
-        ("people", "12 people"),
-        ("magnitude", "magnitude: 12"),
-        ("人", "人: 12"),
-    ],
-)
-def test_a_figure_is_told_in_words(label: str, words: str) -> None:
-    found = summary(member(1, "a.example", f"{label}: 4 -> 12"), member(2, "b.example", f"{label}: 4 -> 12"))
-
-    assert found == f"{words}, was 4: two sources say so, a.example at 12:00, b.example at 12:00 UTC."
-
-
-def test_the_figure_that_was_confirmed_last_is_told() -> None:
-    members = [
-        member(1, "a.example", "dead: 4 -> 12", at=0),
-        member(2, "b.example", "dead: 4 -> 12", at=MINUTE),
-        member(3, "a.example", "dead: 12 -> 20", at=2 * MINUTE),
-        member(4, "b.example", "dead: 12 -> 20", at=3 * MINUTE),
-    ]
-
-    assert (
-        summary(*members, confirmed=[members[0], members[2]])
-        == summary(*members)
-        == ("20 dead, was 12: two sources say so, a.example at 12:02, b.example at 12:03 UTC.")
-    )
-
-
-@pytest.mark.parametrize(
-    "members",
+    "printed",
     [
         [],
-        [member(1, "a.example"), member(2, "b.example")],
-        [member(1, "a.example", "dead: 4 -> 12")],
-        [member(1, "a.example", "dead: 4 -> 12"), member(2, "a.example", "dead: 4 -> 12")],
-        [
-            member(1, "a.example", "dead: 4 -> 12", owner="Press"),
-            member(2, "b.example", "dead: 4 -> 12", owner="Press"),
-        ],
-        [member(1, "a.example", "dead: 4 -> 12"), member(2, "b.example", "dead: 4 -> 11")],
-        [member(1, "a.example", "dead: 4 -> 12"), member(2, "b.example", "hurt: 4 -> 12")],
-        [member(1, "", "dead: 4 -> 12"), member(2, "", "dead: 4 -> 12")],
-        [
-            *(member(number, f"{number}.example", "dead: 4 -> 12") for number in (1, 2)),
-            member(3, "1.example", "dead: 12 -> 5", at=MINUTE),
-        ],
+        dead(12, "a"),
+        dead(12, "a", "a"),
+        [*dead(12, "a"), *dead(11, "b")],
+        [*dead(12, "a"), ("b.example", "12 people were injured in the fire.")],
     ],
-    ids=[
-        "none",
-        "no change",
-        "one source",
-        "itself",
-        "one owner",
-        "disagree",
-        "two figures",
-        "no source",
-        "taken back",
-    ],
+    ids=["none", "one source", "itself", "disagree", "two figures"],
 )
-def test_there_is_nothing_to_say(members: list[Member]) -> None:
-    assert summary(*members) == ""
+def test_there_is_nothing_to_say(printed: list[tuple[str, str]]) -> None:
+    assert Told(*printed).summary == ""
 
 
-def test_who_has_said_something_else_since_is_not_named() -> None:
-    found = summary(
-        member(1, "a.example", "dead: 4 -> 12", at=0),
-        member(2, "b.example", "dead: 4 -> 12", at=MINUTE),
-        member(3, "c.example", "dead: 4 -> 12", at=2 * MINUTE),
-        member(4, "a.example", "dead: 12 -> 13", at=3 * MINUTE),
-    )
+def test_the_dead_come_before_the_injured_before_homes_and_what_is_new_comes_first() -> None:
+    lines = ["6 homes were destroyed.", "20 people were injured.", "7 people died."]
+    told = Told(*[(f"{source}.example", line) for line in lines for source in "ab"])
 
-    assert found == "12 dead, was 4: two sources say so, b.example at 12:01, c.example at 12:02 UTC."
-
-
-def facts(*lines: str, level: Level = "update", signalled: int = 0) -> list[str]:
-    """Return the facts of an event in which two sources print each of these changes."""
-    members = [member(n, f"{source}.example", *lines, at=n) for n, source in enumerate("ab")]
-    changes = tuple((members[0].id, number) for number in range(len(lines)))
-    extent = Extent(2, 2, signalled)
-    story = Story("00" * 8, 2, 2, 0, (), (0, 0), ("breaking",), changes, signalled=extent)
-    return [fact.change.words for fact in facts_of(StoryEvent(level, NOON, "sources", story, tuple(members)))]
-
-
-def test_the_dead_come_before_the_injured_before_money() -> None:
-    found = facts("$: 2 -> 5", "homes: 4 -> 6", "injured: 10 -> 20", "dead: 3 -> 7")
-    assert found == ["7 dead, was 3", "20 injured, was 10", "6 homes, was 4", "5 $, was 2"]
-
-
-def test_no_fact_is_told_twice() -> None:
-    assert facts("people: 3 -> 7", "dead: 3 -> 7") == ["7 dead, was 3"]
-    assert facts("dead: 3 -> 7", "injured: 3 -> 7") == ["7 dead, was 3", "7 injured, was 3"]
-    assert facts("dead: 3 -> 5", "dead: 5 -> 7") == ["7 dead, was 5"], "an earlier toll"
+    assert told.facts() == ["7 dead", "20 injured", "6 homes"]
+    assert told.facts(signalled=2) == ["7 dead", "20 injured", "6 homes"]
+    assert told.facts(signalled=1) == ["7 dead", "20 injured", "6 homes"]
+    later = Told(*[(f"{source}.example", line) for line in reversed(lines) for source in "ab"])
+    assert later.facts(signalled=2) == ["6 homes", "7 dead", "20 injured"]
+    assert [fact["is_new"] for fact in later.report("ended")["facts"]] == [False] * 3
 
 
 # Headlines

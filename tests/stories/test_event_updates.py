@@ -40,9 +40,10 @@ async def test_a_figure_that_changed_is_told_once_enough_sources_print_it(newsro
     assert (change["figure"], change["old"], change["new"]) == ("dead", "4", "12")
     assert change["source"] == "news.example"
     assert special_report(newsroom.events[-1])["summary"] == (
-        "12 dead, was 4: at least two sources say so, first news.example at 22:21 UTC."
+        "12 dead, was 4: four sources say so, "
+        "news.example at 22:21, other.example at 22:23, more.example at 22:24 UTC and 1 more."
     )
-    assert special_report(newsroom.events[0])["summary"] == ""
+    assert special_report(newsroom.events[0])["summary"].startswith("4 dead: six sources say so")
 
 
 async def test_a_figure_of_two_liars_is_in_no_report(newsroom: Newsroom) -> None:
@@ -53,7 +54,8 @@ async def test_a_figure_of_two_liars_is_in_no_report(newsroom: Newsroom) -> None
     reports = [special_report(event) for event in newsroom.events + newsroom.detector.take_events()]
 
     assert [report["level"] for report in reports] == ["breaking", "update", "ended"]  # twelve sources are twice six
-    assert "400" not in json.dumps([{**report, "members": []} for report in reports])
+    assert "400" not in json.dumps([{**report, "members": [], "facts": [], "summary": ""} for report in reports])
+    assert reports[-1]["facts"][0]["against"] == [{"value": "400", "sources": 2}], "it contradicts, and is no state"
 
 
 async def test_an_older_version_that_comes_late_is_no_news(newsroom: Newsroom) -> None:

@@ -22,19 +22,14 @@ from documents import (
     joined,
     joining,
     member,
-    said,
 )
 
+from scrapy_neardup.detector import select
 from scrapy_neardup.index import Index
-from scrapy_neardup.records.membership import MOST_ITEM_TIMES, MOST_MEMBERS_KEPT, MOST_SOURCES, MOST_VALUES
 from scrapy_neardup.records.stories import owner_hash
+from scrapy_neardup.rules.membership import MOST_ITEM_TIMES, MOST_MEMBERS_KEPT, MOST_SOURCES
 from scrapy_neardup.stories.report import languages_of
 from scrapy_neardup.story import Claim, Extent, Join, Member
-
-
-def copying(name: str, source: str, *values: str) -> Join:
-    """A text that says so, and differs in no figure from what it is a copy of."""
-    return replace(join(name, 70, source), figures=lambda: b"".join(map(said, values)))
 
 
 def speaking(name: str, language: str) -> Join:
@@ -105,14 +100,15 @@ async def test_joins_at_once_are_each_counted_once(open_index: OpenIndex, shared
     assert (story.items, len(story.sources)) == (101, 101)
 
 
-async def test_who_brings_a_new_value_is_kept_for_the_report(index: Index) -> None:
+async def test_who_changes_a_state_is_kept_for_the_report(index: Index) -> None:
     for number in range(MOST_MEMBERS_KEPT + 10):
-        await joined(index, join(f"copy {number}", 60, "a.example"))
-    bearer = changed("news", "a.example", "12")
-    await joined(index, bearer)
-    await joined(index, changed("again", "a.example", "12"))
+        await joined(index, join(f"copy {number}", 60, f"{number % 2}.example"))
+    await joined(index, changed("news", "0.example", 12))
+    tips = changed("more", "1.example", 12, 70)
+    await joined(index, tips)
+    await joined(index, changed("again", "1.example", 12, 80))
 
-    assert [each.id for each in await index.stories.members(FIRST.id)][MOST_MEMBERS_KEPT:] == [bearer.member.id]
+    assert [each.id for each in await index.stories.members(FIRST.id)][MOST_MEMBERS_KEPT:] == [tips.member.id]
 
 
 async def test_members_that_count_are_counted_by_language(index: Index) -> None:
@@ -168,67 +164,52 @@ async def test_a_story_lives_as_long_as_documents_join(index: Index) -> None:
     assert story.items == 31
 
 
-# Changed figures, which are confirmed when enough sources print them
+# The ledger, whose rules are in tests/rules/test_ledger.py
 
 
-async def changes_after(index: Index, each: Join) -> list[tuple[str, int]]:
-    return list((await joined(index, each)).changes)
+async def test_a_story_has_the_states_that_enough_of_its_sources_print(index: Index) -> None:
+    assert (await joined(index, changed("news", "a.example", 12))).ledger.states == []
+    assert (await joined(index, changed("own", "a.example", 12))).ledger.states == []
+    assert (await joined(index, changed("no source", "", 12))).ledger.states == []
+    assert (await joined(index, changed("old", "b.example", 4))).ledger.states == []
+    story = await joined(index, changed("copy", "c.example", 12))
+
+    assert [each.words for each in story.ledger.states] == ["12"]
+    assert story.extent.states == 1
+    assert len(story.ledger.printed) == 3
 
 
-async def test_in_a_small_story_a_second_source_confirms_a_change(index: Index) -> None:
-    bearer = changed("news", "a.example", "12")
+async def test_a_text_that_resembles_only_a_related_one_and_a_text_without_a_source_say_nothing(index: Index) -> None:
+    related = changed("far", "a.example", 12)
+    related = replace(related, member=replace(related.member, status="related"), is_coverage=False)
+    await joined(index, related)
+    story = await joined(index, changed("nobody", "", 12))
 
-    assert await changes_after(index, bearer) == []
-    assert await changes_after(index, copying("own copy", "a.example", "12")) == []
-    assert await changes_after(index, copying("no source", "", "12")) == []
-    assert await changes_after(index, copying("old copy", "b.example", "4")) == []
-    assert await changes_after(index, copying("copy", "c.example", "7", "12")) == [(bearer.member.id, 0)]
-    assert await changes_after(index, copying("third", "d.example", "12")) == [(bearer.member.id, 0)]
+    assert story.ledger.printed == []
 
 
-@pytest.mark.parametrize(("papers", "needed"), [(4, 2), (5, 3), (7, 4), (11, 6), (40, 6)])
-async def test_a_third_of_the_sources_confirms_a_change_and_six_always_do(
-    index: Index, papers: int, needed: int
-) -> None:
-    """Of all sources of the story, those that print the change too. ``papers`` are the others."""
-    for number in range(papers - 1):
-        await joined(index, join(f"{number}", number, f"{number}.example"))
-    bearer = changed("news", "a0.example", "12")
-    await joined(index, bearer)
-    for number in range(1, needed - 1):
-        for name in ("copy", "again"):
-            assert await changes_after(index, copying(f"{name} {number}", f"a{number}.example", "12")) == []
+@pytest.mark.every_store
+async def test_documents_at_once_lose_no_figure(open_index: OpenIndex, shared_url: str) -> None:
+    indexes = [await open_index(shared_url) for _ in range(3)]
+    joins = [changed(f"item {n}", f"{n}.example", n % 3 + 1, at=n) for n in range(60)]
 
-    assert await changes_after(index, copying("last", "last.example", "12")) == [(bearer.member.id, 0)]
+    await asyncio.gather(*(joined(index, each) for index in indexes for each in joins))
+    story = await joined(indexes[0], joins[0])
+
+    assert sorted(each.low for each in story.ledger.printed) == sorted(float(n % 3 + 1) for n in range(60))
 
 
-async def test_each_of_several_changes_is_confirmed_by_itself(index: Index) -> None:
-    bearer = changed("news", "a.example", "12", "30", "31")
+async def test_a_purge_forgets_what_a_source_printed(index: Index) -> None:
+    for source in "abc":
+        await joined(index, changed(source, f"{source}.example", 12))
 
-    await joined(index, bearer)
-    assert await changes_after(index, copying("one", "b.example", "31")) == [(bearer.member.id, 2)]
-    assert await changes_after(index, copying("both", "c.example", "12", "31")) == [
-        (bearer.member.id, 2),
-        (bearer.member.id, 0),
-    ]
+    await index.purge(select("a.example"))
 
-
-async def test_what_was_said_before_a_change_is_no_news(index: Index) -> None:
-    await joined(index, changed("news", "a.example", "12"))
-    await joined(index, changed("late", "b.example", "4", before="12"))
-
-    confirmed = await changes_after(index, copying("copy", "c.example", "4"))
-
-    assert confirmed == []
-
-
-async def test_a_table_of_figures_takes_bounded_space(index: Index) -> None:
-    for number in range(20):
-        await joined(index, changed(f"a{number}", "a.example", *(f"{number} {row}" for row in range(16))))
-
-    within, beyond = f"{MOST_VALUES // 16 - 1} 3", f"{MOST_VALUES // 16 + 1} 3"
-    assert len(await changes_after(index, copying("within", "b.example", within))) == 1
-    assert len(await changes_after(index, copying("beyond", "b.example", beyond))) == 1
+    story = await joined(index, changed("d", "d.example", 4))
+    assert len(story.ledger.printed) == 3
+    assert {each.owner for each in story.ledger.printed} == {
+        owner_hash(member("any", source=f"{source}.example")) for source in "bcd"
+    }
 
 
 # Levels

@@ -215,20 +215,13 @@ def join(name: str, at: float = 0, source: str = "", **more: str) -> Join:
     return Join(FIRST, member(name, at, source, **more))  # type: ignore[arg-type]
 
 
-def changed(name: str, source: str, *values: str, before: str = "4", also: str = "") -> Join:
-    """A text in which figures changed from one value to others; it says those, and what it says beside them."""
-    lines = tuple(f"dead: {before} -> {value}" for value in values)
+def changed(name: str, source: str, dead: int, at: float = 60, first: Member | None = None) -> Join:
+    """A document that says how many are dead."""
+    found = replace(member(name, at, source, status="update"), changes=(f"dead: 4 -> {dead}",))
+    text = f"{dead} people died in the fire."
     return Join(
-        FIRST,
-        replace(member(name, 60, source, status="update"), changes=lines),
-        figures_before=said(before) * len(values),
-        figures_after=b"".join(map(said, values)),
-        figures=lambda: b"".join(map(said, values)) + said(also),
+        first or FIRST, found, document=Document(found.id, found.url, source, "", text, START + at, language="en")
     )
-
-
-def said(value: str) -> bytes:
-    return digest(value, 4)
 
 
 def beginning(name: str, at: float = 0, source: str = "", **more: str) -> Member:

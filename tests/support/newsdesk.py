@@ -81,7 +81,7 @@ async def opened(*, run: str = "test", delivers_later: bool = False, **settings:
 def toll(dead: int) -> str:
     """Return the report of one fire with this number of dead."""
     body = f"Rescue workers said that {dead} people were dead after the great fire in the old harbour."
-    return f"{text('fire', 200)}\n{body}"
+    return f"{body}\n{text('fire', 200)}"
 
 
 # Reports in words of their own, which share nothing but names. ``BOTH`` has those of ``BUDGET`` and of ``STRIKE``, so

@@ -111,13 +111,15 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     language = _READ_AS.get(language, language)
     cues = _cues_of(language)
     newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
-    sentences = [_read(*each, language, cues, newest_year) for each in _sentences(title, text)]
+    read = (_read(*each, language, cues, newest_year) for each in _sentences(title, text))
+    sentences = [*islice(read, _HEAD)]
+    is_background = not any(meaning_of(word) for sentence in sentences for word in sentence.words)
+    if not is_background:  # most articles tell no harm, and the rest of them is not read
+        sentences += read
     told: list[Toll] = []
     for number, sentence in enumerate(sentences):
         for toll in _tolls_in(sentence, cues):
             told += _news(toll, told, is_head=number < _HEAD)
-    head = [word for sentence in sentences[:_HEAD] for word in sentence.words]
-    is_background = not any(map(meaning_of, head))
     is_correction = any(not each.placed and cues.anywhere["corrects"].match(each.folded) for each in sentences)
     return [
         each._replace(is_correction=each.is_correction or is_correction)
@@ -126,20 +128,19 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     ]
 
 
-def _sentences(title: str, text: str) -> list[tuple[str, str]]:
-    """Return title and sentences, printed and folded, without lines of the page such as links to other articles."""
+def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
+    """Yield title and sentences, printed and folded, without lines of the page such as links to other articles."""
     reading = Reading.of(text)
     folded, printed, places = fold_with_places(text)
     begin = int(reading.bounds[0])
     starts, _ = sentences(reading)
     edges = [*(start - begin for start in starts.tolist()), len(folded)]
-    found = [(title, fold(title[:_LONGEST]).casefold())]
+    yield title, fold(title[:_LONGEST]).casefold()
     for start, end in islice(pairwise(edges), _MOST_SENTENCES):
         end = min(end, start + _LONGEST)
         sentence = printed[places[start] : places[end]].strip()
         if sentence.endswith(SENTENCE_ENDS) or not is_of_page(sentence):
-            found.append((sentence, folded[start:end].casefold()))
-    return found
+            yield sentence, folded[start:end].casefold()
 
 
 def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: str) -> _Sentence:

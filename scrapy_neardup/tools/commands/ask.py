@@ -22,6 +22,7 @@ from scrapy_neardup.tools.commands.terminal import print_csv, print_json
 _TAKES = {
     "stories": ("since", "sources", "language", "source"),
     "changes": ("since", "csv"),
+    "figures": ("since", "csv"),
     "events": ("since",),
     "one-site": ("language", "source"),
     "story": ("name",),
@@ -29,7 +30,10 @@ _TAKES = {
     "has-seen": ("name",),
 }
 
-_COLUMNS = "time", "story", "figure", "old", "new", "source", "url", "title"
+_COLUMNS = {
+    "changes": ("time", "story", "figure", "old", "new", "source", "url", "title"),
+    "figures": ("time", "story", "figure", "value", "is_state", "source", "url", "title"),
+}
 
 
 OPTIONS = (
@@ -51,7 +55,7 @@ OPTIONS = (
         default=MOST_CHANGES_READ,
         help=f"the most changes that one answer reads, or articles that it has (default: {MOST_CHANGES_READ})",
     ),
-    option("--csv", action="store_true", help="print changes as one table for spreadsheets"),
+    option("--csv", action="store_true", help="print changes or figures as one table for spreadsheets"),
     STORE,
     NAMESPACE,
 )
@@ -63,7 +67,7 @@ async def run(options: Options, values: Values) -> int:
     async with live_detector(options, values) as detector:
         ask = Ask(detector)
         if options.csv:
-            await _print_table(ask, options.since, options.most)
+            await _print_table(ask, question, options.since, options.most)
             return 0
         if question == "coverage":
             answer = await coverage_of(detector, options.name)
@@ -88,13 +92,16 @@ def _given(options: Options) -> dict[str, Any]:
     return given
 
 
-async def _print_table(ask: Ask, since: str | None, most: int) -> None:
+async def _print_table(ask: Ask, question: str, since: str | None, most: int) -> None:
     rows: list[Answer] = []
     ends: list[Answer] = []
     while not ends or ends[-1]["more"]:
-        answer = await ask.changes(ends[-1]["next"] if ends else since, most=most)
-        rows += answer.pop("changes")
+        answer = await getattr(ask, question)(ends[-1]["next"] if ends else since, most=most)
+        newest = answer.pop(question)
+        told = {row["story"] for row in newest} if question == "figures" else ()
+        rows = [row for row in rows if row["story"] not in told] + newest
         ends.append(answer)
-    print_csv(_COLUMNS, [[row[name] for name in _COLUMNS] for row in rows])
+    columns = _COLUMNS[question]
+    print_csv(columns, [[row[name] for name in columns] for row in rows])
     is_gap = any(each["gap"] for each in ends)
     print_json({"next": ends[-1]["next"], "gap": is_gap, "gone": sum(each["gone"] for each in ends)}, stderr=True)

@@ -25,6 +25,17 @@ _FIRST = ("original", "related")  # of their articles
 _MOST_TITLES = 20  # the first and the last ones, which may be the headline
 
 
+class State(NamedTuple):
+    """A state of the ledger of an event, as a report tells it."""
+
+    label: str
+    old: str  # "" if it is the first one
+    new: str
+    url: str  # of the first page that prints it
+    papers: int
+    against: str  # "2 say 4", "" if nothing contradicts it
+
+
 class Signal(NamedTuple):
     """What an event said when it reached a level."""
 
@@ -34,6 +45,7 @@ class Signal(NamedTuple):
     lead: str
     key: bytes
     pages: tuple[str, ...] = ()  # the urls of those that first print the figures of ``words``
+    states: tuple[State, ...] = ()  # of the ledger
 
 
 class Period(NamedTuple):
@@ -283,7 +295,17 @@ def _signal(report: SpecialReport) -> Signal | None:
     lead = clean_line(report.get("lead"), LONGEST_TITLE)
     key = key_of(story_id(report), level, time)
     pages = dict.fromkeys(_url(fact) for fact in _objects(report, "facts") if fact.get("is_new"))
-    return Signal(level, time, words, lead, key, tuple(pages)) if time else None
+    states = tuple(map(_state, _objects(report, "facts")))
+    return Signal(level, time, words, lead, key, tuple(pages), states) if time else None
+
+
+def _state(fact: Mapping[str, Any]) -> State:
+    label, old, new = (clean_line(fact.get(name), LONGEST_NAME) for name in ("figure", "old", "new"))
+    against = [
+        f"{each.get('sources')} say {clean_line(each.get('value'), LONGEST_NAME)}" for each in _objects(fact, "against")
+    ]
+    papers = fact.get("sources")
+    return State(label, old, new, _url(fact), papers if isinstance(papers, int) else 0, "; ".join(against))
 
 
 def _signal_of_item(row: Row) -> Signal | None:
@@ -300,7 +322,7 @@ def _time(value: Mapping[str, Any]) -> float:
     return 0.0
 
 
-def _objects(report: SpecialReport, name: str) -> list[Mapping[str, Any]]:
+def _objects(report: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     value = report.get(name)
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 

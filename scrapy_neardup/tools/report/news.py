@@ -31,12 +31,14 @@ class ToldFigure(NamedTuple):
     values: list[str]  # the oldest first
     first: Row  # the item that printed the newest value first
     papers: int  # independent ones that print the newest value
+    against: str = ""  # what contradicts it
 
     @property
     def words(self) -> str:
-        """Return the change in the words of the alerts: "9 dead, was 4"."""
+        """Return the change in the words of the alerts: "9 dead, was 4 (2 say 4)"."""
         *before, newest = self.values
-        return in_words(self.label, before[-1] if before else "", newest)
+        told = in_words(self.label, before[-1] if before else "", newest)
+        return f"{told} ({self.against})" if self.against else told
 
 
 class PeriodNews(NamedTuple):
@@ -143,14 +145,17 @@ def _events(period: Period, stories: Iterable[FeedStory], links: Links) -> list[
 
 
 def _changed(period: Period, stories: Iterable[FeedStory], links: Links) -> list[tuple[FeedStory, list[ToldFigure]]]:
-    changed = (story for story in stories if any(row.changes for row in story.told))
-    told = ((story, [each for each in told_figures(story, links) if period.has(each.first)]) for story in changed)
-    rows = [(story, figures) for story, figures in told if figures]
+    told = ((story, [each for each in told_figures(story, links) if period.has(each.first)]) for story in stories)
+    changed = ((story, [each for each in figures if len(each.values) > 1]) for story, figures in told)
+    rows = [(story, figures) for story, figures in changed if figures]
     return sorted(rows, key=lambda row: (rank_of(row[1][0].label), -(row[1][0].first.time or 0)))
 
 
 def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
-    """Return the figures whose values changed: what means most to people first, then in the order of their changes."""
+    """Return the figures whose values changed: what means most to people first, then in the order of their changes.
+
+    If the story was an event, the ledger says what counts: its states take the place of what single items say.
+    """
     values: dict[Subject, list[str]] = {}
     firsts: dict[tuple[Subject, str], Row] = {}
     owners: defaultdict[tuple[Subject, str], set[str]] = defaultdict(set)
@@ -172,6 +177,13 @@ def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
         for subject, statement in newest.items()
         if statement in firsts
     ]
+    pages = {row.url: row for row in reversed(story.told)}
+    states = [each for each in (story.signals[-1].states if story.signals else ()) if each.url in pages]
+    told = {each.label for each in states}
+    figures = [each for each in figures if each.label not in told]
+    for each in states:
+        values_of = [each.old, each.new] if each.old else [each.new]
+        figures.append(ToldFigure(each.label, values_of, pages[each.url], each.papers, each.against))
     return sorted(figures, key=lambda figure: rank_of(figure.label))
 
 

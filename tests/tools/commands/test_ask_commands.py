@@ -41,6 +41,18 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_figures_are_a_table_of_what_each_source_prints(folder: Path) -> None:
+    done = neardup(folder, "ask", "figures", "--csv", "--store", STORE)
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+
+    assert [(row["figure"], row["value"], row["is_state"], row["source"]) for row in rows] == [
+        ("dead", "4", "False", "a.example"),
+        ("dead", "4", "False", "b.example"),
+        ("dead", "12", "True", "c.example"),
+        ("dead", "12", "True", "d.example"),
+    ]
+
+
 def served(folder: Path) -> Client:
     arguments = ["-m", "scrapy", "neardup", "mcp", "--store", STORE]
     return Client(stdio_client(StdioServerParameters(command=fast_python(), args=arguments, cwd=folder)))

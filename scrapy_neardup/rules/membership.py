@@ -5,22 +5,21 @@ They change the counters that they are given, and read and write nothing else.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Iterable
 from dataclasses import replace
+from functools import lru_cache
 
+from scrapy_neardup.document import Document
+from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
     BREAKING,
-    CHANGE_BYTES,
     ENDED,
     ITEM_BYTES,
     MUTED,
     NO_OWNER,
-    PRINTED_BYTES,
     SOURCE_BYTES,
-    VALUE_BYTES,
     WATCH,
     StoryCounters,
     owner_hash,
@@ -28,7 +27,11 @@ from scrapy_neardup.records.stories import (
     pack_member,
     read_extent,
 )
-from scrapy_neardup.story import MANY_FIGURES, Claim, Extent, Join, Member
+from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.rules.ledger import note, unite_ledgers, update_states
+from scrapy_neardup.story import MANY_FIGURES, Claim, Extent, Join, Ledger, Member
+
+_tolls_of = lru_cache(maxsize=16)(tolls_of)  # a commit may be tried again
 
 MOST_ITEM_TIMES = 512
 """How many of the newest items keep their times. More of them would tell a rule nothing new."""
@@ -39,11 +42,8 @@ MOST_SOURCES = 512
 MOST_MEMBERS_KEPT = 200
 """How many members are kept for the report. After these only the first member of each further source is kept."""
 
-MOST_VALUES = 256
-"""How many values of figures a story keeps, a value once for each source that prints it.
-
-A story with more is a table, and its changes are not news.
-"""
+MOST_STATES_KEPT = 256
+"""So many members are kept too because they changed a state of the ledger."""
 
 MOST_UNITED = 64
 """How many stories may become a part of one story."""
@@ -51,29 +51,21 @@ MOST_UNITED = 64
 MOST_FOLLOWED = MOST_UNITED + 1
 """How many times a story is followed to the one that it became a part of."""
 
-SETTLED = b"\xff" * 4
-"""Stands for the owner of a value that enough owners printed, or that was there before the change."""
-
-NO_VALUE = bytes(VALUE_BYTES)
-
-
-def sources_needed(sources: int) -> int:
-    """Return how many sources of a story must print a new figure to confirm it.
-
-    ``sources`` is the number of the story's independent sources. A third of them must print the figure, at least two.
-    Six are always enough, because fewer can raise an event of their own anyway.
-    """
-    return min(6, max(2, math.ceil(sources / 3)))
-
 
 def count_join(
-    counters: StoryCounters, join: Join, known: Container[str], story: str = ""
+    counters: StoryCounters,
+    ledger: Ledger,
+    join: Join,
+    known: Container[str],
+    first_text: StoredText | None = None,
+    story: str = "",
 ) -> list[tuple[bytes, bytes]]:
     """Count a document into the counters of its story; into those of a new story count its first document too.
 
-    This changes ``counters`` and nothing else. Return the members to keep, packed, by document key. A document that is
-    a member already changes nothing; ``known`` has the ids of members that the caller knows of. ``story`` is the story
-    that the join's own story became a part of.
+    This changes ``counters`` and ``ledger``, and nothing else. Return the members to keep, packed, by document key. A
+    document that is a member already changes nothing; ``known`` has the ids of members that the caller knows of.
+    ``first_text`` is the text of the first document of a new story. ``story`` is the story that the join's own story
+    became a part of.
     """
     member = join.member
     items = {entry[4:].hex() for entry in split(counters.items_seen, ITEM_BYTES)}
@@ -84,23 +76,27 @@ def count_join(
     if is_member(member.id):
         return []
     is_again = bool(join.earlier_of_page) and is_member(join.earlier_of_page)
-    to_keep = [] if counters.joined else begin_story(counters, join.first)
+    to_keep = [] if counters.joined else begin_story(counters, ledger, join.first, first_text)
     key = bytes.fromhex(member.id)
-    owner = owner_hash(member)
     counters.joined += 1
     counters.last = max(counters.last, member.seen_at)
     is_counted = join.is_coverage and not is_again
     is_news = is_counted and _count_item(counters, member, join.time)
-    is_news |= _note_figures(counters, key, owner, join)
-    if counters.printed:
-        _support_values(counters, owner, split(join.figures(), VALUE_BYTES))
+    if join.document is not None and (join.is_coverage or member.status != "related"):
+        _note_figures(ledger, member, join.document, join.printed_at)
+        has_new_state = update_states(ledger, len(counters.sources) // SOURCE_BYTES)
+        is_news |= has_new_state and ledger.changed <= MOST_STATES_KEPT
     if counters.joined <= MOST_MEMBERS_KEPT or is_news:
         to_keep.append((key, pack_member(replace(member, is_counted=is_counted, number=counters.joined))))
     return to_keep
 
 
-def begin_story(counters: StoryCounters, first: Member) -> list[tuple[bytes, bytes]]:
+def begin_story(
+    counters: StoryCounters, ledger: Ledger, first: Member, text: StoredText | None = None
+) -> list[tuple[bytes, bytes]]:
     """Count the first document into a new story. Return the members to keep, packed, by document key."""
+    if text is not None:
+        _note_figures(ledger, first, text, first.seen_at)
     counters.joined = 1
     counters.last = first.seen_at
     _count_item(counters, first, first.seen_at if first.counted_at is None else first.counted_at)
@@ -112,11 +108,15 @@ def may_unite(stays: StoryCounters, moves: StoryCounters) -> bool:
 
 
 def unite(
-    keys: tuple[bytes, bytes], stays: StoryCounters, moves: StoryCounters, moving: Iterable[Member]
+    keys: tuple[bytes, bytes],
+    stays: StoryCounters,
+    moves: StoryCounters,
+    ledgers: tuple[Ledger, Ledger],
+    moving: Iterable[Member],
 ) -> list[tuple[bytes, bytes]]:
     """Add the counters of a story that moves to those of the story that stays; ``keys`` are their keys.
 
-    This changes both counters and nothing else.
+    This changes both counters and both ``ledgers``, and nothing else.
     ``moving`` are the members of the story that moves. Return those that the other story keeps, packed, by document
     key. An event that runs in one of the two stories goes on.
     """
@@ -136,9 +136,7 @@ def unite(
     stays.items_seen = b"".join(sorted((more_items | own_items).values())[-MOST_ITEM_TIMES:])
     for entry in split(moves.sources, SOURCE_BYTES):
         _note_source(stays, entry)
-    _unite_values(stays, split(moves.printed, PRINTED_BYTES))
-    known = split(stays.changes, CHANGE_BYTES)
-    stays.changes += b"".join(each for each in split(moves.changes, CHANGE_BYTES) if each not in known)
+    unite_ledgers(*ledgers, len(stays.sources) // SOURCE_BYTES)
     stays.signalled = pack_extent(Extent(*map(max, read_extent(stays.signalled), read_extent(moves.signalled))))
     stays.united += key_moves + moves.united
     moves.moved = key_stays
@@ -147,15 +145,6 @@ def unite(
         for member in moving
         if before + member.number <= MOST_MEMBERS_KEPT or owner_hash(member) not in owners
     ]
-
-
-def _unite_values(counters: StoryCounters, moving: list[bytes]) -> None:
-    before = {entry[:VALUE_BYTES] for entry in split(counters.printed, PRINTED_BYTES)}
-    for entry in moving:
-        if entry[:VALUE_BYTES] in before:
-            _support_values(counters, entry[4:8], [entry[:VALUE_BYTES]])
-        elif len(counters.printed) < MOST_VALUES * PRINTED_BYTES:
-            counters.printed += entry
 
 
 def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
@@ -181,39 +170,11 @@ def _note_source(counters: StoryCounters, source: bytes) -> bool:
     return known is None
 
 
-def _note_figures(counters: StoryCounters, key: bytes, owner: bytes, join: Join) -> bool:
-    """Note the figures that changed in a document. Return whether it is the first to print a value."""
-    for value in split(join.figures_before, VALUE_BYTES):
-        _note_value(counters, value, SETTLED + key + b"\0")
-    before = len(counters.printed)
-    for number, value in enumerate(split(join.figures_after, VALUE_BYTES)):
-        _note_value(counters, value, owner + key + bytes([number]))
-    return len(counters.printed) > before
-
-
-def _support_values(counters: StoryCounters, owner: bytes, values: list[bytes]) -> None:
-    """Note that this owner prints these values. Confirm each change whose value enough owners print."""
-    if owner in (NO_OWNER, SETTLED):
-        return
-    needed = sources_needed(len(counters.sources) // SOURCE_BYTES)
-    for value in dict.fromkeys(values):
-        printed = split(counters.printed, PRINTED_BYTES)
-        entries = [entry for entry in printed if entry[:VALUE_BYTES] == value]
-        owners = {entry[4:8] for entry in entries}
-        if not entries or owners & {owner, SETTLED}:
-            continue
-        change = entries[0][8:]
-        if len(owners - {NO_OWNER}) + 1 >= needed:
-            counters.changes += change
-            counters.printed = b"".join(entry for entry in printed if entry not in entries) + value + SETTLED + change
-        elif len(printed) < MOST_VALUES:
-            counters.printed += value + owner + change
-
-
-def _note_value(counters: StoryCounters, value: bytes, printed_by: bytes) -> None:
-    printed = [entry[:VALUE_BYTES] for entry in split(counters.printed, PRINTED_BYTES)]
-    if len(printed) < MOST_VALUES and value not in (NO_VALUE, *printed):
-        counters.printed += value + printed_by
+def _note_figures(ledger: Ledger, member: Member, text: Document | StoredText, time: int) -> None:
+    """Note the figures of a document, unless nobody knows who prints it."""
+    owner = owner_hash(member)
+    if owner != NO_OWNER:
+        note(ledger, _tolls_of(text.title, text.text, member.language), owner, bytes.fromhex(member.id), time)
 
 
 def grant(counters: StoryCounters, claim: Claim) -> bool:

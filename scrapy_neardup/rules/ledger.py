@@ -1,0 +1,172 @@
+"""The ledger of a story: who printed which figure when, and which value counts now.
+
+The *state* of a kind of figure is its newest value that enough owners print: a third of the story's owners, two at
+least, and six are always enough. Each owner counts with the newest value that it prints. A number of people that falls
+needs the majority of all owners that print this kind, or a page that says that it corrects.
+
+Times decide what is newest, not the order in which pages are crawled: a crawl reads front pages newest first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from scrapy_neardup.evidence.figures.counted import FigureKind
+from scrapy_neardup.evidence.figures.tolls import Toll
+from scrapy_neardup.story import Ledger, PrintedFigure
+
+LEAST_SUPPORT, MOST_SUPPORT, SUPPORT_SHARE = 2, 6, 1 / 3
+
+MOST_OF_OWNER = 2
+"""How many values of a kind are kept of one owner: the newest, and the one before, to which "two more" are added."""
+
+MOST_PRINTED, MOST_STATES = 240, 64
+"""How many printed figures, and how many states, a ledger keeps: the newest, and the last state of each kind."""
+
+_ABOUT = 0.1  # "about 50" is no other number than 54
+
+
+def sources_needed(sources: int) -> int:
+    """Return how many sources of a story must print a figure, so that it is a state.
+
+    ``sources`` is the number of the story's independent sources. A third of them must print the figure, at least two.
+    Six are always enough, because fewer can raise an event of their own anyway.
+    """
+    return min(MOST_SUPPORT, max(LEAST_SUPPORT, math.ceil(sources * SUPPORT_SHARE)))
+
+
+def note(ledger: Ledger, tolls: Iterable[Toll], owner: bytes, document: bytes, time: int) -> None:
+    """Note what a document of an owner prints. ``update_states`` says what that changes.
+
+    ``time`` is that of the document, in Unix seconds. Of several values of a kind the first one counts.
+    """
+    by_kind: defaultdict[FigureKind, list[Toll]] = defaultdict(list)
+    for toll in tolls:
+        by_kind[toll.kind].append(toll)
+    for kind, found in by_kind.items():
+        own = [each for each in ledger.printed if each.owner == owner and each.kind == kind]
+        earlier = max(
+            (each for each in own if each.time <= time and each.document != document), key=_time, default=None
+        )
+        new = _printed(found, earlier, PrintedFigure(kind, 0, 0, "exact", False, owner, document, time))
+        is_repeated = earlier is not None and new is not None and new.value == earlier.value
+        if new is not None and new not in own and (new.is_correction or not is_repeated):
+            dropped = sorted((*own, new), key=_time)[:-MOST_OF_OWNER]
+            ledger.printed = [each for each in (*ledger.printed, new) if each not in dropped]
+    ledger.printed = sorted(ledger.printed, key=_time)[-MOST_PRINTED:]
+
+
+def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: PrintedFigure) -> PrintedFigure | None:
+    """Return the value that a document gives a kind, None if it only adds to a value that nobody knows."""
+    total = next((each for each in tolls if not each.is_increment), None)
+    more = next((each for each in tolls if each.is_increment), None)
+    if total is not None:
+        low, high = float(total.low), None if total.high is None else float(total.high)
+        new = blank._replace(low=low, high=high, qualifier=total.qualifier, is_correction=total.is_correction)
+        if more is None or earlier is None or new.value != earlier.value:
+            return new
+    if more is None or earlier is None:
+        return None
+    high = None if earlier.high is None else earlier.high + float(more.low)
+    return blank._replace(low=earlier.low + float(more.low), high=high, qualifier=earlier.qualifier)
+
+
+def unite_ledgers(stays: Ledger, moves: Ledger, sources: int) -> None:
+    """Add the ledger of a story to that of another one, whose states are newer. What was told is not told again."""
+    stays.printed = sorted((*moves.printed, *stays.printed), key=_time)[-MOST_PRINTED:]
+    stays.states = [*moves.states, *stays.states]
+    stays.changed = max(stays.changed, moves.changed)
+    update_states(stays, sources)
+
+
+def update_states(ledger: Ledger, sources: int) -> bool:
+    """Note each state that has changed. Return whether one has.
+
+    ``sources`` is the number of the story's independent sources.
+    """
+    last, before = ledger.current, ledger.changed
+    for kind in sorted({each.kind for each in ledger.printed}):
+        state = _state_of([each for each in ledger.printed if each.kind == kind], sources_needed(sources))
+        if state is not None and (kind not in last or state.value != last[kind].value):
+            ledger.states = [*ledger.states, state]
+            ledger.changed += 1
+    while len(ledger.states) > MOST_STATES:
+        newest = ledger.current.values()
+        ledger.states.remove(next(each for each in ledger.states if each not in newest))
+    return ledger.changed > before
+
+
+def supporters_of(ledger: Ledger, state: PrintedFigure) -> list[PrintedFigure]:
+    """Return what the owners print that agree with a state, by time."""
+    return [each for each in newest_of_owners(ledger, state.kind) if each.value == state.value]
+
+
+def against(ledger: Ledger, state: PrintedFigure) -> list[PrintedFigure]:
+    """Return what owners print that contradicts a state since somebody printed it, by time.
+
+    "At least 4" does not contradict 12. Who printed another value before that has not been read since.
+    """
+    low, high = _span(state)
+    since = min((each.time for each in supporters_of(ledger, state)), default=state.time)
+    others = [each for each in newest_of_owners(ledger, state.kind) if each.value != state.value and each.time > since]
+    spans = [(each, *_span(each)) for each in others]
+    return [each for each, least, most in spans if state.kind == FigureKind.SCORE or least > high or most < low]
+
+
+def newest_of_owners(ledger: Ledger, kind: int) -> list[PrintedFigure]:
+    """Return the newest value that each owner prints, under the time when it first did, by time."""
+    current: dict[bytes, PrintedFigure] = {}
+    for each in (each for each in ledger.printed if each.kind == kind):
+        known = current.get(each.owner)
+        if known is None or known.value != each.value:
+            current[each.owner] = each
+    return sorted(current.values(), key=_time)
+
+
+def _time(printed: PrintedFigure) -> int:
+    return printed.time
+
+
+def _span(printed: PrintedFigure) -> tuple[float, float]:
+    """Return the least and the greatest number that a printed value may mean."""
+    if printed.qualifier == "about":
+        return printed.low * (1 - _ABOUT), printed.low * (1 + _ABOUT)
+    return printed.low, math.inf if printed.high is None else printed.high
+
+
+def _state_of(printed: Sequence[PrintedFigure], needed: int) -> PrintedFigure | None:
+    """Return the state of a kind after all that was printed of it, which is given by time.
+
+    It is what the page says that was the first to print this value.
+    """
+    current: dict[bytes, PrintedFigure] = {}
+    state: PrintedFigure | None = None
+    for each in printed:
+        known = current.get(each.owner)
+        if known is None or known.value != each.value or each.is_correction:
+            current[each.owner] = each
+        state = _next_state(state, current.values(), needed)
+    return state
+
+
+def _next_state(state: PrintedFigure | None, current: Iterable[PrintedFigure], needed: int) -> PrintedFigure | None:
+    """Return the newest value that enough owners print, of those that may follow the state."""
+    owners: defaultdict[tuple[float, float], list[PrintedFigure]] = defaultdict(list)
+    for each in sorted(current, key=_time):
+        owners[each.value].append(each)
+    enough = [each for each in owners.values() if len(each) >= needed]
+    all_owners = sum(map(len, owners.values()))
+    for found in sorted(enough, key=lambda found: (-found[needed - 1].time, -found[0].low)):
+        if state is not None and found[0].value == state.value:
+            return found[0]
+        if state is None or _may_follow(state, found, all_owners):
+            return found[0]
+    return state
+
+
+def _may_follow(state: PrintedFigure, found: Sequence[PrintedFigure], all_owners: int) -> bool:
+    """Decide whether a value may replace a state: a number of people does not fall by a few late reprints."""
+    is_fall = state.kind < FigureKind.HOMES and found[0].low < state.low
+    return not is_fall or 2 * len(found) > all_owners or any(each.is_correction for each in found)
