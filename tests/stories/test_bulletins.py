@@ -79,7 +79,7 @@ async def _print_all() -> dict[str, tuple[Verdict, Row]]:
                 if round_ == 1:
                     first.setdefault(change, verdict)
     keys = [bytes.fromhex(verdict.story or "") for verdict in first.values()]
-    stories = await detector.index.log_of_changes.stories(keys)
+    stories = await detector.index.changes.stories(keys)
     rows = {}
     for key, (change, verdict) in zip(keys, first.items(), strict=True):
         states = states_of(stories[key][0].ledger, stories[key][1], 0)
