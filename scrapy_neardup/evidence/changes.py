@@ -16,7 +16,6 @@ from typing import NamedTuple
 from scrapy_neardup.evidence.differences import Comparison, Sentence, Side
 from scrapy_neardup.evidence.figures.counted import HARMED, SILENT, FigureKind, kind_of
 from scrapy_neardup.evidence.figures.figure import (
-    SENTENCE_ENDS,
     Figure,
     figures_of,
     figures_of_head,
@@ -64,9 +63,10 @@ def _add(changes: dict[tuple[str, str], Change], sentence: Sentence, difference:
     olds, news = map(_figures_with, (sentence.partner, sentence.text), difference.values)
     # "4 dead and 4 hurt" has the value twice
     old, new = next(((a, b) for a, b in product(olds, news) if a.label == b.label), (olds[0], news[0]))
-    if is_plain(old.value) != is_plain(new.value) and _are_parts(old.value, new.value):
+    has_part = not (FRACTIONS.keys() | all_languages().scales.keys()).isdisjoint((old.value, new.value))
+    if is_plain(old.value) != is_plain(new.value) and has_part:
         return  # "two thirds" -> "half"; "millions" is what is left of a number in words
-    if difference.kind == "number" and (not is_change(old, new) or _may_be_misread(old, new, difference, sentence)):
+    if difference.kind == "number" and (not is_change(old, new) or _may_be_misread(old, new, difference)):
         return
     if not difference.is_in_place and not old.label == new.label != "":
         return
@@ -75,10 +75,6 @@ def _add(changes: dict[tuple[str, str], Change], sentence: Sentence, difference:
     values = f"{_as_printed(sentence.partner, old.value)} -> {_as_printed(sentence.text, new.value)}"
     line = one_line(f"{label}: {values}" if label else values, _LONGEST_LINE)
     changes.setdefault((old.value, new.value), Change(line))
-
-
-def _are_parts(*values: str) -> bool:
-    return not (FRACTIONS.keys() | all_languages().scales.keys()).isdisjoint(values)
 
 
 def _words_beside(difference: Difference, *, is_name: bool) -> str:
@@ -107,26 +103,16 @@ def _figures_with(text: str, value: str) -> list[Figure]:
     return [each for each in find_figures(text) if each.value == value] or [Figure(short_value(value))]
 
 
-def _may_be_misread(old: Figure, new: Figure, difference: Difference, sentence: Sentence) -> bool:
-    """Decide whether one value may be the other one, cut or written otherwise."""
+def _may_be_misread(old: Figure, new: Figure, difference: Difference) -> bool:
+    """Decide whether one value may be the other one, written otherwise."""
     in_digits = [any(map(str.isdigit, each)) for each in (difference.old, difference.new)]
     if not all(in_digits):
         return _ARABIC.search(difference.old + difference.new) is not None
     digits = [sorted(_DIGITS.findall(each)) for each in (difference.old, difference.new)]
     if digits[0] == digits[1] and len(digits[0]) > 1:
         return True  # "1,13" and "13,1": some sites print the two halves of a decimal in the other order
-    if (kind_of(old.label) is FigureKind.MONEY) != (kind_of(new.label) is FigureKind.MONEY):
-        return True  # another currency, of which one is not known
-    is_whole = sentence.text.endswith(SENTENCE_ENDS) and sentence.partner.endswith(SENTENCE_ENDS)
-    if difference.behind == "" and not is_whole and _is_cut(difference.old, difference.new):
-        return True  # a long sentence was cut inside a number
-    return not old.label == new.label != "" and _is_cut(old.value, new.value)
-
-
-def _is_cut(old: str, new: str) -> bool:
-    """Decide whether one value is the beginning or the end of the other one, which has more than digits: 3 of 3.032."""
-    shorter, longer = sorted((old, new), key=len)
-    return not (old + new).isdigit() and (longer.startswith(shorter) or longer.endswith(shorter))
+    # Another currency, of which one is not known.
+    return (kind_of(old.label) is FigureKind.MONEY) != (kind_of(new.label) is FigureKind.MONEY)
 
 
 def is_change(before: Figure, after: Figure) -> bool:

@@ -307,23 +307,24 @@ class _Partners:
                 continue
             found, wording = differences_of(place, known.has, is_lonely=is_lonely)
             held += wording
-            is_value = place.is_value and numbers[0] <= numbers[1] and self.equal >= HALF * len(self.new)
-            is_in_place = is_value or (is_one_of_one and self._is_value(place))
+            is_one = len(place.gone) == len(place.came) == 1 and (place.is_inside or place.behind != "")
+            is_value = is_one and numbers[0] <= numbers[1] and self.equal >= HALF * len(self.new)
+            is_short = max(len(place.gone), len(place.came)) <= _LONGEST_VALUE
             differences += [
                 each._replace(
-                    is_in_place=is_in_place,
+                    is_in_place=is_value or (is_one_of_one and is_short and self.equal >= IN_PLACE * len(self.new)),
                     is_one_of_one=is_one_of_one or is_value,
-                    is_swapped=self._is_swapped(place),
+                    is_swapped=place.is_swap and self.equal >= FORM * max(len(self.new), len(self.old)),
                     is_alone=is_alone,
                 )
                 for each in found
             ]
         words = max(1, len(self.new))
-        text, partner = self.aligned.text, self.aligned.partner
         may_be_accident = words <= _SHORT_SENTENCE and 2 * words <= len(self.old) and not self.is_title
         if may_be_accident and held < words and not differences:
-            return Sentence(text, "", words, 0)
-        return Sentence(text, partner, words, min(held, words), tuple(differences), self.is_title)
+            return Sentence(self.aligned.text, "", words, 0)
+        held = min(held, words)
+        return Sentence(self.aligned.text, self.aligned.partner, words, held, tuple(differences), self.is_title)
 
     def _is_lonely(self, places: Sequence[Place]) -> bool:
         """Return whether the sentences differ in one place only."""
@@ -340,13 +341,6 @@ class _Partners:
         if is_told and not any(meaning_of(each.text) for each in (*gone, *came)):
             return False  # the text says the same
         return places[0].size < SHORT and self.equal >= NEAR * max(len(self.new), len(self.old))
-
-    def _is_value(self, place: Place) -> bool:
-        is_short = max(len(place.gone), len(place.came)) <= _LONGEST_VALUE
-        return is_short and self.equal >= IN_PLACE * len(self.new)
-
-    def _is_swapped(self, place: Place) -> bool:
-        return self.equal >= FORM * max(len(self.new), len(self.old)) and place.is_swap
 
 
 def _count_firm(parts: Iterable[Sequence[Token]]) -> int:
@@ -399,7 +393,6 @@ def _has_notice(text: str) -> bool:
 
 def _names_paper(text: str, tokens: Sequence[Token], known: _Old) -> bool:
     """Decide whether a short line has little else than the name of its paper or agency, or ends with that of a site."""
-    if len(tokens) <= _SHORT_CREDIT and _HOST.search(text):
-        return True
     letters = [sum(len(each.text) for each in side) for side in (filter(known.is_paper, tokens), tokens)]
-    return len(tokens) <= _SHORT_CREDIT and letters[0] >= _LEAST_OF_PAPER * letters[1] > 0
+    has_name = _HOST.search(text) is not None or letters[0] >= _LEAST_OF_PAPER * letters[1] > 0
+    return len(tokens) <= _SHORT_CREDIT and has_name

@@ -29,7 +29,8 @@ def find_lead(headline: str, text: str) -> str:
     sentences of over 300 characters are passed over.
     """
     lines = [line for line, _ in read_bodies([text[:_MOST_READ]], min_words=1, min_block_words=1)[0].read_lines]
-    behind = next((at + 1 for at, line in enumerate(lines) if _are_one_line(headline, line.text)), 0)
+    terms = terms_of(headline)
+    behind = next((at + 1 for at, line in enumerate(lines) if _is_headline(terms_of(line.text), terms)), 0)
     for line in lines[behind:]:
         text = line.text.lstrip("-–— ")
         is_sentence = text.endswith(SENTENCE_ENDS) and line.words >= _FEWEST_WORDS and len(text) <= _LONGEST
@@ -57,7 +58,5 @@ def tells_headline(headline: str, sentence: str) -> bool:
     return not contradict(find_figures(headline), find_figures(sentence))
 
 
-def _are_one_line(headline: str, line: str) -> bool:
-    terms = terms_of(headline)
-    others = terms_of(line)
-    return bool(terms) and len(terms & others) >= _SAME_LINE * max(len(terms), len(others))
+def _is_headline(terms: frozenset[int], headline: frozenset[int]) -> bool:
+    return bool(headline) and len(terms & headline) >= _SAME_LINE * max(len(terms), len(headline))

@@ -67,18 +67,13 @@ class Place(NamedTuple):
     is_inside: bool
 
     @property
-    def is_value(self) -> bool:
-        """Return whether one token stands in the place of one, and the words beside it are the same."""
-        return len(self.gone) == len(self.came) == 1 and (self.is_inside or self.behind != "")
+    def size(self) -> float:
+        """Return how many words differ. In scripts without spaces four characters count as a word."""
+        return max(sum(0.25 if is_unspaced(each) else 1 for each in side) for side in (self.gone, self.came))
 
     @property
     def is_dateline(self) -> bool:
         return not self.before and not self.gone and len(self.came) <= _LONGEST_DATELINE
-
-    @property
-    def size(self) -> float:
-        """Return how many words differ. In scripts without spaces four characters count as a word."""
-        return max(sum(0.25 if is_unspaced(each) else 1 for each in side) for side in (self.gone, self.came))
 
     @property
     def is_swap(self) -> bool:
@@ -90,11 +85,6 @@ class Place(NamedTuple):
         """Return whether a small word became its opposite: "before" and "after", "over" and "under"."""
         pair = {each.text for each in (*self.gone, *self.came)}
         return len(self.gone) == len(self.came) == 1 and pair in OPPOSITES
-
-    @property
-    def is_denial(self) -> bool:
-        """Return whether a "not" is gone. It is the last word in some languages."""
-        return len(self.gone) < SHORT and any(each.kind == "negation" for each in self.gone)
 
     @property
     def is_content(self) -> bool:
@@ -123,7 +113,8 @@ def find_places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[Place]
         is_inside = first > 0 and end < len(old)  # the partner may be longer
         gone, came = _stayed(old, first, end, moved), _stayed(new, start, stop, moved)
         place = Place(gone, came, *_beside(new, start, stop), is_inside and start > 0 and stop < len(new))
-        if place.came or is_inside or (len(operations) == 1 and place.is_denial):
+        is_denial = len(operations) == 1 and any(each.kind == "negation" for each in gone[:SHORT])
+        if came or is_inside or is_denial:  # "not" is the last word in some languages
             places.append(place)
     count = sum(len(each.came) for each in places)
     return places, len(new) - count, count < sum(stop - start for *_, start, stop in operations)
@@ -209,7 +200,9 @@ def _other_words(olds: Sequence[Token], news: Sequence[Token], has: Has, *, may_
     is_other = (names_old and not may_be_known) or not all(map(has, names_new))
     if names_new and is_other:
         return Difference("name", _printed(names_old or olds), _printed(names_new))
-    if news and olds and _have_other_meaning(olds, news):
+    # What happened to people: "injured" in the place of "dead".
+    meanings = [{found.kind for each in side if (found := meaning_of(each.text))} for side in (olds, news)]
+    if all(meanings) and meanings[0] != meanings[1]:
         return Difference("word", _printed(olds), _printed(news))
     return None
 
@@ -298,12 +291,6 @@ def _form(time: Token) -> str:
     if time.text[0] == "@":
         return "@"
     return "month" if time.text in MONTHS else "day"
-
-
-def _have_other_meaning(gone: Sequence[Token], came: Sequence[Token]) -> bool:
-    """Decide whether other words say what happened to people: "injured" in place of "dead"."""
-    old, new = ({meaning.kind for each in side if (meaning := meaning_of(each.text))} for side in (gone, came))
-    return bool(old and new and old != new)
 
 
 def _take_spellings(gone: list[Token], came: list[Token]) -> int:

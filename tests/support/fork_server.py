@@ -73,6 +73,7 @@ def run() -> int:
 def import_everything() -> None:
     """Import libraries, Scrapy's commands and those of other packages, and all of this project."""
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # numpy would start threads
+    importlib.import_module("multiprocessing.spawn")  # keeps this interpreter: its processes get more than three files
     for name in LIBRARIES.split():
         with suppress(ImportError):  # an extra
             importlib.import_module(name)

@@ -79,7 +79,6 @@ _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _LONGEST = 15  # digits of a number that is added to a million
 _LARGEST_SCALE = 10**15
 _LONGEST_ABBREVIATION = 4
-_MASKED = "masked"
 
 
 def number_tokens(text: str) -> tuple[list[str], list[int]]:
@@ -124,14 +123,10 @@ def take_numbers(tokens: list[str], starts: list[int], language: str = "") -> li
             continue
         spelled = words.get(tokens[first])
         found = _in_words(tokens, first, spelled) if spelled else _in_digits(tokens, first)
-        if found is None:
-            continue
-        value, end, mark = found
-        if mark != _MASKED:
+        if found:
+            value, end, mark = found
             numbers.append((first, end, value, mark))
-        tokens[first] = "" if mark == _MASKED else FIGURE
-        for place in range(first + 1, end):
-            tokens[place] = ""
+            tokens[first:end] = [FIGURE, *[""] * (end - first - 1)]
     return numbers
 
 
@@ -147,14 +142,16 @@ def _in_words(tokens: list[str], first: int, language: NumberWords) -> tuple[str
     return _scaled_and_marked(tokens, first, end, core, closed=False) if core else None
 
 
-def _in_digits(tokens: list[str], first: int) -> tuple[str, int, str]:
+def _in_digits(tokens: list[str], first: int) -> tuple[str, int, str] | None:
+    """Return value, end and mark of a number in digits. Overwrite a date, time, year or phone number; it is None."""
     token = tokens[first]
     closed = not token[-1].isdigit()
     core = token[:-1] if closed else token
     if not core.isdigit():
         core = core.replace("⁄", "/").replace("−", "-")
     if _is_masked(tokens, first, core, token[-1]):
-        return "", first + 1, _MASKED
+        tokens[first] = ""
+        return None
     return _scaled_and_marked(tokens, first, first + 1, core, closed)
 
 
