@@ -21,7 +21,7 @@ async def test_the_report_says_who_when_how_fast_and_what_of(newsroom: Newsroom)
     for n in range(7):
         dead = 4 if n < 4 else 12
         body = f"Rescue workers said that {dead} people were dead after the great fire in the old harbour.\n{fire}"
-        await newsroom.publish("fire", f"s{n}", n * 5 * MINUTE, text=body)
+        await newsroom.publish("fire", f"s{n}", n * 5 * MINUTE, text=body, language="en")
 
     report = special_report(newsroom.events[0])
 
