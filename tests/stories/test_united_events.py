@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conftest import USUAL
+from conftest import STORES
 from documents import overwrite
 from json_lines import read_lines, write_lines
 from newsdesk import BOTH as OF_BOTH
@@ -131,7 +131,7 @@ async def test_a_replay_says_the_same_every_time_and_over_every_store(
     assert said == await _judged(seed, store="memory://", run="")
     assert said[2]  # type: ignore[index]  # final stories
     for name in ("sqlite", "redis"):
-        assert said == await _judged(seed, store=USUAL[name](request), namespace=f"{namespace}-{seed}", run=""), name
+        assert said == await _judged(seed, store=STORES[name](request), namespace=f"{namespace}-{seed}", run=""), name
 
 
 # Final stories
