@@ -55,7 +55,7 @@ async def test_additions_at_the_same_moment_are_all_counted(open_index: OpenInde
     additions = [(index, counted(1, {1: 1, number: 1})) for index in several for number in range(2, 7)]
     await asyncio.gather(*(index.learned.add_frequencies("terms", addition) for index, addition in additions))
 
-    documents, counts = unpack_counts(await several[0].add_frequencies("terms", NOTHING))
+    documents, counts = unpack_counts(await several[0].learned.add_frequencies("terms", NOTHING))
     assert documents == counts[1] == len(additions)
     assert [*counts[2:7]] == [len(several)] * 5
 
