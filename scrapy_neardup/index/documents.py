@@ -15,7 +15,8 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import groupby
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import cast
 
 from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, with_id
@@ -402,7 +403,7 @@ class Batch:
         judge = self._window.judge
         for each in self.documents:
             candidates = self._likely_candidates(each)
-            texts = self._texts_of({key for each in candidates for key in (each.key, each.kept)})
+            texts = self._texts_of(chain.from_iterable(map(attrgetter("key", "kept"), candidates)))
             document = with_id(each.given, each.id)
             record = each.record
             if each.stored is not None:

@@ -44,18 +44,23 @@ def note(ledger: Ledger, tolls: Iterable[Toll], owner: bytes, document: bytes, t
     """
     by_kind: defaultdict[FigureKind, list[Toll]] = defaultdict(list)
     for toll in tolls:
-        by_kind[toll.kind].append(toll)
+        if toll.kind is not FigureKind.MONEY:  # a toll does not name its currency
+            by_kind[toll.kind].append(toll)
     for kind, found in by_kind.items():
-        own = [each for each in ledger.printed if each.owner == owner and each.kind == kind]
-        earlier = max(
-            (each for each in own if each.time <= time and each.document != document), key=_time, default=None
-        )
-        new = _printed(found, earlier, PrintedFigure(kind, 0, 0, "exact", False, owner, document, time))
-        is_repeated = earlier is not None and new is not None and new.value == earlier.value
-        if new is not None and new not in own and (new.is_correction or not is_repeated):
-            dropped = sorted((*own, new), key=_time)[:-MOST_OF_OWNER]
-            ledger.printed = [each for each in (*ledger.printed, new) if each not in dropped]
+        _note_kind(ledger, found, PrintedFigure(kind, 0, 0, "exact", False, owner, document, time))
     ledger.printed = sorted(ledger.printed, key=_time)[-MOST_PRINTED:]
+
+
+def _note_kind(ledger: Ledger, tolls: Sequence[Toll], blank: PrintedFigure) -> None:
+    """Note what a document prints of one kind, unless its owner has said the same before."""
+    own = [each for each in ledger.printed if each.owner == blank.owner and each.kind == blank.kind]
+    before = (each for each in own if each.time <= blank.time and each.document != blank.document)
+    earlier = max(before, key=_time, default=None)
+    new = _printed(tolls, earlier, blank)
+    is_repeated = earlier is not None and new is not None and new.value == earlier.value
+    if new is not None and new not in own and (new.is_correction or not is_repeated):
+        dropped = sorted((*own, new), key=_time)[:-MOST_OF_OWNER]
+        ledger.printed = [each for each in (*ledger.printed, new) if each not in dropped]
 
 
 def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: PrintedFigure) -> PrintedFigure | None:

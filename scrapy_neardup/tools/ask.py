@@ -108,25 +108,8 @@ class Ask:
         ``is_state`` says whether this value counts now. A source whose document the story does not keep is "".
         """
         news, end = await self._since(since, most)
-        rows = []
-        for story, members in {story.id: (story, members) for _, story, members in news}.values():
-            known = {bytes.fromhex(member.id): member for member in members}
-            current = story.ledger.current
-            for kind in sorted({each.kind for each in story.ledger.printed}):
-                for each in newest_of_owners(story.ledger, kind):
-                    member = known.get(each.document)
-                    rows.append(
-                        {
-                            "time": iso(each.time),
-                            "story": story.id,
-                            "figure": label_of(kind),
-                            "value": each.words,
-                            "is_state": kind in current and current[kind].value == each.value,
-                            "source": member.source if member else "",
-                            "url": member.url if member else "",
-                            "title": member.title if member else "",
-                        }
-                    )
+        stories = {story.id: (story, members) for _, story, members in news}.values()
+        rows = [row for story, members in stories for row in _printed(story, members)]
         return {"figures": rows, **end}
 
     async def events(self, since: str | None = None, *, most: int = MOST_CHANGES_READ) -> Answer:
@@ -309,6 +292,25 @@ def _figures(story: Story, member: Member) -> list[Answer]:
     changes = map(read_change, member.changes)
     return [
         {**each._asdict(), "words": each.words, "confirmed": (each.figure, each.new) in confirmed} for each in changes
+    ]
+
+
+def _printed(story: Story, members: Iterable[Member]) -> list[Answer]:
+    """Return what each owner prints of each kind of figure."""
+    known = {bytes.fromhex(member.id): _document(member) for member in members}
+    states = {(each.kind, each.value) for each in story.ledger.current.values()}
+    kinds = sorted({each.kind for each in story.ledger.printed})
+    return [
+        {
+            "time": iso(each.time),
+            "story": story.id,
+            "figure": label_of(each.kind),
+            "value": each.words,
+            "is_state": (each.kind, each.value) in states,
+            **{name: known.get(each.document, {}).get(name, "") for name in ("source", "url", "title")},
+        }
+        for kind in kinds
+        for each in newest_of_owners(story.ledger, kind)
     ]
 
 

@@ -177,14 +177,19 @@ def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
         for subject, statement in newest.items()
         if statement in firsts
     ]
+    return sorted(_with_states(figures, story), key=lambda figure: rank_of(figure.label))
+
+
+def _with_states(figures: Sequence[ToldFigure], story: FeedStory) -> list[ToldFigure]:
+    """Return figures with the states of the ledger in place of those that count the same."""
     pages = {row.url: row for row in reversed(story.told)}
     states = [each for each in (story.signals[-1].states if story.signals else ()) if each.url in pages]
     told = {each.label for each in states}
-    figures = [each for each in figures if each.label not in told]
-    for each in states:
-        values_of = [each.old, each.new] if each.old else [each.new]
-        figures.append(ToldFigure(each.label, values_of, pages[each.url], each.papers, each.against))
-    return sorted(figures, key=lambda figure: rank_of(figure.label))
+    counted = [
+        ToldFigure(each.label, list(filter(None, (each.old, each.new))), pages[each.url], each.papers, each.against)
+        for each in states
+    ]
+    return [*(each for each in figures if each.label not in told), *counted]
 
 
 def _by_source(rows: Sequence[Row], links: Links) -> list[SourceLine]:
