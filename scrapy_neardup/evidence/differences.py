@@ -299,7 +299,6 @@ class _Partners:
         if self.may_have_dateline and places and places[0].is_dateline:
             held += len(places.pop(0).came)
         numbers = [_count_firm(each.gone for each in places), _count_firm(each.came for each in places)]
-        is_one_of_one = numbers[0] == numbers[1]
         differences: list[Difference] = []
         for place in places:
             if not place.is_content:
@@ -312,19 +311,25 @@ class _Partners:
             is_short = max(len(place.gone), len(place.came)) <= _LONGEST_VALUE
             differences += [
                 each._replace(
-                    is_in_place=is_value or (is_one_of_one and is_short and self.equal >= IN_PLACE * len(self.new)),
-                    is_one_of_one=is_one_of_one or is_value,
+                    is_in_place=is_value
+                    or (numbers[0] == numbers[1] and is_short and self.equal >= IN_PLACE * len(self.new)),
+                    is_one_of_one=is_value or numbers[0] == numbers[1],
                     is_swapped=place.is_swap and self.equal >= FORM * max(len(self.new), len(self.old)),
                     is_alone=is_alone,
                 )
                 for each in found
             ]
         words = max(1, len(self.new))
-        may_be_accident = words <= _SHORT_SENTENCE and 2 * words <= len(self.old) and not self.is_title
-        if may_be_accident and held < words and not differences:
+        if not differences and self._is_partner_by_accident(places, known):
             return Sentence(self.aligned.text, "", words, 0)
         held = min(held, words)
         return Sentence(self.aligned.text, self.aligned.partner, words, held, tuple(differences), self.is_title)
+
+    def _is_partner_by_accident(self, places: Sequence[Place], known: _Old) -> bool:
+        """Decide whether a much longer partner has most words of a short sentence, and the old text not the rest."""
+        if self.is_title or len(self.new) > _SHORT_SENTENCE or 2 * len(self.new) > len(self.old):
+            return False
+        return any(each.says and not known.has(each) for place in places for each in place.came)
 
     def _is_lonely(self, places: Sequence[Place]) -> bool:
         """Return whether the sentences differ in one place only."""
