@@ -50,7 +50,7 @@ class Document:
     """One article. Make it with ``NearDupDetector.document``.
 
     ``id`` is 16 hexadecimal digits: 4 bytes of ``seen_at`` (big-endian), then 4 bytes of a hash. So ids sort by time,
-    and the id of a document tells its hour. Checking the same id twice gives the same status.
+    and the id of a document tells its second. Checking the same id twice gives the same status.
     """
 
     id: str

@@ -1,7 +1,7 @@
 """The changes that are told of two texts: "dead: 4 -> 12", "by: 18:00 -> 15:00", "polling units: 2195 -> 2445".
 
 A figure, a time or a code in the place of another one in aligned sentences is a change, unless it may be the same value
-in another form. So is another newest toll of people in titles and first sentences, however these are written.
+in another form. So is another newest toll of the dead in titles and first sentences, however these are written.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ class Comparison:
 
     @property
     def has_other_names(self) -> bool:
-        """Return whether a form was filled in with other names: at its beginning, or in several places."""
+        """Return whether a form was filled in with other names at its beginning, and other values further down."""
         places = [
             number
             for number, sentence in enumerate(self.sentences)
@@ -143,7 +143,7 @@ class Comparison:
 
     @property
     def has_other_figures(self) -> bool:
-        """Return whether most figures have another value, as in the reports of two lottery draws."""
+        """Return whether more than two figures have another value, as in the reports of two lottery draws."""
         changed = [each for _, each in self.differences if each.kind == "number" and each.old and each.is_in_place]
         return len(changed) > 2
 
@@ -169,7 +169,7 @@ def _counted(sentence: Sentence) -> Iterable[Difference]:
     return (each for each in sentence.differences if not sentence.is_title or each.kind in FIRM or each.is_alone)
 
 
-class _Old:
+class _BothTexts:
     """What is looked up in the old text as a whole, and of both texts."""
 
     def __init__(self, new: Side, old: Side) -> None:
@@ -223,12 +223,12 @@ def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
     sentences, olds = read_sentences(f"{new.title}\n{new.text}", f"{old.title}\n{old.text}")
     olds = _without_teasers(olds, bool(old.title))
     old_words = sum(len(each.tokens) for each in olds[bool(old.title) :])
-    known = _Old(new, old)
+    known = _BothTexts(new, old)
     found, cells = [], _cells(olds)
     left_out = {each.tokens for each in chain.from_iterable(read_sentences(*learned))} if learned else set()
     for number, each in enumerate(align(sentences, olds)):
         is_title = bool(new.title) and number == 0
-        above = sentences[number - 1]
+        above = sentences[max(0, number - 1)]
         cell = cells.get(above.tokens, "") if number and each.words <= _LONGEST_CELL else ""
         if _is_other_cell(each.text, cell, above.text):
             found.append(Sentence(each.text, cell, each.words, 0, (Difference("number", cell, each.text),)))
@@ -260,7 +260,7 @@ def _is_other_cell(text: str, cell: str, above: str) -> bool:
     return new != old and (kinds <= FIRM or "negation" in kinds)
 
 
-def _compared(aligned: Aligned, known: _Old, number: int, *, is_title: bool) -> Sentence:
+def _compared(aligned: Aligned, known: _BothTexts, number: int, *, is_title: bool) -> Sentence:
     """Return a sentence that is not equal to its partner, or has none."""
     may_be_of_page = not is_title and _may_be_of_page(aligned)
     is_read = may_be_of_page or is_title  # of a sentence without a partner only figures of such lines are asked for
@@ -293,7 +293,7 @@ class _Partners:
     is_title: bool
     may_have_dateline: bool
 
-    def sentence(self, places: list[Place], known: _Old) -> Sentence:
+    def sentence(self, places: list[Place], known: _BothTexts) -> Sentence:
         is_lonely, is_alone = self._is_lonely(places), self._is_alone(places, known)
         held = self.equal
         if self.may_have_dateline and places and places[0].is_dateline:
@@ -325,7 +325,7 @@ class _Partners:
         held = min(held, words)
         return Sentence(self.aligned.text, self.aligned.partner, words, held, tuple(differences), self.is_title)
 
-    def _is_partner_by_accident(self, places: Sequence[Place], known: _Old) -> bool:
+    def _is_partner_by_accident(self, places: Sequence[Place], known: _BothTexts) -> bool:
         """Decide whether a much longer partner has most words of a short sentence, and the old text not the rest."""
         if self.is_title or len(self.new) > _SHORT_SENTENCE or 2 * len(self.new) > len(self.old):
             return False
@@ -337,7 +337,7 @@ class _Partners:
             return False
         return self.equal >= len(self.new) * (NEAR if places[0].size > SHORT else HALF)
 
-    def _is_alone(self, places: Sequence[Place], known: _Old) -> bool:
+    def _is_alone(self, places: Sequence[Place], known: _BothTexts) -> bool:
         """Return the same for titles, which each paper writes anew: only another word in the same title counts."""
         if not self.is_title or not self._is_lonely(places):
             return self._is_lonely(places)
@@ -369,7 +369,7 @@ def _may_be_byline(line: str) -> bool:
     return 2 <= len(words) <= 4 and all(word[0].isupper() and not word.isupper() for word in words)
 
 
-def _is_of_page(text: str, tokens: Sequence[Token], known: _Old) -> bool:
+def _is_of_page(text: str, tokens: Sequence[Token], known: _BothTexts) -> bool:
     """Decide whether a line is of the page, not of the article: a link to another one, a byline, an advertisement."""
     if _has_notice(text) or _is_teaser(text) or known.new_title.issuperset(each.text for each in tokens):
         return True
@@ -396,7 +396,7 @@ def _has_notice(text: str) -> bool:
     return any(map(folded.__contains__, NOTICES))
 
 
-def _names_paper(text: str, tokens: Sequence[Token], known: _Old) -> bool:
+def _names_paper(text: str, tokens: Sequence[Token], known: _BothTexts) -> bool:
     """Decide whether a short line has little else than the name of its paper or agency, or ends with that of a site."""
     letters = [sum(len(each.text) for each in side) for side in (filter(known.is_paper, tokens), tokens)]
     has_name = _HOST.search(text) is not None or letters[0] >= _LEAST_OF_PAPER * letters[1] > 0

@@ -30,7 +30,7 @@ from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, first_words, t
 from scrapy_neardup.records.learned import MOST_DOCUMENTS, Frequencies
 from scrapy_neardup.text.tokenizer import changes, mask, next_starts
 
-TOPIC_TERM_BYTES = 2  # of a term in a topic: its slot, see evidence.topic
+TOPIC_TERM_BYTES = 2  # of a term in a topic: its slot
 _SLOT_BITS = 15  # of a term in a topic
 TITLE_BIT = 1 << _SLOT_BITS  # added to the slot of a term that is in the title
 MOST_TOPIC_TERMS = 64

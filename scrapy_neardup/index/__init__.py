@@ -22,7 +22,7 @@ RECORD_VERSIONS = DOCUMENT_VERSION, MEMBER_VERSION
 
 
 def index_from_url(url: str, *, namespace: str, config: str, judge: Judge, timeout: float = 2.0) -> Index:
-    """Return the store that a url names, not opened yet. Raise SettingsError if the url names none."""
+    """Return the index that a url names, not opened yet. Raise SettingsError if the url names none."""
     try:
         check_url(url)
     except ValueError as error:

@@ -62,7 +62,7 @@ class CheckedDocument:
     packed: bytes = b""  # the record that is registered
     story: Story | StoreError | None = None  # just after the document joined it; the error if its data is damaged
     asks_other_run: bool = False  # it is to be dropped, and another run has yet to deliver its match
-    is_registered: bool = False
+    is_settled: bool = False  # it is registered, now or before
     error: StoreError | None = None
 
     def begin(self, generations: list[Generation]) -> None:
@@ -84,11 +84,11 @@ class CheckedDocument:
 
     @property
     def is_done(self) -> bool:
-        return self.is_registered or self.error is not None
+        return self.is_settled or self.error is not None
 
     @property
     def answer(self) -> CheckedDocument | StoreError:
-        if self.is_registered:
+        if self.is_settled:
             return self
         return self.error or StoreUnavailable("others change the window all the time")
 
@@ -125,10 +125,8 @@ class Documents(Part):
             if not waiting:
                 break
             done = sum(each.is_done for each in batch)
-            failures += 1
-            if done:
-                failures = 0
-            else:
+            failures = 0 if done else failures + 1
+            if failures:
                 await pause_after(failures)
             # The fewer documents are tried next, the less time others have to interfere.
             most = 2 * most if done == len(batch) else max(1, len(batch) // 2)
@@ -359,7 +357,7 @@ class Batch:
 
     def _add_matches_of_lost(self, new: CheckedDocument) -> None:
         """Add what each lost candidate was like. Otherwise a page that is lost in every run would hide its original."""
-        for key in new.candidates:  # it grows
+        for key in new.candidates:  # those that are added are looked at too
             record = self.records.get(key)
             if record and record.match not in (new.key, *new.candidates) and self._is_lost(record):
                 new.candidates.append(record.match)
@@ -466,7 +464,7 @@ class Batch:
                 raise new.error
         # An earlier try may have written this very record, and its answer was lost on its way.
         elif result == _COMMITTED or (new.packed and result == new.packed):
-            new.is_registered = True
+            new.is_settled = True
 
     def _commit_of(self, new: CheckedDocument) -> Commit | None:
         """Return the commit that registers a document and writes the story that it joins, None if nothing is new.

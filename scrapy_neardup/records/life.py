@@ -1,6 +1,6 @@
 """The life of a document on its way to the feed, from its verdict until its item has left the crawl for good.
 
-docs/architecture.md has a page about it.
+docs/architecture.md has a section about it.
 """
 
 from __future__ import annotations

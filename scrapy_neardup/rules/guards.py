@@ -1,4 +1,4 @@
-"""The guards of the rules for news, each a function of one pair. ``systems/news.py`` has their order.
+"""The guards, each a function of one pair. The lists in ``rules/systems/`` have their order.
 
 A guard is named after the statement that it checks, and applies if the statement is true. Then two documents are what
 the list of this guard says: related, or copies, or no copies.
@@ -14,7 +14,7 @@ from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.text.display import one_line
 
 LEAST_COMMON, LEAST_COMMON_OF_ONE_SOURCE = 0.5, 0.67  # mean share that two copies have in common
-WEIGHTS_OF_COMMON = 4, 4, 2, 1  # of resemblance, containment, titles and beginnings in this mean
+WEIGHTS_OF_COMMON = {"resemblance": 4, "containment": 4, "titles": 2, "beginnings": 1}  # in this mean
 LIKE_FORMS = 0.7  # two forms have this share of their titles in common, and each text tells less of the other title
 LESS_COVERED = 0.05
 
@@ -65,7 +65,11 @@ def other_table(pair: Pair) -> Finding | None:
     """Two tables of one source, such as two draws of a lottery."""
     if pair.comparison is None or not pair.same_source or pair.same_page or pair.same_text:
         return None
-    return applying("two tables of one source: most figures differ") if pair.comparison.has_other_figures else None
+    return (
+        applying("two tables of one source: more than two figures differ")
+        if pair.comparison.has_other_figures
+        else None
+    )
 
 
 def other_form(pair: Pair) -> Finding | None:
@@ -112,8 +116,8 @@ def shared_part(pair: Pair) -> Finding:
     }
     if (texts := pair.comparison) is not None:
         shares["beginnings"] = (texts.held_head + texts.held_head_of_old) / 2
-    weighed = [*zip(WEIGHTS_OF_COMMON, shares.values(), strict=False)]
-    mean = sum(weight * share for weight, share in weighed) / sum(weight for weight, _ in weighed)
+    weights = {name: WEIGHTS_OF_COMMON[name] for name in shares}
+    mean = sum(weights[name] * share for name, share in shares.items()) / sum(weights.values())
     least = LEAST_COMMON_OF_ONE_SOURCE if pair.same_source else LEAST_COMMON
     common = Measured("their weighted mean", mean, least)
     listed = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())

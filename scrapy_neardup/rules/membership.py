@@ -131,7 +131,8 @@ def unite(
     stays.items += moves.items - len(own_items.keys() & more_items)
     stays.copies += moves.copies
     stays.levels |= moves.levels
-    stays.levels &= ~(ENDED * is_open)
+    if is_open:
+        stays.levels &= ~ENDED
     stays.last = max(stays.last, moves.last)
     stays.items_seen = b"".join(sorted((more_items | own_items).values())[-MOST_ITEM_TIMES:])
     for entry in split(moves.sources, SOURCE_BYTES):

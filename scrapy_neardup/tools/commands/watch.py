@@ -237,7 +237,7 @@ async def _show_window(detector: NearDupDetector, options: Options) -> None:
         "scope": detector.settings.scope,
     }
     hours = {
-        f"{datetime.fromtimestamp(hour * SLICE, timezone.utc):%Y-%m-%dT%H:00Z}": count
+        f"{datetime.fromtimestamp(hour * SLICE, timezone.utc):%Y-%m-%dT%H:%MZ}": count
         for hour, count in summary.documents_per_hour.items()
     }
     shown = {**asdict(summary), "documents": summary.documents, **summary.store.facts}

@@ -162,7 +162,7 @@ def number_words_of(text: str) -> list[str]:
 
 
 def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, list[str]], most: int) -> int:
-    """Add texts in this order until they have more than ``most`` bytes. Return how many were added."""
+    """Add texts in this order until they have more than ``most`` bytes. Return how many there are then."""
     chosen = [number for number in numbers if number in texts and number in payload.places]
     sizes = accumulate(size_of(texts[number]) + 10 for number in chosen)
     fitting = takewhile(lambda sized: sized[1] <= most, zip(chosen, sizes, strict=True))
