@@ -16,6 +16,7 @@ from scrapy_neardup.evidence.tokens import (
     FIRM,
     FIRST_SYLLABIC,
     FUNCTION_WORDS,
+    INCREMENTS,
     OPPOSITES,
     VAGUE,
     Token,
@@ -65,6 +66,20 @@ class Place(NamedTuple):
     before: str
     behind: str
     is_inside: bool
+    numbers: tuple[Token | None, Token | None] = (None, None)  # that stand next to the place in both sentences
+
+    @property
+    def recounted(self) -> Token | None:
+        """Return a number beside the place that counts something else now.
+
+        Either words and a number behind it are gone: "two villages. 4 people", "two people". Or one word says that it
+        is added to what was told: "four people", "four more people".
+        """
+        before, behind = self.numbers
+        if before and not self.came and any(each.kind == "number" for each in self.gone):
+            return before
+        added = [each.text for each in self.came if each.text in INCREMENTS]
+        return (before or behind) if len(added) == len(self.came) == 1 else None
 
     @property
     def size(self) -> float:
@@ -91,7 +106,7 @@ class Place(NamedTuple):
         """Return False if only function words differ, or if words of the old sentence are just left out."""
         if any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came):
             return True
-        if self.is_opposite:
+        if self.is_opposite or self.recounted:
             return True
         is_left_out = any(each.kind == "negation" for each in self.gone) or piece_of(self.gone) is not None
         return self.size <= SHORT and is_left_out
@@ -112,12 +127,19 @@ def find_places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[Place]
     for first, end, start, stop in operations:
         is_inside = first > 0 and end < len(old)  # the partner may be longer
         gone, came = _stayed(old, first, end, moved), _stayed(new, start, stop, moved)
-        place = Place(gone, came, *_beside(new, start, stop), is_inside and start > 0 and stop < len(new))
+        is_between = is_inside and start > 0 and stop < len(new)
+        place = Place(gone, came, *_beside(new, start, stop), is_between, _numbers_beside(new, start, stop))
         is_denial = len(operations) == 1 and any(each.kind == "negation" for each in gone[:SHORT])
         if came or is_inside or is_denial:  # "not" is the last word in some languages
             places.append(place)
     count = sum(len(each.came) for each in places)
     return places, len(new) - count, count < sum(stop - start for *_, start, stop in operations)
+
+
+def _numbers_beside(tokens: Sequence[Token], start: int, stop: int) -> tuple[Token | None, Token | None]:
+    sides = tokens[max(0, start - 1) : start], tokens[stop : stop + 1]
+    before, behind = (next((each for each in side if each.kind == "number"), None) for side in sides)
+    return before, behind
 
 
 def _stayed(tokens: Sequence[Token], first: int, end: int, moved: Counter[tuple[str, ...]]) -> list[Token]:
@@ -177,6 +199,8 @@ def differences_of(place: Place, has: Has, *, is_lonely: bool) -> tuple[list[Dif
     gone, came = list(place.gone), list(place.came)
     wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
     found = [*_firm_differences(gone, came, has)]
+    if place.recounted and not found:
+        found.append(Difference("number", _printed(gone), f"{place.recounted.printed} {_printed(came)}".strip()))
     olds, news = _said(gone), _said(came)
     wording += sum(each.kind in ("name", "word") for each in came) - len(news)
     other = _other_words(olds, news, has, may_be_known=not is_lonely and not place.is_swap)

@@ -41,7 +41,9 @@ FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items(
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
 NOTICES = tuple(_TABLE["notices"].split("|"))
 AGENCIES = frozenset(_TABLE["agencies"].split())
-VAGUE, FUNCTION_WORDS = (frozenset(_TABLE[role].split()) for role in ("vague", "function_words"))
+VAGUE, FUNCTION_WORDS, INCREMENTS = (
+    frozenset(_TABLE[role].split()) for role in ("vague", "function_words", "increments")
+)
 OPPOSITES = [set(pair.split()) for pair in _TABLE["opposites"].split("|")]
 _SPELLED = {value: frozenset(words.split()) for value, words in _TABLE["numbers"].items()}
 _VALUES = {word: int(value) for value, words in _SPELLED.items() for word in words}

@@ -8,6 +8,14 @@ from scrapy_neardup.evidence.differences import Comparison, Side, compare
 
 # Two texts a language are enough to show the mechanism; braces hold the word of the old text and that of the new one.
 CONTENT = [
+    ("en", "Cholera has spread in two villages. {4|Two} people have died in the district."),
+    ("en", "Cholera has spread in two villages. {4|Two more} people have died in the district."),
+    ("en", "Cholera has spread in two villages on Monday. {At least 4|At least two} people have died."),
+    ("en", "The river has burst its banks. {Four|Four more} people have died in the town."),
+    ("de", "Der Fluss trat über die Ufer. Im Kreis starben {4|4 weitere} Menschen."),
+    ("fr", "La rivière a débordé. Dans la ville {4|4 autres} personnes sont mortes."),
+    ("es", "El río se desbordó. En el pueblo murieron {4|4 más} personas."),
+    ("ru", "Река вышла из берегов. В городе погибли {4|ещё 4} человека."),
     ("si", "නිලධාරීන් රුපියල් {25,000ක|විසි දහසක} වැටුප් වැඩිවීමක් ඉල්ලා සිටිති."),
     ("en", "The {northern|southern} gate of the harbour stays shut until the storm has passed."),
     ("en", "The board has {confirmed|denied} that the plant at the river will be sold."),
