@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
-import traceback
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from newsdesk import MINUTE, START, made_up, opened, text
@@ -18,8 +14,6 @@ from scrapy_neardup.assembly import judge_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.evidence.sources import source_of
-from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.rules.systems import Relation, news
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.story import Join, Member
@@ -334,37 +328,6 @@ async def test_a_document_without_words_needs_no_store() -> None:
     assert (await judge(detector, "… — …")).reason == "no-text"
     assert (await judge(detector, STORY)).status == "original"
     await detector.close()
-
-
-async def test_a_rule_is_asked_after_the_calls_that_the_docs_list(tmp_path: Path) -> None:
-    """With the default store: from the task of the caller to the thread of the file."""
-    asked: list[list[str]] = []
-
-    class Noting:
-        may_match = staticmethod(news.may_match)
-
-        def relation(self, pair: Pair) -> Relation:
-            calls = [each for each in traceback.extract_stack() if "scrapy_neardup" in each.filename]
-            asked.append([*awaited(), *(each.name for each in calls if each.name[0] != "<")])
-            return news.relation(pair)
-
-    def awaited() -> Iterator[str]:
-        coroutine: Any = task.get_coro()
-        while "scrapy_neardup" in getattr(coroutine, "cr_code", Noting.relation.__code__).co_filename:
-            yield coroutine.cr_code.co_name
-            coroutine = coroutine.cr_await
-
-    async with opened(store=f"sqlite:///{tmp_path}/window.sqlite") as room:
-        room.detector.index.documents.judge = replace(room.detector.index.documents.judge, system=Noting())
-        for number in range(2):
-            document = room.detector.document(text("a"), url=f"https://s{number}.example/")
-            task = asyncio.create_task(room.detector.check(document))
-            await task
-
-    (names,) = asked
-    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    (listed,) = re.findall(r"to the rule there are nine calls:(.*?)\.\n\n", page, re.DOTALL)
-    assert re.findall(r"`(?:\w+\.)?(\w+)`", listed) == [*names[1:], "relation"]
 
 
 async def test_a_check_that_is_cancelled_leaves_the_others_to_the_next(tmp_path: Path) -> None:

@@ -375,7 +375,7 @@ def _is_of_page(text: str, tokens: Sequence[Token], known: _BothTexts) -> bool:
         return True
     if known.has_few_bylines and all(each.kind in ("name", "time") for each in tokens):
         return True
-    is_line = len(tokens) <= _LONGEST_LINE and not text.endswith(SENTENCE_ENDS)
+    is_line = len(tokens) <= _LONGEST_LINE and not text.rstrip(")]").endswith(SENTENCE_ENDS)
     if is_line and is_of_page(text) and not any(each.is_grave for each in find_figures(text)):
         return True  # a counter, such as "3 min read"
     if any(each.kind in FIRM and not known.has(each) for each in tokens):

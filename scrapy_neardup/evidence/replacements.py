@@ -335,7 +335,7 @@ def _take_glued(some: list[Token], others: list[Token]) -> int:
     for token in list(others):
         spans = ((first, end) for first in range(len(some)) for end in range(first + 2, min(len(some), first + 4) + 1))
         for first, end in spans:
-            if is_spelled("".join(each.text for each in some[first:end]), token):
+            if is_spelled("".join(each.printed for each in some[first:end]), token):
                 others.remove(token)
                 del some[first:end]
                 taken += 1

@@ -125,8 +125,10 @@ class Documents(Part):
             if not waiting:
                 break
             done = sum(each.is_done for each in batch)
-            failures = 0 if done else failures + 1
-            if failures:
+            failures += 1
+            if done:
+                failures = 0
+            else:
                 await pause_after(failures)
             # The fewer documents are tried next, the less time others have to interfere.
             most = 2 * most if done == len(batch) else max(1, len(batch) // 2)

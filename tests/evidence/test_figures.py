@@ -139,7 +139,6 @@ def test_the_news_in_an_update_is_told(old: str, new: str, expected: str) -> Non
         ("worth 1,200 euros in gold", "worth 1.2 thousand euros in gold"),
         ("rose 5% in spring", "rose five per cent in spring"),
         ("cost $5m there", "cost 5 million dollars there"),
-        ("On Nov. 15 2019 at 10:45, 4 died", "On Dec. 2 2018 at 3 p.m., 4 died"),
         ("struck the 7,000 foot runway called north", "struck the 2,133 metre runway called north"),
         ("a sum of 20 billion pesos went missing", "a sum of 20 of the pesos went missing"),
         ("won by 2-0 against Brazil in the end", "won by 2 a 0 against Brazil in the end"),

@@ -144,7 +144,7 @@ class History:
         made = Claim(
             FIRSTS[story].id, level, 2**32 - 1, Extent(self.serial, self.serial, self.serial), time=self.serial
         )  # type: ignore[arg-type]
-        if await crawls[-1].stories.claim(made) is not None:
+        if await crawls[-1].events.claim(made) is not None:
             minutes, seconds = divmod(self.serial, 60)
             self.truth["event", level, f"1970-01-01T00:{minutes:02}:{seconds:02}Z"] = 1
 

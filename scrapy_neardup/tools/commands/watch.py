@@ -152,7 +152,7 @@ async def _growing(index: Index, now: int) -> list[View]:
             "headline": " ".join((headline_of(members) or next((m.url for m in members if m.url), story.id)).split()),
             **{span: sum(at > now - 60 * length for at in story.times) for span, length in _SPANS.items()},
         }
-        for story, members in dict(read.values()).items()
+        for story, members in {each[0].id: each for each in read.values()}.values()
         if story.items > 1
     ]
     return sorted((each for each in grown if each["hour"]), key=lambda each: -each["hour"])[:_STORIES_SHOWN]
