@@ -166,7 +166,7 @@ class Service:
         if process is not None:
             with suppress(ProcessLookupError):
                 process.kill()
-            await process.communicate(b"")  # closes its pipes
+            await asyncio.shield(process.communicate(b""))  # closes its pipes, also if this task is cancelled
 
 
 def _key_of(address: str) -> bytes:
