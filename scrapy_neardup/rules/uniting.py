@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scrapy_neardup.evidence.names import LEAST_COSINE
-from scrapy_neardup.evidence.topic import shared_terms, topic_cosine
+from scrapy_neardup.evidence.topic import NO_TOPIC, shared_terms, topic_cosine
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.findings import ask
@@ -53,8 +53,10 @@ def narrowed(match: Match, alive: Sequence[Match]) -> dict[bytes, tuple[Record, 
     joins nobody through it. This holds whatever comes first, the page or the reports of its events.
     """
     first = next((each for each in alive if each.id == each.story == match.story), None)
-    topic = match.pair.new.topic
-    if not topic or first is None or first.pair.old.first_topic or not _is_part(match):
+    topic = match.pair.new.topic or NO_TOPIC
+    if first is None or first.pair.old.first_topic or not _is_part(match):
+        return {}
+    if topic == NO_TOPIC and match.pair.same_source:  # an edited article of the paper, and no other report
         return {}
     known = (b"", first.pair.old.topic)
     copies = (each for each in alive if each.original == first.id and each.pair.old.first_topic in known)
