@@ -27,7 +27,6 @@ from scrapy_neardup.text.tokenizer import Powers, distinct, mixed, shingle_hashe
 
 GRAMS = 1000  # of the reference text
 PARTS = 150
-WIDTH = 3  # characters of a gram
 FORMAT = 1  # of reference.json
 _AT_ONCE = 256  # shingles: their products with 256 lanes stay in the processor's cache
 _SAMPLE_MASK = np.uint32(31)

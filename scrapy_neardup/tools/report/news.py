@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
 
@@ -91,7 +91,8 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
     found = [row for row in members if period.has(row) and not row.is_reported]
     rows = [row for row in found if not row.is_revisit]
     several = [story for story in stories if story.size > 1]
-    events = _events(period, stories, links)
+    figures = {story: told_figures(story, links) for story in stories}
+    events = _events(period, figures)
     others = [story for story in several if not any(map(period.has, story.signals))]
     newest = _newest(others[_MOST_LISTED:])
     counts = Counter(row.status for row in rows)
@@ -108,7 +109,7 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
         lost=_most_lost(rows),
         by_source=_by_source(rows, links),
         events=events,
-        figures=_changed(period, stories, links),
+        figures=_changed(period, figures),
         largest=others[:_MOST_LISTED],
         newest=newest,
         unlisted=max(0, len(others) - _MOST_LISTED) - len(newest),
@@ -134,20 +135,21 @@ def span_of(rows: Iterable[Row]) -> tuple[float, float] | None:
     return (min(times), max(times)) if times else None
 
 
-def _events(period: Period, stories: Iterable[FeedStory], links: Links) -> list[FeedStory]:
+def _events(period: Period, figures: Mapping[FeedStory, list[ToldFigure]]) -> list[FeedStory]:
     found: dict[FeedStory, tuple[int, float]] = {}
-    for story in stories:
+    for story, told in figures.items():
         if times := [signal.time for signal in story.signals if period.has(signal)]:
-            labels = {each.label for each in told_figures(story, links)}
+            labels = {each.label for each in told}
             labels |= {each.label for each in find_figures(story.headline)}
             found[story] = min(map(rank_of, labels), default=_NO_FIGURE), -max(times)
     return sorted(found, key=found.__getitem__)
 
 
-def _changed(period: Period, stories: Iterable[FeedStory], links: Links) -> list[tuple[FeedStory, list[ToldFigure]]]:
-    told = ((story, [each for each in told_figures(story, links) if period.has(each.first)]) for story in stories)
-    changed = ((story, [each for each in figures if len(each.values) > 1]) for story, figures in told)
-    rows = [(story, figures) for story, figures in changed if figures]
+def _changed(period: Period, figures: Mapping[FeedStory, list[ToldFigure]]) -> list[tuple[FeedStory, list[ToldFigure]]]:
+    rows = []
+    for story, told in figures.items():
+        if changed := [each for each in told if period.has(each.first) and len(each.values) > 1]:
+            rows.append((story, changed))
     return sorted(rows, key=lambda row: (rank_of(row[1][0].label), -(row[1][0].first.time or 0)))
 
 
