@@ -123,7 +123,9 @@ class Command(ScrapyCommand):
         try:
             if args:
                 raise NearDupError(f"unrecognized arguments: {' '.join(args)} (options go after the subcommand)")
-            self.exitcode = run_subcommand(opts.subcommand, opts, dict(self.settings))
+            # Without Scrapy's defaults, which would look like the user's own values.
+            own = {name: value for name, value in self.settings.items() if self.settings.getpriority(name)}
+            self.exitcode = run_subcommand(opts.subcommand, opts, own)
             sys.stdout.flush()
         except NearDupError as error:
             # One line: Scrapy would print the usage of all subcommands before it.

@@ -12,7 +12,7 @@ from scrapy.settings import BaseSettings, Settings
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
-from scrapy_neardup.addon import add_components, checked_settings
+from scrapy_neardup.addon import Addon, checked_settings
 from scrapy_neardup.assembly import embedding_of, start_extraction
 from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.detector import NearDupDetector
@@ -123,7 +123,7 @@ def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
     settings = settings.copy()
     try:
         if "Addon" in _our_classes(settings, "ADDONS"):
-            add_components(settings)
+            Addon().update_settings(settings)
         found = {each for name in dict.fromkeys(_BY_HAND.values()) for each in _our_classes(settings, name)}
     except ImportError as error:
         return Check("add-on", str(error), f"correct or remove this entry; that of the plugin is {_LINE}")
@@ -137,7 +137,8 @@ def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
     if settings.getbool("TWISTED_REACTOR_ENABLED", True) and not str(reactor).endswith("AsyncioSelectorReactor"):
         mend = "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default"
         return Check("add-on", f"TWISTED_REACTOR = {reactor!r}: no item is judged", mend)
-    return Check("add-on", "these settings turn the plugin on")
+    items = settings.getint("CONCURRENT_ITEMS")
+    return Check("add-on", f"these settings turn the plugin on, with CONCURRENT_ITEMS = {items}")
 
 
 def _our_classes(settings: BaseSettings, name: str) -> set[str]:
