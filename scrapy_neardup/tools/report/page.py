@@ -156,7 +156,7 @@ def build_report(
         most_days=MOST_DAYS,
         day_count=len(days_of(stories, settings.zone)),
         most_listed=most_listed,
-        lead_of=lambda story: story.lead or _lead_in(story, texts),
+        lead_of=partial(_lead_of, texts=texts),
         notes=notes,
         pairs=pairs,
         payload=payload,
@@ -226,10 +226,10 @@ def read_known(page: bytes) -> frozenset[bytes] | None:
     return frozenset(keys[place : place + ROW_KEY_BYTES] for place in range(0, len(keys), ROW_KEY_BYTES))
 
 
-def _lead_in(story: FeedStory, texts: Mapping[int, str]) -> str:
+def _lead_of(story: FeedStory, texts: Mapping[int, str]) -> str:
     rows = (row for row in story.told[::-1][:_MOST_LEADS] if row.number in texts)
     leads = (lead_under(story.headline, find_lead(row.title, texts[row.number])) for row in rows)
-    return next(filter(None, leads), "")
+    return story.lead or next(filter(None, leads), "")
 
 
 def _stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
