@@ -115,7 +115,7 @@ class Command(ScrapyCommand):
             self.settings.pop("NEARDUP_PRESET_OPTIONS", None)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from scrapy_neardup.exceptions import NearDupError, StoreUnavailable
+        from scrapy_neardup import NearDupError, StoreUnavailable
         from scrapy_neardup.tools.commands.terminal import print_error
 
         assert self.settings is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,15 +12,13 @@ from scrapy.settings import BaseSettings, Settings
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
+from scrapy_neardup import NearDupDetector, NearDupError, NearDupSettings, SettingsError, StoreError
 from scrapy_neardup.addon import add_components, checked_settings
 from scrapy_neardup.assembly import embedding_of, start_extraction
 from scrapy_neardup.crawl.component import can_be_written
-from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evidence.sources import source_of, unnamed_site
-from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.store import Call, Client, Commit, Expected, Facts
-from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.index.redis.rights import refused_commands
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.rules import WATCH_SHARE
@@ -220,42 +218,27 @@ def sites_of_few(sites: Collection[str], settings: NearDupSettings) -> str:
 
 async def _check_redis(index: Index, store: str) -> list[Check]:
     key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
-    refused = await index.store.ask(lambda client: _try_commands(client, key))
-    facts = Facts({})
+    refused = await index.store.ask(lambda client: refused_commands(client, key))
+    facts: dict[str, str] = {}
+    warnings: Sequence[str] = [""]
     rights = Check("rights", "this user may call every command that is needed")
     try:
         await index.store.ask(lambda client: client.names(key))
-        facts = await index.store.ask(lambda client: client.facts([key]))
+        found = await index.store.ask(lambda client: client.facts([key]))
+        facts = found.facts
+        warnings = found.warnings or warnings
     except StoreError as error:
         lost = f"watch, explain and purge do not work: {error}"
         rights = Check("rights", lost, "see docs/redis.md", is_warning=True)
     if refused:
         rights = Check("rights", f"the store cannot be used: {refused}", "ACL SETUSER, see docs/redis.md")
-    server = ", ".join(filter(None, (facts.facts.get("server"), facts.facts.get("mode"))))
-    policy = f"maxmemory-policy {facts.facts.get('maxmemory-policy', 'unknown')}, {facts.facts.get('memory', '')}"
+    server = "".join(f" ({facts[name]})" for name in ("server", "mode") if facts.get(name))
+    policy = f"maxmemory-policy {facts.get('maxmemory-policy', 'unknown')}, {facts.get('memory', '')}"
     return [
-        Check("store", f"{store}{f' ({server})' if server else ''}"),
+        Check("store", f"{store}{server}"),
         rights,
-        *(Check("eviction", policy, warning, is_warning=True) for warning in facts.warnings or [""]),
+        *(Check("eviction", policy, warning, is_warning=True) for warning in warnings),
     ]
-
-
-async def _try_commands(client: Client, key: str) -> str:
-    """Call each command that a crawl needs, for a key that the last one removes. Return what is refused."""
-    calls: list[Call | Commit] = [
-        Call("RUNS", key),
-        Call("HSET", key, ("field", "value")),
-        Call("EXPIRE", key, (60,)),
-        *(Call(name, key, ("field",)) for name in ("HGET", "HEXISTS", "HMGET", "HDEL")),
-        *(Call(name, key) for name in ("EXISTS", "TYPE", "TTL", "HGETALL", "HLEN")),
-        Call("HSCAN", key, (0,)),
-        Commit([Expected(Call("HGET", key, ("field",)))], []),
-        Call("UNLINK", key),
-        Call("XADD", key, ("*", "field", "value")),
-        *(Call(name, key, ends) for name, ends in (("XLEN", ()), ("XRANGE", "-+"), ("XREVRANGE", "+-"))),
-        Call("UNLINK", key),
-    ]
-    return "; ".join(dict.fromkeys(str(each) for each in await client.send(calls) if isinstance(each, Exception)))
 
 
 async def _check_extractor(settings: NearDupSettings) -> Check:

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.text.display import counted
 from scrapy_neardup.tools.commands.inputs import (
     Options,

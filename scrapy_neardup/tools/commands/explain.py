@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 
-from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.exceptions import NoWindowError
-from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import has_words
 from scrapy_neardup.stories.report import iso
 from scrapy_neardup.text.display import counted, one_line, printable
+from scrapy_neardup.tools.ask import is_document_id
 from scrapy_neardup.tools.commands.inputs import (
     NAMESPACE,
     STORE,
@@ -32,9 +32,8 @@ from scrapy_neardup.tools.commands.terminal import (
     print_wrapped,
     working,
 )
-from scrapy_neardup.tools.lab.comparison import Explanation, explain_pair
+from scrapy_neardup.tools.lab.comparison import Explanation, StoredDocument, explain_pair, named_document
 from scrapy_neardup.tools.lab.replay import opened
-from scrapy_neardup.tools.lab.stored import StoredDocument, is_document_id, named_document
 
 _MOST_SENTENCES = 10  # that are printed
 _LONGEST = 300  # characters of each
@@ -72,12 +71,11 @@ async def run(options: Options, values: Values) -> int:
     if not options.json:
         _print(sides, comparison)
         return 0
-    topic = None if comparison.topic is None else {**comparison.topic._asdict(), "score": comparison.topic.score}
     documents = {
         name.lower(): {"given": given, "id": each.document.id, "url": each.document.url, "title": each.document.title}
         for name, (given, each) in sides.items()
     }
-    print_json({**documents, **asdict(comparison), "topic": topic})
+    print_json({**documents, **asdict(comparison)})
     return 0
 
 
@@ -90,8 +88,8 @@ async def _explain(options: Options, values: Values) -> tuple[Sides, Explanation
                 raise
             alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
             detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
-        records = await detector.index.documents.records()
-        a, b = [await named_document(detector, records, name) for name in (options.a, options.b)]
+        a = await named_document(detector, options.a)
+        b = await named_document(detector, options.b)
         told: tuple[str, ...] = ()
         if b.fingerprint is None and b.record.match == a.key:
             members = await detector.index.stories.members(b.record.story.hex())
@@ -112,11 +110,8 @@ def _print(sides: Sides, found: Explanation) -> None:
     if found.share is not None:
         rows.append(("share of B that A holds", found.share))
     print_table("", ("", "estimated"), [(name, f"{value:.3f}") for name, value in rows])
-    if found.topic is not None:
-        parts = f"{found.topic.terms:.3f} (terms) + {found.topic.titles:.3f} (titles)"
-        terms = [f"terms in common: {', '.join(found.terms)}"] if found.terms else []
-        lines = [f"score: {parts}; known documents: {found.documents:,}", *terms]
-        _print_lines(f"Topics: {found.topic.score:.3f}", lines)
+    if found.terms:
+        _print_lines("Terms in common", [", ".join(found.terms)])
     _print_lines("Figures", found.changes)
     _print_sentences(found)
 

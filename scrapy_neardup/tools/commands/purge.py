@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from scrapy_neardup.detector import NearDupDetector, select
+from scrapy_neardup import NearDupDetector
+from scrapy_neardup.detector import select
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.text.display import counted, printable
 from scrapy_neardup.tools.commands.inputs import (

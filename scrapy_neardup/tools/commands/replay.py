@@ -11,10 +11,8 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, TextIO
 
-from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup import NearDupDetector, NearDupSettings, StoryEvent
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import counted

@@ -9,8 +9,8 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.text.display import counted
 from scrapy_neardup.tools.commands.inputs import STDOUT, Options, Values, number_from, option, refuse_overwriting
 from scrapy_neardup.tools.commands.terminal import print_wrapped, track

@@ -1,24 +1,112 @@
-"""Compare two documents: how alike they are, and why the second gets its verdict."""
+"""Find the documents that arguments of commands name, in a window or in a file, and say how two of them compare."""
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
-from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Fingerprint, Kind, Status
-from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
+from scrapy_neardup import Document, Fingerprint, Kind, NearDupDetector, NearDupSettings, Status
+from scrapy_neardup.content.head import decode_html
+from scrapy_neardup.content.urls import url_identity
+from scrapy_neardup.evidence.sources import source_of
+from scrapy_neardup.evidence.topic import shared_words
+from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.postings import LEAST_WEIGHT, weights_of
+from scrapy_neardup.records.documents import Record, new_record, seconds_of
+from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Candidate, Decision
 from scrapy_neardup.rules.findings import Measured
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.tools.lab.stored import StoredDocument
+from scrapy_neardup.tools.ask import Ask, is_document_id
+from scrapy_neardup.tools.lab.feed import RecordedDocument, read_feed
+from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, document_of
+
+_JSON_LINES_NAME = re.compile(r"\.(?:jsonl|jl|ndjson)(?:\.gz|\.xz)*$", re.IGNORECASE)
 
 _MEASURED = {
     "containment": "of the shorter text is in the longer one",
     "resemblance": "of the two texts together is in both",
     "larger": "of the longer text is in the shorter one",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as a store keeps it: one of the window, or one that was just read."""
+
+    key: bytes
+    record: Record
+    kept: StoredText | None = None  # title and text, None if the window does not have them
+    fingerprint: Fingerprint | None = None  # of a document that was just read
+
+    @property
+    def document(self) -> Document:
+        """Return the document, without a text if the window does not have it."""
+        url = self.record.url.decode("utf-8", "replace")
+        title = self.record.title.decode("utf-8", "replace")
+        text = self.kept.text if self.kept else ""
+        return Document(self.key.hex(), url, source_of(url), title, text, float(seconds_of(self.key)))
+
+
+async def named_document(detector: NearDupDetector, name: str) -> StoredDocument:
+    """Return the document of the window with this id, or the newest one of this page, or else the file or line.
+
+    A document that is read is not registered. Raise InputError if there is no such document.
+    """
+    if is_document_id(name) or url_identity(name):
+        key, record = await Ask(detector).find(name)
+        return StoredDocument(key, record, await detector.index.documents.text_of(record))
+    document = document_of(read_single(name, detector.settings), detector)
+    if detector.embedding is not None:
+        document = await detector.embedding.ask(document)
+    return as_stored(detector, document)
+
+
+def as_stored(detector: NearDupDetector, document: Document) -> StoredDocument:
+    """Return a document as a store would keep it. It is not registered."""
+    fingerprint = detector.sketcher.fingerprint(document)
+    kept = StoredText.of(document.title, document.text)
+    return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), kept, fingerprint)
+
+
+def read_single(name: str, settings: NearDupSettings) -> RecordedPage:
+    """Return the named page with its main content. Raise InputError, which repeats the name."""
+    with PageReader(settings, workers=1) as reader:
+        (page,) = reader.read([_find(name, settings)])
+    if page.error is not None:
+        raise InputError(page.error)
+    return page
+
+
+def _find(name: str, settings: NearDupSettings) -> RecordedDocument:
+    before, _, wanted = name.partition("#")
+    for path in filter(Path.is_file, map(Path, (name, before))):
+        if wanted and path == Path(before):
+            return _line(path, wanted)
+        if _JSON_LINES_NAME.search(name):
+            first = next((f"; name one, as {path}#{each.id}" for each in read_feed(path) if each.error is None), "")
+            raise InputError(f"{name}: a file of JSON lines holds many documents{first}")
+        try:
+            content = decode_html(path.read_bytes())
+        except OSError as error:
+            raise InputError(f"{name}: cannot be read: {error.strerror}") from error
+        if content.lstrip().startswith("<"):
+            return RecordedDocument(1, name, name, html=content)
+        return RecordedDocument(1, name, name, text=content)
+    raise InputError(
+        f"{name}: there is no such file; a document is a url or id of the window, INPUT#id of JSON lines, or a file"
+    )
+
+
+def _line(path: Path, wanted: str) -> RecordedDocument:
+    known = "no line has an id"
+    for entry in read_feed(path):
+        if str(entry.id) == wanted:
+            return entry
+        known = f"line {entry.line} has the id {str(entry.id)!r}"
+    raise InputError(f"{path}: no line has the id {wanted!r}; {known}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +124,7 @@ class Explanation:
     containment: float
     score: float  # compared with the thresholds
     share: float | None  # of the text of the second that the first holds; None if it is no match
-    topic: TopicParts | None  # None if the preset compares no topics, or if a document is too short
-    terms: tuple[str, ...]  # that the topics share, as words of titles and texts; those that add most come first
-    documents: int  # from which it is known how rare terms are
+    terms: tuple[str, ...]  # that the topics share, as words of the second; those that add most come first
     changes: tuple[str, ...]  # of figures, times and codes; none if the window lacks a text
     sentences: tuple[tuple[str, str, str], ...]  # that differ: in the first text ("" if it has none like it), in the
     # second, and in what they differ
@@ -73,6 +159,7 @@ def explain_pair(
     pair = Pair(first.key, second.record, first.record, judge.policy)
     likeness = pair.likeness
     has_topics = detector.preset.topic_terms and first.record.signature and second.record.signature
+    topics = (second.record.topic, first.record.topic) if has_topics else (b"", b"")
     judged = alone if unfound else verdict
     rule = unfound or _rule(decision)
     texts_compared = decision.match.pair.comparison if decision.match else None
@@ -86,9 +173,7 @@ def explain_pair(
         containment=likeness.containment,
         score=likeness.score,
         share=None if decision.match is None else decision.match.pair.share,
-        topic=topic_parts(first.record.topic, second.record.topic, pair.least_terms) if has_topics else None,
-        terms=tuple(_terms(first, second)) if has_topics else (),
-        documents=0 if detector.sketcher.topics is None else detector.sketcher.topics.frequencies.documents,
+        terms=shared_words(*topics, second.document.title, second.document.text),
         changes=told or verdict.changes,
         sentences=tuple((each.partner, each.text, each.shown) for each in texts_compared.differing)
         if texts_compared
@@ -118,11 +203,3 @@ def _meaning(measured: str, score: float, threshold: float, status: Status, rule
 def _shared_weight(a: Fingerprint, b: Fingerprint) -> int:
     weights = dict(zip((*b.identity_keys, *b.text_keys), weights_of(b), strict=True))
     return sum(weights[key] for key in weights.keys() & {*a.identity_keys, *a.text_keys})
-
-
-def _terms(first: StoredDocument, second: StoredDocument) -> list[str]:
-    slots = shared_terms(first.record.topic, second.record.topic)
-    words: dict[int, str] = {}
-    for document in (second.document, first.document):
-        words |= words_of(slots, document.title, document.text)
-    return [words[slot] for slot in slots if slot in words]

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, TypeVar
 
-from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.tools.lab.replay import Judged, RecordedPage, opened, replay
 
 T = TypeVar("T", bound=Hashable)

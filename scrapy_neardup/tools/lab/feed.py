@@ -31,7 +31,6 @@ CUT_OFF = "the end is half written, as a crawl leaves it that was stopped"
 _SHORT_LINE = 1 << 14
 _CONTENT = "text", "html", "file"
 _FIRST = 20  # entries; if none of them is a document, the file holds something else
-_SHOWN = 20  # errors listed; the others are counted
 
 
 class FeedLine(NamedTuple):
@@ -226,7 +225,7 @@ def read_labelled(path: Path, label: str = "cluster") -> tuple[list[RecordedDocu
     """Return documents, and the cluster that people sorted each of them into.
 
     Every line needs the label, which is a text or a whole number. Ids are unique. If not, raise InputError, which names
-    all wrong lines.
+    the first wrong line.
     """
     documents = _documents(path)
     if not documents:
@@ -234,7 +233,13 @@ def read_labelled(path: Path, label: str = "cluster") -> tuple[list[RecordedDocu
     if all(label not in document.extra for document in documents):
         keys = ", ".join(sorted(set().union(*(document.extra for document in documents)))) or "no other"
         raise InputError(f"{shown(path)}: no line has the label {label!r}; choose another with --label: {keys}")
-    _require_none(_label_errors(documents, label), path)
+    lines: dict[str | int | None, int] = {}
+    for document in documents:
+        value = document.extra.get(label)
+        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+            raise InputError(f"{document.where}: the label {label!r} must be a text or a whole number, not {value!r}")
+        if (line := lines.setdefault(document.id, document.line)) != document.line:
+            raise InputError(f"{document.where}: line {line} has the same id {document.id!r}")
     return documents, [str(document.extra[label]) for document in documents]
 
 
@@ -267,25 +272,7 @@ def _identities(document: RecordedDocument) -> set[tuple[str, object]]:
 
 def _documents(path: Path) -> list[RecordedDocument]:
     documents = list(read_feed(path))
-    _require_none([each.error for each in documents if each.error is not None], path)
-    return documents
-
-
-def _label_errors(documents: Sequence[RecordedDocument], label: str) -> Iterator[str]:
-    first: dict[str | int | None, int] = {}
     for document in documents:
-        value = document.extra.get(label)
-        if value is None or value == "":
-            yield f"{document.where}: the label {label!r} is missing"
-        elif isinstance(value, bool) or not isinstance(value, str | int):
-            yield f"{document.where}: the label {label!r} must be a text or a whole number, not {value!r}"
-        if (line := first.setdefault(document.id, document.line)) != document.line:
-            yield f"{document.where}: line {line} has the same id {document.id!r}"
-
-
-def _require_none(errors: Iterable[str], path: Path) -> None:
-    if lines := list(errors):
-        more = len(lines) - _SHOWN
-        others = [f"{shown(path)}: and {more} more"] if more > 0 else []
-        remedy = "Nothing was measured: correct these lines or remove them from the file"
-        raise InputError("\n".join([*lines[:_SHOWN], *others, remedy]))
+        if document.error is not None:
+            raise InputError(document.error)
+    return documents

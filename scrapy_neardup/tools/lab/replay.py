@@ -14,16 +14,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from scrapy_neardup import Document, NearDupDetector, NearDupSettings, Reason, StoryEvent, Verdict
 from scrapy_neardup.assembly import worker_options
 from scrapy_neardup.content.extractors import MOST_HTML_BYTES, Extracted
 from scrapy_neardup.content.head import language_code, read_head
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.urls import CanonicalUrls
-from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Reason, Verdict, counted_names, with_id
+from scrapy_neardup.document import counted_names, with_id
 from scrapy_neardup.exceptions import ExtractionError
-from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.tools.lab.feed import LONGEST_LINE, RecordedDocument, take
 
 _PAGES_AHEAD = 128  # for each worker, so that they go on while documents are judged; fewer if they are long

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from scrapy_neardup import Member
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.document import STATUSES
 from scrapy_neardup.stories.event import SpecialReport
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.summary import headline_of, read_change
-from scrapy_neardup.story import LEVELS, Member
+from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import coverage_words
 from scrapy_neardup.tools.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, UNTAGGED, Row, clean_line, key_of
 

@@ -20,8 +20,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
+from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.tools.lab.feed import FeedLine, RecordedDocument, objects_of, read_feed, read_packed
 from scrapy_neardup.tools.lab.replay import PageReader
 from scrapy_neardup.tools.report.feed_stories import is_report, items_of
