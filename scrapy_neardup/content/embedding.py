@@ -122,7 +122,8 @@ class Embedding:
             if len(self._known) > _MOST_REMEMBERED:
                 del self._known[next(iter(self._known))]
         except ExtractionError as error:
-            found, now = b"", self._clock()
+            found = b""
+            now = self._clock()
             self._paused_until = now + PAUSE * (now - asked)
             self.failures += 1
             if self.failures == 1:

@@ -168,27 +168,19 @@ def services(value: Any) -> tuple[str, ...]:
 
 
 def owners(value: Any) -> dict[str, str]:
-    try:
-        return read_owners(_from_json(value), require_domain)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{error}; must be {ALLOWED_OWNERS}") from None
-
-
-def read_owners(value: Any, source_of: Callable[[str], str]) -> dict[str, str]:
-    """Return the owner of each source that is listed. Raise ValueError if the value is no such list.
-
-    ``source_of`` returns the source that a domain names.
-    """
+    """Return the owner of each source that is listed."""
+    value = _from_json(value)
     if not isinstance(value, Mapping):
-        raise ValueError(f"not {type(value).__name__}")
-    owners: dict[str, str] = {}
+        raise ValueError(f"must be {ALLOWED_OWNERS}")
+    found: dict[str, str] = {}
     for owner, domains in value.items():
-        if not owner or isinstance(domains, str) or not all(isinstance(each, str) for each in (owner, *domains)):
-            raise ValueError(f"{domains!r} is no list of sources of {owner!r}")
-        for source in map(source_of, domains):
-            if owners.setdefault(source, owner) != owner:
-                raise ValueError(f"{source!r} has two owners, {owners[source]!r} and {owner!r}")
-    return owners
+        is_list = isinstance(domains, list | tuple | set | frozenset)
+        if not owner or not is_list or not all(isinstance(each, str) for each in (owner, *domains)):
+            raise ValueError(f"{domains!r} is no list of sources of {owner!r}; must be {ALLOWED_OWNERS}")
+        for source in map(require_domain, domains):
+            if found.setdefault(source, owner) != owner:
+                raise ValueError(f"{source!r} has two owners, {found[source]!r} and {owner!r}")
+    return found
 
 
 def zone_name(value: Any) -> str:
