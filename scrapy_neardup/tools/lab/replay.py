@@ -190,7 +190,8 @@ async def replay(
     while batch := await asyncio.to_thread(lambda: take(iterator, _TOGETHER)):
         documents = dict[int, Document]()
         for number, page in enumerate(batch):
-            clock = clock if page.recorded.time is None else page.recorded.time
+            if page.recorded.time is not None:
+                clock = page.recorded.time
             if page.error is None and page.reason is None:
                 documents[number] = document_of(page, detector, clock)
         verdicts = dict(zip(documents, await detector.check_in_order([*documents.values()]), strict=True))
@@ -242,7 +243,8 @@ class OutputFormat:
                 self._ids.popitem(last=False)
         row = {"id": given, **{name: getattr(judged.verdict, name) for name in _VERDICT}}
         for name in ("original", "match", "story"):
-            row[name] = None if row[name] is None else self.given_id(row[name])
+            if row[name] is not None:
+                row[name] = self.given_id(row[name])
         return row if page.error is None else {**row, "error": page.error}
 
     def given_id(self, document: str) -> str | int:

@@ -153,8 +153,10 @@ class FeedStory:
     def within(self, period: Period) -> FeedStory | None:
         """Return the story as a period tells it, None if it tells nothing of it."""
         found = sum(map(period.has, self.members))
-        if not found or (found == len(self.members) and all(map(period.has, self.signals))):
-            return self if found else None
+        if not found:
+            return None
+        if found == len(self.members) and all(map(period.has, self.signals)):
+            return self
         rows = [row for row in self.members if row.time is None or row.time < period.end]
         return FeedStory(self.keys, rows, [each for each in self.signals if each.time < period.end], period)
 
@@ -233,7 +235,7 @@ class Links:
         before = visits[: bisect_left(visits, order_of(row), key=order_of)]
         others = before or [visit for visit in visits if visit is not row]
         same_story = [visit for visit in others if visit.story == row.story] or others
-        return same_story[-1] if same_story else None
+        return next(reversed(same_story), None)
 
 
 def on_one_site(rows: Sequence[Row], links: Links) -> set[int]:

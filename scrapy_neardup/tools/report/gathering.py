@@ -94,9 +94,10 @@ class Gathered:
         lacking = {self.rows[number].document: number for number in wanted if not found.get(number)}
         lacking.pop(-1, None)
         chosen = (document for place, document in enumerate(self.recorded()) if place in lacking)
-        with PageReader(self.settings, os.cpu_count() or 1) as reader:  # starts no worker without a page
-            for place, page in zip(sorted(lacking), reader.read(chosen if lacking else ()), strict=True):
-                found[lacking[place]] = clean_text(page.text, LONGEST_TEXT)
+        if lacking:
+            with PageReader(self.settings, os.cpu_count() or 1) as reader:
+                for place, page in zip(sorted(lacking), reader.read(chosen), strict=True):
+                    found[lacking[place]] = clean_text(page.text, LONGEST_TEXT)
         return {number: text for number, text in found.items() if text}
 
     def recorded(self) -> Iterator[RecordedDocument]:

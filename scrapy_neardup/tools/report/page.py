@@ -184,7 +184,7 @@ def build_digest(
     """Return the news since a time or a report, or else of the last 24 hours, as one e-mail of plain text."""
     zone = gathered.settings.zone
     links, stories = _stories_of(gathered)
-    now = time.time() if now is None else now
+    now = now or time.time()
     day = f"{_moment(zone, now - DAY)} to {_moment(zone, now)} {datetime.fromtimestamp(now, zone):%Z}"
     span = span_of(gathered.rows)
     # Without times, everything is told.
@@ -300,7 +300,7 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
         return [Note(f"The feeds hold {what}.", "Give the feed of a crawl, or the output of scrapy neardup replay.")]
     unlisted = gathered.problem_count - len(gathered.problems)
     wanting = [row for row in rows if row.reason not in _WITHOUT_DOCUMENT]
-    without_document = sum(row.document < 0 for row in wanting) if gathered.documents else 0
+    without_document = sum(row.document < 0 for row in wanting if gathered.documents)
     untagged = sum(row.status == UNTAGGED for row in rows)
     without_time = sum(row.time is None for row in rows)
     in_field = f" in the field {gathered.format.time_field!r}" if gathered.format.time_field else ""

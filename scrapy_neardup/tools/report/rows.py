@@ -197,7 +197,8 @@ class RowFormat:
                 with suppress(ValueError):
                     time = parse_time(raw[name])
                     if self.time_field is None:
-                        self._times, self.time_field = (name,), name
+                        self.time_field = name
+                        self._times = (name,)
                     return time
         return None
 
