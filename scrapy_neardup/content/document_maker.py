@@ -30,6 +30,7 @@ _FEWEST_DIGITS = 8  # of a date or of Unix seconds as a text
 _RFC_822 = re.compile(r"(?:[A-Za-z]+,?\s+)?\d{1,2}[\s-]+[A-Za-z]{3}[\s-].*\s(?:[+-]\d{4}|GMT|UTC?|Z|[ECMP][SD]T)")
 _ISO = re.compile(r"\d{4}-?(?:\d\d|W)[^A-VX-Ya-z/]*")
 _OFFSET = re.compile(r"(?:GMT|UTC)?([+-]\d\d?(?::?\d\d)?)(?:\s*\(.*\))?$")  # GMT+0200 (Central European Summer Time)
+# Names of zones that mean one offset, in hours. BST is not among them: papers in Bangladesh write it too.
 ZONE_OFFSETS = {
     name: float(hours)
     for name, _, hours in (
@@ -39,7 +40,6 @@ ZONE_OFFSETS = {
         " MDT:-6 PDT:-7".split()
     )
 }
-"""Names of zones that mean one offset, in hours. BST is not among them: papers in Bangladesh write it too."""
 _BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not Unix seconds of 1970
 # Odd, so that 2^32 serial numbers become as many numbers. Two runs that share a few of them then share no neighbours.
 _SPREAD = 0x9E37_79B1

@@ -26,11 +26,11 @@ from scrapy_neardup.settings.values import load_callable
 logger = logging.getLogger(__name__)
 
 SETTING = "NEARDUP_EMBEDDER"
+# After a failure the model is not asked for so many times as long as the failure took.
 PAUSE = 10
-"""After a failure the model is not asked for so many times as long as the failure took."""
 
+# How long a model may take for the texts that it gets together.
 SECONDS = 60.0
-"""How long a model may take for the texts that it gets together."""
 
 _MOST_REMEMBERED = 1 << 13  # newest texts: copies often have the same title and lead
 _EXAMPLE = "The ferry ran aground off the island\nIts steering failed in heavy seas, the coast guard said."

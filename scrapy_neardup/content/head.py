@@ -7,8 +7,8 @@ import re
 from html import unescape
 from typing import NamedTuple
 
+# How many characters or bytes at the beginning of a page are looked at.
 MOST_HEAD_BYTES = 200_000
-"""How many characters or bytes at the beginning of a page are looked at."""
 
 _LONGEST_TITLE = 500  # characters
 _LONGEST_MATCH = 6000  # characters of any expression below that ends with what it looks for
@@ -93,8 +93,8 @@ def _unescaped(text: str) -> str:
     return unescape(_LONG_NUMBER.sub("", text))
 
 
+# A page of at most this many bytes is decoded in the event loop, a longer one in a thread.
 SHORT_PAGE = 1 << 15
-"""A page of at most this many bytes is decoded in the event loop, a longer one in a thread."""
 
 # Python takes quadratic time to decode some of these, and cannot decode the others to text. No browser knows them.
 _REFUSED = frozenset({"punycode", "idna", "undefined", "unicode-escape", "unicode_escape", "raw-unicode-escape"})

@@ -26,11 +26,9 @@ _MOST_TOGETHER = 8  # texts, which take half of the time of as many texts one by
 _GROUP_SECONDS = 0.015  # that a text waits for another one at most
 _LONG = 8_000  # characters of a text that waits for no other one
 
+# How many of the next pages of a source are left out after a slow one, if there are pages of other sources. The user's
+# own extractor leaves out none: it may load a model, or wait for a service.
 LEFT_OUT = 50
-"""How many of the next pages of a source are left out after a slow one, if there are pages of other sources.
-
-The user's own extractor leaves out none: it may load a model, or wait for a service.
-"""
 SLOW = 0.2  # of the time limit, in CPU seconds: more than 100 usual pages take
 
 Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]

@@ -34,17 +34,17 @@ PAGE = b"p"
 TEXTS = b"t"
 READY = b"+"
 
+# See ``WorkerOptions.command``. ``multiprocessing`` would import the user's script, and crawl a second time if that has
+# no ``if __name__ == "__main__"``.
 COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from scrapy_neardup.content import worker; worker.main()"
 )
-"""See ``WorkerOptions.command``. ``multiprocessing`` would import the user's script, and crawl a second time if that
-has no ``if __name__ == "__main__"``."""
 
 STARTUP_SECONDS = 60.0
 _ENDS_WITHOUT_MEMORY = -signal.SIGABRT, -signal.SIGSEGV  # lxml and other libraries end their process then
 
+# How long to wait for a process or thread that was ended: a killed process takes milliseconds.
 GONE_SECONDS = 5.0
-"""How long to wait for a process or thread that was ended: a killed process takes milliseconds."""
 
 Sketch: TypeAlias = Callable[[Sequence[str]], list[bytes]]
 

@@ -22,12 +22,13 @@ from scrapy_neardup.settings.store_urls import check_url
 from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import without_password
 
+# The threshold of ``breaking`` is at least this number, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise.
 MIN_SOURCES = 5
-"""The threshold of ``breaking`` is at least this number, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise."""
 
 ALLOWED_RULES = "'sources', 'count' or the import path of a callable (story, time, breaking_over)"
 ALLOWED_OWNERS = 'a mapping of owners to their sources, such as {"Press Ltd": ["a.example", "b.example"]}'
 
+# The item field in which each part of a document is looked for.
 ITEM_FIELDS: dict[str, str | None] = {
     "text": "text",
     "url": "url",
@@ -35,14 +36,13 @@ ITEM_FIELDS: dict[str, str | None] = {
     "language": "language",
     "time": None,
 }
-"""The item field in which each part of a document is looked for."""
 
 _BOOLEANS = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off", ""), False)}
 
 _SERVICE = re.compile(r"[A-Za-z][\w+-]*://")
 
+# Takes the value that a user gave, and returns the value that is used. Raises ValueError to say what is allowed.
 Check = Callable[[Any], Any]
-"""Takes the value that a user gave, and returns the value that is used. Raises ValueError to say what is allowed."""
 
 
 def boolean(value: Any) -> bool:
@@ -198,8 +198,8 @@ def path(allowed: str) -> Check:
 feed = optional(path("the URI of a feed, or None"), "")
 
 
+# Takes the value of a setting, and returns it in a form that messages may show.
 Shown = Callable[[Any], Any]
-"""Takes the value of a setting, and returns it in a form that messages may show."""
 
 
 def hide(value: Any) -> str:
