@@ -103,8 +103,7 @@ def _print(sides: Sides, found: Explanation) -> None:
         seen = f"  {document.id}  {iso(int(document.seen_at))[:16].replace('T', ' ')} UTC"
         print_wrapped(f"{name}{'' if stored.fingerprint else seen}  {' '.join(document.title.split())}", hanging=3)
         print(printable(f"   {given if stored.fingerprint else document.url}"))
-    reasons = [found.meaning, *found.why] if found.meaning else found.why
-    _print_lines(f"B after A: {'/'.join(filter(None, (found.status, found.kind)))}", reasons)
+    _print_lines(f"B after A: {'/'.join(filter(None, (found.status, found.kind)))}", found.why)
     print()
     rows = [("resemblance", found.resemblance), ("containment", found.containment)]
     if found.share is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.postings import LEAST_WEIGHT, weights_of
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
 from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.rules.decision import Candidate, Decision
+from scrapy_neardup.rules.decision import Candidate
 from scrapy_neardup.rules.findings import Measured
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.tools.ask import Ask, is_document_id
@@ -24,12 +23,6 @@ from scrapy_neardup.tools.lab.feed import RecordedDocument, read_feed
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, document_of
 
 _JSON_LINES_NAME = re.compile(r"\.(?:jsonl|jl|ndjson)(?:\.gz|\.xz)*$", re.IGNORECASE)
-
-_MEASURED = {
-    "containment": "of the shorter text is in the longer one",
-    "resemblance": "of the two texts together is in both",
-    "larger": "of the longer text is in the shorter one",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +111,6 @@ class Explanation:
 
     status: Status
     kind: Kind | None
-    meaning: str  # of the score, in a sentence; empty if the measure of the preset is no share of a text
     why: tuple[str, ...]
     resemblance: float
     containment: float
@@ -137,69 +129,48 @@ def explain_pair(
 
     ``told`` are the changes that its verdict told when it was registered with the first one as its match.
     """
+    judge = detector.index.documents.judge
+    texts = {first.key: first.kept} if first.kept else {}
+    decision = judge.decide(second.document, second.record, [Candidate(first.key, first.record)], texts)
+    judged = decision.verdict
     notes = []
-    unfound = ""
     for name, each in (("A", first), ("B", second)):
         if each.record.is_boilerplate:
             notes.append(f"all of {name} is boilerplate: only the same page matches")
         elif each.record.is_too_short:
             notes.append(f"{name} is too short to compare: only exact repeats match")
     if first.fingerprint is not None and second.fingerprint is not None:
-        shared = _shared_weight(first.fingerprint, second.fingerprint)
+        keys = {*first.fingerprint.identity_keys, *first.fingerprint.text_keys}
+        weights = zip(
+            (*second.fingerprint.identity_keys, *second.fingerprint.text_keys),
+            weights_of(second.fingerprint),
+            strict=True,
+        )
+        shared = sum(weight for key, weight in dict(weights).items() if key in keys)
         weight = Measured("weight of the look-up keys that both have", shared, LEAST_WEIGHT)
         notes.append(str(weight))
         if not weight.is_reached:
-            unfound = str(weight)
             notes.append("so they are never compared; if they were:")
-    judge = detector.index.documents.judge
-    texts = {first.key: first.kept} if first.kept else {}
-    decision = judge.decide(second.document, second.record, [Candidate(first.key, first.record)], texts)
-    verdict = decision.verdict
-    alone = judge.decide(second.document, second.record, []).verdict
-    pair = Pair(first.key, second.record, first.record, judge.policy)
-    likeness = pair.likeness
-    has_topics = detector.preset.topic_terms and first.record.signature and second.record.signature
-    topics = (second.record.topic, first.record.topic) if has_topics else (b"", b"")
-    judged = alone if unfound else verdict
-    rule = unfound or _rule(decision)
-    texts_compared = decision.match.pair.comparison if decision.match else None
-    measured = _MEASURED.get(judge.policy.measure, "")
+            judged = judge.decide(second.document, second.record, []).verdict
+    likeness = Pair(first.key, second.record, first.record, judge.policy).likeness
+    terms: tuple[str, ...] = ()
+    if detector.preset.topic_terms and first.record.signature and second.record.signature:
+        terms = shared_words(second.record.topic, first.record.topic, second.document.title, second.document.text)
+    share = None
+    sentences: list[tuple[str, str, str]] = []
+    if decision.match is not None:
+        share = decision.match.pair.share
+        if (compared := decision.match.pair.comparison) is not None:
+            sentences = [(each.partner, each.text, each.shown) for each in compared.differing]
     return Explanation(
         status=judged.status,
         kind=judged.kind,
-        meaning=measured and _meaning(measured, likeness.score, judge.policy.threshold, judged.status, rule),
         why=(*notes, *decision.trace),
         resemblance=likeness.similarity,
         containment=likeness.containment,
         score=likeness.score,
-        share=None if decision.match is None else decision.match.pair.share,
-        terms=shared_words(*topics, second.document.title, second.document.text),
-        changes=told or verdict.changes,
-        sentences=tuple((each.partner, each.text, each.shown) for each in texts_compared.differing)
-        if texts_compared
-        else (),
+        share=share,
+        terms=terms,
+        changes=told or decision.verdict.changes,
+        sentences=tuple(sentences),
     )
-
-
-def _rule(decision: Decision) -> str:
-    """Return what was found by the rule that decided that two documents are no copies, or that a text is a notice."""
-    applying = [finding for finding in decision.findings if finding.applies]
-    if not applying:
-        return f"the text is {decision.verdict.reason}"
-    deciding = applying[-1] if decision.verdict.status == "unchecked" else applying[0]
-    return "; ".join(map(str, deciding.facts))
-
-
-def _meaning(measured: str, score: float, threshold: float, status: Status, rule: str) -> str:
-    share = math.floor(100 * score)
-    least = round(100 * threshold)
-    if score < threshold:
-        return f"{share} % {measured}: no copy, which needs {least} %"
-    if status in ("duplicate", "update"):
-        return f"{share} % {measured}: a copy, from {least} % on"
-    return f"{share} % {measured}: enough for a copy, but another rule decides: {rule}"
-
-
-def _shared_weight(a: Fingerprint, b: Fingerprint) -> int:
-    weights = dict(zip((*b.identity_keys, *b.text_keys), weights_of(b), strict=True))
-    return sum(weights[key] for key in weights.keys() & {*a.identity_keys, *a.text_keys})

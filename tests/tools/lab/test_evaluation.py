@@ -299,8 +299,6 @@ async def test_two_texts_of_one_source_under_different_titles_are_no_copies_and_
     assert comparison.score >= NearDupSettings().resolved_preset().threshold
     mean = next(each for each in comparison.why if each.startswith("their weighted mean"))
     assert re.fullmatch(r"their weighted mean 0\.\d+ < 0\.67", mean)
-    assert "enough for a copy, but another rule decides: a common part: resemblance 0." in comparison.meaning
-    assert comparison.meaning.endswith(mean)
 
 
 async def test_a_bound_is_printed_as_the_docs_state_it() -> None:
@@ -319,9 +317,7 @@ async def test_a_wall_is_named_and_not_the_proof_before_it() -> None:
     first, second = (document(FERRY, f"https://paper.example/{n}", title) for n, title in enumerate(("Roof", "Fish")))
     comparison = await compare(first, second, NearDupSettings())
     assert comparison.status == "unchecked"
-    assert comparison.meaning.endswith(
-        "another rule decides: one source has the text under titles without a common word"
-    )
+    assert "one source has the text under titles without a common word" in comparison.why
 
 
 async def test_a_scope_that_excludes_the_pair_is_named() -> None:
