@@ -69,20 +69,18 @@ def matching(pattern: str, allowed: str) -> Check:
     return _require(lambda value: isinstance(value, str) and re.fullmatch(pattern, value), allowed)
 
 
-def number(kind: type[int] | type[float], low: float, high: float, *, or_auto: bool = False, unit: str = "") -> Check:
+def number(kind: type[int] | type[float], low: float, high: float, *, unit: str = "") -> Check:
     """Return the check of a number. ``unit`` is shown behind the limits."""
-    allowed = f"must be {'a whole number' if kind is int else 'a number'} from {low} to {high}{unit}"
+    name = {int: "a whole number", float: "a number"}[kind]
 
-    def check(value: Any) -> int | float | str:
-        if or_auto and value == "auto":
-            return "auto"
+    def check(value: Any) -> int | float:
         try:
             found = kind(value)
             exact = not isinstance(value, bool) and found == float(value)
         except (TypeError, ValueError, OverflowError):
             exact = False
         if not exact or not low <= found <= high:
-            raise ValueError(f"{allowed}, or 'auto'" if or_auto else allowed)
+            raise ValueError(f"must be {name} from {low} to {high}{unit}")
         return found
 
     return check

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from scrapy_neardup.crawl.component import can_be_written
 from scrapy_neardup.evidence.sources import source_of, unnamed_site
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.rights import refused_commands
+from scrapy_neardup.stories.event import Receiver
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.rules import WATCH_SHARE
@@ -85,7 +86,7 @@ async def run(options: Options, values: Values) -> int:
             print_json({"check": each.name, "state": each.state, "found": each.found, "mend": each.mend})
             continue
         # Lines break between words, so that a path stays whole.
-        state = each.state if each.state == "ok" else each.state.upper()
+        state = each.state.upper().replace("OK", "ok")
         print_wrapped(f"{state:<7}  {each.name:<{width}}  {each.found}", hanging=width + 11)
         if each.mend:
             print_wrapped(f"{'':<{width + 11}}-> {each.mend}", hanging=width + 11)
@@ -105,16 +106,19 @@ async def _check_all(options: Options, values: Values) -> list[Check]:
             _check_add_on(scrapy_settings),
             Check("all others", unchecked, again, is_warning=True),
         ]
-    model = f", embedder {embedding.identity}" if embedding else ""
-    chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}{model}"
+    chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}"
+    if embedding:
+        chosen += f", embedder {embedding.identity}"
     settings = located_settings(options, values)
-    return [
+    checks = [
         Check("settings", chosen),
         _check_add_on(scrapy_settings, enabled=settings.enabled),
         *await _check_store(settings),
         await _check_extractor(settings),
-        *([] if options.no_events else await _check_receivers(settings)),
     ]
+    if settings.receivers and not options.no_events:
+        checks += await _check_receivers(receivers_of(*settings.receivers, _PATIENCE))
+    return checks
 
 
 def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
@@ -258,7 +262,7 @@ async def _check_extractor(settings: NearDupSettings) -> Check:
     return Check("extractor", where, mend, is_warning=True)
 
 
-async def _check_receivers(settings: NearDupSettings) -> list[Check]:
+async def _check_receivers(receivers: Iterable[Receiver]) -> list[Check]:
     """Send an event that never was to each receiver. Its headline says so, and for machines the key ``test``."""
     checks = []
     mend = "check NEARDUP_EVENTS_WEBHOOK and NEARDUP_EVENTS_NOTIFY, and the receiver's log"
@@ -267,7 +271,7 @@ async def _check_receivers(settings: NearDupSettings) -> list[Check]:
             url = f"https://paper{number}.example/neardup-doctor"
             await detector.check(detector.document(_SENTENCE * 4, url=url, title=_TITLE))
         report = {**special_report(detector.take_events()[0]), "test": True}
-    for receiver in receivers_of(*settings.receivers, _PATIENCE) if settings.receivers else ():
+    for receiver in receivers:
         try:
             await receiver.deliver(report)
             checks.append(Check(receiver.name, f"took the test event {report['id']}"))

@@ -100,9 +100,14 @@ async def _explain(options: Options, values: Values) -> tuple[Sides, Explanation
 def _print(sides: Sides, found: Explanation) -> None:
     for name, (given, stored) in sides.items():
         document = stored.document
-        seen = f"  {document.id}  {iso(int(document.seen_at))[:16].replace('T', ' ')} UTC"
-        print_wrapped(f"{name}{'' if stored.fingerprint else seen}  {' '.join(document.title.split())}", hanging=3)
-        print(printable(f"   {given if stored.fingerprint else document.url}"))
+        title = " ".join(document.title.split())
+        if stored.fingerprint:  # it was just read
+            print_wrapped(f"{name}  {title}", hanging=3)
+            print(printable(f"   {given}"))
+        else:
+            seen = iso(int(document.seen_at))[:16].replace("T", " ")
+            print_wrapped(f"{name}  {document.id}  {seen} UTC  {title}", hanging=3)
+            print(printable(f"   {document.url}"))
     _print_lines(f"B after A: {'/'.join(filter(None, (found.status, found.kind)))}", found.why)
     print()
     rows = [("resemblance", found.resemblance), ("containment", found.containment)]
@@ -117,8 +122,10 @@ def _print(sides: Sides, found: Explanation) -> None:
 
 def _print_sentences(found: Explanation) -> None:
     for old, new, differs in found.sentences[:_MOST_SENTENCES]:
-        rows = (("A", old or "no such sentence"), ("B", new), ("differs", differs if differs != new else ""))
-        _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in rows if each])
+        rows = {"A": old or "no such sentence", "B": new}
+        if differs != new:
+            rows["differs"] = differs
+        _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in rows.items()])
     if (left := len(found.sentences) - _MOST_SENTENCES) > 0:
         print(f"\nand {counted(left, 'other sentence')}: see --json")
 
@@ -142,12 +149,16 @@ async def _list_similar(options: Options, values: Values) -> int:
         for row in rows:
             print_json(row)
         return 0
-    count = counted(len(rows), "document") if rows else "No document of the window is"
-    owners = f", of {counted(answer['owners'], 'owner')}" if rows else "."
-    print(printable(f"{count} like {options.a}{owners}"))
+    if not rows:
+        print(printable(f"No document of the window is like {options.a}."))
+        return 0
+    owners = counted(answer["owners"], "owner")
+    print(printable(f"{counted(len(rows), 'document')} like {options.a}, of {owners}"))
     for row in rows:
         # No url is broken, so that it can be copied.
-        like = f"related by {row['why']}" if row["like"] == "related" and row["why"] else row["like"]
+        like = row["like"]
+        if like == "related" and row["why"]:
+            like = f"related by {row['why']}"
         print()
         print_wrapped(f"{row['time'][:16].replace('T', ' ')} UTC  {like}  {' '.join(row['title'].split())}", hanging=4)
         print(printable(f"    {row['url'] or row['id']}"))

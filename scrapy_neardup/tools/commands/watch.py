@@ -158,8 +158,9 @@ def _level(report: View) -> str:
 
 def _drawn(view: View, detector: NearDupDetector) -> Group:
     heading = f"{view['time'][:19].replace('T', ' ')} UTC  {view['namespace']}  {view['store']}"
-    warning = [f"Warning: {view['warning']}."] if view["warning"] else []
-    parts: list[Any] = [Text(printable(line)) for line in (heading, *warning)]
+    parts: list[Any] = [Text(printable(heading))]
+    if view["warning"]:
+        parts.append(Text(printable(f"Warning: {view['warning']}.")))
     columns = ("level", "sources", "items", "headline")
     events = [[each[name] for name in columns] for each in sorted(view["events"], key=lambda each: -each["sources"])]
     verdicts = _verdict_rows(view["verdicts"], "dropped" if detector.index.policy.drops else "would be dropped")
@@ -206,7 +207,9 @@ async def _list_events(detector: NearDupDetector, options: Options) -> None:
     ]
     headings = ("level", "since (UTC)", "last new source", "sources", "items", "headline")
     print_table(f"{counted(len(reports), 'event')}, items counted up to now", headings, rows)
-    for report in reports if options.members else ():
+    if not options.members:
+        return
+    for report in reports:
         shown = [
             (_short(member["time"]), member["source"], member["why"], member["title"] or member["url"])
             for member in report["members"][-options.members :]

@@ -185,11 +185,17 @@ def _recorded(line: FeedLine, where: str, folder: Path) -> RecordedDocument:
     url, title, text, html, file = (_text(extra, name) for name in ("url", "title", *_CONTENT))
     if text is html is file is None:
         raise InputError("a document needs 'text', 'html' or 'file'")
+    if html or file:  # an empty text beside a page is a field that an export left unfilled
+        text = text or None
+    if file is not None:
+        html = html or None
     time = extra.pop("time", None)
-    try:
-        seconds = None if time is None else parse_time(time)
-    except ValueError as error:
-        raise InputError(f"'time': {error}") from error
+    seconds = None
+    if time is not None:
+        try:
+            seconds = parse_time(time)
+        except ValueError as error:
+            raise InputError(f"'time': {error}") from error
     return RecordedDocument(
         line=line.number,
         where=where,
@@ -197,17 +203,18 @@ def _recorded(line: FeedLine, where: str, folder: Path) -> RecordedDocument:
         url=url or "",
         title=title or "",
         time=seconds,
-        # An empty text beside a page is a field that an export left unfilled.
-        text=text if text or not (html or file) else None,
-        html=html or None if file is not None else html,
-        file=None if file is None else _page_below(folder, file),
+        text=text,
+        html=html,
+        file=_page_below(folder, file),
         extra=extra,
         size=line.size,
     )
 
 
-def _page_below(folder: Path, name: str) -> Path:
+def _page_below(folder: Path, name: str | None) -> Path | None:
     """Return the path of a page. Raise InputError if it is outside the folder: the line may come from a stranger."""
+    if name is None:
+        return None
     with suppress(ValueError):  # no file can have this name
         if Path(os.path.realpath(folder / name)).is_relative_to(os.path.realpath(folder)):
             return folder / name
