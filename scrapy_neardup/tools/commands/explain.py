@@ -90,11 +90,7 @@ async def _explain(options: Options, values: Values) -> tuple[Sides, Explanation
             detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
         a = await named_document(detector, options.a)
         b = await named_document(detector, options.b)
-        told: tuple[str, ...] = ()
-        if b.fingerprint is None and b.record.match == a.key:
-            members = await detector.index.stories.members(b.record.story.hex())
-            told = next((each.changes for each in members if each.id == b.key.hex()), told)
-        return {"A": (options.a, a), "B": (options.b, b)}, explain_pair(detector, a, b, told)
+        return {"A": (options.a, a), "B": (options.b, b)}, explain_pair(detector, a, b)
 
 
 def _print(sides: Sides, found: Explanation) -> None:

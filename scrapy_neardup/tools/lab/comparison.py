@@ -122,13 +122,8 @@ class Explanation:
     # second, and in what they differ
 
 
-def explain_pair(
-    detector: NearDupDetector, first: StoredDocument, second: StoredDocument, told: tuple[str, ...] = ()
-) -> Explanation:
-    """Judge the second document as if the window held only the first one.
-
-    ``told`` are the changes that its verdict told when it was registered with the first one as its match.
-    """
+def explain_pair(detector: NearDupDetector, first: StoredDocument, second: StoredDocument) -> Explanation:
+    """Judge the second document as if the window held only the first one."""
     judge = detector.index.documents.judge
     texts = {first.key: first.kept} if first.kept else {}
     decision = judge.decide(second.document, second.record, [Candidate(first.key, first.record)], texts)
@@ -171,6 +166,6 @@ def explain_pair(
         score=likeness.score,
         share=share,
         terms=terms,
-        changes=told or decision.verdict.changes,
+        changes=decision.verdict.changes,
         sentences=tuple(sentences),
     )
