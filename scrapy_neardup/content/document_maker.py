@@ -199,12 +199,13 @@ def _moment(text: str) -> datetime:
 
 def _zone(name: str | None, offset: int | None) -> timezone | None:
     """Return the zone that dateutil found in a text, by its offset in seconds, or else by its name."""
-    if offset is None and name is None:
+    if offset is not None:
+        return timezone(timedelta(seconds=offset))
+    if name is None:
         return None
-    if offset is None and name not in ZONE_OFFSETS:
+    if name not in ZONE_OFFSETS:
         raise _ZoneError(name)
-    seconds = offset if offset is not None else 3600 * ZONE_OFFSETS[name or "UTC"]
-    return timezone(timedelta(seconds=seconds))
+    return timezone(timedelta(hours=ZONE_OFFSETS[name]))
 
 
 @cache

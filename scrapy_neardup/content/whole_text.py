@@ -133,9 +133,11 @@ def _with_lead(text: str, html: str, start: int) -> str:
     They stand before the first paragraph of the text. A teaser of another article, a caption or a notice is no lead.
     """
     end = _end_of_first_paragraph(text, html, start)
-    known = _squeezed(fold(text[:_TEXT_READ])) if end else ""
+    if not end:
+        return text
+    known = _squeezed(fold(text[:_TEXT_READ]))
     lost: list[_Block] = []
-    for block in _blocks(html[start:end]) if end else ():
+    for block in _blocks(html[start:end]):
         if block.tag not in _HEADINGS and count_words(block.text) < _LEAST_WORDS:
             continue
         key = _squeezed(fold(block.text))

@@ -243,7 +243,7 @@ class RunSummary:
                 prefix = f"{status}/"
                 details = [each for each in self._statuses.most_common() if each[0].startswith(prefix)]
                 listed = ", ".join(f"{name.removeprefix(prefix)} {items:,}" for name, items in details)
-                yield f"  {status:<10}{count:>7,}{'   ' if listed else ''}{listed}"
+                yield f"  {status:<10}{count:>7,}   {listed}".rstrip()
 
     def _story_lines(self) -> Iterator[str]:
         several = (story for story in self._stories.values() if story.items > 1)
@@ -251,7 +251,8 @@ class RunSummary:
             yield "Largest stories, with their items of this run:"
             for story in stories:
                 yield _row(_counts(story.items, len(story.sources)), story.title)
-                yield from [f"    {' '.join(story.url.split())}"] if story.url else []
+                if story.url:
+                    yield f"    {' '.join(story.url.split())}"
         if self._levels:
             yield "Events: " + ", ".join(f"{self._levels[level]:,} {level}" for level in LEVELS if self._levels[level])
             yield "Latest alerts (counts at the time of the alert):"

@@ -102,7 +102,7 @@ def _from_json(value: Any) -> Any:
 
 
 def store(value: Any) -> str:
-    check_url(value if isinstance(value, str) else "")
+    check_url(str(value))
     return str(value)
 
 
@@ -156,8 +156,9 @@ def item_fields(value: Any) -> dict[str, str | None]:
 
 def services(value: Any) -> tuple[str, ...]:
     """Return the urls of Apprise, from a list or a single text: a url may have commas."""
-    urls = _from_json(value)
-    urls = [urls] if isinstance(urls, str) and urls else urls or ()
+    urls = _from_json(value) or ()
+    if isinstance(urls, str):
+        urls = [urls]
     if not isinstance(urls, list | tuple) or not all(isinstance(url, str) and _SERVICE.match(url) for url in urls):
         raise ValueError("must be a list of urls of Apprise, such as 'slack://…' or 'mailto://…'")
     if urls and find_spec("apprise") is None:

@@ -118,7 +118,7 @@ def run(options: Options, values: Values) -> int:
         },
         "present_threshold": preset.threshold,
         "best_threshold": best_threshold(f1_by_threshold, preset.threshold) if has_copies else None,
-        "bytes": None if evaluation.bytes is None else round(evaluation.bytes),
+        "bytes": round(evaluation.bytes),
     }
     if not has_copies:
         what = f"No {options.label} has two documents, so there are no copies to find"
