@@ -246,13 +246,13 @@ def on_one_site(rows: Sequence[Row], links: Links) -> set[int]:
     """
     unsure = {row.story for row in rows if row.is_reported and row.status == "duplicate"}
     articles = _grouped(rows, links, [f" {row.number}" for row in rows], _COPIES)
-    found = set[int]()
-    for article in articles:
-        sources = {row.source for row in article.members}
-        is_known = all(row.status in _FIRST or (row.status in _COPIES and links.match(row)) for row in article.members)
-        if is_known and len(sources) == 1 and "" not in sources and unsure.isdisjoint(r.story for r in article.members):
-            found |= {row.number for row in article.members}
-    return found
+    return {row.number for each in articles if _has_one_source(each.members, links, unsure) for row in each.members}
+
+
+def _has_one_source(article: Sequence[Row], links: Links, unsure: set[str]) -> bool:
+    is_known = all(row.status in _FIRST or (row.status in _COPIES and links.match(row)) for row in article)
+    sources = {row.source for row in article}
+    return is_known and len(sources) == 1 and "" not in sources and unsure.isdisjoint(row.story for row in article)
 
 
 def is_report(raw: Mapping[str, Any]) -> bool:

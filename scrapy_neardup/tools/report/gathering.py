@@ -13,7 +13,7 @@ import os
 import re
 from codecs import BOM_UTF8
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BufferedReader
 from itertools import chain, islice
@@ -93,12 +93,15 @@ class Gathered:
         found = {number: self.format.text(raw) for number, raw in enumerate(items) if number in wanted}
         lacking = {self.rows[number].document: number for number in wanted if not found.get(number)}
         lacking.pop(-1, None)
-        chosen = (document for place, document in enumerate(self.recorded()) if place in lacking)
-        if lacking:
-            with PageReader(self.settings, os.cpu_count() or 1) as reader:
-                for place, page in zip(sorted(lacking), reader.read(chosen), strict=True):
-                    found[lacking[place]] = clean_text(page.text, LONGEST_TEXT)
+        found |= {lacking[place]: text for place, text in self._recorded_texts(lacking)}
         return {number: text for number, text in found.items() if text}
+
+    def _recorded_texts(self, places: Collection[int]) -> Iterator[tuple[int, str]]:
+        if places:
+            chosen = (document for place, document in enumerate(self.recorded()) if place in places)
+            with PageReader(self.settings, os.cpu_count() or 1) as reader:
+                for place, page in zip(sorted(places), reader.read(chosen), strict=True):
+                    yield place, clean_text(page.text, LONGEST_TEXT)
 
     def recorded(self) -> Iterator[RecordedDocument]:
         return (document for path in self.documents for document in read_feed(path))

@@ -93,13 +93,8 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
     several = [story for story in stories if story.size > 1]
     figures = {story: told_figures(story, links) for story in stories}
     events = _events(period, figures)
-    changed = []
-    for story, told in figures.items():
-        if new := [each for each in told if period.has(each.first) and len(each.values) > 1]:
-            changed.append((story, new))
     others = [story for story in several if not any(map(period.has, story.signals))]
-    begun = [story for story in others[_MOST_LISTED:] if story.is_begun]
-    newest = sorted(begun, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED]
+    newest = _newest(others[_MOST_LISTED:])
     counts = Counter(row.status for row in rows)
     return PeriodNews(
         period,
@@ -114,11 +109,16 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
         lost=max((row.lost for row in rows if row.is_drop and row.lost > _MUCH), default=0.0),
         by_source=_by_source(rows, links),
         events=events,
-        figures=sorted(changed, key=lambda row: (rank_of(row[1][0].label), -(row[1][0].first.time or 0))),
+        figures=_changed(period, figures),
         largest=others[:_MOST_LISTED],
         newest=newest,
         unlisted=max(0, len(others) - _MOST_LISTED) - len(newest),
     )
+
+
+def _newest(stories: Iterable[FeedStory]) -> list[FeedStory]:
+    begun = [story for story in stories if story.is_begun]
+    return sorted(begun, key=lambda story: -(story.coverage[0].time or 0))[:_MOST_LISTED]
 
 
 def span_of(rows: Iterable[Row]) -> tuple[float, float] | None:
@@ -135,6 +135,14 @@ def _events(period: Period, figures: Mapping[FeedStory, list[ToldFigure]]) -> li
             labels |= {each.label for each in find_figures(story.headline)}
             found[story] = min(map(rank_of, labels), default=_NO_FIGURE), -max(times)
     return sorted(found, key=found.__getitem__)
+
+
+def _changed(period: Period, figures: Mapping[FeedStory, list[ToldFigure]]) -> list[tuple[FeedStory, list[ToldFigure]]]:
+    rows = []
+    for story, told in figures.items():
+        if changed := [each for each in told if period.has(each.first) and len(each.values) > 1]:
+            rows.append((story, changed))
+    return sorted(rows, key=lambda row: (rank_of(row[1][0].label), -(row[1][0].first.time or 0)))
 
 
 def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
