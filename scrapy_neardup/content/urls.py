@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from urllib.parse import (
     SplitResult,
@@ -233,15 +233,17 @@ def article_number(url: str) -> str:
     if any(_PAGE_NAME.fullmatch(name) and _LATER.fullmatch(value) for name, value in parameters):
         return ""
     # A word without a value may name the article: /articles/?3769767
-    segments = [value or name for name, value in parameters if _NUMBER_NAME.fullmatch(name) or not value]
-    found = {number for segment in segments for number in _in_segment(segment)}
+    found = _numbers(value or name for name, value in parameters if _NUMBER_NAME.fullmatch(name) or not value)
     if not found and not _OTHER_PAGE.search(path):
-        segments = [segment for before, segment in pairwise(path.split("/")) if not _LIST.fullmatch(before)]
-        found = {number for segment in segments for number in _in_segment(segment)}
+        found = _numbers(segment for before, segment in pairwise(path.split("/")) if not _LIST.fullmatch(before))
     # The number of a section, or a figure in the slug, is shorter than the article's.
     most = max(map(len, found), default=0)
     longest = [number for number in found if len(number) == most]
     return longest[0] if len(longest) == 1 else ""
+
+
+def _numbers(segments: Iterable[str]) -> set[str]:
+    return {number for segment in segments for number in _in_segment(segment)}
 
 
 def _in_segment(segment: str) -> Iterator[str]:

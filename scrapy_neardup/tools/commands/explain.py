@@ -112,7 +112,6 @@ def _print(sides: Sides, found: Explanation) -> None:
     print_table("", ("", "estimated"), [(name, f"{value:.3f}") for name, value in rows])
     if found.terms:
         _print_lines("Terms in common", [", ".join(found.terms)])
-    _print_lines("Figures", found.changes)
     _print_sentences(found)
 
 

@@ -134,23 +134,13 @@ def explain_pair(detector: NearDupDetector, first: StoredDocument, second: Store
             notes.append(f"all of {name} is boilerplate: only the same page matches")
         elif each.record.is_too_short:
             notes.append(f"{name} is too short to compare: only exact repeats match")
-    if first.fingerprint is not None and second.fingerprint is not None:
-        keys = {*first.fingerprint.identity_keys, *first.fingerprint.text_keys}
-        weights = zip(
-            (*second.fingerprint.identity_keys, *second.fingerprint.text_keys),
-            weights_of(second.fingerprint),
-            strict=True,
-        )
-        shared = sum(weight for key, weight in dict(weights).items() if key in keys)
-        weight = Measured("weight of the look-up keys that both have", shared, LEAST_WEIGHT)
+    weight = _weight_of_shared_keys(first, second)
+    if weight is not None:
         notes.append(str(weight))
         if not weight.is_reached:
             notes.append("so they are never compared; if they were:")
             judged = judge.decide(second.document, second.record, []).verdict
     likeness = Pair(first.key, second.record, first.record, judge.policy).likeness
-    terms: tuple[str, ...] = ()
-    if detector.preset.topic_terms and first.record.signature and second.record.signature:
-        terms = shared_words(second.record.topic, first.record.topic, second.document.title, second.document.text)
     share = None
     sentences: list[tuple[str, str, str]] = []
     if decision.match is not None:
@@ -165,7 +155,18 @@ def explain_pair(detector: NearDupDetector, first: StoredDocument, second: Store
         containment=likeness.containment,
         score=likeness.score,
         share=share,
-        terms=terms,
+        terms=shared_words(second.record.topic, first.record.topic, second.document.title, second.document.text),
         changes=decision.verdict.changes,
         sentences=tuple(sentences),
     )
+
+
+def _weight_of_shared_keys(first: StoredDocument, second: StoredDocument) -> Measured | None:
+    """Return by which weight an index would find the first document, None if a document is of a window."""
+    if first.fingerprint is None or second.fingerprint is None:
+        return None
+    keys = {*first.fingerprint.identity_keys, *first.fingerprint.text_keys}
+    own = (*second.fingerprint.identity_keys, *second.fingerprint.text_keys)
+    weights = dict(zip(own, weights_of(second.fingerprint), strict=True))
+    shared = sum(weights[key] for key in weights.keys() & keys)
+    return Measured("weight of the look-up keys that both have", shared, LEAST_WEIGHT)
