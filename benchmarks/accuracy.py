@@ -72,7 +72,7 @@ async def _gold(data: Path, reader: PageReader, seeds: Sequence[int]) -> None:
                 score = mean(scores)
                 rates = (f"{rate:.4f}" for rate in (score.precision, score.recall, score.f1))
                 rows.append((among, label, protocol, *rates))
-        print(f"{among}: {evaluation.bytes or 0:.0f} bytes a document")
+        print(f"{among}: {evaluation.bytes:.0f} bytes a document")
     title = f"Gold set: {len(pages)} pages, preset {SETTINGS.preset}, mean of {len(seeds)} orders"
     print_table(title, ("", "label", "protocol", "precision", "recall", "F1"), rows)
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+# ``CONCURRENT_ITEMS``, unless the user sets it. Scrapy starts so many tasks for each response, most of which get no
+# item. A hundred of them, Scrapy's default, take more time than all that the plugin does for the response.
 ITEMS_AT_ONCE = 8
-"""``CONCURRENT_ITEMS``, unless the user sets it. Scrapy starts so many tasks for each response, most of which get no
-item. A hundred of them, Scrapy's default, take more time than all that the plugin does for the response."""
 
 
 class WrongSetting(UsageError, SystemExit):

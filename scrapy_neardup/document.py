@@ -41,8 +41,8 @@ class NearDupFields:
 
 TAGS = tuple(each.name for each in fields(NearDupFields))
 
+# Shares of a text that are kept in a byte are counted in parts of this number.
 WHOLE_TEXT = 255
-"""Shares of a text that are kept in a byte are counted in parts of this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +125,14 @@ class Fingerprint(Evidence):
         return self.band_keys + self.sample_keys + self.name_keys + self.topic_keys
 
 
+# The latest time that a store can keep, in Unix seconds: in the year 2106.
 LAST_SECOND = 0xFFFF_FFFF
-"""The latest time that a store can keep, in Unix seconds: in the year 2106."""
 
+# How many characters of a text are read: about 60,000 words. The rest is ignored, to bound memory.
 MOST_CHARACTERS = 400_000
-"""How many characters of a text are read: about 60,000 words. The rest is ignored, to bound memory."""
 
+# Texts of this many characters or more are read in a thread: the worst of them would block the event loop.
 LONG_TEXT = 8_000
-"""Texts of this many characters or more are read in a thread: the worst of them would block the event loop."""
 
 
 @dataclass(frozen=True, slots=True)

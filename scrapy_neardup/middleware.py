@@ -159,7 +159,8 @@ class NearDupSpiderMiddleware(Component):
                 )
             with self.shared.backlog.counted():
                 extracted = await self._extraction.extract(response.body, response.url, page.encoding)
-            page.text, page.sketch = extracted.text, extracted.sketch
+            page.text = extracted.text
+            page.sketch = extracted.sketch
         except ExtractionError as error:
             if not place.is_over:  # else its items are lost, and the crawl may be over
                 logger.warning("No main content: %s", error)

@@ -167,7 +167,6 @@ class NearDupPipeline(Component):
                 self.summary.opted_out += 1
                 return item
             if not self.is_judged(item):
-                note_name(self.summary.skipped, type(item).__qualname__)
                 return item
             await self._wait_for_turn(context)
             adapter = ItemAdapter(item)

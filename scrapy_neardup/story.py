@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple, get_args
 from scrapy_neardup.document import Document, Kind, Status
 
 Level = Literal["watch", "breaking", "update", "ended"]
+# Stores keep the places of levels in this tuple: add new ones at the end.
 LEVELS: tuple[Level, ...] = get_args(Level)
-"""Stores keep the places of levels in this tuple: add new ones at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,11 @@ class Join:
         return self.time if self.document and self.document.is_clock_wrong else self.member.seen_at
 
 
+# The independent sources of an event, by time: Unix seconds of the first item, a hash of the owner, its language.
 EventSources = tuple[tuple[int, bytes, str], ...]
-"""The independent sources of an event, by time: Unix seconds of the first item, a hash of the owner, its language."""
 
+# Stands for the language of a source whose first item has many figures, see ``rules/joining.py``.
 MANY_FIGURES = "#"
-"""Stands for the language of a source whose first item has many figures, see ``rules/joining.py``."""
 
 
 Qualifier = Literal["exact", "at least", "about", "range"]
@@ -189,8 +189,8 @@ class Story:
         return bool(self.levels) and "ended" not in self.levels
 
 
+# Stands among the receivers of an event for the feed and the signals of the crawl itself.
 CRAWL = bytes(4)
-"""Stands among the receivers of an event for the feed and the signals of the crawl itself."""
 
 
 @dataclass(frozen=True, slots=True)

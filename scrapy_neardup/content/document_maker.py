@@ -21,7 +21,8 @@ from scrapy_neardup.content.urls import article_number, url_identity, without_su
 from scrapy_neardup.document import LAST_SECOND, Document
 from scrapy_neardup.evidence.sources import LONGEST_URL, source_of
 
-_LONGEST_TITLE, _LONGEST_TIME = 1000, 100  # characters
+_LONGEST_TITLE = 1000  # characters
+_LONGEST_TIME = 100
 _STRUCT_TIME = 9  # numbers
 _YEARS = range(1970, 2107)  # a number like these is a year alone
 _FEWEST_DIGITS = 8  # of a date or of Unix seconds as a text
@@ -29,6 +30,7 @@ _FEWEST_DIGITS = 8  # of a date or of Unix seconds as a text
 _RFC_822 = re.compile(r"(?:[A-Za-z]+,?\s+)?\d{1,2}[\s-]+[A-Za-z]{3}[\s-].*\s(?:[+-]\d{4}|GMT|UTC?|Z|[ECMP][SD]T)")
 _ISO = re.compile(r"\d{4}-?(?:\d\d|W)[^A-VX-Ya-z/]*")
 _OFFSET = re.compile(r"(?:GMT|UTC)?([+-]\d\d?(?::?\d\d)?)(?:\s*\(.*\))?$")  # GMT+0200 (Central European Summer Time)
+# Names of zones that mean one offset, in hours. BST is not among them: papers in Bangladesh write it too.
 ZONE_OFFSETS = {
     name: float(hours)
     for name, _, hours in (
@@ -38,12 +40,12 @@ ZONE_OFFSETS = {
         " MDT:-6 PDT:-7".split()
     )
 }
-"""Names of zones that mean one offset, in hours. BST is not among them: papers in Bangladesh write it too."""
 _BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not Unix seconds of 1970
 # Odd, so that 2^32 serial numbers become as many numbers. Two runs that share a few of them then share no neighbours.
 _SPREAD = 0x9E37_79B1
 
-_SHOWN_TITLE, _SHOWN_TEXT = 200, 600  # characters that show the language
+_SHOWN_TITLE = 200  # characters that show the language
+_SHOWN_TEXT = 600
 # The library refuses these: control characters, lone surrogates and code points that are no characters.
 _REFUSED_BY_CLD2 = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"
@@ -86,8 +88,10 @@ class DocumentMaker:
         sketch: bytes,
     ) -> Document:
         """Return a document, see ``NearDupDetector.document``."""
-        text, url, title, canonical, language = map(_as_text, (text, url, title, canonical, language))
-        url, title = without_surrogates(url), without_surrogates(title[:_LONGEST_TITLE])
+        given = (text, url, title, canonical, language)
+        text, url, title, canonical, language = (each if isinstance(each, str) else "" for each in given)
+        url = without_surrogates(url)
+        title = without_surrogates(title[:_LONGEST_TITLE])
         seconds = self.seconds(seen_at)
         number = next(self._serial) * _SPREAD % (1 << 32)
         key = int(seconds).to_bytes(4, "big") + number.to_bytes(4, "big")
@@ -110,14 +114,12 @@ class DocumentMaker:
     def seconds(self, seen_at: float | None = None) -> float:
         """Return the given time, or the clock's time if the given one is missing or unusable."""
         try:
-            given = math.nan if seen_at is None else float(seen_at)
+            given = float(seen_at)  # type: ignore[arg-type]  # None has no number
         except (TypeError, ValueError, OverflowError):
             given = math.nan
-        return min(max(self._clock() if math.isnan(given) else given, 0.0), float(LAST_SECOND))
-
-
-def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+        if math.isnan(given):
+            given = self._clock()
+        return min(max(given, 0.0), float(LAST_SECOND))
 
 
 class _ZoneError(ValueError):
@@ -197,12 +199,13 @@ def _moment(text: str) -> datetime:
 
 def _zone(name: str | None, offset: int | None) -> timezone | None:
     """Return the zone that dateutil found in a text, by its offset in seconds, or else by its name."""
-    if offset is None and name is None:
+    if offset is not None:
+        return timezone(timedelta(seconds=offset))
+    if name is None:
         return None
-    if offset is None and name not in ZONE_OFFSETS:
+    if name not in ZONE_OFFSETS:
         raise _ZoneError(name)
-    seconds = offset if offset is not None else 3600 * ZONE_OFFSETS[name or "UTC"]
-    return timezone(timedelta(seconds=seconds))
+    return timezone(timedelta(hours=ZONE_OFFSETS[name]))
 
 
 @cache

@@ -26,11 +26,11 @@ from scrapy_neardup.settings.values import load_callable
 logger = logging.getLogger(__name__)
 
 SETTING = "NEARDUP_EMBEDDER"
+# After a failure the model is not asked for so many times as long as the failure took.
 PAUSE = 10
-"""After a failure the model is not asked for so many times as long as the failure took."""
 
+# How long a model may take for the texts that it gets together.
 SECONDS = 60.0
-"""How long a model may take for the texts that it gets together."""
 
 _MOST_REMEMBERED = 1 << 13  # newest texts: copies often have the same title and lead
 _EXAMPLE = "The ferry ran aground off the island\nIts steering failed in heavy seas, the coast guard said."
@@ -44,7 +44,9 @@ def load_embedder(path: str) -> Callable[[Sequence[str]], list[bytes]]:
     found: Any = load_callable(
         SETTING, path, "the import path of a callable embed(texts), of a class with such a method, or None"
     )
-    made = found() if isinstance(found, type) else found
+    made = found
+    if isinstance(found, type):
+        made = found()
     embed: Callable[[list[str]], object] = getattr(made, "embed", made)
 
     def answer(texts: Sequence[str]) -> list[bytes]:
@@ -122,7 +124,8 @@ class Embedding:
             if len(self._known) > _MOST_REMEMBERED:
                 del self._known[next(iter(self._known))]
         except ExtractionError as error:
-            found, now = b"", self._clock()
+            found = b""
+            now = self._clock()
             self._paused_until = now + PAUSE * (now - asked)
             self.failures += 1
             if self.failures == 1:

@@ -22,10 +22,10 @@ ALLOWED = (
     "'trafilatura', 'resiliparse' (pip install 'resiliparse>=2'), the import path of a callable (html, url), or None"
 )
 BUILT_IN = ("trafilatura", "resiliparse")
+# Version of ``whole_text.py``. It is part of the configuration in the keys of a store: raise it if texts change.
 REPAIRS = 1
-"""Version of ``whole_text.py``. It is part of the configuration in the keys of a store: raise it if texts change."""
+# A larger page is not extracted.
 MOST_HTML_BYTES = 5_000_000
-"""A larger page is not extracted."""
 THIN_WORDS = 100
 _PARAGRAPH_WORDS = 8
 _SENTENCE_WORDS = 50  # a longer sentence is taken for a menu

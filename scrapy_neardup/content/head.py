@@ -7,8 +7,8 @@ import re
 from html import unescape
 from typing import NamedTuple
 
+# How many characters or bytes at the beginning of a page are looked at.
 MOST_HEAD_BYTES = 200_000
-"""How many characters or bytes at the beginning of a page are looked at."""
 
 _LONGEST_TITLE = 500  # characters
 _LONGEST_MATCH = 6000  # characters of any expression below that ends with what it looks for
@@ -72,13 +72,13 @@ def _said(name: str, text: str) -> dict[str, str]:
         return {label: attributes[label] for label in ("lang", "xml:lang") if label in attributes}
     if name == "link" and attributes.get("rel", "").strip().lower() == "canonical" and attributes.get("href"):
         return {"canonical": attributes["href"]}
-    return dict.fromkeys(_labels(attributes), content) if name == "meta" and content else {}
-
-
-def _labels(attributes: dict[str, str]) -> set[str]:
-    """Return which of the values that are used a meta element has. Some pages give ``og:title`` by its name."""
-    property_, equivalent, name = (attributes.get(label, "").lower() for label in ("property", "http-equiv", "name"))
-    return {property_, equivalent} & {"og:title", "og:locale", "content-language"} | {name} & {"og:title"}
+    if name != "meta" or not content:
+        return {}
+    labels = {attributes.get(label, "").lower() for label in ("property", "http-equiv")}
+    used = labels & {"og:title", "og:locale", "content-language"}
+    if attributes.get("name", "").lower() == "og:title":  # some pages give it so
+        used.add("og:title")
+    return dict.fromkeys(used, content)
 
 
 def language_code(tag: str) -> str:
@@ -93,8 +93,8 @@ def _unescaped(text: str) -> str:
     return unescape(_LONG_NUMBER.sub("", text))
 
 
+# A page of at most this many bytes is decoded in the event loop, a longer one in a thread.
 SHORT_PAGE = 1 << 15
-"""A page of at most this many bytes is decoded in the event loop, a longer one in a thread."""
 
 # Python takes quadratic time to decode some of these, and cannot decode the others to text. No browser knows them.
 _REFUSED = frozenset({"punycode", "idna", "undefined", "unicode-escape", "unicode_escape", "raw-unicode-escape"})
@@ -105,19 +105,17 @@ def decode_html(body: bytes, encoding: str | None = None) -> str:
 
     A wrong byte becomes U+FFFD.
     """
-    from w3lib.encoding import html_body_declared_encoding, read_bom, to_unicode
+    from w3lib.encoding import html_body_declared_encoding, read_bom, resolve_encoding, to_unicode
 
     by_mark, mark = read_bom(body)
-    name = by_mark or _text_encoding(encoding or html_body_declared_encoding(body)) or guess_encoding(body)
-    return to_unicode(body[len(mark or b"") :], f"{name}-be" if name in ("utf-16", "utf-32") else name)
-
-
-def _text_encoding(encoding: str | None) -> str | None:
-    """Return the name of an encoding as browsers understand it, None if no page is written in it."""
-    from w3lib.encoding import resolve_encoding
-
-    name = resolve_encoding(encoding) if encoding else None
-    return name if name and name not in _REFUSED and codecs.lookup(name)._is_text_encoding else None
+    declared = encoding or html_body_declared_encoding(body) or ""
+    known = resolve_encoding(declared)  # the name as browsers understand it
+    if known in _REFUSED or (known and not codecs.lookup(known)._is_text_encoding):
+        known = None
+    name = by_mark or known or guess_encoding(body)
+    if name in ("utf-16", "utf-32"):
+        name += "-be"
+    return to_unicode(body[len(mark or b"") :], name)
 
 
 def guess_encoding(body: bytes) -> str:

@@ -26,11 +26,9 @@ _MOST_TOGETHER = 8  # texts, which take half of the time of as many texts one by
 _GROUP_SECONDS = 0.015  # that a text waits for another one at most
 _LONG = 8_000  # characters of a text that waits for no other one
 
+# How many of the next pages of a source are left out after a slow one, if there are pages of other sources. The user's
+# own extractor leaves out none: it may load a model, or wait for a service.
 LEFT_OUT = 50
-"""How many of the next pages of a source are left out after a slow one, if there are pages of other sources.
-
-The user's own extractor leaves out none: it may load a model, or wait for a service.
-"""
 SLOW = 0.2  # of the time limit, in CPU seconds: more than 100 usual pages take
 
 Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
@@ -88,7 +86,8 @@ class ExtractionProcesses:
     def submit(self, page: str | bytes, url: str, encoding: str | None = None) -> Future[Extracted]:
         """Extract a page for a caller without an event loop, who has to bound the pages in flight."""
         if isinstance(page, str):
-            page, encoding = encode(page), "utf-8"
+            page = encode(page)
+            encoding = "utf-8"
         return self._put(PAGE, encode(url), (encoding or "").encode("ascii", "replace"), page)
 
     def submit_text(self, text: str) -> Future[Extracted]:
@@ -179,7 +178,8 @@ class ExtractionProcesses:
         """Answer with sketches. A page whose text cannot be sketched is answered with its text."""
         if not unsketched:
             return
-        problem, sketches = "the worker process answered something else", list[bytes]()
+        problem = "the worker process answered something else"
+        sketches: list[bytes] = []
         try:
             worker.make_ready()
             sketches = worker.ask(TEXTS, *(encode(extracted.text) for extracted, _ in unsketched))
@@ -190,16 +190,13 @@ class ExtractionProcesses:
             if len(sketches) == len(unsketched):
                 answer.set_result(extracted._replace(sketch=sketches[number]))
             elif extracted.is_of_page:
-                self._warn(problem)
+                if not self._has_warned and not self._closing.is_set():
+                    self._has_warned = True
+                    logger.warning("A worker process could not sketch a text; more are not logged: %s", problem)
                 answer.set_result(extracted)
             else:
                 answer.set_exception(ExtractionError(problem))
         unsketched.clear()
-
-    def _warn(self, problem: str) -> None:
-        if not self._has_warned and not self._closing.is_set():
-            self._has_warned = True
-            logger.warning("A worker process could not sketch a text; further cases are not logged: %s", problem)
 
     def _watch(self) -> None:
         """End workers that are over their time limit."""

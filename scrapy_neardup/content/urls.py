@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from urllib.parse import (
     SplitResult,
@@ -93,8 +93,12 @@ def url_identity(url: str) -> str:
         return ""
     site = _MOBILE_HOST.sub("", ascii_host(given)) + (f":{port}" if port else "")
     path = _FORM_PATH.sub("", path).rstrip("/")
-    query = urlencode(_identifying(given.query), errors="surrogateescape")
-    return f"{site}{path}?{query}{route}" if query else f"{site}{path}{route}"
+    # What tells one page from another, sorted.
+    found = sorted(pair for pair in parameters_of(given.query) if not _is_ignored(*pair))
+    # ``m=1`` alone is the mobile form of a page on many blogs. Next to other parameters ``m`` may be a month.
+    if not found or found in ([("m", "0")], [("m", "1")]):
+        return f"{site}{path}{route}"
+    return f"{site}{path}?{urlencode(found, errors='surrogateescape')}{route}"
 
 
 def require_page(url: str) -> str:
@@ -123,13 +127,6 @@ def parameters_of(query: str) -> list[tuple[str, str]]:
     return parse_qsl(query, keep_blank_values=True, errors="surrogateescape")  # escapes need not be UTF-8
 
 
-def _identifying(query: str) -> list[tuple[str, str]]:
-    """Return the parameters that tell one page from another, sorted."""
-    found = sorted(pair for pair in parameters_of(query) if not _is_ignored(*pair))
-    # ``m=1`` alone is the mobile form of a page on many blogs. Next to other parameters ``m`` may be a month.
-    return [] if found in ([("m", "0")], [("m", "1")]) else found
-
-
 def _is_ignored(name: str, value: str) -> bool:
     """Decide whether a parameter names no page: it is a tracker, or asks for the AMP, mobile or print form."""
     from courlan.clean import clean_query
@@ -151,7 +148,8 @@ class CanonicalUrls:
     def of(self, given: str, url: str) -> str:
         """Return the canonical url of a page, or its ``url``. ``given`` is the url that the page gives as its own."""
         canonical = canonical_url(given, url)
-        identity, own = url_identity(canonical), url_identity(url)
+        identity = url_identity(canonical)
+        own = url_identity(url)
         if identity == own:
             return canonical
         shared = xxhash.xxh3_64_intdigest(identity.encode("utf-8", "surrogatepass"))
@@ -159,8 +157,9 @@ class CanonicalUrls:
         self._pages.move_to_end(shared)
         if len(self._pages) > _MOST_CANONICAL_URLS:
             self._pages.popitem(last=False)
-        if len(pages) <= _MOST_PAGES:
-            pages.add(xxhash.xxh3_64_intdigest(own.encode("utf-8", "surrogatepass")))
+        if len(pages) > _MOST_PAGES:
+            return url
+        pages.add(xxhash.xxh3_64_intdigest(own.encode("utf-8", "surrogatepass")))
         return canonical if len(pages) <= _MOST_PAGES else url
 
 
@@ -193,7 +192,8 @@ _DIGITS = re.compile(r"[A-Za-z]{0,12}([0-9]{5,20})")  # shorter numbers are coun
 _HEX = re.compile(r"(?=.*[0-9])(?=.*[a-f])[0-9a-f]{12,40}")
 # Letters and digits take turns, as in c4gd2lxz3zxo; or they are capitals and digits, as in idUSKBN1XO2QX.
 _CODE = re.compile(r"(?=.{9,24}$)(?:[a-z]+[0-9]+){3,}[a-z]*|(?=.{9,26}$)(?:id)?(?:[A-Z]+[0-9]+){2,}[A-Z]*")
-_DAY, _MONTH = "(?:0[1-9]|[12][0-9]|3[01])", "(?:0[1-9]|1[0-2])"
+_DAY = "(?:0[1-9]|[12][0-9]|3[01])"
+_MONTH = "(?:0[1-9]|1[0-2])"
 _TIME = "(?:[01][0-9]|2[0-3])(?:[0-5][0-9]){1,2}"
 _DATE = re.compile(
     rf"(?:19|20)[0-9]{{2}}{_MONTH}(?:{_DAY}(?:{_TIME})?)?|[12][0-9]{_MONTH}{_DAY}"
@@ -212,6 +212,7 @@ _OTHER_PAGE = re.compile(
     rf"(?:/(?:p|{_PAGE}[-_=/]?)?|[-_,.]{_PAGE}[-_]?|(?<=[0-9]{{5}})[-_,.])[0-9]{{1,3}}$|/comments?$", re.IGNORECASE
 )
 _PAGE_NAME = re.compile(rf"{_PAGE}|p|pg|pag|paged|page_?(?:no|num|number|id)|start|offset", re.IGNORECASE)
+_LATER = re.compile("(?!0*1?$)[0-9]{1,3}")  # than the first page
 _ARTICLE = r"(?:article|artikel|articulo|art|news|noticia|story|item|post|doc|document|content|node)"
 _NUMBER_NAME = re.compile(
     rf"p|[ans]?id|idx|no|nr|num|{_ARTICLE}|(?:.*[-_.:])?{_ARTICLE}_?(?:id|idx|no|nr|num)", re.IGNORECASE
@@ -229,31 +230,20 @@ def article_number(url: str) -> str:
     path, _, query = url_identity(url).partition("#")[0].partition("?")
     path = _FIRST_PAGE.sub("", _FILE_ENDING.sub("", path))
     parameters = parameters_of(query)
-    if any(_is_later_page(*pair) for pair in parameters):
+    if any(_PAGE_NAME.fullmatch(name) and _LATER.fullmatch(value) for name, value in parameters):
         return ""
-    found = {*_in_query(parameters)}
+    # A word without a value may name the article: /articles/?3769767
+    found = _numbers(value or name for name, value in parameters if _NUMBER_NAME.fullmatch(name) or not value)
     if not found and not _OTHER_PAGE.search(path):
-        found = {*_in_path(path.split("/"))}
+        found = _numbers(segment for before, segment in pairwise(path.split("/")) if not _LIST.fullmatch(before))
     # The number of a section, or a figure in the slug, is shorter than the article's.
     most = max(map(len, found), default=0)
     longest = [number for number in found if len(number) == most]
     return longest[0] if len(longest) == 1 else ""
 
 
-def _is_later_page(name: str, value: str) -> bool:
-    return bool(_PAGE_NAME.fullmatch(name) and re.fullmatch("[0-9]{1,3}", value)) and int(value) > 1
-
-
-def _in_query(parameters: list[tuple[str, str]]) -> Iterator[str]:
-    for name, value in parameters:
-        if _NUMBER_NAME.fullmatch(name) or not value:  # /articles/?3769767
-            yield from _in_segment(value or name)
-
-
-def _in_path(segments: list[str]) -> Iterator[str]:
-    for before, segment in pairwise(segments):
-        if not _LIST.fullmatch(before):
-            yield from _in_segment(segment)
+def _numbers(segments: Iterable[str]) -> set[str]:
+    return {number for segment in segments for number in _in_segment(segment)}
 
 
 def _in_segment(segment: str) -> Iterator[str]:

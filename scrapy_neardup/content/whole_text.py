@@ -29,7 +29,8 @@ _STRUCK = re.compile(
 # Letters that a theme prints large
 
 _CAP = re.compile(r"^[^\w\s]{0,3}([^\W\d_])(\s+)([^\W\d_]{1,40})", re.MULTILINE)
-_CAPS_WITHIN, _MOST_CAPS = 20_000, 5  # characters of a text, and paragraphs that begin with a single letter
+_CAPS_WITHIN = 20_000  # characters of a text
+_MOST_CAPS = 5  # paragraphs that begin with a single letter
 _BEFORE_CAP = re.compile(r"<\w+([^<>]{0,300})>(?:[^\w<>]|&\w{1,9};){0,4}$")
 _WORDS_OF_ONE_LETTER = frozenset("aàáâãeéèêiíìoóòôuúyýwzksvåöőηοабвжийкосуяєі")  # each in some language
 
@@ -39,7 +40,8 @@ _HEADINGS = "h1", "h2"
 _HEADLINE = re.compile(r"<[hH]1[\s>]")
 _RUN = re.compile(r">\s*([^<>]{20,2000})")  # what may be part of a lead
 _LEAD_WITHIN = 30_000  # characters
-_LEAST_WORDS, _LEAST_SENTENCE = 8, 20  # words of a paragraph with and without a stop at its end
+_LEAST_WORDS = 8  # of a paragraph with a stop at its end
+_LEAST_SENTENCE = 20  # words of one without
 _TEXT_READ = 5000  # characters in which the first paragraph of a text is looked for
 _PLACE = 40  # characters without spaces that find a paragraph in a text
 _LINKED = 0.7  # share of its characters that makes a paragraph a link
@@ -131,9 +133,11 @@ def _with_lead(text: str, html: str, start: int) -> str:
     They stand before the first paragraph of the text. A teaser of another article, a caption or a notice is no lead.
     """
     end = _end_of_first_paragraph(text, html, start)
-    known = _squeezed(fold(text[:_TEXT_READ])) if end else ""
+    if not end:
+        return text
+    known = _squeezed(fold(text[:_TEXT_READ]))
     lost: list[_Block] = []
-    for block in _blocks(html[start:end]) if end else ():
+    for block in _blocks(html[start:end]):
         if block.tag not in _HEADINGS and count_words(block.text) < _LEAST_WORDS:
             continue
         key = _squeezed(fold(block.text))
@@ -141,7 +145,10 @@ def _with_lead(text: str, html: str, start: int) -> str:
         if block.tag == "h1" or not is_known:
             lost.append(block)
         elif _is_paragraph(block.text):
-            return _with_lines(text, _lead_of(lost, html, start), key[:_PLACE])
+            # Put the lead before the line that begins with this paragraph.
+            lines = text.split("\n")
+            behind = next((at for at, line in enumerate(lines) if key[:_PLACE] in _squeezed(fold(line))), 0)
+            return "\n".join([*lines[:behind], *_lead_of(lost, html, start), *lines[behind:]])
     return text
 
 
@@ -171,13 +178,6 @@ def _is_paragraph(text: str) -> bool:
     """Decide whether a piece of a page is one or more sentences, or a part of them, and no byline or headline."""
     words = count_words(text)
     return words >= _LEAST_SENTENCE or (words >= _LEAST_WORDS and _STOPS.search(text) is not None)
-
-
-def _with_lines(text: str, lead: list[str], place: str) -> str:
-    """Return a text with a lead before the line that begins with ``place``."""
-    lines = text.split("\n")
-    behind = next((at for at, line in enumerate(lines) if place in _squeezed(fold(line))), 0)
-    return "\n".join([*lines[:behind], *lead, *lines[behind:]])
 
 
 def _lead_of(blocks: list[_Block], html: str, start: int) -> list[str]:

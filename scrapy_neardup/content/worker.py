@@ -19,30 +19,32 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from math import inf
 from typing import BinaryIO, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
-from scrapy_neardup.content.extractors import Extractor, checked_text, load_extractor
+from scrapy_neardup.content.extractors import checked_text, load_extractor
 from scrapy_neardup.content.head import decode_html
 from scrapy_neardup.exceptions import ExtractionError, explain_failure
 from scrapy_neardup.settings.values import load_callable
 
 R = TypeVar("R")
 
-PAGE, TEXTS = b"p", b"t"
+PAGE = b"p"
+TEXTS = b"t"
 READY = b"+"
 
+# See ``WorkerOptions.command``. ``multiprocessing`` would import the user's script, and crawl a second time if that has
+# no ``if __name__ == "__main__"``.
 COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from scrapy_neardup.content import worker; worker.main()"
 )
-"""See ``WorkerOptions.command``. ``multiprocessing`` would import the user's script, and crawl a second time if that
-has no ``if __name__ == "__main__"``."""
 
 STARTUP_SECONDS = 60.0
 _ENDS_WITHOUT_MEMORY = -signal.SIGABRT, -signal.SIGSEGV  # lxml and other libraries end their process then
 
+# How long to wait for a process or thread that was ended: a killed process takes milliseconds.
 GONE_SECONDS = 5.0
-"""How long to wait for a process or thread that was ended: a killed process takes milliseconds."""
 
 Sketch: TypeAlias = Callable[[Sequence[str]], list[bytes]]
 
@@ -108,7 +110,9 @@ def main() -> None:
     """Extract and sketch pages for the parent process until it is gone."""
     options = WorkerOptions(*json.loads(sys.argv[2]))
     requests, answers = _pipes()
-    extract = _load_or_fail(lambda: _load_extractor(options.extractor))
+    if options.extractor == "trafilatura":
+        _load_or_fail(lambda: import_module("trafilatura"))  # it does not count for the time limit of the first page
+    extract = _load_or_fail(lambda: load_extractor(options.extractor))
     sketch = _load_or_fail(lambda: _load_sketch(options.sketching))
     if options.memory is not None:
         _limit_memory(options.memory)
@@ -125,8 +129,10 @@ def main() -> None:
         while True:
             request = receive(requests)
             _set_alarm(2 * options.timeout + 10)
-            start, cpu_start = time.perf_counter(), time.process_time()
-            answer, error = list[bytes](), ""
+            start = time.perf_counter()
+            cpu_start = time.process_time()
+            answer: list[bytes] = []
+            error = ""
             try:
                 answer = answer_to(*request)
             except BaseException as failure:  # whatever a page raises, the worker goes on
@@ -140,7 +146,8 @@ def main() -> None:
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:
     """Return pipes for pages and answers. From now on an extractor that prints does so to standard error."""
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     try:
@@ -148,12 +155,6 @@ def _pipes() -> tuple[BinaryIO, BinaryIO]:
     except OSError:  # the parent has no standard error
         os.dup2(nothing, 1)
     return requests, answers
-
-
-def _load_extractor(name: str | None) -> Extractor:
-    if name == "trafilatura":
-        import trafilatura  # noqa: F401  now, so that the import does not count for the time limit of the first page
-    return load_extractor(name)
 
 
 def _load_sketch(sketching: tuple[str, str] | None) -> Sketch | None:
@@ -249,7 +250,8 @@ class WorkerProcess:
         Raise ExtractionError if the worker fails, ends or takes too long.
         """
         self._requests_left -= 1
-        timeout, start = self._options.timeout, time.monotonic()
+        timeout = self._options.timeout
+        start = time.monotonic()
         self.deadline = start + timeout
         try:
             with suppress(OSError):  # a worker that is gone gives no answer

@@ -156,7 +156,7 @@ def load_item_class(name: str | type) -> type:
 
 def text_of(adapter: ItemAdapter, field: str | None) -> str:
     """Return the beginning of the text in an item's field, or "" if it is missing, blank or not a text."""
-    value = adapter.get(field) if field else None
+    value = adapter.get(field or "")
     if isinstance(value, list | tuple):  # item loaders without output processors leave a list
         value = "\n".join(part[:MOST_CHARACTERS] for part in value[:_MOST_PARTS] if isinstance(part, str))
     if not isinstance(value, str):
@@ -199,7 +199,7 @@ def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) 
     a relative SQLite path, make it a path in that directory. This makes no file or directory, and never raises.
     """
     closest = closest_scrapy_cfg()
-    folder = Path(closest).parent / ".scrapy" if closest else Path(".scrapy")
+    folder = Path(closest).parent / ".scrapy"
     # scrapyd runs many projects in one working directory, which may belong to another project.
     if not closest or scrapy_settings.get("PROJECT"):
         project = str(scrapy_settings.get("PROJECT") or scrapy_settings.get("BOT_NAME") or "scrapybot")

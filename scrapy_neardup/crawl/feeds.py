@@ -54,9 +54,10 @@ def feeds_of(crawler: Crawler, settings: NearDupSettings) -> dict[str, JsonLines
     feeds = {}
     for setting, uri in uris.items():
         is_daily = uri == DEFAULT_DROPPED_FEED
-        place = os.path.join(in_data_dir(settings, "").replace("%", "%%"), uri) if is_daily else uri
+        if is_daily:
+            uri = os.path.join(in_data_dir(settings, "").replace("%", "%%"), uri)
         is_packed = setting == "NEARDUP_RECORD" and not uri.lower().endswith(_PLAIN)
-        feeds[setting] = JsonLinesFeed(crawler, setting, place, packed=is_packed, is_daily=is_daily)
+        feeds[setting] = JsonLinesFeed(crawler, setting, uri, packed=is_packed, is_daily=is_daily)
     return feeds
 
 
@@ -90,7 +91,9 @@ class JsonLinesFeed:
         self._file: IO[bytes] | None = None
         self._gzip: gzip.GzipFile | None = None
         storage = storage_class(crawler.settings, setting, uri)
-        options = {"format": "jsonlines", **({"overwrite": False} if _scheme(uri) in _APPENDING else {})}
+        options: dict[str, Any] = {"format": "jsonlines"}
+        if _scheme(uri) in _APPENDING:
+            options["overwrite"] = False
         moment = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
         given = {"time": moment, "batch_time": moment, "batch_id": 1, "day": moment[:10]}
         named = set(re.findall(r"%\((\w+)\)", uri.replace("%%", "")))
@@ -223,7 +226,7 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
 
     ``canonical`` and ``url_is_own`` are those that ``NearDupDetector.document`` got.
     """
-    row = {
+    row: dict[str, Any] = {
         "id": document.id,
         "url": document.url,
         "title": document.title,
@@ -233,7 +236,9 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
     }
     if canonical not in ("", document.url):
         row["canonical"] = canonical
-    return row if url_is_own else {**row, "url_is_own": False}
+    if not url_is_own:
+        row["url_is_own"] = False
+    return row
 
 
 class VerdictCounter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
@@ -22,7 +22,8 @@ from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import counted, printable
 
-_MOST_STORIES = 20_000  # the same for events
+_MOST_STORIES = 20_000
+_MOST_ALERTS = 100
 _MOST_SOURCES = 1000  # of one story
 _SHOWN = 5  # stories, events and changes
 _MOST_CHANGES = 1000
@@ -68,10 +69,6 @@ STATS = {
 # The hints in their order: the least share of the items of a run that a hint is about, and its text. The share is 0 if
 # a single item is worth a hint.
 HINTS = {
-    "item-classes": (
-        0,
-        "NEARDUP_ITEM_CLASSES matched none of {items}: add their class, {skipped}, or remove the setting",
-    ),
     "untagged": (
         0,
         "{share} took no tags: derive {untagged} from scrapy_neardup.NearDupItem or NearDupFields, or declare the"
@@ -93,13 +90,6 @@ HINTS = {
         "{share} had only text of the site, such as a paywall notice: give the crawl access to the articles, or set"
         " text in NEARDUP_ITEM_FIELDS to the field that holds them",
     ),
-    "extraction-failed": (
-        _NOTABLE,
-        "the pages of {share} could not be extracted: the warnings above say why, and whether to raise"
-        " NEARDUP_EXTRACT_TIMEOUT",
-    ),
-    "store-unavailable": (0, "the store was away for {share}: check NEARDUP_STORE with `scrapy neardup doctor`"),
-    "time": (0, "the time of {share} cannot be read, so they count as seen now: check time in NEARDUP_ITEM_FIELDS"),
     "feed": (0, "{share} could not be written to a feed, so they do not count as seen: the errors above say why"),
     "no-time": (
         _NOTABLE,
@@ -144,13 +134,13 @@ class RunSummary:
         self.opted_out = 0  # items of requests with ``neardup=False`` in their meta
         self.problems: Counter[str] = Counter()  # by the names of hints
         self._statuses: Counter[str] = Counter()  # and details: ``duplicate/revisit``
-        self.skipped: Counter[str] = Counter()  # classes of items that NEARDUP_ITEM_CLASSES left out
         self.untagged: Counter[str] = Counter()  # classes of items that take no tag
         self._long_fields: Counter[str] = Counter()  # of items without a text
         self._would_drop = 0
         self._stories: dict[str, _RunStory] = {}
         self._changes: dict[tuple[str | None, str], tuple[str, int]] = {}  # (story, change) -> first title, items
-        self._events: dict[str, Mapping[str, Any]] = {}  # the newest report of each story
+        self._alerts: deque[Mapping[str, Any]] = deque(maxlen=_MOST_ALERTS)
+        self._final_stories: Mapping[str, str] = {}
         self._levels: Counter[str] = Counter()
 
     def add(self, verdict: Verdict, *, title: str, url: str) -> None:
@@ -173,21 +163,16 @@ class RunSummary:
 
     def add_event(self, report: Mapping[str, Any]) -> None:
         self._levels[report["level"]] += 1
-        self._events.pop(report["story"], None)  # the newest event is the last one
-        self._events[report["story"]] = report
-        if len(self._events) > _MOST_STORIES:
-            del self._events[next(iter(self._events))]
+        self._alerts.append(report)
 
     def unite(self, final_stories: Mapping[str, str]) -> None:
         """Count the items of each story that became a part of another one as items of that other story."""
+        self._final_stories = final_stories
         for key, final in final_stories.items():
             if (moved := self._stories.pop(key, None)) is not None:
                 story = self._stories.setdefault(final, _RunStory(moved.title, moved.url))
                 story.items += moved.items
                 story.sources |= moved.sources
-            if (report := self._events.pop(key, None)) is not None:
-                self._events[final] = max(report, self._events.get(final, report), key=lambda each: each["time"])
-        self._events = dict(sorted(self._events.items(), key=lambda event: event[1]["time"]))
 
     def miss_text(self, adapter: ItemAdapter, problem: str) -> None:
         """Count an item without a text. Note which of its fields may hold the text all the same."""
@@ -212,7 +197,7 @@ class RunSummary:
         ``feed`` is the file of the run that ``scrapy neardup report`` reads, "" if there is none. ``written`` has the
         other files of the run, by the names of their settings.
         """
-        if self.judged or self.skipped:
+        if self.judged:
             return printable("\n".join(self._lines(feed, written)))
         if self.late:
             return ""
@@ -221,12 +206,14 @@ class RunSummary:
             return f"scrapy-neardup: no item judged; {left} of requests with neardup=False left alone"
         return (
             "scrapy-neardup: no item came to be judged\n"
-            "  If you expected some, look for errors and dropped items in the log above."
+            "  If you expected some, look for errors and dropped items in the log above, and at NEARDUP_ITEM_CLASSES."
         )
 
     def _lines(self, feed: str, written: Mapping[str, str]) -> Iterator[str]:
         yield from self._count_lines()
-        yield from self._change_lines()
+        if self._changes:
+            yield "Changed figures, with the items that print them:"
+            yield from self._change_lines()
         yield from self._story_lines()
         if hints := list(self._hints()):
             yield "Hints:"
@@ -239,7 +226,7 @@ class RunSummary:
             yield "Next: scrapy neardup report " + shlex.join(filter(None, [feed, *chain.from_iterable(files)]))
         else:
             yield "Next: crawl with -O items.jsonl, then scrapy neardup report items.jsonl"
-        if any(report["level"] != "ended" for report in self._events.values()) and self._settings.store != "memory://":
+        if self._levels.keys() - {"ended"} and self._settings.store != "memory://":
             yield "      scrapy neardup watch --events"
 
     def _count_lines(self) -> Iterator[str]:
@@ -256,7 +243,7 @@ class RunSummary:
                 prefix = f"{status}/"
                 details = [each for each in self._statuses.most_common() if each[0].startswith(prefix)]
                 listed = ", ".join(f"{name.removeprefix(prefix)} {items:,}" for name, items in details)
-                yield f"  {status:<10}{count:>7,}{'   ' if listed else ''}{listed}"
+                yield f"  {status:<10}{count:>7,}   {listed}".rstrip()
 
     def _story_lines(self) -> Iterator[str]:
         several = (story for story in self._stories.values() if story.items > 1)
@@ -264,17 +251,17 @@ class RunSummary:
             yield "Largest stories, with their items of this run:"
             for story in stories:
                 yield _row(_counts(story.items, len(story.sources)), story.title)
-                yield from [f"    {' '.join(story.url.split())}"] if story.url else []
+                if story.url:
+                    yield f"    {' '.join(story.url.split())}"
         if self._levels:
             yield "Events: " + ", ".join(f"{self._levels[level]:,} {level}" for level in LEVELS if self._levels[level])
             yield "Latest alerts (counts at the time of the alert):"
-            for report in list(self._events.values())[-_SHOWN:]:
+            newest = {self._final_stories.get(each["story"], each["story"]): each for each in self._alerts}
+            for report in sorted(newest.values(), key=lambda report: report["time"])[-_SHOWN:]:
                 counts = _counts(report["items"], report["measures"]["sources"])
                 yield _row(f"{report['level']:<9} {counts}", report["headline"] or report["url"])
 
     def _change_lines(self) -> Iterator[str]:
-        if self._changes:
-            yield "Changed figures, with the items that print them:"
         rows = [(read_change(line), title, items) for (_, line), (title, items) in self._changes.items()]
         for change, title, items in sorted(rows, key=lambda row: (rank_of(row[0].label), -row[2]))[:_SHOWN]:
             yield _row(f"{counted(items, 'item'):>11}, {change.words:<27}", title)
@@ -285,17 +272,14 @@ class RunSummary:
         counts |= {name: self.problems[name] for name in _WITHOUT_TEXT}
         if self._statuses["unchecked/no-text"] < _NOTABLE * self.judged:
             counts |= dict.fromkeys(_WITHOUT_TEXT, 0)
-        revisits = self._statuses["duplicate/revisit"]
-        counts["only-revisits"] = revisits if revisits >= _FEWEST_REVISITS else 0
+        if (revisits := self._statuses["duplicate/revisit"]) >= _FEWEST_REVISITS:
+            counts["only-revisits"] = revisits
         counts["untagged"] = self.untagged.total()
-        counts["item-classes"] = self.skipped.total() if settings.item_classes and not self.judged else 0
         remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(self._long_fields)!r}}}, which holds long texts"
         for name, (least, text) in HINTS.items():
             if (items := counts[name]) and items >= least * self.judged:
                 filled = text.format(
                     share=f"{items:,} of {max(items, self.judged):,} items",
-                    items=counted(items, "item"),
-                    skipped=_most(self.skipped),
                     untagged=_most(self.untagged),
                     remedy=remedy if self._long_fields else _WITHOUT_TEXT.get(name),
                     min_words=settings.min_words,

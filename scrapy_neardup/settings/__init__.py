@@ -171,8 +171,8 @@ class NearDupSettings:
     Another extractor, or another version of one of these two, begins an empty window. See docs/versions.md.
     """
 
-    extract_workers: int | Literal["auto"] = setting(1, values.number(int, 1, 256, or_auto=True))
-    """How many worker processes extract pages. ``'auto'`` is one for each core that the crawl may use.
+    extract_workers: int = setting(1, values.number(int, 1, 256))
+    """How many worker processes extract pages: at most one for each core that the crawl may use.
 
     A process imports your extractor by its path, so the extractor must be in a module, and shares no objects with the
     spider. If it needs such objects, let the spider put the text into the item (``NEARDUP_ITEM_FIELDS``).
@@ -259,7 +259,7 @@ class NearDupSettings:
         for name in values:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
                 near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1)
-                meant = f"; is it {PREFIX}{near[0]}?" if near else ""
+                meant = "".join(f"; is it {PREFIX}{each}?" for each in near)
                 raise SettingsError(name, hide_text(values[name]), f"no such setting{meant}")
         given = {each.name: checked(each, name, values[name]) for name, each in known.items() if name in values}
         if "event_rule" not in given and "preset" in given:
@@ -276,8 +276,9 @@ class NearDupSettings:
     @property
     def receivers(self) -> tuple[str | None, str | None, tuple[str, ...]] | None:
         """Return the webhook, its secret, and the services; None if events are sent to nobody."""
-        found = self.events_webhook, self.events_webhook_secret, self.events_notify
-        return found if self.events_webhook or self.events_notify else None
+        if not self.events_webhook and not self.events_notify:
+            return None
+        return self.events_webhook, self.events_webhook_secret, self.events_notify
 
     def feeds(self) -> dict[str, str]:
         """Return the uri of each feed that is set, by the name of its setting."""

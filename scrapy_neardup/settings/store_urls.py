@@ -12,7 +12,8 @@ ALLOWED_STORES = (
 ALLOWED_FILES = "a file is sqlite:///relative/file or sqlite:////absolute/file"
 
 _HOST = r"(?:\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\],]+)(?::\d{1,5})?"
-_LOGIN, _OPTIONS = r"(?:[^\s/?#]*@)?", r"(?:\?[^\s#@]*)?"
+_LOGIN = r"(?:[^\s/?#]*@)?"
+_OPTIONS = r"(?:\?[^\s#@]*)?"
 _SERVER = re.compile(rf"(?:rediss?://{_LOGIN}{_HOST}(?:/\d*)?|unix://{_LOGIN}/[^\s?#@]+){_OPTIONS}")
 CLUSTER = re.compile(rf"(rediss?)\+cluster(://{_LOGIN})({_HOST}(?:,{_HOST})*)(/?0?{_OPTIONS})")
 _ALLOWED = (

@@ -22,12 +22,13 @@ from scrapy_neardup.settings.store_urls import check_url
 from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import without_password
 
+# The threshold of ``breaking`` is at least this number, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise.
 MIN_SOURCES = 5
-"""The threshold of ``breaking`` is at least this number, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise."""
 
 ALLOWED_RULES = "'sources', 'count' or the import path of a callable (story, time, breaking_over)"
 ALLOWED_OWNERS = 'a mapping of owners to their sources, such as {"Press Ltd": ["a.example", "b.example"]}'
 
+# The item field in which each part of a document is looked for.
 ITEM_FIELDS: dict[str, str | None] = {
     "text": "text",
     "url": "url",
@@ -35,14 +36,13 @@ ITEM_FIELDS: dict[str, str | None] = {
     "language": "language",
     "time": None,
 }
-"""The item field in which each part of a document is looked for."""
 
 _BOOLEANS = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off", ""), False)}
 
 _SERVICE = re.compile(r"[A-Za-z][\w+-]*://")
 
+# Takes the value that a user gave, and returns the value that is used. Raises ValueError to say what is allowed.
 Check = Callable[[Any], Any]
-"""Takes the value that a user gave, and returns the value that is used. Raises ValueError to say what is allowed."""
 
 
 def boolean(value: Any) -> bool:
@@ -69,20 +69,18 @@ def matching(pattern: str, allowed: str) -> Check:
     return _require(lambda value: isinstance(value, str) and re.fullmatch(pattern, value), allowed)
 
 
-def number(kind: type[int] | type[float], low: float, high: float, *, or_auto: bool = False, unit: str = "") -> Check:
+def number(kind: type[int] | type[float], low: float, high: float, *, unit: str = "") -> Check:
     """Return the check of a number. ``unit`` is shown behind the limits."""
-    allowed = f"must be {'a whole number' if kind is int else 'a number'} from {low} to {high}{unit}"
+    name = {int: "a whole number", float: "a number"}[kind]
 
-    def check(value: Any) -> int | float | str:
-        if or_auto and value == "auto":
-            return "auto"
+    def check(value: Any) -> int | float:
         try:
             found = kind(value)
             exact = not isinstance(value, bool) and found == float(value)
         except (TypeError, ValueError, OverflowError):
             exact = False
         if not exact or not low <= found <= high:
-            raise ValueError(f"{allowed}, or 'auto'" if or_auto else allowed)
+            raise ValueError(f"must be {name} from {low} to {high}{unit}")
         return found
 
     return check
@@ -104,7 +102,7 @@ def _from_json(value: Any) -> Any:
 
 
 def store(value: Any) -> str:
-    check_url(value if isinstance(value, str) else "")
+    check_url(str(value))
     return str(value)
 
 
@@ -158,8 +156,9 @@ def item_fields(value: Any) -> dict[str, str | None]:
 
 def services(value: Any) -> tuple[str, ...]:
     """Return the urls of Apprise, from a list or a single text: a url may have commas."""
-    urls = _from_json(value)
-    urls = [urls] if isinstance(urls, str) and urls else urls or ()
+    urls = _from_json(value) or ()
+    if isinstance(urls, str):
+        urls = [urls]
     if not isinstance(urls, list | tuple) or not all(isinstance(url, str) and _SERVICE.match(url) for url in urls):
         raise ValueError("must be a list of urls of Apprise, such as 'slack://…' or 'mailto://…'")
     if urls and find_spec("apprise") is None:
@@ -168,27 +167,19 @@ def services(value: Any) -> tuple[str, ...]:
 
 
 def owners(value: Any) -> dict[str, str]:
-    try:
-        return read_owners(_from_json(value), require_domain)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{error}; must be {ALLOWED_OWNERS}") from None
-
-
-def read_owners(value: Any, source_of: Callable[[str], str]) -> dict[str, str]:
-    """Return the owner of each source that is listed. Raise ValueError if the value is no such list.
-
-    ``source_of`` returns the source that a domain names.
-    """
+    """Return the owner of each source that is listed."""
+    value = _from_json(value)
     if not isinstance(value, Mapping):
-        raise ValueError(f"not {type(value).__name__}")
-    owners: dict[str, str] = {}
+        raise ValueError(f"must be {ALLOWED_OWNERS}")
+    found: dict[str, str] = {}
     for owner, domains in value.items():
-        if not owner or isinstance(domains, str) or not all(isinstance(each, str) for each in (owner, *domains)):
-            raise ValueError(f"{domains!r} is no list of sources of {owner!r}")
-        for source in map(source_of, domains):
-            if owners.setdefault(source, owner) != owner:
-                raise ValueError(f"{source!r} has two owners, {owners[source]!r} and {owner!r}")
-    return owners
+        is_list = isinstance(domains, list | tuple | set | frozenset)
+        if not owner or not is_list or not all(isinstance(each, str) for each in (owner, *domains)):
+            raise ValueError(f"{domains!r} is no list of sources of {owner!r}; must be {ALLOWED_OWNERS}")
+        for source in map(require_domain, domains):
+            if found.setdefault(source, owner) != owner:
+                raise ValueError(f"{source!r} has two owners, {found[source]!r} and {owner!r}")
+    return found
 
 
 def zone_name(value: Any) -> str:
@@ -206,8 +197,8 @@ def path(allowed: str) -> Check:
 feed = optional(path("the URI of a feed, or None"), "")
 
 
+# Takes the value of a setting, and returns it in a form that messages may show.
 Shown = Callable[[Any], Any]
-"""Takes the value of a setting, and returns it in a form that messages may show."""
 
 
 def hide(value: Any) -> str:

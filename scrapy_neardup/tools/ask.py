@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from scrapy_neardup import Member, NearDupDetector, Story
 from scrapy_neardup.content.urls import require_page
-from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.records.documents import Record, seconds_of
@@ -26,7 +26,7 @@ from scrapy_neardup.sketch.origin import packed_language
 from scrapy_neardup.stories.ledger import label_of
 from scrapy_neardup.stories.report import iso, languages_of, special_report, why_joined
 from scrapy_neardup.stories.summary import headline_of, read_change
-from scrapy_neardup.story import LEVELS, Member, Story
+from scrapy_neardup.story import LEVELS
 
 MOST_CHANGES_READ = 500  # by one answer
 
@@ -185,6 +185,18 @@ class Ask:
             "reports": reports,
         }
 
+    async def find(self, name: str) -> tuple[bytes, Record]:
+        """Return key and record of the document with an id, or else of the newest one of a page."""
+        if is_document_id(name):
+            found = await self._index.documents.records_of([bytes.fromhex(name)])
+            lacking = "has no document with this id"
+        else:
+            found = await self._of_page(name)
+            lacking = "does not have this page"
+        if not found:
+            raise InputError(f"{name}: the window {lacking}; scrapy neardup watch --window shows what it holds")
+        return max(found.items())
+
     async def _since(self, since: str | None, most: int) -> tuple[ChangedStories, Answer]:
         read = await self._index.changes.after(since, max(1, min(most, MOST_CHANGES_READ)))
         stories = await self._index.changes.stories([each.story for each in read.changes])
@@ -228,12 +240,9 @@ class Ask:
                 raise InputError("the text has no words")
             decision, _ = await self._look(text, title, url)
             return b"", decision.record, decision.verdict.status
-        key = _key(document) if document else b""
-        found = await self._index.documents.records_of([key]) if document else await self._of_page(url)
-        if not found:
-            has = "has no document with this id" if document else "does not have this page"
-            raise InputError(f"{document or url}: the window {has}; scrapy neardup watch --window shows what it holds")
-        return max(found), found[max(found)], None
+        if document:
+            _key(document)  # raises InputError if it is none
+        return *(await self.find(document or url)), None
 
     def _stored(self, key: bytes, record: Record) -> Answer:
         url = record.url.decode("utf-8", "replace")
@@ -250,8 +259,12 @@ class Ask:
         }
 
 
+def is_document_id(name: str) -> bool:
+    return _ID.fullmatch(name) is not None
+
+
 def _key(name: str) -> bytes:
-    if not _ID.fullmatch(name):
+    if not is_document_id(name):
         raise InputError(f"{name[:80]!r} is no id: an id has 16 hexadecimal digits")
     return bytes.fromhex(name)
 

@@ -141,7 +141,7 @@ def test_a_crawl_without_items_says_where_to_look(project: Project, site: NewsSi
     crawl = project.crawl(WITH_FIELDS.format(items=[]), urls=[site.publish("/", page("Nothing"))])
     assert block(crawl.log) == (
         "scrapy-neardup: no item came to be judged\n"
-        "  If you expected some, look for errors and dropped items in the log above.\n"
+        "  If you expected some, look for errors and dropped items in the log above, and at NEARDUP_ITEM_CLASSES.\n"
     )
     assert crawl.hints == {}
 
@@ -151,7 +151,7 @@ def test_a_store_that_is_away_from_the_start_is_one_message(project: Project) ->
     assert crawl.statuses == {"unchecked": 7}
     (line,) = [*crawl.lines("WARNING"), *crawl.lines("ERROR")]
     assert "The store cannot be opened, so items pass unchecked until it can: redis://127.0.0.1:1/0" in line
-    assert crawl.hints == {"store-unavailable": 7}
+    assert crawl.hints == {}
 
 
 def test_items_without_text_are_told_the_field_that_holds_it(project: Project, site: NewsSite) -> None:

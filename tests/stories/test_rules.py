@@ -15,7 +15,7 @@ from newsdesk import HOUR, MINUTE, opened, text
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.settings.values import read_owners
+from scrapy_neardup.settings.values import owners as read_owners
 from scrapy_neardup.stories.rules import RULES, Threshold, breaking_threshold, count, load_rule, most_within, sources
 from scrapy_neardup.story import EventSources, Story
 
@@ -187,7 +187,7 @@ def test_a_rule_is_a_row_of_the_table_or_an_import_path() -> None:
 
 def test_owners_name_their_sources() -> None:
     owners = {"a.example": "Press", "b.example": "Press"}
-    assert read_owners({"Press": ["A.example", "b.example"]}, str.lower) == owners
+    assert read_owners({"Press": ["A.example", "b.example"]}) == owners
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""``scrapy neardup <subcommand>``: one module a subcommand, loaded when it is asked for."""
+"""``scrapy neardup <subcommand>``: one module a subcommand. Scrapy's other commands load none of them."""
 
 from __future__ import annotations
 
@@ -55,25 +55,7 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 
 
-class _LazyParser(argparse.ArgumentParser):
-    """The parser of a subcommand. Its module is imported only if the subcommand is called."""
-
-    def __init__(self, *, subcommand: str, **options: Any) -> None:
-        super().__init__(**options)
-        self._subcommand = subcommand
-
-    def parse_known_args(self, *arguments: Any, **options: Any) -> Any:
-        self.add_argument(
-            "-s",
-            dest="more_set",
-            metavar="NAME=VALUE",
-            action="append",
-            default=[],
-            help="set a setting, as NEARDUP_WINDOW=7200",
-        )
-        add_arguments(self, self._subcommand)
-        return super().parse_known_args(*arguments, **options)
-
+class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End with one line, and not with the usage of all options before it."""
         self.exit(2, f"{self.prog}: error: {message} ({self.prog} --help lists the options)\n")
@@ -92,16 +74,20 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        subparsers = parser.add_subparsers(dest="subcommand", metavar="subcommand", parser_class=_LazyParser)
+        subparsers = parser.add_subparsers(dest="subcommand", metavar="subcommand", parser_class=_Parser)
         for name, (summary, example) in SUBCOMMANDS.items():
-            subparsers.add_parser(
+            subparser = subparsers.add_parser(
                 name,
-                subcommand=name,
                 prog=f"scrapy neardup {name}",
                 help=summary,
                 description=f"{name}: {summary}",
                 epilog=f"example: scrapy neardup {name} {example}",
             )
+            meaning = "set a setting, as NEARDUP_WINDOW=7200"
+            subparser.add_argument(
+                "-s", dest="more_set", metavar="NAME=VALUE", action="append", default=[], help=meaning
+            )
+            add_arguments(subparser, name)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         if opts.subcommand is None:
@@ -115,7 +101,7 @@ class Command(ScrapyCommand):
             self.settings.pop("NEARDUP_PRESET_OPTIONS", None)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from scrapy_neardup.exceptions import NearDupError, StoreUnavailable
+        from scrapy_neardup import NearDupError, StoreUnavailable
         from scrapy_neardup.tools.commands.terminal import print_error
 
         assert self.settings is not None
@@ -129,8 +115,10 @@ class Command(ScrapyCommand):
             sys.stdout.flush()
         except NearDupError as error:
             # One line: Scrapy would print the usage of all subcommands before it.
-            remedy = "; scrapy neardup doctor checks NEARDUP_STORE" if isinstance(error, StoreUnavailable) else ""
-            print_error(f"scrapy neardup {opts.subcommand}: error: {error}{remedy}")
+            message = f"scrapy neardup {opts.subcommand}: error: {error}"
+            if isinstance(error, StoreUnavailable):
+                message += "; scrapy neardup doctor checks NEARDUP_STORE"
+            print_error(message)
             self.exitcode = 2
         except KeyboardInterrupt:
             print("Interrupted.", file=sys.stderr)

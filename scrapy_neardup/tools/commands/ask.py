@@ -98,7 +98,7 @@ async def _print_table(ask: Ask, question: str, since: str | None, most: int) ->
     while not ends or ends[-1]["more"]:
         answer = await getattr(ask, question)(ends[-1]["next"] if ends else since, most=most)
         newest = answer.pop(question)
-        told = {row["story"] for row in newest} if question == "figures" else ()
+        told = {row["story"] for row in newest if question == "figures"}
         rows = [row for row in rows if row["story"] not in told] + newest
         ends.append(answer)
     columns = _COLUMNS[question]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,15 +12,14 @@ from scrapy.settings import BaseSettings, Settings
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
+from scrapy_neardup import NearDupDetector, NearDupError, NearDupSettings, SettingsError, StoreError
 from scrapy_neardup.addon import Addon, checked_settings
 from scrapy_neardup.assembly import embedding_of, start_extraction
 from scrapy_neardup.crawl.component import can_be_written
-from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evidence.sources import source_of, unnamed_site
-from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.store import Call, Client, Commit, Expected, Facts
-from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.index.redis.rights import refused_commands
+from scrapy_neardup.stories.event import Receiver
 from scrapy_neardup.stories.receivers import receivers_of
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.rules import WATCH_SHARE
@@ -87,7 +86,7 @@ async def run(options: Options, values: Values) -> int:
             print_json({"check": each.name, "state": each.state, "found": each.found, "mend": each.mend})
             continue
         # Lines break between words, so that a path stays whole.
-        state = each.state if each.state == "ok" else each.state.upper()
+        state = each.state.upper().replace("OK", "ok")
         print_wrapped(f"{state:<7}  {each.name:<{width}}  {each.found}", hanging=width + 11)
         if each.mend:
             print_wrapped(f"{'':<{width + 11}}-> {each.mend}", hanging=width + 11)
@@ -107,16 +106,19 @@ async def _check_all(options: Options, values: Values) -> list[Check]:
             _check_add_on(scrapy_settings),
             Check("all others", unchecked, again, is_warning=True),
         ]
-    model = f", embedder {embedding.identity}" if embedding else ""
-    chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}{model}"
+    chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}"
+    if embedding:
+        chosen += f", embedder {embedding.identity}"
     settings = located_settings(options, values)
-    return [
+    checks = [
         Check("settings", chosen),
         _check_add_on(scrapy_settings, enabled=settings.enabled),
         *await _check_store(settings),
         await _check_extractor(settings),
-        *([] if options.no_events else await _check_receivers(settings)),
     ]
+    if settings.receivers and not options.no_events:
+        checks += await _check_receivers(receivers_of(*settings.receivers, _PATIENCE))
+    return checks
 
 
 def _check_add_on(settings: BaseSettings, *, enabled: bool = True) -> Check:
@@ -221,42 +223,27 @@ def sites_of_few(sites: Collection[str], settings: NearDupSettings) -> str:
 
 async def _check_redis(index: Index, store: str) -> list[Check]:
     key = index.layout.name(f"doctor:{secrets.token_hex(4)}")
-    refused = await index.store.ask(lambda client: _try_commands(client, key))
-    facts = Facts({})
+    refused = await index.store.ask(lambda client: refused_commands(client, key))
+    facts: dict[str, str] = {}
+    warnings: Sequence[str] = [""]
     rights = Check("rights", "this user may call every command that is needed")
     try:
         await index.store.ask(lambda client: client.names(key))
-        facts = await index.store.ask(lambda client: client.facts([key]))
+        found = await index.store.ask(lambda client: client.facts([key]))
+        facts = found.facts
+        warnings = found.warnings or warnings
     except StoreError as error:
         lost = f"watch, explain and purge do not work: {error}"
         rights = Check("rights", lost, "see docs/redis.md", is_warning=True)
     if refused:
         rights = Check("rights", f"the store cannot be used: {refused}", "ACL SETUSER, see docs/redis.md")
-    server = ", ".join(filter(None, (facts.facts.get("server"), facts.facts.get("mode"))))
-    policy = f"maxmemory-policy {facts.facts.get('maxmemory-policy', 'unknown')}, {facts.facts.get('memory', '')}"
+    server = "".join(f" ({facts[name]})" for name in ("server", "mode") if facts.get(name))
+    policy = f"maxmemory-policy {facts.get('maxmemory-policy', 'unknown')}, {facts.get('memory', '')}"
     return [
-        Check("store", f"{store}{f' ({server})' if server else ''}"),
+        Check("store", f"{store}{server}"),
         rights,
-        *(Check("eviction", policy, warning, is_warning=True) for warning in facts.warnings or [""]),
+        *(Check("eviction", policy, warning, is_warning=True) for warning in warnings),
     ]
-
-
-async def _try_commands(client: Client, key: str) -> str:
-    """Call each command that a crawl needs, for a key that the last one removes. Return what is refused."""
-    calls: list[Call | Commit] = [
-        Call("RUNS", key),
-        Call("HSET", key, ("field", "value")),
-        Call("EXPIRE", key, (60,)),
-        *(Call(name, key, ("field",)) for name in ("HGET", "HEXISTS", "HMGET", "HDEL")),
-        *(Call(name, key) for name in ("EXISTS", "TYPE", "TTL", "HGETALL", "HLEN")),
-        Call("HSCAN", key, (0,)),
-        Commit([Expected(Call("HGET", key, ("field",)))], []),
-        Call("UNLINK", key),
-        Call("XADD", key, ("*", "field", "value")),
-        *(Call(name, key, ends) for name, ends in (("XLEN", ()), ("XRANGE", "-+"), ("XREVRANGE", "+-"))),
-        Call("UNLINK", key),
-    ]
-    return "; ".join(dict.fromkeys(str(each) for each in await client.send(calls) if isinstance(each, Exception)))
 
 
 async def _check_extractor(settings: NearDupSettings) -> Check:
@@ -276,7 +263,7 @@ async def _check_extractor(settings: NearDupSettings) -> Check:
     return Check("extractor", where, mend, is_warning=True)
 
 
-async def _check_receivers(settings: NearDupSettings) -> list[Check]:
+async def _check_receivers(receivers: Iterable[Receiver]) -> list[Check]:
     """Send an event that never was to each receiver. Its headline says so, and for machines the key ``test``."""
     checks = []
     mend = "check NEARDUP_EVENTS_WEBHOOK and NEARDUP_EVENTS_NOTIFY, and the receiver's log"
@@ -285,7 +272,7 @@ async def _check_receivers(settings: NearDupSettings) -> list[Check]:
             url = f"https://paper{number}.example/neardup-doctor"
             await detector.check(detector.document(_SENTENCE * 4, url=url, title=_TITLE))
         report = {**special_report(detector.take_events()[0]), "test": True}
-    for receiver in receivers_of(*settings.receivers, _PATIENCE) if settings.receivers else ():
+    for receiver in receivers:
         try:
             await receiver.deliver(report)
             checks.append(Check(receiver.name, f"took the test event {report['id']}"))

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.text.display import counted
 from scrapy_neardup.tools.commands.inputs import (
     Options,
@@ -87,7 +87,7 @@ def run(options: Options, values: Values) -> int:
     has_copies = len(set(clusters)) < len(labelled)
     preset = configured.resolved_preset()
     f1_by_threshold = {}
-    tried = THRESHOLDS if has_copies else ()
+    tried = [threshold for threshold in THRESHOLDS if has_copies]
     with counting("documents judged", (options.seeds + len(tried)) * len(pages)) as on_judged:
         evaluation = asyncio.run(evaluate(pages, configured, range(options.seeds), on_judged=on_judged))
         for threshold in tried:
@@ -99,7 +99,7 @@ def run(options: Options, values: Values) -> int:
     scores = evaluation.scores(truth)
     f1_by_threshold[preset.threshold] = scores["online"][0].f1
     # Without copies nothing can be found, so only the precision is known.
-    unknown = {} if has_copies else {"recall": None, "f1": None, "f1_by_order": None}
+    unknown = {name: None for name in ("recall", "f1", "f1_by_order") if not has_copies}
     errors = sum(page.error is not None for page in pages)
     found = {
         "input": str(options.input),
@@ -118,7 +118,7 @@ def run(options: Options, values: Values) -> int:
         },
         "present_threshold": preset.threshold,
         "best_threshold": best_threshold(f1_by_threshold, preset.threshold) if has_copies else None,
-        "bytes": None if evaluation.bytes is None else round(evaluation.bytes),
+        "bytes": round(evaluation.bytes),
     }
     if not has_copies:
         what = f"No {options.label} has two documents, so there are no copies to find"

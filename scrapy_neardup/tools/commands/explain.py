@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 
-from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.exceptions import NoWindowError
-from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import has_words
 from scrapy_neardup.stories.report import iso
 from scrapy_neardup.text.display import counted, one_line, printable
+from scrapy_neardup.tools.ask import is_document_id
 from scrapy_neardup.tools.commands.inputs import (
     NAMESPACE,
     STORE,
@@ -32,9 +32,8 @@ from scrapy_neardup.tools.commands.terminal import (
     print_wrapped,
     working,
 )
-from scrapy_neardup.tools.lab.comparison import Explanation, explain_pair
+from scrapy_neardup.tools.lab.comparison import Explanation, StoredDocument, explain_pair, named_document
 from scrapy_neardup.tools.lab.replay import opened
-from scrapy_neardup.tools.lab.stored import StoredDocument, is_document_id, named_document
 
 _MOST_SENTENCES = 10  # that are printed
 _LONGEST = 300  # characters of each
@@ -72,12 +71,11 @@ async def run(options: Options, values: Values) -> int:
     if not options.json:
         _print(sides, comparison)
         return 0
-    topic = None if comparison.topic is None else {**comparison.topic._asdict(), "score": comparison.topic.score}
     documents = {
         name.lower(): {"given": given, "id": each.document.id, "url": each.document.url, "title": each.document.title}
         for name, (given, each) in sides.items()
     }
-    print_json({**documents, **asdict(comparison), "topic": topic})
+    print_json({**documents, **asdict(comparison)})
     return 0
 
 
@@ -90,41 +88,39 @@ async def _explain(options: Options, values: Values) -> tuple[Sides, Explanation
                 raise
             alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
             detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
-        records = await detector.index.documents.records()
-        a, b = [await named_document(detector, records, name) for name in (options.a, options.b)]
-        told: tuple[str, ...] = ()
-        if b.fingerprint is None and b.record.match == a.key:
-            members = await detector.index.stories.members(b.record.story.hex())
-            told = next((each.changes for each in members if each.id == b.key.hex()), told)
-        return {"A": (options.a, a), "B": (options.b, b)}, explain_pair(detector, a, b, told)
+        a = await named_document(detector, options.a)
+        b = await named_document(detector, options.b)
+        return {"A": (options.a, a), "B": (options.b, b)}, explain_pair(detector, a, b)
 
 
 def _print(sides: Sides, found: Explanation) -> None:
     for name, (given, stored) in sides.items():
         document = stored.document
-        seen = f"  {document.id}  {iso(int(document.seen_at))[:16].replace('T', ' ')} UTC"
-        print_wrapped(f"{name}{'' if stored.fingerprint else seen}  {' '.join(document.title.split())}", hanging=3)
-        print(printable(f"   {given if stored.fingerprint else document.url}"))
-    reasons = [found.meaning, *found.why] if found.meaning else found.why
-    _print_lines(f"B after A: {'/'.join(filter(None, (found.status, found.kind)))}", reasons)
+        title = " ".join(document.title.split())
+        if stored.fingerprint:  # it was just read
+            print_wrapped(f"{name}  {title}", hanging=3)
+            print(printable(f"   {given}"))
+        else:
+            seen = iso(int(document.seen_at))[:16].replace("T", " ")
+            print_wrapped(f"{name}  {document.id}  {seen} UTC  {title}", hanging=3)
+            print(printable(f"   {document.url}"))
+    _print_lines(f"B after A: {'/'.join(filter(None, (found.status, found.kind)))}", found.why)
     print()
     rows = [("resemblance", found.resemblance), ("containment", found.containment)]
     if found.share is not None:
         rows.append(("share of B that A holds", found.share))
     print_table("", ("", "estimated"), [(name, f"{value:.3f}") for name, value in rows])
-    if found.topic is not None:
-        parts = f"{found.topic.terms:.3f} (terms) + {found.topic.titles:.3f} (titles)"
-        terms = [f"terms in common: {', '.join(found.terms)}"] if found.terms else []
-        lines = [f"score: {parts}; known documents: {found.documents:,}", *terms]
-        _print_lines(f"Topics: {found.topic.score:.3f}", lines)
-    _print_lines("Figures", found.changes)
+    if found.terms:
+        _print_lines("Terms in common", [", ".join(found.terms)])
     _print_sentences(found)
 
 
 def _print_sentences(found: Explanation) -> None:
     for old, new, differs in found.sentences[:_MOST_SENTENCES]:
-        rows = (("A", old or "no such sentence"), ("B", new), ("differs", differs if differs != new else ""))
-        _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in rows if each])
+        rows = {"A": old or "no such sentence", "B": new}
+        if differs != new:
+            rows["differs"] = differs
+        _print_lines("A sentence differs", [f"{name}: {one_line(each, _LONGEST)}" for name, each in rows.items()])
     if (left := len(found.sentences) - _MOST_SENTENCES) > 0:
         print(f"\nand {counted(left, 'other sentence')}: see --json")
 
@@ -148,12 +144,16 @@ async def _list_similar(options: Options, values: Values) -> int:
         for row in rows:
             print_json(row)
         return 0
-    count = counted(len(rows), "document") if rows else "No document of the window is"
-    owners = f", of {counted(answer['owners'], 'owner')}" if rows else "."
-    print(printable(f"{count} like {options.a}{owners}"))
+    if not rows:
+        print(printable(f"No document of the window is like {options.a}."))
+        return 0
+    owners = counted(answer["owners"], "owner")
+    print(printable(f"{counted(len(rows), 'document')} like {options.a}, of {owners}"))
     for row in rows:
         # No url is broken, so that it can be copied.
-        like = f"related by {row['why']}" if row["like"] == "related" and row["why"] else row["like"]
+        like = row["like"]
+        if like == "related" and row["why"]:
+            like = f"related by {row['why']}"
         print()
         print_wrapped(f"{row['time'][:16].replace('T', ' ')} UTC  {like}  {' '.join(row['title'].split())}", hanging=4)
         print(printable(f"    {row['url'] or row['id']}"))

@@ -16,17 +16,16 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.urls import url_identity
 from scrapy_neardup.crawl.component import locate_files
-from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError, NoWindowError
 from scrapy_neardup.index.upkeep import StoreSummary
-from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.ask import Answer, Ask
+from scrapy_neardup.tools.ask import Answer, Ask, is_document_id
 from scrapy_neardup.tools.commands.terminal import print_error, track
+from scrapy_neardup.tools.lab.comparison import read_single
 from scrapy_neardup.tools.lab.feed import RecordedDocument
 from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, opened
-from scrapy_neardup.tools.lab.stored import is_document_id, read_single
 
 Option = tuple[tuple[str, ...], dict[str, Any]]  # of a subcommand, see ``option``
 Options = argparse.Namespace  # the options that were given

@@ -11,8 +11,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from scrapy_neardup import __version__
-from scrapy_neardup.exceptions import NearDupError
+from scrapy_neardup import NearDupError, __version__
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.tools.ask import Answer, Ask
 from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, Options, Values, live_detector

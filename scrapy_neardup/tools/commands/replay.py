@@ -11,10 +11,8 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, TextIO
 
-from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup import NearDupDetector, NearDupSettings, StoryEvent
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import counted
@@ -158,9 +156,11 @@ def _print(summary: dict[str, Any], *, stderr: bool) -> None:
 def _by_time(feed: Iterable[RecordedDocument]) -> Iterator[RecordedDocument]:
     """Sort by time. A line without a time stays behind the line before it."""
     timed: list[tuple[float, RecordedDocument]] = []
+    time = 0.0
     for entry in feed:
-        before = timed[-1][0] if timed else 0.0
-        timed.append((before if entry.time is None else entry.time, entry))
+        if entry.time is not None:
+            time = entry.time
+        timed.append((time, entry))
     return (entry for _, entry in sorted(timed, key=lambda each: each[0]))
 
 

@@ -9,8 +9,8 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.text.display import counted
 from scrapy_neardup.tools.commands.inputs import STDOUT, Options, Values, number_from, option, refuse_overwriting
 from scrapy_neardup.tools.commands.terminal import print_wrapped, track
@@ -118,7 +118,8 @@ def _since(given: str, zone: tzinfo) -> Period | None:
         time = datetime.fromisoformat(given.replace("Z", "+00:00"))
     except ValueError as error:
         raise InputError(f"--since {given}: give the last report, or a time such as 2026-11-26T08:00") from error
-    time = time if time.tzinfo else time.replace(tzinfo=zone)
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=zone)
     return Period(f"since {time.astimezone(zone):%Y-%m-%d %H:%M}", time.timestamp())
 
 
@@ -143,7 +144,8 @@ def _write(output: Path, data: bytes) -> None:
 
 
 def _print(output: Path, built: Built, size: int) -> None:
-    items, stories = counted(len(built.news.rows), "item"), counted(built.news.stories, "story", "stories")
+    items = counted(len(built.news.rows), "item")
+    stories = counted(built.news.stories, "story", "stories")
     print_wrapped(f"{output}: {items}, {stories} of several items, {counted(built.texts, 'text')}, {size / 1e6:.1f} MB")
     for note in built.notes:
         print_wrapped(" ".join(filter(None, (note.text, note.remedy))), stderr=True)

@@ -15,7 +15,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup import NearDupDetector
 from scrapy_neardup.document import STATUSES
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Index
@@ -48,6 +48,7 @@ _SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}
 _STORIES_SHOWN = 8
 _CHANGES_LOOKED_AT = 5000
 _MEMBERS = 10
+_INTERVAL = 2.0  # seconds between refreshes
 
 # What is shown, as ``--json`` prints it. Counts are by span: the last minute, ten minutes, hour.
 View = dict[str, Any]
@@ -59,13 +60,6 @@ OPTIONS = (
     option("--events", action="store_true", help="list the running events and their members, and end"),
     option("--window", action="store_true", help="show what the window holds and how it is set up, and end"),
     option("--once", action="store_true", help="print the view once, for scripts"),
-    option(
-        "--interval",
-        metavar="SECONDS",
-        type=number_from(0.5),
-        default=2.0,
-        help="seconds between refreshes (default: 2)",
-    ),
     option(
         "--members",
         metavar="N",
@@ -107,7 +101,7 @@ async def _watch(detector: NearDupDetector, options: Options) -> None:
             sys.stdout.flush()
             if options.once:
                 return
-            await asyncio.sleep(options.interval)
+            await asyncio.sleep(_INTERVAL)
             view = await look(detector)
 
 
@@ -164,8 +158,9 @@ def _level(report: View) -> str:
 
 def _drawn(view: View, detector: NearDupDetector) -> Group:
     heading = f"{view['time'][:19].replace('T', ' ')} UTC  {view['namespace']}  {view['store']}"
-    warning = [f"Warning: {view['warning']}."] if view["warning"] else []
-    parts: list[Any] = [Text(printable(line)) for line in (heading, *warning)]
+    parts: list[Any] = [Text(printable(heading))]
+    if view["warning"]:
+        parts.append(Text(printable(f"Warning: {view['warning']}.")))
     columns = ("level", "sources", "items", "headline")
     events = [[each[name] for name in columns] for each in sorted(view["events"], key=lambda each: -each["sources"])]
     verdicts = _verdict_rows(view["verdicts"], "dropped" if detector.index.policy.drops else "would be dropped")
@@ -212,7 +207,9 @@ async def _list_events(detector: NearDupDetector, options: Options) -> None:
     ]
     headings = ("level", "since (UTC)", "last new source", "sources", "items", "headline")
     print_table(f"{counted(len(reports), 'event')}, items counted up to now", headings, rows)
-    for report in reports if options.members else ():
+    if not options.members:
+        return
+    for report in reports:
         shown = [
             (_short(member["time"]), member["source"], member["why"], member["title"] or member["url"])
             for member in report["members"][-options.members :]

@@ -1,24 +1,105 @@
-"""Compare two documents: how alike they are, and why the second gets its verdict."""
+"""Find the documents that arguments of commands name, in a window or in a file, and say how two of them compare."""
 
 from __future__ import annotations
 
-import math
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
-from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Fingerprint, Kind, Status
-from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
+from scrapy_neardup import Document, Fingerprint, Kind, NearDupDetector, NearDupSettings, Status
+from scrapy_neardup.content.head import decode_html
+from scrapy_neardup.content.urls import url_identity
+from scrapy_neardup.evidence.sources import source_of
+from scrapy_neardup.evidence.topic import shared_words
+from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.postings import LEAST_WEIGHT, weights_of
-from scrapy_neardup.rules.decision import Candidate, Decision
+from scrapy_neardup.records.documents import Record, new_record, seconds_of
+from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.rules.decision import Candidate
 from scrapy_neardup.rules.findings import Measured
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.tools.lab.stored import StoredDocument
+from scrapy_neardup.tools.ask import Ask, is_document_id
+from scrapy_neardup.tools.lab.feed import RecordedDocument, read_feed
+from scrapy_neardup.tools.lab.replay import PageReader, RecordedPage, document_of
 
-_MEASURED = {
-    "containment": "of the shorter text is in the longer one",
-    "resemblance": "of the two texts together is in both",
-    "larger": "of the longer text is in the shorter one",
-}
+_JSON_LINES_NAME = re.compile(r"\.(?:jsonl|jl|ndjson)(?:\.gz|\.xz)*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as a store keeps it: one of the window, or one that was just read."""
+
+    key: bytes
+    record: Record
+    kept: StoredText | None = None  # title and text, None if the window does not have them
+    fingerprint: Fingerprint | None = None  # of a document that was just read
+
+    @property
+    def document(self) -> Document:
+        """Return the document, without a text if the window does not have it."""
+        url = self.record.url.decode("utf-8", "replace")
+        title = self.record.title.decode("utf-8", "replace")
+        text = self.kept.text if self.kept else ""
+        return Document(self.key.hex(), url, source_of(url), title, text, float(seconds_of(self.key)))
+
+
+async def named_document(detector: NearDupDetector, name: str) -> StoredDocument:
+    """Return the document of the window with this id, or the newest one of this page, or else the file or line.
+
+    A document that is read is not registered. Raise InputError if there is no such document.
+    """
+    if is_document_id(name) or url_identity(name):
+        key, record = await Ask(detector).find(name)
+        return StoredDocument(key, record, await detector.index.documents.text_of(record))
+    document = document_of(read_single(name, detector.settings), detector)
+    if detector.embedding is not None:
+        document = await detector.embedding.ask(document)
+    return as_stored(detector, document)
+
+
+def as_stored(detector: NearDupDetector, document: Document) -> StoredDocument:
+    """Return a document as a store would keep it. It is not registered."""
+    fingerprint = detector.sketcher.fingerprint(document)
+    kept = StoredText.of(document.title, document.text)
+    return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), kept, fingerprint)
+
+
+def read_single(name: str, settings: NearDupSettings) -> RecordedPage:
+    """Return the named page with its main content. Raise InputError, which repeats the name."""
+    with PageReader(settings, workers=1) as reader:
+        (page,) = reader.read([_find(name, settings)])
+    if page.error is not None:
+        raise InputError(page.error)
+    return page
+
+
+def _find(name: str, settings: NearDupSettings) -> RecordedDocument:
+    before, _, wanted = name.partition("#")
+    for path in filter(Path.is_file, map(Path, (name, before))):
+        if wanted and path == Path(before):
+            return _line(path, wanted)
+        if _JSON_LINES_NAME.search(name):
+            first = next((f"; name one, as {path}#{each.id}" for each in read_feed(path) if each.error is None), "")
+            raise InputError(f"{name}: a file of JSON lines holds many documents{first}")
+        try:
+            content = decode_html(path.read_bytes())
+        except OSError as error:
+            raise InputError(f"{name}: cannot be read: {error.strerror}") from error
+        if content.lstrip().startswith("<"):
+            return RecordedDocument(1, name, name, html=content)
+        return RecordedDocument(1, name, name, text=content)
+    raise InputError(
+        f"{name}: there is no such file; a document is a url or id of the window, INPUT#id of JSON lines, or a file"
+    )
+
+
+def _line(path: Path, wanted: str) -> RecordedDocument:
+    known = "no line has an id"
+    for entry in read_feed(path):
+        if str(entry.id) == wanted:
+            return entry
+        known = f"line {entry.line} has the id {str(entry.id)!r}"
+    raise InputError(f"{path}: no line has the id {wanted!r}; {known}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,99 +111,62 @@ class Explanation:
 
     status: Status
     kind: Kind | None
-    meaning: str  # of the score, in a sentence; empty if the measure of the preset is no share of a text
     why: tuple[str, ...]
     resemblance: float
     containment: float
     score: float  # compared with the thresholds
     share: float | None  # of the text of the second that the first holds; None if it is no match
-    topic: TopicParts | None  # None if the preset compares no topics, or if a document is too short
-    terms: tuple[str, ...]  # that the topics share, as words of titles and texts; those that add most come first
-    documents: int  # from which it is known how rare terms are
+    terms: tuple[str, ...]  # that the topics share, as words of the second; those that add most come first
     changes: tuple[str, ...]  # of figures, times and codes; none if the window lacks a text
     sentences: tuple[tuple[str, str, str], ...]  # that differ: in the first text ("" if it has none like it), in the
     # second, and in what they differ
 
 
-def explain_pair(
-    detector: NearDupDetector, first: StoredDocument, second: StoredDocument, told: tuple[str, ...] = ()
-) -> Explanation:
-    """Judge the second document as if the window held only the first one.
-
-    ``told`` are the changes that its verdict told when it was registered with the first one as its match.
-    """
+def explain_pair(detector: NearDupDetector, first: StoredDocument, second: StoredDocument) -> Explanation:
+    """Judge the second document as if the window held only the first one."""
+    judge = detector.index.documents.judge
+    texts = {first.key: first.kept} if first.kept else {}
+    decision = judge.decide(second.document, second.record, [Candidate(first.key, first.record)], texts)
+    judged = decision.verdict
     notes = []
-    unfound = ""
     for name, each in (("A", first), ("B", second)):
         if each.record.is_boilerplate:
             notes.append(f"all of {name} is boilerplate: only the same page matches")
         elif each.record.is_too_short:
             notes.append(f"{name} is too short to compare: only exact repeats match")
-    if first.fingerprint is not None and second.fingerprint is not None:
-        shared = _shared_weight(first.fingerprint, second.fingerprint)
-        weight = Measured("weight of the look-up keys that both have", shared, LEAST_WEIGHT)
+    weight = _weight_of_shared_keys(first, second)
+    if weight is not None:
         notes.append(str(weight))
         if not weight.is_reached:
-            unfound = str(weight)
             notes.append("so they are never compared; if they were:")
-    judge = detector.index.documents.judge
-    texts = {first.key: first.kept} if first.kept else {}
-    decision = judge.decide(second.document, second.record, [Candidate(first.key, first.record)], texts)
-    verdict = decision.verdict
-    alone = judge.decide(second.document, second.record, []).verdict
-    pair = Pair(first.key, second.record, first.record, judge.policy)
-    likeness = pair.likeness
-    has_topics = detector.preset.topic_terms and first.record.signature and second.record.signature
-    judged = alone if unfound else verdict
-    rule = unfound or _rule(decision)
-    texts_compared = decision.match.pair.comparison if decision.match else None
-    measured = _MEASURED.get(judge.policy.measure, "")
+            judged = judge.decide(second.document, second.record, []).verdict
+    likeness = Pair(first.key, second.record, first.record, judge.policy).likeness
+    share = None
+    sentences: list[tuple[str, str, str]] = []
+    if decision.match is not None:
+        share = decision.match.pair.share
+        if (compared := decision.match.pair.comparison) is not None:
+            sentences = [(each.partner, each.text, each.shown) for each in compared.differing]
     return Explanation(
         status=judged.status,
         kind=judged.kind,
-        meaning=measured and _meaning(measured, likeness.score, judge.policy.threshold, judged.status, rule),
         why=(*notes, *decision.trace),
         resemblance=likeness.similarity,
         containment=likeness.containment,
         score=likeness.score,
-        share=None if decision.match is None else decision.match.pair.share,
-        topic=topic_parts(first.record.topic, second.record.topic, pair.least_terms) if has_topics else None,
-        terms=tuple(_terms(first, second)) if has_topics else (),
-        documents=0 if detector.sketcher.topics is None else detector.sketcher.topics.frequencies.documents,
-        changes=told or verdict.changes,
-        sentences=tuple((each.partner, each.text, each.shown) for each in texts_compared.differing)
-        if texts_compared
-        else (),
+        share=share,
+        terms=shared_words(second.record.topic, first.record.topic, second.document.title, second.document.text),
+        changes=decision.verdict.changes,
+        sentences=tuple(sentences),
     )
 
 
-def _rule(decision: Decision) -> str:
-    """Return what was found by the rule that decided that two documents are no copies, or that a text is a notice."""
-    applying = [finding for finding in decision.findings if finding.applies]
-    if not applying:
-        return f"the text is {decision.verdict.reason}"
-    deciding = applying[-1] if decision.verdict.status == "unchecked" else applying[0]
-    return "; ".join(map(str, deciding.facts))
-
-
-def _meaning(measured: str, score: float, threshold: float, status: Status, rule: str) -> str:
-    share = math.floor(100 * score)
-    least = round(100 * threshold)
-    if score < threshold:
-        return f"{share} % {measured}: no copy, which needs {least} %"
-    if status in ("duplicate", "update"):
-        return f"{share} % {measured}: a copy, from {least} % on"
-    return f"{share} % {measured}: enough for a copy, but another rule decides: {rule}"
-
-
-def _shared_weight(a: Fingerprint, b: Fingerprint) -> int:
-    weights = dict(zip((*b.identity_keys, *b.text_keys), weights_of(b), strict=True))
-    return sum(weights[key] for key in weights.keys() & {*a.identity_keys, *a.text_keys})
-
-
-def _terms(first: StoredDocument, second: StoredDocument) -> list[str]:
-    slots = shared_terms(first.record.topic, second.record.topic)
-    words: dict[int, str] = {}
-    for document in (second.document, first.document):
-        words |= words_of(slots, document.title, document.text)
-    return [words[slot] for slot in slots if slot in words]
+def _weight_of_shared_keys(first: StoredDocument, second: StoredDocument) -> Measured | None:
+    """Return by which weight an index would find the first document, None if a document is of a window."""
+    if first.fingerprint is None or second.fingerprint is None:
+        return None
+    keys = {*first.fingerprint.identity_keys, *first.fingerprint.text_keys}
+    own = (*second.fingerprint.identity_keys, *second.fingerprint.text_keys)
+    weights = dict(zip(own, weights_of(second.fingerprint), strict=True))
+    shared = sum(weights[key] for key in weights.keys() & keys)
+    return Measured("weight of the look-up keys that both have", shared, LEAST_WEIGHT)

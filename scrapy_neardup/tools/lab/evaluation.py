@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, TypeVar
 
-from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.tools.lab.replay import Judged, RecordedPage, opened, replay
 
 T = TypeVar("T", bound=Hashable)
@@ -128,7 +127,7 @@ class Evaluation:
     """The verdicts of several orders under one configuration."""
 
     orders: tuple[JudgedOrder, ...]
-    bytes: float | None  # of the store for a document; None if the store does not know
+    bytes: float  # of the store for a document
 
     def scores(self, clusters: Sequence[str | None]) -> dict[str, list[Score]]:
         """Return the scores of each protocol, one for each order. ``clusters`` has None for background documents.
@@ -170,10 +169,9 @@ async def evaluate(
             final_stories = await detector.final_stories()
             summary = await detector.index.summary()
         on_judged(len(judged))
-        if summary.store.bytes is not None and summary.documents:
-            sizes.append(summary.store.bytes / summary.documents)
+        sizes.append((summary.store.bytes or 0) / max(1, summary.documents))
         orders.append(_order(positions, judged, final_stories))
-    return Evaluation(tuple(orders), fmean(sizes) if sizes else None)
+    return Evaluation(tuple(orders), fmean(sizes))
 
 
 def _timed(pages: Sequence[RecordedPage], positions: Sequence[int], window: float) -> list[RecordedPage]:
@@ -196,10 +194,10 @@ def _timed(pages: Sequence[RecordedPage], positions: Sequence[int], window: floa
 
 def _order(positions: Sequence[int], judged: Sequence[Judged], final_stories: Mapping[str, str]) -> JudgedOrder:
     place_of = {each.document.id: place for place, each in enumerate(judged) if each.document is not None}
-    copies = [each.verdict if each.verdict.status in COPIES else None for each in judged]
+    copies = {place: each.verdict.match or "" for place, each in enumerate(judged) if each.verdict.status in COPIES}
     stories = [each.verdict.story or "" for each in judged]
     return JudgedOrder(
         positions=tuple(positions),
-        matches=tuple(place_of[copy.match] if copy and copy.match else None for copy in copies),
+        matches=tuple(place_of.get(copies.get(place, "")) for place in range(len(judged))),
         stories=tuple(place_of.get(final_stories.get(key, key), place) for place, key in enumerate(stories)),
     )

@@ -31,7 +31,6 @@ CUT_OFF = "the end is half written, as a crawl leaves it that was stopped"
 _SHORT_LINE = 1 << 14
 _CONTENT = "text", "html", "file"
 _FIRST = 20  # entries; if none of them is a document, the file holds something else
-_SHOWN = 20  # errors listed; the others are counted
 
 
 class FeedLine(NamedTuple):
@@ -123,8 +122,11 @@ def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[FeedLine]]) -> 
         yield FeedLine(number + 1, 0, {}, f"{shown(path)}:{number + 1}: cannot be read further: {reason}")
 
 
-def objects_of(file: IO[bytes], path: Path, errors: str = "strict") -> Iterator[FeedLine]:
-    """Yield each line that is not empty. For ``errors`` see ``bytes.decode``."""
+def objects_of(file: IO[bytes], path: Path, errors: str = "strict", between: bytes | None = None) -> Iterator[FeedLine]:
+    """Yield each line that is not empty. For ``errors`` see ``bytes.decode``.
+
+    If the file is a list, ``between`` has the bytes that stand between its items. Then a line may have several of them.
+    """
     for number in count(1):
         line = rest = file.readline(LONGEST_LINE)
         while len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
@@ -134,24 +136,27 @@ def objects_of(file: IO[bytes], path: Path, errors: str = "strict") -> Iterator[
         where = f"{shown(path)}:{number}"
         if rest is not line:
             yield FeedLine(number, len(line), {}, f"{where}: {TOO_LONG}")
-        elif line.strip():
-            yield _line(number, line, where, errors)
+        elif line.strip(between):
+            yield from _objects(number, line, where, errors, between)
 
 
-def _line(number: int, line: bytes, where: str, errors: str) -> FeedLine:
+def _objects(number: int, line: bytes, where: str, errors: str, between: bytes | None) -> Iterator[FeedLine]:
+    size = len(line)
     try:
-        return line_of(number, len(line), json.loads(line.decode("utf-8-sig", errors)), where)
+        text = line.strip(between).decode("utf-8-sig", errors)
+        values = [json.loads(text)] if between is None else json.loads(f"[{text}]")
     except UnicodeDecodeError as error:
-        problem = f"not UTF-8 at byte {error.start}"
+        yield FeedLine(number, size, {}, f"{where}: not UTF-8 at byte {error.start}")
     except (ValueError, RecursionError) as error:
-        problem = f"not JSON: {error}" if line.endswith(b"\n") else f"not JSON: {error}: perhaps {CUT_OFF}"
-    return FeedLine(number, len(line), {}, f"{where}: {problem}")
-
-
-def line_of(number: int, size: int, value: object, where: str) -> FeedLine:
-    if isinstance(value, dict):
-        return FeedLine(number, size, value)
-    return FeedLine(number, size, {}, f"{where}: must be a JSON object, not {type(value).__name__}")
+        end = "" if line.endswith(b"\n") else f": perhaps {CUT_OFF}"
+        yield FeedLine(number, size, {}, f"{where}: not JSON: {error}{end}")
+    else:
+        for value in values:
+            if isinstance(value, dict):
+                yield FeedLine(number, size, value)
+            else:
+                problem = f"must be a JSON object, not {type(value).__name__}"
+                yield FeedLine(number, size, {}, f"{where}: {problem}")
 
 
 def shown(path: Path) -> str:
@@ -180,11 +185,17 @@ def _recorded(line: FeedLine, where: str, folder: Path) -> RecordedDocument:
     url, title, text, html, file = (_text(extra, name) for name in ("url", "title", *_CONTENT))
     if text is html is file is None:
         raise InputError("a document needs 'text', 'html' or 'file'")
+    if html or file:  # an empty text beside a page is a field that an export left unfilled
+        text = text or None
+    if file is not None:
+        html = html or None
     time = extra.pop("time", None)
-    try:
-        seconds = None if time is None else parse_time(time)
-    except ValueError as error:
-        raise InputError(f"'time': {error}") from error
+    seconds = None
+    if time is not None:
+        try:
+            seconds = parse_time(time)
+        except ValueError as error:
+            raise InputError(f"'time': {error}") from error
     return RecordedDocument(
         line=line.number,
         where=where,
@@ -192,17 +203,18 @@ def _recorded(line: FeedLine, where: str, folder: Path) -> RecordedDocument:
         url=url or "",
         title=title or "",
         time=seconds,
-        # An empty text beside a page is a field that an export left unfilled.
-        text=text if text or not (html or file) else None,
-        html=html or None if file is not None else html,
-        file=None if file is None else _page_below(folder, file),
+        text=text,
+        html=html,
+        file=_page_below(folder, file),
         extra=extra,
         size=line.size,
     )
 
 
-def _page_below(folder: Path, name: str) -> Path:
+def _page_below(folder: Path, name: str | None) -> Path | None:
     """Return the path of a page. Raise InputError if it is outside the folder: the line may come from a stranger."""
+    if name is None:
+        return None
     with suppress(ValueError):  # no file can have this name
         if Path(os.path.realpath(folder / name)).is_relative_to(os.path.realpath(folder)):
             return folder / name
@@ -220,7 +232,7 @@ def read_labelled(path: Path, label: str = "cluster") -> tuple[list[RecordedDocu
     """Return documents, and the cluster that people sorted each of them into.
 
     Every line needs the label, which is a text or a whole number. Ids are unique. If not, raise InputError, which names
-    all wrong lines.
+    the first wrong line.
     """
     documents = _documents(path)
     if not documents:
@@ -228,7 +240,13 @@ def read_labelled(path: Path, label: str = "cluster") -> tuple[list[RecordedDocu
     if all(label not in document.extra for document in documents):
         keys = ", ".join(sorted(set().union(*(document.extra for document in documents)))) or "no other"
         raise InputError(f"{shown(path)}: no line has the label {label!r}; choose another with --label: {keys}")
-    _require_none(_label_errors(documents, label), path)
+    lines: dict[str | int | None, int] = {}
+    for document in documents:
+        value = document.extra.get(label)
+        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+            raise InputError(f"{document.where}: the label {label!r} must be a text or a whole number, not {value!r}")
+        if (line := lines.setdefault(document.id, document.line)) != document.line:
+            raise InputError(f"{document.where}: line {line} has the same id {document.id!r}")
     return documents, [str(document.extra[label]) for document in documents]
 
 
@@ -261,25 +279,7 @@ def _identities(document: RecordedDocument) -> set[tuple[str, object]]:
 
 def _documents(path: Path) -> list[RecordedDocument]:
     documents = list(read_feed(path))
-    _require_none([each.error for each in documents if each.error is not None], path)
-    return documents
-
-
-def _label_errors(documents: Sequence[RecordedDocument], label: str) -> Iterator[str]:
-    first: dict[str | int | None, int] = {}
     for document in documents:
-        value = document.extra.get(label)
-        if value is None or value == "":
-            yield f"{document.where}: the label {label!r} is missing"
-        elif isinstance(value, bool) or not isinstance(value, str | int):
-            yield f"{document.where}: the label {label!r} must be a text or a whole number, not {value!r}"
-        if (line := first.setdefault(document.id, document.line)) != document.line:
-            yield f"{document.where}: line {line} has the same id {document.id!r}"
-
-
-def _require_none(errors: Iterable[str], path: Path) -> None:
-    if lines := list(errors):
-        more = len(lines) - _SHOWN
-        others = [f"{shown(path)}: and {more} more"] if more > 0 else []
-        remedy = "Nothing was measured: correct these lines or remove them from the file"
-        raise InputError("\n".join([*lines[:_SHOWN], *others, remedy]))
+        if document.error is not None:
+            raise InputError(document.error)
+    return documents

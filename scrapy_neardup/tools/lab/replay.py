@@ -14,16 +14,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from scrapy_neardup import Document, NearDupDetector, NearDupSettings, Reason, StoryEvent, Verdict
 from scrapy_neardup.assembly import worker_options
 from scrapy_neardup.content.extractors import MOST_HTML_BYTES, Extracted
 from scrapy_neardup.content.head import language_code, read_head
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.urls import CanonicalUrls
-from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Reason, Verdict, counted_names, with_id
+from scrapy_neardup.document import counted_names, with_id
 from scrapy_neardup.exceptions import ExtractionError
-from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.tools.lab.feed import LONGEST_LINE, RecordedDocument, take
 
 _PAGES_AHEAD = 128  # for each worker, so that they go on while documents are judged; fewer if they are long
@@ -192,7 +190,8 @@ async def replay(
     while batch := await asyncio.to_thread(lambda: take(iterator, _TOGETHER)):
         documents = dict[int, Document]()
         for number, page in enumerate(batch):
-            clock = clock if page.recorded.time is None else page.recorded.time
+            if page.recorded.time is not None:
+                clock = page.recorded.time
             if page.error is None and page.reason is None:
                 documents[number] = document_of(page, detector, clock)
         verdicts = dict(zip(documents, await detector.check_in_order([*documents.values()]), strict=True))
@@ -244,7 +243,8 @@ class OutputFormat:
                 self._ids.popitem(last=False)
         row = {"id": given, **{name: getattr(judged.verdict, name) for name in _VERDICT}}
         for name in ("original", "match", "story"):
-            row[name] = None if row[name] is None else self.given_id(row[name])
+            if row[name] is not None:
+                row[name] = self.given_id(row[name])
         return row if page.error is None else {**row, "error": page.error}
 
     def given_id(self, document: str) -> str | int:

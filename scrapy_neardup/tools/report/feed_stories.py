@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from scrapy_neardup import Member
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.document import STATUSES
 from scrapy_neardup.stories.event import SpecialReport
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.summary import headline_of, read_change
-from scrapy_neardup.story import LEVELS, Member
+from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import coverage_words
 from scrapy_neardup.tools.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, UNTAGGED, Row, clean_line, key_of
 
@@ -152,8 +153,10 @@ class FeedStory:
     def within(self, period: Period) -> FeedStory | None:
         """Return the story as a period tells it, None if it tells nothing of it."""
         found = sum(map(period.has, self.members))
-        if not found or (found == len(self.members) and all(map(period.has, self.signals))):
-            return self if found else None
+        if not found:
+            return None
+        if found == len(self.members) and all(map(period.has, self.signals)):
+            return self
         rows = [row for row in self.members if row.time is None or row.time < period.end]
         return FeedStory(self.keys, rows, [each for each in self.signals if each.time < period.end], period)
 
@@ -232,7 +235,7 @@ class Links:
         before = visits[: bisect_left(visits, order_of(row), key=order_of)]
         others = before or [visit for visit in visits if visit is not row]
         same_story = [visit for visit in others if visit.story == row.story] or others
-        return same_story[-1] if same_story else None
+        return next(reversed(same_story), None)
 
 
 def on_one_site(rows: Sequence[Row], links: Links) -> set[int]:
@@ -248,8 +251,8 @@ def on_one_site(rows: Sequence[Row], links: Links) -> set[int]:
 
 def _has_one_source(article: Sequence[Row], links: Links, unsure: set[str]) -> bool:
     is_known = all(row.status in _FIRST or (row.status in _COPIES and links.match(row)) for row in article)
-    sources = {"" if row.story in unsure else row.source for row in article}
-    return is_known and len(sources) == 1 and "" not in sources
+    sources = {row.source for row in article}
+    return is_known and len(sources) == 1 and "" not in sources and unsure.isdisjoint(row.story for row in article)
 
 
 def is_report(raw: Mapping[str, Any]) -> bool:

@@ -71,7 +71,7 @@ def periods_of(stories: Sequence[FeedStory], zone: tzinfo, since: Period | None 
     days = sorted((day for day, _ in counts.most_common(MOST_DAYS)), reverse=True) if len(counts) > 1 else []
     starts = [[datetime.combine(each, time(), zone) for each in (day, day + timedelta(1))] for day in days]
     each_day = (Period(str(start.date()), start.timestamp(), end.timestamp()) for start, end in starts)
-    return [*([since] if since else []), ALL, *each_day]
+    return [each for each in (since, ALL, *each_day) if each is not None]
 
 
 def days_of(stories: Iterable[FeedStory], zone: tzinfo) -> Counter[date]:
@@ -103,10 +103,10 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
         stories=len(several),
         begun=sum(story.is_begun for story in several),
         verdicts={status: counts[status] for status in VERDICTS if counts[status]},
-        kinds=_kinds_of(rows),
+        kinds=dict(Counter(row.kind for row in rows if row.kind and row.status == "duplicate").most_common()),
         dropped=sum(row.is_dropped for row in rows),
         would_drop=sum(row.would_drop and not row.is_dropped for row in rows),
-        lost=_most_lost(rows),
+        lost=max((row.lost for row in rows if row.is_drop and row.lost > _MUCH), default=0.0),
         by_source=_by_source(rows, links),
         events=events,
         figures=_changed(period, figures),
@@ -114,14 +114,6 @@ def news_of(period: Period, all_stories: Collection[FeedStory], links: Links) ->
         newest=newest,
         unlisted=max(0, len(others) - _MOST_LISTED) - len(newest),
     )
-
-
-def _most_lost(rows: Iterable[Row]) -> float:
-    return max((row.lost for row in rows if row.is_drop and row.lost > _MUCH), default=0.0)
-
-
-def _kinds_of(rows: Iterable[Row]) -> dict[str, int]:
-    return dict(Counter(row.kind for row in rows if row.kind and row.status == "duplicate").most_common())
 
 
 def _newest(stories: Iterable[FeedStory]) -> list[FeedStory]:
@@ -163,8 +155,9 @@ def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
     owners: defaultdict[tuple[Subject, str], set[str]] = defaultdict(set)
     says: dict[int, list[tuple[Subject, str]]] = {}  # what an item prints; a copy prints what its match prints
     for row in story.told:
-        match = links.match(row) if row.status == "duplicate" else None
-        says[row.number] = list(says.get(match.number, [])) if match else []
+        says[row.number] = []
+        if row.status == "duplicate" and (match := links.match(row)) is not None:
+            says[row.number] += says.get(match.number, [])
         for change in map(read_change, filter(None, row.changes.split("; "))):
             said = values.setdefault(change.subject, [change.old])
             if change.new != said[-1]:
@@ -185,7 +178,7 @@ def told_figures(story: FeedStory, links: Links) -> list[ToldFigure]:
 def _with_states(figures: Sequence[ToldFigure], story: FeedStory) -> list[ToldFigure]:
     """Return figures with the states of the ledger in place of those that count the same."""
     pages = {row.url: row for row in reversed(story.told)}
-    states = [each for each in (story.signals[-1].states if story.signals else ()) if each.url in pages]
+    states = [each for signal in story.signals[-1:] for each in signal.states if each.url in pages]
     told = {each.label for each in states}
     counted = [
         ToldFigure(each.label, list(filter(None, (each.old, each.new))), pages[each.url], each.papers, each.against)

@@ -156,7 +156,7 @@ def build_report(
         most_days=MOST_DAYS,
         day_count=len(days_of(stories, settings.zone)),
         most_listed=most_listed,
-        lead_of=lambda story: story.lead or _lead_in(story, texts),
+        lead_of=partial(_lead_of, texts=texts),
         notes=notes,
         pairs=pairs,
         payload=payload,
@@ -184,7 +184,7 @@ def build_digest(
     """Return the news since a time or a report, or else of the last 24 hours, as one e-mail of plain text."""
     zone = gathered.settings.zone
     links, stories = _stories_of(gathered)
-    now = time.time() if now is None else now
+    now = now or time.time()
     day = f"{_moment(zone, now - DAY)} to {_moment(zone, now)} {datetime.fromtimestamp(now, zone):%Z}"
     span = span_of(gathered.rows)
     # Without times, everything is told.
@@ -226,10 +226,10 @@ def read_known(page: bytes) -> frozenset[bytes] | None:
     return frozenset(keys[place : place + ROW_KEY_BYTES] for place in range(0, len(keys), ROW_KEY_BYTES))
 
 
-def _lead_in(story: FeedStory, texts: Mapping[int, str]) -> str:
+def _lead_of(story: FeedStory, texts: Mapping[int, str]) -> str:
     rows = (row for row in story.told[::-1][:_MOST_LEADS] if row.number in texts)
     leads = (lead_under(story.headline, find_lead(row.title, texts[row.number])) for row in rows)
-    return next(filter(None, leads), "")
+    return story.lead or next(filter(None, leads), "")
 
 
 def _stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:
@@ -300,7 +300,7 @@ def notes_of(gathered: Gathered, listed: int, *, has_texts: bool) -> list[Note]:
         return [Note(f"The feeds hold {what}.", "Give the feed of a crawl, or the output of scrapy neardup replay.")]
     unlisted = gathered.problem_count - len(gathered.problems)
     wanting = [row for row in rows if row.reason not in _WITHOUT_DOCUMENT]
-    without_document = sum(row.document < 0 for row in wanting) if gathered.documents else 0
+    without_document = sum(row.document < 0 for row in wanting if gathered.documents)
     untagged = sum(row.status == UNTAGGED for row in rows)
     without_time = sum(row.time is None for row in rows)
     in_field = f" in the field {gathered.format.time_field!r}" if gathered.format.time_field else ""

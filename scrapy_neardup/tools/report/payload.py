@@ -118,7 +118,7 @@ def payload_of(
 
 def _item(row: Row, places: Mapping[int, int], links: Links, since: Period, *, is_alone: bool) -> dict[str, Any]:
     match = links.match(row)
-    place = None if match is None else places.get(match.number)
+    place = match and places.get(match.number)
     names = "title", "source", "language", "time", "kind", "similarity", "containment", "share", "reason", "event"
     found = {
         **{name: getattr(row, name) for name in names},

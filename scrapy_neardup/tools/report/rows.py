@@ -14,11 +14,11 @@ from hashlib import blake2b
 from sys import intern
 from typing import Any
 
+from scrapy_neardup import NearDupSettings
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
 from scrapy_neardup.document import KINDS, STATUSES
 from scrapy_neardup.evidence.sources import source_of
-from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.text.display import one_line, printable
 from scrapy_neardup.tools.lab.feed import RecordedDocument
 
@@ -197,7 +197,8 @@ class RowFormat:
                 with suppress(ValueError):
                     time = parse_time(raw[name])
                     if self.time_field is None:
-                        self._times, self.time_field = (name,), name
+                        self.time_field = name
+                        self._times = (name,)
                     return time
         return None
 

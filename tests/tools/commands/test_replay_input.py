@@ -13,9 +13,9 @@ import pytest
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.tools.lab.comparison import read_single
 from scrapy_neardup.tools.lab.feed import LONGEST_LINE, TOO_LONG, FeedLine, RecordedDocument, read_feed, read_labelled
 from scrapy_neardup.tools.lab.replay import PageReader
-from scrapy_neardup.tools.lab.stored import read_single
 from scrapy_neardup.tools.report.gathering import read_rows
 
 
@@ -53,7 +53,7 @@ def test_a_line_that_is_too_long_is_named_and_the_others_are_read(tmp_path: Path
 
 
 def test_a_report_reads_no_item_of_any_length(tmp_path: Path) -> None:
-    (tmp_path / "items").write_text(f'[{{"id": "1"}}, {{"id": "{LONG * 2}"}}', encoding="utf-8")
+    (tmp_path / "items").write_text(f'[{{"id": "1"}},\n{{"id": "{LONG * 2}"}}', encoding="utf-8")
     first, *_, wrong = read_rows(tmp_path / "items")
     assert first.row == {"id": "1"}
     assert TOO_LONG in str(wrong.error)

