@@ -69,18 +69,23 @@ def matching(pattern: str, allowed: str) -> Check:
     return _require(lambda value: isinstance(value, str) and re.fullmatch(pattern, value), allowed)
 
 
-def number(kind: type[int] | type[float], low: float, high: float, *, unit: str = "") -> Check:
+def number(kind: type[int] | type[float], low: float, high: float, *, or_auto: bool = False, unit: str = "") -> Check:
     """Return the check of a number. ``unit`` is shown behind the limits."""
     name = {int: "a whole number", float: "a number"}[kind]
+    allowed = f"must be {name} from {low} to {high}{unit}"
+    if or_auto:
+        allowed += ", or 'auto'"
 
-    def check(value: Any) -> int | float:
+    def check(value: Any) -> int | float | str:
+        if or_auto and value == "auto":
+            return "auto"
         try:
             found = kind(value)
             exact = not isinstance(value, bool) and found == float(value)
         except (TypeError, ValueError, OverflowError):
             exact = False
         if not exact or not low <= found <= high:
-            raise ValueError(f"must be {name} from {low} to {high}{unit}")
+            raise ValueError(allowed)
         return found
 
     return check
