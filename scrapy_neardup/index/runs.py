@@ -57,13 +57,13 @@ class Heartbeats:
         """The first heartbeat of the run that asks, 0 if it has none."""
         return self.of_run.get(self.own, (0, 0))[0]
 
-    def state(self, record: Record, record_of: Callable[[bytes], Record | None]) -> CandidateState:
-        """Decide whether a document counts as seen. A dropped copy does if its match does.
+    def state(self, record: Record) -> CandidateState:
+        """Decide whether a document counts as seen.
 
-        If the match is gone before it was known to be delivered, the copy counts while its own run lives.
+        Ask with the record of the document that was kept instead of it, if it was dropped: it counts if that one does.
+        If that one is gone before it was known to be delivered, the copy counts while its own run lives.
         """
-        _, kept = kept_by(b"", record, record_of)
-        run = (kept or record).life.run
+        run = record.life.run
         return "seen" if run in (DELIVERED, self.own) or self.is_alive(run) else "lost"
 
     def is_alive(self, run: int) -> bool:
@@ -77,18 +77,22 @@ class Heartbeats:
         return self.started <= beat <= self.now <= beat + 1000 * DEAD_SECONDS
 
 
-def kept_by(key: bytes, record: Record, record_of: Callable[[bytes], Record | None]) -> tuple[bytes, Record | None]:
+def kept_by(record: Record, record_of: Callable[[bytes], Record | None]) -> tuple[bytes, Record | None]:
     """Follow a dropped copy to the document that was kept, and return its key and record.
 
-    The record is None if it is gone, or more than ``MOST_LINKS`` away. ``record_of`` returns the record of a document.
+    Of a document that was not dropped return its record, without a key. Return neither if the document that was kept is
+    gone, or more than ``MOST_LINKS`` away. ``record_of`` returns the record of a document.
     """
+    key = b""
     found: Record | None = record
     for _ in range(MOST_LINKS + 1):
-        if found is None or not found.is_dropped:
+        if found is None:
+            break
+        if not found.is_dropped:
             return key, found
         key = found.match
         found = record_of(key)
-    return key, None
+    return b"", None
 
 
 class Runs(Part):

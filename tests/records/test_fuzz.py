@@ -21,8 +21,9 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.records.documents import new_record, read_record
 from scrapy_neardup.records.stories import StoryCounters, pack_member, read_counters, read_members
-from scrapy_neardup.rules.decision import Candidate, Judge
+from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.membership import begin_story, count_join, unite
+from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.story import Join, Ledger, Member
 from scrapy_neardup.tools.lab.feed import _document, objects_of
 
@@ -67,7 +68,8 @@ def _record(draw: random.Random, folder: Path) -> None:
     old = read_record(damaged(draw, other.pack()))
     if old is None:
         return
-    Judge(POLICY).decide(ARTICLE.document, new, [Candidate(b"k" * 8, old, draw.choice(("seen", "lost")))]).record.pack()
+    pair = Pair(b"k" * 8, new, old, POLICY, draw.choice(("seen", "lost")))
+    Judge(POLICY).decide(ARTICLE.document, new, [pair]).record.pack()
 
 
 MEMBERS = [Member(f"{n:016x}", "https://a.example", "Ferry", "a.example", "a.example", "original") for n in (1, 2)]

@@ -26,7 +26,7 @@ def chosen(
     pairs = [
         Pair(key, record, new_record(each.fingerprint, each.document), policy, state) for key, each in olds.items()
     ]
-    return [olds[key].text for key in chosen_for_second_look(pairs)]
+    return [olds[pair.key].text for pair in chosen_for_second_look(pairs)]
 
 
 def like(text: str, equal: int, **more: str) -> Article:

@@ -9,7 +9,7 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Fingerprint, Kind, Status
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
 from scrapy_neardup.index.postings import LEAST_WEIGHT, weights_of
-from scrapy_neardup.rules.decision import Candidate, Decision
+from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.rules.findings import Measured
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.tools.lab.stored import StoredDocument
@@ -67,10 +67,10 @@ def explain_pair(
             notes.append("so they are never compared; if they were:")
     judge = detector.index.documents.judge
     texts = {first.key: first.kept} if first.kept else {}
-    decision = judge.decide(second.document, second.record, [Candidate(first.key, first.record)], texts)
+    pair = Pair(first.key, second.record, first.record, judge.policy)
+    decision = judge.decide(second.document, second.record, [pair], texts)
     verdict = decision.verdict
     alone = judge.decide(second.document, second.record, []).verdict
-    pair = Pair(first.key, second.record, first.record, judge.policy)
     likeness = pair.likeness
     has_topics = detector.preset.topic_terms and first.record.signature and second.record.signature
     judged = alone if unfound else verdict
