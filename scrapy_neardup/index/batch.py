@@ -363,7 +363,7 @@ class Batch:
         expected, writes = self._join(new)
         record = new.stored or new.decision.record
         kept_key, kept = kept_by(record, self.records.get)
-        new.asks_other_run = record.is_dropped and kept is not None and kept.run not in (DELIVERED, record.life.run)
+        new.asks_other_run = kept is not None and kept.life.run not in (DELIVERED, record.life.run)
         if new.stored is not None:
             return Commit(expected, writes) if writes else None
         new.packed = record.pack()
@@ -372,7 +372,7 @@ class Batch:
             needed.insert(0, record.text_at)
         there = [Expected(Call("HEXISTS", layout.records(each), (each,)), b"1") for each in needed]
         if kept is not None and new.asks_other_run:
-            asked = layout.asked(kept.run)
+            asked = layout.asked(kept.life.run)
             writes += [Call("HSET", asked, (key, kept_key, b"", b"")), Call("EXPIRE", asked, (window,))]
         slice_left = SLICE - second % SLICE + window
         writes = [

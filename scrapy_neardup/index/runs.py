@@ -160,13 +160,13 @@ class Runs(Part):
         return await self._settle(documents, WITHDRAWN)
 
     @swaps
-    async def _settle(self, client: Client, documents: Sequence[str], run: int) -> bool:
+    async def _settle(self, client: Client, documents: Sequence[str], life: int) -> bool:
         calls = [self._read(bytes.fromhex(document)) for document in documents]
         commits = []
         for call, packed in zip(calls, await answers(client, calls), strict=True):
             record = read_record(packed) if isinstance(packed, bytes) else None
-            if record is not None and record.run not in (run, WITHDRAWN):
-                write = Call("HSET", call.key, (*call.arguments, replace(record, run=run).pack()))
+            if record is not None and record.packed_life not in (life, WITHDRAWN):
+                write = Call("HSET", call.key, (*call.arguments, replace(record, packed_life=life).pack()))
                 commits.append(Commit([Expected(call, cast("bytes", packed))], [write]))
         if any(answer != 1 for answer in await answers(client, commits)):
             raise ConflictError
@@ -191,11 +191,12 @@ class Runs(Part):
             if record is None or not record.is_dropped:
                 break
             key = record.match
-        if record is None or record.run == WITHDRAWN:
+        if record is None or record.life.state == "withdrawn":
             return "lost"
-        if record.run == DELIVERED:
+        if record.life.state == "delivered":
             return "kept"
-        (asked,) = await answers(client, [Call("HMGET", self.layout.asked(record.run), (bytes.fromhex(copy), b""))])
+        name = self.layout.asked(record.life.run)
+        (asked,) = await answers(client, [Call("HMGET", name, (bytes.fromhex(copy), b""))])
         waiting, made = cast("list[bytes | None]", asked)
         # Without the field that nobody removes, the store has lost the whole hash, and nobody has answered.
         return "kept" if waiting is None and made is not None else "unknown"

@@ -47,7 +47,7 @@ RECORD = PackedFields(
         "original_url": "H*",
         "original_title": "H*",
         "counted_at": "I",
-        "run": "I",
+        "packed_life": "I",
         "text_at": "8s",
     },
     VERSION,
@@ -74,7 +74,7 @@ class Record(Evidence):
     ``text_at`` is the key of the document that holds the text: its own, or that of an equal one. It is zeros if no text
     is kept.
 
-    ``run`` is the ``Life`` of the document, as it is packed.
+    ``packed_life`` is the number of its ``Life``.
     """
 
     kept_share_parts: int = WHOLE_TEXT
@@ -88,7 +88,7 @@ class Record(Evidence):
     original_url: bytes = b""  # of a copy
     original_title: bytes = b""
     counted_at: int = 0  # when it counts for events, in Unix seconds
-    run: int = DELIVERED
+    packed_life: int = DELIVERED
     text_at: bytes = NO_TEXT
     vector: bytes = b""
     # These are known of a new document only, and not packed.
@@ -102,12 +102,12 @@ class Record(Evidence):
 
     @property
     def life(self) -> Life:
-        return Life(self.run)
+        return Life(self.packed_life)
 
     @property
     def is_dropped(self) -> bool:
         """Whether its crawl dropped the document as a copy. It counts as seen if its match does."""
-        return self.run >= IS_DROPPED
+        return self.packed_life >= IS_DROPPED
 
     def has_match(self, key: bytes) -> bool:
         """Return whether the document was like another one. ``key`` is its own key."""
@@ -161,7 +161,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = DELIVERE
         url=cut_to_bytes(document.link, MAX_URL_BYTES),
         title=one_line(document.title, MAX_TITLE).encode("utf-8", "replace"),
         counted_at=document.counted_second,
-        run=run,
+        packed_life=run,
         text_at=key if keep_text else NO_TEXT,
         vector=fingerprint.vector,
         tells_title=fingerprint.tells_title,

@@ -265,11 +265,11 @@ def _dropped_copy(match: Match, copy: Record, policy: Policy) -> Record:
     """
     parts = max(int(WHOLE_TEXT * match.kept_share), math.ceil(WHOLE_TEXT * policy.drop_share))
     if policy.drops and match.pair.old.life.state == "delivered":  # its match is delivered, so nobody has to ask for it
-        copy = replace(copy, run=DELIVERED)
-    elif policy.drops and copy.run:
+        copy = replace(copy, packed_life=DELIVERED)
+    elif policy.drops and copy.life.state != "delivered":
         # A page that is crawled again and again links to the one that is kept: chains do not grow.
         is_again = match.pair.same_page and match.pair.same_text and match.pair.old.is_dropped
-        copy = replace(copy, run=copy.life.as_dropped, match=match.pair.old.match if is_again else match.key)
+        copy = replace(copy, packed_life=copy.life.as_dropped, match=match.pair.old.match if is_again else match.key)
     return replace(copy, kept_share_parts=parts)
 
 

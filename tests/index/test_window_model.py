@@ -79,15 +79,15 @@ class Model:
 
     def state(self, record: Record, own: int) -> CandidateState:
         _, kept = self.kept(record)
-        if kept is None or kept.run in (0, own):
+        if kept is None or kept.packed_life in (0, own):
             return "seen"
-        state = self.beats.get(kept.run, "lost")
-        is_older = state != "lost" and self.beaten[kept.run] < self.begun.get(own, -math.inf)
+        state = self.beats.get(kept.packed_life, "lost")
+        is_older = state != "lost" and self.beaten[kept.packed_life] < self.begun.get(own, -math.inf)
         return "lost" if is_older else state
 
     def check(self, article: Article, run: int) -> Decision:
         key, new = bytes.fromhex(article.id), new_record(article.fingerprint, article.document, run)
-        while key in self.records and self.records[key].run == WITHDRAWN:
+        while key in self.records and self.records[key].packed_life == WITHDRAWN:
             new = with_next_key(new)
             key = new.original
         if key in self.records:
@@ -106,13 +106,13 @@ class Model:
 
     def deliver(self, article: Article) -> None:
         key = bytes.fromhex(article.id)
-        if key in self.records and self.records[key].run != WITHDRAWN:
-            self.records[key] = replace(self.records[key], run=0)
+        if key in self.records and self.records[key].packed_life != WITHDRAWN:
+            self.records[key] = replace(self.records[key], packed_life=0)
 
     def withdraw(self, article: Article) -> None:
         key = bytes.fromhex(article.id)
         if key in self.records:
-            self.records[key] = replace(self.records[key], run=WITHDRAWN)
+            self.records[key] = replace(self.records[key], packed_life=WITHDRAWN)
 
 
 def texts_of(decision: Decision) -> tuple[StoredText | None, ...]:
