@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from scrapy_neardup.document import LONG_TEXT, Document, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
@@ -32,6 +33,7 @@ from scrapy_neardup.story import Join, Story
 
 _MOST_JOINS = 10  # tries to join stories that others change, before everything is read again
 _COMMITTED = 1  # the answer of a store
+_same = attrgetter("text_hash", "url_hash")  # equal if two records with one key are of the same document
 
 
 @dataclass(eq=False)
@@ -77,12 +79,6 @@ class CheckedDocument:
     @property
     def is_done(self) -> bool:
         return self.is_settled or self.error is not None
-
-    @property
-    def answer(self) -> CheckedDocument | StoreError:
-        if self.is_settled:
-            return self
-        return self.error or StoreUnavailable("others change the window all the time")
 
     @property
     def compared(self) -> Record:
@@ -193,7 +189,7 @@ class Batch:
         stored = read_record(packed)
         if stored is None:
             self._partition.warn_damaged("a record", "its document is not compared")
-        elif stored.life.state != "withdrawn" and stored.is_same_document(new.record):
+        elif stored.life.state != "withdrawn" and _same(stored) == _same(new.record):
             # Only whether it was a wall needs ``tells_title``, which is not stored. A wall has kept its own story.
             tells_title = stored.story != new.key
             new.stored = replace(stored, tells_title=tells_title, is_boilerplate=new.record.is_boilerplate)
@@ -209,7 +205,7 @@ class Batch:
         """
         for each in self.documents:
             if each.stored is not None:
-                each.candidates = [each.stored.match] if each.stored.has_match(each.key) else []
+                each.candidates = [each.stored.match] if each.stored.match != each.key else []
                 continue
             self._posted.add_to(each.keys, each.generations)
             each.candidates = find_candidates(each.keys, each.generations, each.key, self._window)

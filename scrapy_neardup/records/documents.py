@@ -55,7 +55,6 @@ RECORD = PackedFields(
 RECORD_WITH_VECTOR = PackedFields("record", {**RECORD.fields, "vector": "H*"}, VERSION | 0x80)
 """A record with a vector. Without ``NEARDUP_EMBEDDER`` no record has one, and none is a byte longer for it."""
 
-_NO_CONTENT = bytes(8)
 _EVIDENCE = [each.name for each in fields(Evidence)]
 _VALUES, _VALUES_WITH_VECTOR = attrgetter(*RECORD.fields), attrgetter(*RECORD_WITH_VECTOR.fields)
 
@@ -109,22 +108,11 @@ class Record(Evidence):
         """Whether its crawl dropped the document as a copy. It counts as seen if its match does."""
         return self.packed_life >= IS_DROPPED
 
-    def has_match(self, key: bytes) -> bool:
-        """Return whether the document was like another one. ``key`` is its own key."""
-        return self.match != key
-
     @property
     def language_code(self) -> str:
         """Return the language, ISO 639-1; "" if it is unknown."""
         code = self.language.decode("ascii", "replace")
         return code if code.isascii() and code.isalpha() and code.islower() else ""
-
-    def has_content(self, other: Record) -> bool:
-        """Return whether two documents have the same title and text, to the last line."""
-        return self.content_hash == other.content_hash != _NO_CONTENT
-
-    def is_same_document(self, other: Record) -> bool:
-        return (self.text_hash, self.url_hash) == (other.text_hash, other.url_hash)
 
     def of_original(self, key: bytes) -> tuple[bytes, bytes]:
         """Return url and title of this document's original, which may be the document itself.

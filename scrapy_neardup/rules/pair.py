@@ -24,7 +24,11 @@ CandidateState = Literal["seen", "lost"]
 REWRITTEN_SHARE = 0.7  # of the text of a page that its earlier version holds
 TOGETHER = 600  # seconds between two documents that count as those of one run if there are no runs
 LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more than accident made them share these
-_NO_SOURCE, _NO_NUMBER, _NO_URL, _NO_LANGUAGE = bytes(4), bytes(4), bytes(8), bytes(2)
+_NO_SOURCE = bytes(4)
+_NO_NUMBER = bytes(4)
+_NO_URL = bytes(8)
+_NO_CONTENT = bytes(8)
+_NO_LANGUAGE = bytes(2)
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
 
 
@@ -56,7 +60,7 @@ class Pair:
         self.kept_text: StoredText | None = None
         self.is_passed_over = False
         self.same_text = new.text_hash == old.text_hash
-        self.same_content = new.has_content(old)
+        self.same_content = new.content_hash == old.content_hash != _NO_CONTENT  # title and text, to the last line
         self.same_source = new.source_hash == old.source_hash and new.source_hash != _NO_SOURCE
         self.same_url = new.url_hash == old.url_hash and new.url_hash != _NO_URL
         self.same_number = new.article_hash == old.article_hash and new.article_hash != _NO_NUMBER  # of one source
