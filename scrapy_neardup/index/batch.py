@@ -81,6 +81,12 @@ class CheckedDocument:
         return self.is_settled or self.error is not None
 
     @property
+    def answer(self) -> CheckedDocument | StoreError:
+        if self.is_settled:
+            return self
+        return self.error or StoreUnavailable("others change the window all the time")
+
+    @property
     def compared(self) -> Record:
         """The record that is compared with those of candidates."""
         return self.stored or self.record
@@ -105,7 +111,6 @@ class Batch:
     ) -> None:
         self._partition = partition
         self._layout = partition.layout
-        self._window = partition.policy.window
         self._judge = judge
         self._stories = stories
         self._bits = bits
@@ -183,17 +188,22 @@ class Batch:
 
     def _has_key(self, new: CheckedDocument) -> bool:
         """Return whether a document has its key, as the first or because it was checked before."""
-        packed = self._packed[new.key]
-        if packed is None:
+        if self._packed[new.key] is None:
             return True
-        stored = read_record(packed)
-        if stored is None:
-            self._partition.warn_damaged("a record", "its document is not compared")
-        elif stored.life.state != "withdrawn" and _same(stored) == _same(new.record):
+        stored = self._stored(new.key)
+        if stored is not None and stored.life.state != "withdrawn" and _same(stored) == _same(new.record):
             # Only whether it was a wall needs ``tells_title``, which is not stored. A wall has kept its own story.
             tells_title = stored.story != new.key
             new.stored = replace(stored, tells_title=tells_title, is_boilerplate=new.record.is_boilerplate)
         return new.stored is not None
+
+    def _stored(self, key: bytes) -> Record | None:
+        """Return a record that was read, None if there is none or it is damaged."""
+        packed = self._packed[key]
+        record = read_record(packed) if packed is not None else None
+        if record is None and packed is not None:
+            self._partition.warn_damaged("a record", "its document is not compared")
+        return record
 
     # 3. Find the candidates
 
@@ -208,7 +218,7 @@ class Batch:
                 each.candidates = [each.stored.match] if each.stored.match != each.key else []
                 continue
             self._posted.add_to(each.keys, each.generations)
-            each.candidates = find_candidates(each.keys, each.generations, each.key, self._window)
+            each.candidates = find_candidates(each.keys, each.generations, each.key, self._partition.policy.window)
             each.own_version = self._posted.post(each.keys, each.own, each.key)
 
     async def read_candidates(self) -> None:
@@ -220,7 +230,8 @@ class Batch:
         self._heartbeats = Heartbeats.of(self._heartbeats.own, runs)
         for _ in range(MOST_LINKS + 1):
             await self._read_packed(wanted)
-            read = filter(None, map(self._read_record, wanted))
+            self.records |= {key: self._stored(key) for key in wanted}
+            read = filter(None, map(self.records.get, wanted))
             linked = {record.match for record in read if record.is_dropped or self._is_lost(record)}
             wanted = linked - self.records.keys()
             if not wanted:
@@ -228,15 +239,6 @@ class Batch:
         for each in self.documents:
             if each.stored is None:
                 self._add_matches_of_lost(each)
-
-    def _read_record(self, key: bytes) -> Record | None:
-        """Return the record of a candidate, None if it is gone or damaged."""
-        if key not in self.records:
-            packed = self._packed[key]
-            self.records[key] = record = read_record(packed) if packed is not None else None
-            if record is None and packed is not None:
-                self._partition.warn_damaged("a record", "its document is not compared")
-        return self.records[key]
 
     def _is_lost(self, record: Record) -> bool:
         _, kept = kept_by(record, self.records.get)
@@ -353,7 +355,7 @@ class Batch:
         exactly one is the original.
         """
         layout = self._layout
-        window = self._window
+        window = self._partition.policy.window
         key = new.key
         second = seconds_of(key)
         expected, writes = self._join(new)

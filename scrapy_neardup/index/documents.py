@@ -62,8 +62,7 @@ class Documents(Part):
             # The fewer documents are tried next, the less time others have to interfere.
             most = 2 * most if done == len(batch) else max(1, len(batch) // 2)
         await self._expiry.unlink_dead([seconds_of(each.key) for each in checked])
-        late = StoreUnavailable("others change the window all the time")
-        return [each if each.is_settled else each.error or late for each in checked]
+        return [each.answer for each in checked]
 
     def _new(self, fingerprint: Fingerprint, document: Document, *, keep_text: bool) -> CheckedDocument:
         record = new_record(fingerprint, document, self.partition.run, keep_text=keep_text)
