@@ -192,7 +192,7 @@ class Batch:
             return True
         stored = self._stored(new.key)
         if stored is not None and stored.life.state != "withdrawn" and _same(stored) == _same(new.record):
-            # Only whether it was a wall needs ``tells_title``, which is not stored. A wall has kept its own story.
+            # Only whether it was a wall needs ``tells_title``, which is not stored. A wall is in a story of its own.
             tells_title = stored.story != new.key
             new.stored = replace(stored, tells_title=tells_title, is_boilerplate=new.record.is_boilerplate)
         return new.stored is not None

@@ -96,7 +96,7 @@ class Documents(Part):
 
     @reads
     async def text_of(self, client: Client, record: Record) -> StoredText | None:
-        """Return the text that the window keeps of a document, None if it is not kept, gone or damaged."""
+        """Return the text that the window stores of a document, None if it stores none, or if it is gone or damaged."""
         return (await self.partition.texts(client, {record.text_at})).get(record.text_at)
 
 

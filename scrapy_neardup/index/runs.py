@@ -48,8 +48,8 @@ class Heartbeats:
     @classmethod
     def of(cls, own: int, answer: object) -> Heartbeats:
         """Return the heartbeats in the answer to RUNS, without those that are damaged."""
-        now, kept = cast("tuple[int, dict[bytes, bytes]]", answer)
-        found = {number: _BEATS.fullmatch(value) for number, value in kept.items() if number.isdigit()}
+        now, stored = cast("tuple[int, dict[bytes, bytes]]", answer)
+        found = {number: _BEATS.fullmatch(value) for number, value in stored.items() if number.isdigit()}
         return cls(own, now, {int(number): (int(each[1]), int(each[2])) for number, each in found.items() if each})
 
     @property
@@ -102,8 +102,8 @@ class Runs(Part):
     async def began(self, client: Client, second: int) -> int:
         """Note that a crawl began at this second. Return when the first one began, if that is within a window."""
         key = self.layout.began
-        (kept,) = await answers(client, [Call("HGET", key, ("first",))])
-        began = min(second, int(cast("bytes", kept or b"%d" % second)))
+        (stored,) = await answers(client, [Call("HGET", key, ("first",))])
+        began = min(second, int(cast("bytes", stored or b"%d" % second)))
         await answers(client, [Call("HSET", key, ("first", began)), Call("EXPIRE", key, (self.policy.window,))])
         return began
 
@@ -125,21 +125,21 @@ class Runs(Part):
         name = self.layout.runs
         run = self.partition.run
         (answer,) = await answers(client, [Call("RUNS", name)])
-        _, kept = cast("tuple[int, dict[bytes, bytes]]", answer)
+        _, stored = cast("tuple[int, dict[bytes, bytes]]", answer)
         beats = Heartbeats.of(run, answer)
         heard = {
             b"%d" % number
             for number, (_, last) in beats.of_run.items()
             if 0 <= beats.now - last <= 1000 * FORGOTTEN_SECONDS
         }
-        gone = kept.keys() - heard - {b"%d" % run}
+        gone = stored.keys() - heard - {b"%d" % run}
         first, _ = beats.of_run.get(run, (beats.now, beats.now))
         own = Call("HSET", name, (run, f"{min(first, beats.now)} {beats.now}"))
         if is_over:
             own = Call("HDEL", name, (run,))
         forget = [Call("HDEL", name, [*gone])] if gone else []
         # If the store is emptied meanwhile, the next try finds that out; else nobody would.
-        unchanged = Expected(Call("HGET", name, (run,)), kept.get(b"%d" % run, b""))
+        unchanged = Expected(Call("HGET", name, (run,)), stored.get(b"%d" % run, b""))
         commit = Commit([unchanged], [*forget, own, Call("EXPIRE", name, (2 * self.policy.window,))])
         if await answers(client, [commit]) != [1]:
             raise ConflictError

@@ -71,7 +71,7 @@ class Record(Evidence):
     match has, times ``kept_share_parts`` of the match.
 
     ``text_at`` is the key of the document that holds the text: its own, or that of an equal one. It is zeros if no text
-    is kept.
+    is stored.
 
     ``packed_life`` is the number of its ``Life``.
     """
