@@ -338,7 +338,7 @@ class _Partners:
         return self.equal >= len(self.new) * (NEAR if places[0].size > SHORT else HALF)
 
     def _counts_in_title(self, place: Place, known: _BothTexts) -> bool:
-        """Decide whether the only difference of two titles counts. Each paper writes its own: the rest must be equal."""
+        """Decide whether the only difference of two titles counts, which papers write anew: the rest must be equal."""
         gone, came, *_ = place
         is_told = all(each.kind == "word" and known.has(each) for each in came)
         if is_told and not any(meaning_of(each.text) for each in (*gone, *came)):

@@ -120,7 +120,7 @@ class Layout:
 
     def texts(self, document: bytes) -> str:
         """Return the key of the hash that has the text of a document, if the document holds it itself."""
-        return self._texts(seconds_of(document) // SLICE)
+        return texts_beside(self.records(document))
 
     def bands(self, generation: int) -> str:
         times = self._generation // GENERATION
@@ -129,16 +129,13 @@ class Layout:
     def _records(self, number: int) -> str:
         return f"{self.prefix}:records:{number}"
 
-    def _texts(self, number: int) -> str:
-        return f"{self.prefix}:texts:{number}"
-
     def spans_of(self, second: int) -> set[Span]:
         """Return the keys that a document of this second is written to."""
         hour, generation = second // SLICE, second // self._generation
         return {
             Span(self._records(hour), hour * SLICE, SLICE),
             # A text may be that of a later document too.
-            Span(self._texts(hour), hour * SLICE, SLICE + longest_hold(self._window)),
+            Span(texts_beside(self._records(hour)), hour * SLICE, SLICE + longest_hold(self._window)),
             Span(self.bands(generation), generation * self._generation, self._generation),
         }
 

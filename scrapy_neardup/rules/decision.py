@@ -104,7 +104,8 @@ class Judge:
             record = replace(record, match=changed_page.key)  # also if the document is checked again
         join = None
         changed = dict[bytes, tuple[Record, Record]]()
-        if _joins(best, verdict):
+        is_again = best.is_seen and best.pair.same_page and verdict.status != "update"
+        if not (is_again or best.pair.new.is_too_short):  # copies of a notice or a caption join no story
             other = in_united_story(best, seen)
             join = join_of(document, best, other, page, verdict, self.owner_of, self.source_of)
             changed = narrowed(best, seen)
@@ -271,9 +272,3 @@ def _dropped_copy(match: Match, copy: Record, policy: Policy) -> Record:
         is_again = match.pair.same_page and match.pair.same_text and match.pair.old.is_dropped
         copy = replace(copy, packed_life=copy.life.as_dropped, match=match.pair.old.match if is_again else match.key)
     return replace(copy, kept_share_parts=parts)
-
-
-def _joins(match: Match, verdict: Verdict) -> bool:
-    """Decide whether a document joins the story of its match. Copies of a notice or a caption do not."""
-    is_again = match.is_seen and match.pair.same_page and verdict.status != "update"
-    return not (match.pair.new.is_too_short or is_again)
