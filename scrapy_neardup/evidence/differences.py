@@ -294,7 +294,7 @@ class _Partners:
 
     def sentence(self, places: list[Place], known: _BothTexts) -> Sentence:
         is_alone = self._is_alone(places)
-        counts_alone = is_alone and (not self.is_title or self._counts_in_title(places[0], known))
+        counts_alone = self._counts_alone(places, known)
         held = self.equal
         if self.may_have_dateline and places and places[0].is_dateline:
             held += len(places.pop(0).came)
@@ -337,13 +337,15 @@ class _Partners:
             return False
         return self.equal >= len(self.new) * (NEAR if places[0].size > SHORT else HALF)
 
-    def _counts_in_title(self, place: Place, known: _BothTexts) -> bool:
-        """Decide whether the only difference of two titles counts, which papers write anew: the rest must be equal."""
-        gone, came, *_ = place
+    def _counts_alone(self, places: Sequence[Place], known: _BothTexts) -> bool:
+        """Return the same for titles, which each paper writes anew: only another word in the same title counts."""
+        if not self.is_title or not self._is_alone(places):
+            return self._is_alone(places)
+        gone, came, *_ = places[0]
         is_told = all(each.kind == "word" and known.has(each) for each in came)
         if is_told and not any(meaning_of(each.text) for each in (*gone, *came)):
             return False  # the text says the same
-        return place.size < SHORT and self.equal >= NEAR * max(len(self.new), len(self.old))
+        return places[0].size < SHORT and self.equal >= NEAR * max(len(self.new), len(self.old))
 
 
 def _count_firm(parts: Iterable[Sequence[Token]]) -> int:
