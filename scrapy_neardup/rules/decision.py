@@ -27,8 +27,6 @@ from scrapy_neardup.story import Join
 # of the smaller one, the rest of it is a block of its own: then the smaller one must have more of its size.
 _NEAR_SIZE, _NEAR_SIZE_IF_HELD, _HELD = 0.75, 0.9, 0.9
 
-Named = Callable[[str], str]
-
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -61,8 +59,8 @@ class Judge:
 
     policy: Policy
     system: System = news
-    owner_of: Named = str
-    source_of: Named = str
+    owner_of: Callable[[str], str] = str
+    source_of: Callable[[str], str] = str
 
     def decide(
         self, document: Document, new: Record, candidates: Sequence[Pair], texts: Texts | None = None
