@@ -222,8 +222,7 @@ class NearDupDetector:
 
         If the store fails the verdict is ``unchecked``; nothing is raised.
         """
-        (verdict,) = await self.check_in_order([document])
-        return verdict
+        return (await self.check_in_order([document]))[0]
 
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         """Return the verdicts that ``check`` would give one after the other. The documents go to the store together.

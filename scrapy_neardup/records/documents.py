@@ -16,9 +16,6 @@ VERSION = 19
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE = 150  # characters
-HASHES = 1 << 32
-"""How many documents of one second have keys of their own: the last 4 bytes of a key are a hash."""
-
 NO_TEXT = bytes(KEY_BYTES)
 """Instead of the key of the document that holds a text."""
 
@@ -161,7 +158,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = DELIVERE
 def with_next_key(new: Record) -> Record:
     """Return a new record under the next key of the same second, because another document has its key."""
     second, number = new.original[:4], int.from_bytes(new.original[4:], "big")
-    key = second + ((number + 1) % HASHES).to_bytes(4, "big")
+    key = second + ((number + 1) % (1 << 32)).to_bytes(4, "big")
     return replace(new, original=key, story=key, match=key, text_at=key if any(new.text_at) else NO_TEXT)
 
 

@@ -24,10 +24,8 @@ CandidateState = Literal["seen", "lost"]
 REWRITTEN_SHARE = 0.7  # of the text of a page that its earlier version holds
 TOGETHER = 600  # seconds between two documents that count as those of one run if there are no runs
 LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more than accident made them share these
-_NO_SOURCE = bytes(4)
-_NO_NUMBER = bytes(4)
-_NO_URL = bytes(8)
-_NO_CONTENT = bytes(8)
+_NO_SOURCE = _NO_NUMBER = bytes(4)
+_NO_URL = _NO_CONTENT = bytes(8)
 _NO_LANGUAGE = bytes(2)
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
 
