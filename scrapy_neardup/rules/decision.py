@@ -18,7 +18,7 @@ from scrapy_neardup.rules.joining import join_of
 from scrapy_neardup.rules.match import Match, best_match
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy, longest_hold
-from scrapy_neardup.rules.second_look import Texts, look_again
+from scrapy_neardup.rules.second_look import Texts, with_second_look
 from scrapy_neardup.rules.systems import NOT_DROPPED, System, news
 from scrapy_neardup.rules.uniting import in_united_story, is_bridge, narrowed
 from scrapy_neardup.story import Join
@@ -73,7 +73,7 @@ class Judge:
         ``texts`` has the texts of the candidates that are chosen for a second look, and of the documents that were kept
         instead of them, as far as they are known.
         """
-        pairs = look_again(candidates, document, texts) if texts else candidates
+        pairs = with_second_look(candidates, document, texts) if texts else candidates
         new = self._with_holder(document, new, candidates)
         relations = [self.system.relation(pair) for pair in pairs]
         matches = [Match(*each) for each in zip(pairs, relations, strict=True) if each[1].name != "none"]

@@ -44,7 +44,7 @@ def _rank(pair: Pair) -> tuple[bool, bool, float, bytes]:
     return not pair.same_text, not pair.same_page, -(pair.likeness.similarity + pair.estimated_share), pair.age_rank
 
 
-def look_again(pairs: Sequence[Pair], document: Document, texts: Texts) -> Sequence[Pair]:
+def with_second_look(pairs: Sequence[Pair], document: Document, texts: Texts) -> Sequence[Pair]:
     """Return the pairs with what a second look brings. Candidates with equal texts get it together."""
     chosen = {pair.old.content_hash: pair.key for pair in chosen_for_second_look(pairs)}
     if not chosen:

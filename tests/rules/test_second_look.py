@@ -10,7 +10,7 @@ from scrapy_neardup.records.documents import new_record
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.pair import CandidateState, Pair
 from scrapy_neardup.rules.policy import Policy
-from scrapy_neardup.rules.second_look import MOST_LOOKS, chosen_for_second_look, look_again
+from scrapy_neardup.rules.second_look import MOST_LOOKS, chosen_for_second_look, with_second_look
 
 NEW = Article("new", at=60, source="new.example")
 
@@ -77,7 +77,7 @@ def test_what_the_scope_leaves_out_is_not_read() -> None:
 def test_a_second_look_changes_no_pair() -> None:
     pairs = pairs_of(LIKE)
     texts = {pair.key: StoredText("", each.prose) for pair, each in zip(pairs, LIKE, strict=True)}
-    looked = look_again(pairs, NEW.document, texts)
+    looked = with_second_look(pairs, NEW.document, texts)
     assert [pair.old_text and pair.old_text.text for pair in looked] == [
         None,
         LIKE[1].prose,
