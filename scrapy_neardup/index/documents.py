@@ -69,6 +69,7 @@ class Documents(Part):
         return CheckedDocument(document, record, Keys.of(fingerprint))
 
     def _steps(self, documents: list[CheckedDocument], again: bool, client: Client) -> Awaitable[None]:
+        # A plain function: the store awaits the steps themselves, with its client.
         return self._batch(client, documents, run=self.partition.run).check(again=again)
 
     @reads
