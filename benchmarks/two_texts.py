@@ -23,7 +23,8 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evidence.tokens import tokens_of
 from scrapy_neardup.records.documents import new_record
 from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.rules.decision import Candidate, Decision
+from scrapy_neardup.rules.decision import Decision
+from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.tools.lab.evaluation import COPIES
@@ -88,7 +89,8 @@ def judge(detector: NearDupDetector, old: RecordedDocument, new: RecordedDocumen
     first, second = (new_record(detector.sketcher.fingerprint(each), each) for each in documents)
     key = bytes.fromhex(documents[0].id)
     text = StoredText.of(documents[0].title, documents[0].text)
-    return detector.index.documents.judge.decide(documents[1], second, [Candidate(key, first)], {key: text})
+    judge = detector.index.documents.judge
+    return judge.decide(documents[1], second, [Pair(key, second, first, judge.policy)], {key: text})
 
 
 def values(text: str) -> set[str]:

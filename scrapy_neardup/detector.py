@@ -19,7 +19,7 @@ from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Verdict, u
 from scrapy_neardup.evidence.sources import is_of_domain, require_domain
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
-from scrapy_neardup.index.documents import CheckedDocument
+from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.index.learned import Knowledge
 from scrapy_neardup.index.run import Run
 from scrapy_neardup.index.upkeep import Selection
@@ -222,8 +222,7 @@ class NearDupDetector:
 
         If the store fails the verdict is ``unchecked``; nothing is raised.
         """
-        (verdict,) = await self.check_in_order([document])
-        return verdict
+        return (await self.check_in_order([document]))[0]
 
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         """Return the verdicts that ``check`` would give one after the other. The documents go to the store together.

@@ -279,7 +279,7 @@ class NearDupPipeline(Component):
         # garbage collector would free them.
         current_item.set(ItemContext())
         try:
-            verdict = await self.detector.check(document)
+            (verdict,) = await self.detector.check_in_order([document])
             self.fates.register(pending, verdict.id or pending.id)
             return verdict
         except Exception as error:

@@ -52,7 +52,7 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
     for sentence, each in comparison.differences:
         if each.kind in _TOLD and each.old and each.new and each.is_one_of_one and sentence.partner not in repeated:
             _add(changes, sentence, each)
-    for before, after in _newest_toll(old, new):
+    for before, after in _newest_toll(new, old):
         line = f"{after.label}: {before.value} -> {after.value}"
         changes.setdefault((before.value, after.value), Change(line))
     return tuple({each.line: each for each in changes.values()}.values())
@@ -149,7 +149,7 @@ def _are_equal(before: Figure, after: Figure) -> bool:
     return bool(low) and (high >= _LEAST_ROUNDED or not is_of_harmed) and high / low in _LOST_WORDS
 
 
-def _newest_toll(old: Side, new: Side) -> Iterator[tuple[Figure, Figure]]:
+def _newest_toll(new: Side, old: Side) -> Iterator[tuple[Figure, Figure]]:
     """Pair the tolls of the dead: the greatest of title and first sentence, as the others are parts of it.
 
     If the new text has the old toll too, a smaller one above it is a part of it: "three children among the nine dead".

@@ -28,8 +28,7 @@ from scrapy_neardup.evidence.tokens import (
     signs_of,
     tokens_of,
 )
-from scrapy_neardup.text.alignment import Aligned, align, read_sentences
-from scrapy_neardup.text.alignment import Sentence as Printed
+from scrapy_neardup.text.alignment import Aligned, Printed, align, read_sentences
 from scrapy_neardup.text.folding import fold
 
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
@@ -294,7 +293,8 @@ class _Partners:
     may_have_dateline: bool
 
     def sentence(self, places: list[Place], known: _BothTexts) -> Sentence:
-        is_lonely, is_alone = self._is_lonely(places), self._is_alone(places, known)
+        is_alone = self._is_alone(places)
+        counts_alone = self._counts_alone(places, known)
         held = self.equal
         if self.may_have_dateline and places and places[0].is_dateline:
             held += len(places.pop(0).came)
@@ -304,7 +304,7 @@ class _Partners:
             if not place.is_content:
                 held += len(place.came)
                 continue
-            found, wording = differences_of(place, known.has, is_lonely=is_lonely)
+            found, wording = differences_of(place, known.has, is_alone=is_alone)
             held += wording
             is_one = len(place.gone) == len(place.came) == 1 and (place.is_inside or place.behind != "")
             is_value = is_one and numbers[0] <= numbers[1] and self.equal >= HALF * len(self.new)
@@ -315,7 +315,7 @@ class _Partners:
                     or (numbers[0] == numbers[1] and is_short and self.equal >= IN_PLACE * len(self.new)),
                     is_one_of_one=is_value or numbers[0] == numbers[1],
                     is_swapped=place.is_swap and self.equal >= FORM * max(len(self.new), len(self.old)),
-                    is_alone=is_alone,
+                    is_alone=counts_alone,
                 )
                 for each in found
             ]
@@ -331,16 +331,16 @@ class _Partners:
             return False
         return any(each.says and not known.has(each) for place in places for each in place.came)
 
-    def _is_lonely(self, places: Sequence[Place]) -> bool:
+    def _is_alone(self, places: Sequence[Place]) -> bool:
         """Return whether the sentences differ in one place only."""
         if len(places) != 1 or self.has_moved:
             return False
         return self.equal >= len(self.new) * (NEAR if places[0].size > SHORT else HALF)
 
-    def _is_alone(self, places: Sequence[Place], known: _BothTexts) -> bool:
+    def _counts_alone(self, places: Sequence[Place], known: _BothTexts) -> bool:
         """Return the same for titles, which each paper writes anew: only another word in the same title counts."""
-        if not self.is_title or not self._is_lonely(places):
-            return self._is_lonely(places)
+        if not self.is_title or not self._is_alone(places):
+            return self._is_alone(places)
         gone, came, *_ = places[0]
         is_told = all(each.kind == "word" and known.has(each) for each in came)
         if is_told and not any(meaning_of(each.text) for each in (*gone, *came)):

@@ -191,10 +191,10 @@ def _with_next(tokens: Sequence[Token], at: int) -> tuple[str, ...]:
     return tuple(each.text for each in tokens[at : at + 1 + (tokens[at].kind != "word")])
 
 
-def differences_of(place: Place, has: Has, *, is_lonely: bool) -> tuple[list[Difference], int]:
+def differences_of(place: Place, has: Has, *, is_alone: bool) -> tuple[list[Difference], int]:
     """Return the content differences of one place, and how many other new words are held.
 
-    Such words say nothing, or are only spelled otherwise. ``is_lonely`` says that the rest of the sentence is equal.
+    Such words say nothing, or are only spelled otherwise. ``is_alone`` says that the rest of the sentence is equal.
     """
     gone, came = list(place.gone), list(place.came)
     wording = _take_glued(gone, came) + _take_glued(came, gone) + _take_spellings(gone, came)
@@ -203,8 +203,8 @@ def differences_of(place: Place, has: Has, *, is_lonely: bool) -> tuple[list[Dif
         found.append(Difference("number", _printed(gone), f"{place.recounted.printed} {_printed(came)}".strip()))
     olds, news = _said(gone), _said(came)
     wording += sum(each.kind in ("name", "word") for each in came) - len(news)
-    other = _other_words(olds, news, has, may_be_known=not is_lonely and not place.is_swap)
-    if other is None and is_lonely and not found:
+    other = _other_words(olds, news, has, may_be_known=not is_alone and not place.is_swap)
+    if other is None and is_alone and not found:
         other = _word_for_word(place, gone, came, has)
     if other is not None:
         found.append(other)
@@ -237,7 +237,7 @@ def _word_for_word(place: Place, gone: Sequence[Token], came: Sequence[Token], h
         return Difference("word", "", _printed(came))  # no word has one letter, so it became another word
     if place.is_opposite:
         return Difference("word", _printed(gone), _printed(came))
-    olds, news = ([each for each in side if each.may_say and each.kind != "negation"] for side in (gone, came))
+    olds, news = ([each for each in side if each.says_if_alone and each.kind != "negation"] for side in (gone, came))
     if not olds or not news or place.size > SHORT or _is_wording(olds, news, has):
         return None
     return Difference("word", _printed(olds), _printed(news))

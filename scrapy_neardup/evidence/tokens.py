@@ -107,8 +107,8 @@ class Token(NamedTuple):
         return self.text if self.kind == "number" else self.printed
 
     @property
-    def may_say(self) -> bool:
-        """Return whether a word may change what an equal sentence says: most short words do too."""
+    def says_if_alone(self) -> bool:
+        """Return whether a word may change what a sentence says whose rest is equal: most short words do too."""
         return (len(self.text) > 1 or self.kind != "word" or is_unspaced(self)) and self.text not in _SMALL_WORDS
 
     @property

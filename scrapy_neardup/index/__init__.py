@@ -9,11 +9,10 @@ from scrapy_neardup.records.documents import VERSION as DOCUMENT_VERSION
 from scrapy_neardup.records.stories import VERSION as MEMBER_VERSION
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import Policy
-from scrapy_neardup.settings import Scope
 from scrapy_neardup.settings.store_urls import check_url
 from scrapy_neardup.text.display import without_password
 
-__all__ = ["RECORD_VERSIONS", "Breaker", "Index", "Judge", "Policy", "Scope", "index_from_url"]
+__all__ = ["RECORD_VERSIONS", "Breaker", "Index", "Judge", "Policy", "index_from_url"]
 
 # Increase one of these versions with every change to the data that a store keeps.
 #

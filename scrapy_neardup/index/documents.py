@@ -1,100 +1,30 @@
-"""The documents of the window: find the candidates of new ones, decide in Python, and register them.
+"""The documents of the window: check new ones, and read those that are there.
 
-``Batch`` has the steps of a check, in their order. It asks the store two to five times: for postings; for records of
-candidates, if there are any; for texts of those that may be copies; for the story that the document joins; and to
-commit. Postings without a record are skipped.
-
-Documents that come together are decided one after the other, as if each had been registered before the next. If others
-have changed what was read for a document, it is tried again.
+``batch.py`` has the steps of a check, in their order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import chain, groupby
-from operator import attrgetter
-from typing import cast
+from functools import partial
 
-from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, with_id
+from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index.batch import Batch, CheckedDocument
 from scrapy_neardup.index.expiry import Expiry
-from scrapy_neardup.index.layout import SLICE
+from scrapy_neardup.index.layout import calls_by_slice, values_by_slice
 from scrapy_neardup.index.partition import Part, Partition, pause_after, reads
-from scrapy_neardup.index.postings import Generation, Keys, PostedTogether, ShardBits, find_candidates, new_postings
-from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
-from scrapy_neardup.index.store import Call, Client, Commit, Expected, answers, is_version
+from scrapy_neardup.index.postings import Keys, ShardBits
+from scrapy_neardup.index.store import Client, answers
 from scrapy_neardup.index.stories import Stories
-from scrapy_neardup.records.documents import NO_TEXT, Record, new_record, read_record, seconds_of, with_next_key
-from scrapy_neardup.records.life import DELIVERED
-from scrapy_neardup.records.stored_stories import StoredStories, is_new
-from scrapy_neardup.records.texts import StoredText, pack_text, unpack_text
-from scrapy_neardup.rules.decision import Candidate, Decision, Judge, Texts
-from scrapy_neardup.story import Join, Story
+from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of
+from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.rules.decision import Decision, Judge
 
 _MOST_TRIES = 1000  # to register a document while others register documents with the same keys
-_MOST_JOINS = 10  # tries to join stories that others change, before everything is read again
-_COMMITTED = 1  # the answer of a store
 
 Records = dict[bytes, Record]
-
-
-@dataclass(eq=False)
-class CheckedDocument:
-    """A document that is checked: what was read for it, what was decided, and in the end how it is registered.
-
-    One that was checked before has its ``stored`` record. It is decided again, but not registered.
-    """
-
-    given: Document
-    record: Record  # as the first of its kind
-    keys: Keys  # look-up keys
-    generations: list[Generation] = field(init=False)  # those in the window, the newest first
-    own: Generation = field(init=False)  # the one in which the document is posted
-    own_version: bytes = b""  # that this generation gets
-    stored: Record | None = None
-    candidates: list[bytes] = field(default_factory=list)
-    likely: dict[bytes, Candidate | None] = field(default_factory=dict)  # None for one that cannot be a match
-    decision: Decision = field(init=False)
-    packed: bytes = b""  # the record that is registered
-    story: Story | StoreError | None = None  # just after the document joined it; the error if its data is damaged
-    asks_other_run: bool = False  # it is to be dropped, and another run has yet to deliver its match
-    is_settled: bool = False  # it is registered, now or before
-    error: StoreError | None = None
-
-    def begin(self, generations: list[Generation]) -> None:
-        """Forget what an earlier try has read."""
-        self.generations = generations
-        self.own = next(each for each in generations if each.has(seconds_of(self.key)))
-        self.stored = None
-        self.likely = {}
-        self.story = None
-
-    @property
-    def key(self) -> bytes:
-        return self.record.original
-
-    @property
-    def id(self) -> str:
-        """The id under which the document is registered: its own, or if another has that, the next that is free."""
-        return self.key.hex()
-
-    @property
-    def is_done(self) -> bool:
-        return self.is_settled or self.error is not None
-
-    @property
-    def answer(self) -> CheckedDocument | StoreError:
-        if self.is_settled:
-            return self
-        return self.error or StoreUnavailable("others change the window all the time")
-
-    @cached_property
-    def text(self) -> StoredText:
-        return StoredText.of(self.given.title, self.given.text)
 
 
 class Documents(Part):
@@ -103,8 +33,7 @@ class Documents(Part):
     def __init__(self, partition: Partition, judge: Judge, stories: Stories) -> None:
         super().__init__(partition)
         self.judge = judge
-        self.stories = stories
-        self.bits = ShardBits()
+        self._batch = partial(Batch, partition, judge, stories, ShardBits())
         self._expiry = Expiry(stories)
 
     async def check(self, documents: Sequence[tuple[Fingerprint, Document]]) -> list[CheckedDocument | StoreError]:
@@ -120,7 +49,7 @@ class Documents(Part):
         for number in range(_MOST_TRIES):
             batch = _with_own_keys(waiting[:most])
             with _noting_damage(batch):
-                await self.partition.store.ask(partial(self._register, batch, number > 0))
+                await self.partition.store.ask(partial(self._steps, batch, number > 0))
             waiting = [each for each in waiting if not each.is_done]
             if not waiting:
                 break
@@ -139,26 +68,16 @@ class Documents(Part):
         record = new_record(fingerprint, document, self.partition.run, keep_text=keep_text)
         return CheckedDocument(document, record, Keys.of(fingerprint))
 
-    async def _register(self, documents: list[CheckedDocument], again: bool, client: Client) -> None:
-        batch = Batch(self, client, documents, self.partition.run)
-        await batch.read_postings(again=again)
-        await batch.settle_keys()
-        batch.find_candidates()
-        await batch.read_candidates()
-        await batch.read_texts()
-        await batch.decide()
-        await batch.commit()
+    def _steps(self, documents: list[CheckedDocument], again: bool, client: Client) -> Awaitable[None]:
+        # A plain function: the store awaits the steps themselves, with its client.
+        return self._batch(client, documents, run=self.partition.run).check(again=again)
 
     @reads
     async def look(self, client: Client, fingerprint: Fingerprint, document: Document) -> tuple[Decision, Records]:
         """Return what a check would decide now, and the records of all candidates. This registers nothing."""
         new = self._new(fingerprint, document, keep_text=False)
-        batch = Batch(self, client, [new], run=0)
-        await batch.read_postings(again=True)
-        batch.find_candidates()
-        await batch.read_candidates()
-        await batch.read_texts()
-        await batch.decide()
+        batch = self._batch(client, [new], run=0)
+        await batch.look()
         return new.decision, {key: each for key, each in batch.records.items() if each and key != new.key}
 
     # What people ask for
@@ -166,8 +85,8 @@ class Documents(Part):
     @reads
     async def records_of(self, client: Client, keys: Iterable[bytes]) -> Records:
         """Return the records of documents, without those that are gone or withdrawn."""
-        calls = _reads_of_slices(self.layout.records, keys)
-        found = _values(calls, await answers(client, calls))
+        calls = calls_by_slice(self.layout.records, keys)
+        found = values_by_slice(calls, await answers(client, calls))
         return dict(_present((key, packed) for key, packed in found if packed is not None))
 
     @reads
@@ -178,20 +97,8 @@ class Documents(Part):
 
     @reads
     async def text_of(self, client: Client, record: Record) -> StoredText | None:
-        """Return the text that the window keeps of a document, None if it is not kept, gone or damaged."""
-        return (await self.texts(client, {record.text_at})).get(record.text_at)
-
-    async def texts(self, client: Client, keys: AbstractSet[bytes]) -> dict[bytes, StoredText]:
-        """Return the texts that documents with these keys hold, as far as they are there and whole."""
-        calls = _reads_of_slices(self.layout.texts, keys - {NO_TEXT})
-        texts = dict[bytes, StoredText]()
-        for key, packed in _values(calls, await answers(client, calls) if calls else []):
-            text = unpack_text(packed) if packed is not None else None
-            if text is not None:
-                texts[key] = text
-            elif packed is not None:
-                self.partition.warn_damaged("a text", "it is not compared")
-        return texts
+        """Return the text that the window stores of a document, None if it stores none, or if it is gone or damaged."""
+        return (await self.partition.texts(client, {record.text_at})).get(record.text_at)
 
 
 def _present(found: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, Record]]:
@@ -222,305 +129,3 @@ def _with_own_keys(documents: Sequence[CheckedDocument]) -> list[CheckedDocument
             break
         by_key[each.key] = each
     return [*by_key.values()]
-
-
-def _reads_of_slices(name_of: Callable[[bytes], str], keys: Iterable[bytes]) -> list[Call]:
-    """Return the calls that read what hashes have of documents. ``name_of`` returns the hash of a document."""
-    slices = [[*group] for _, group in groupby(sorted(keys), lambda key: seconds_of(key) // SLICE)]
-    return [Call("HMGET", name_of(each[0]), each) for each in slices]
-
-
-def _values(calls: Sequence[Call], found: Sequence[object]) -> Iterator[tuple[bytes, bytes | None]]:
-    """Yield the keys of documents and what was found of each."""
-    for call, values in zip(calls, found, strict=True):
-        yield from zip(cast("list[bytes]", call.arguments), cast("list[bytes | None]", values), strict=True)
-
-
-class Batch:
-    """Documents that are checked together, and what was read of the window for them. No two of them have one key.
-
-    The methods are the steps of a check, in their order. ``run`` is the one that asks which other runs live.
-    """
-
-    def __init__(self, window: Documents, client: Client, documents: list[CheckedDocument], run: int) -> None:
-        self._window = window
-        self._layout = window.layout
-        self._client = client
-        self.documents = documents
-        for each in documents:
-            each.begin([Generation(*span) for span in self._layout.generations(seconds_of(each.key))])
-        self._posted = PostedTogether(each.keys for each in documents)
-        self._heartbeats = Heartbeats(run)
-        self._packed: dict[bytes, bytes | None] = {}  # stored records, None where there is none
-        self.records: dict[bytes, Record | None] = {}  # those of candidates, also those of this batch
-        self._texts: dict[bytes, StoredText] = {}  # by the key of the document that holds it
-        self._stories: StoredStories = {}
-
-    # 1. Read the postings
-
-    async def read_postings(self, *, again: bool) -> None:
-        """Read what is stored under the documents' own keys, and the postings of their look-up keys.
-
-        In the first try a generation of which nothing is known counts as empty: if it is not, the commit fails.
-        """
-        bits = self._window.bits
-        asked = [(each.keys, one) for each in self.documents for one in each.generations]
-        if again or any(each.own.name not in bits for each in self.documents):
-            await bits.read(self._client, [one for _, one in asked])
-        asked = [(keys, one) for keys, one in asked if one.name in bits]
-        for _, generation in asked:
-            generation.bits = bits[generation.name]
-        own_keys = {each.key for each in self.documents}
-        found = await self._read_packed(own_keys, [one.call(keys) for keys, one in asked])
-        for (keys, generation), answer in zip(asked, found, strict=True):
-            generation.read(keys, answer)
-        for each in self.documents:
-            if each.own.name not in bits:
-                slices = self._layout.slices(seconds_of(each.key))
-                await bits.choose(self._client, each.own, slices, len(each.keys.weights))
-            each.own.bits = bits[each.own.name]
-
-    async def _read_packed(self, keys: AbstractSet[bytes], more: Sequence[Call] = ()) -> list[object]:
-        """Read the records under these keys, unless they were read before. Return the answers to ``more`` calls."""
-        calls = _reads_of_slices(self._layout.records, keys - self._packed.keys())
-        if not calls and not more:
-            return []
-        found = await answers(self._client, [*more, *calls])
-        self._packed.update(_values(calls, found[len(more) :]))
-        return found[: len(more)]
-
-    # 2. Settle the keys
-
-    async def settle_keys(self) -> None:
-        """Find the documents that were checked before. If another document has a key, take the next key."""
-        moved = self.documents
-        while moved := [each for each in moved if not self._has_key(each)]:
-            for each in moved:
-                each.record = with_next_key(each.record)
-            await self._read_packed({each.key for each in self.documents})
-
-    def _has_key(self, new: CheckedDocument) -> bool:
-        """Return whether a document has its key, as the first or because it was checked before."""
-        packed = self._packed[new.key]
-        if packed is None:
-            return True
-        stored = read_record(packed)
-        if stored is None:
-            self._window.partition.warn_damaged("a record", "its document is not compared")
-        elif stored.life.state != "withdrawn" and stored.is_same_document(new.record):
-            new.stored = stored
-        return new.stored is not None
-
-    # 3. Find the candidates
-
-    def find_candidates(self) -> None:
-        """Find the candidates of each document, and post it for those that come after it.
-
-        They are at most 32, those with most weight in common (``postings.find_candidates``).
-        The only candidate of a document that was checked before is the one that it is linked to.
-        """
-        for each in self.documents:
-            if each.stored is not None:
-                each.candidates = [each.stored.match] if each.stored.has_match(each.key) else []
-                continue
-            self._posted.add_to(each.keys, each.generations)
-            each.candidates = find_candidates(each.keys, each.generations, each.key, self._window.policy.window)
-            each.own_version = self._posted.post(each.keys, each.own, each.key)
-
-    async def read_candidates(self) -> None:
-        """Read the heartbeats, the records of all candidates, and those that dropped or lost ones link to."""
-        wanted = {key for each in self.documents for key in each.candidates}
-        if not wanted:
-            return
-        (runs,) = await self._read_packed(wanted, [Call("RUNS", self._layout.runs)])
-        self._heartbeats = Heartbeats.of(self._heartbeats.own, runs)
-        for _ in range(MOST_LINKS + 1):
-            await self._read_packed(wanted)
-            read = filter(None, map(self._read_record, wanted))
-            linked = {record.match for record in read if record.is_dropped or self._is_lost(record)}
-            wanted = linked - self.records.keys()
-            if not wanted:
-                break
-        for each in self.documents:
-            if each.stored is None:
-                self._add_matches_of_lost(each)
-
-    def _read_record(self, key: bytes) -> Record | None:
-        """Return the record of a candidate, None if it is gone or damaged."""
-        if key not in self.records:
-            packed = self._packed[key]
-            self.records[key] = record = read_record(packed) if packed is not None else None
-            if record is None and packed is not None:
-                self._window.partition.warn_damaged("a record", "its document is not compared")
-        return self.records[key]
-
-    def _is_lost(self, record: Record) -> bool:
-        return self._heartbeats.state(record, self.records.get) == "lost"
-
-    def _add_matches_of_lost(self, new: CheckedDocument) -> None:
-        """Add what each lost candidate was like. Otherwise a page that is lost in every run would hide its original."""
-        for key in new.candidates:  # those that are added are looked at too
-            record = self.records.get(key)
-            if record and record.match not in (new.key, *new.candidates) and self._is_lost(record):
-                new.candidates.append(record.match)
-
-    # 4. Read the texts
-
-    async def read_texts(self) -> None:
-        """Read the texts of candidates that are chosen for a second look, and of documents kept instead of them."""
-        wanted = set[bytes]()
-        for each in self.documents:
-            likely = self._likely_candidates(each)
-            for candidate in self._window.judge.second_look(each.stored or each.record, likely) if likely else ():
-                records = (candidate.record, self.records.get(candidate.kept))
-                wanted.update(record.text_at for record in records if record)
-        self._texts = await self._window.texts(self._client, wanted)
-        for each in self.documents:  # those that come later in this batch may read the texts of those before
-            if each.stored is None and each.record.text_at != NO_TEXT:
-                self._texts[each.key] = each.text
-
-    def _likely_candidates(self, new: CheckedDocument) -> list[Candidate]:
-        """Return the candidates whose records are known, without those that cannot be a match.
-
-        A document of this batch has no record until it is decided.
-        """
-        for key in new.candidates:
-            record = self.records.get(key)
-            known = new.likely.get(key)
-            if record is None or (key in new.likely and (known is None or known.record is record)):
-                continue
-            new.likely[key] = None
-            if new.stored is not None or self._window.judge.may_match(new.record, record):
-                kept_key, kept = kept_by(key, record, self.records.get)
-                state = self._heartbeats.state(record, self.records.get)
-                new.likely[key] = Candidate(key, record, state, kept_key if record.is_dropped and kept else b"")
-        return [each for key in new.candidates if (each := new.likely.get(key)) is not None]
-
-    # 5. Decide
-
-    async def decide(self) -> None:
-        """Decide what each document is. The documents behind it are decided as if it was registered."""
-        judge = self._window.judge
-        for each in self.documents:
-            candidates = self._likely_candidates(each)
-            texts = self._texts_of(chain.from_iterable(map(attrgetter("key", "kept"), candidates)))
-            document = with_id(each.given, each.id)
-            record = each.record
-            if each.stored is not None:
-                # Only whether it was a wall needs ``tells_title``, which is not stored. A wall has kept its own story.
-                tells_title = each.stored.story != each.key
-                record = replace(each.stored, tells_title=tells_title, is_boilerplate=record.is_boilerplate)
-            lengths = [len(document.text), *(len(text.text) for text in texts.values())]
-            if candidates and max(lengths) >= LONG_TEXT:
-                # To compare them takes long. With Redis that would hold up the event loop; SQLite has a thread anyway.
-                each.decision = await self._client.run_aside(judge.decide, document, record, candidates, texts)
-            else:
-                each.decision = judge.decide(document, record, candidates, texts)
-            if each.stored is None:
-                self.records[each.key] = each.decision.record
-                self.records |= {changed: after for changed, (_, after) in each.decision.changed.items()}
-
-    def _texts_of(self, keys: Iterable[bytes]) -> Texts:
-        """Return the texts of documents that are known."""
-        texts = dict[bytes, StoredText]()
-        for key in keys:
-            record = self.records.get(key)
-            text = self._texts.get(key) or self._texts.get(record.text_at if record else NO_TEXT)
-            if text is not None:
-                texts[key] = text
-        return texts
-
-    # 6. Commit
-
-    async def commit(self) -> None:
-        """Send a commit for each document, and note the answers. Raise StoreUnavailable if the store is lost.
-
-        A document whose commit is refused is not done then. But if only its story has changed, its match and verdict
-        are still right: it joins the story again.
-        """
-        left = self.documents
-        for _ in range(_MOST_JOINS):
-            joins = [each.decision.join for each in left if each.decision.join]
-            await self._window.stories.read(self._client, self._stories, joins)
-            await self._read_first_texts(joins)
-            commits = {each: commit for each in left if (commit := self._commit_of(each))}
-            results = dict(zip(commits, await self._client.send([*commits.values()]), strict=True))
-            for each in left:
-                self._note(each, results.get(each, _COMMITTED))
-            left = [each for each, result in results.items() if is_version(result)]
-            if not left:
-                break
-            self._stories.clear()
-
-    async def _read_first_texts(self, joins: Iterable[Join]) -> None:
-        """Read the texts of documents that others join as the first ones: the ledgers of their stories need them."""
-        begun = (self.records.get(bytes.fromhex(each.story)) for each in joins if is_new(self._stories, each))
-        wanted = {each.text_at for each in begun if each} - self._texts.keys()
-        self._texts = {**self._texts, **await self._window.texts(self._client, wanted)}
-
-    def _note(self, new: CheckedDocument, result: object) -> None:
-        """Note the answer of the store to a commit; a document without a commit is done."""
-        if isinstance(result, Exception):
-            new.error = self._window.partition.store.explained(result)
-            if isinstance(new.error, StoreUnavailable):
-                raise new.error
-        # An earlier try may have written this very record, and its answer was lost on its way.
-        elif result == _COMMITTED or (new.packed and result == new.packed):
-            new.is_settled = True
-
-    def _commit_of(self, new: CheckedDocument) -> Commit | None:
-        """Return the commit that registers a document and writes the story that it joins, None if nothing is new.
-
-        The store refuses it if the document's key is taken, if its match is gone, if the story has changed, or if
-        others have posted a document that shares look-up keys of ``LEAST_WEIGHT`` or more. So of equal documents
-        exactly one is the original.
-        """
-        layout = self._layout
-        window = self._window.policy.window
-        key = new.key
-        second = seconds_of(key)
-        expected, writes = self._join(new)
-        record = new.stored or new.decision.record
-        kept_key, kept = kept_by(key, record, self.records.get)
-        new.asks_other_run = record.is_dropped and kept is not None and kept.run not in (DELIVERED, record.life.run)
-        if new.stored is not None:
-            return Commit(expected, writes) if writes else None
-        new.packed = record.pack()
-        needed = [new.decision.match.key] if new.decision.match is not None else []
-        if record.text_at not in (NO_TEXT, key):
-            needed.insert(0, record.text_at)
-        there = [Expected(Call("HEXISTS", layout.records(each), (each,)), b"1") for each in needed]
-        if kept is not None and new.asks_other_run:
-            asked = layout.asked(kept.run)
-            writes += [Call("HSET", asked, (key, kept_key, b"", b"")), Call("EXPIRE", asked, (window,))]
-        slice_left = SLICE - second % SLICE + window
-        writes = [
-            Call("EXPIRE", new.own.name, (new.own.start + new.own.seconds - second + window,)),
-            *writes,
-            Call("HSET", layout.records(key), (key, new.packed)),
-            Call("EXPIRE", layout.records(key), (slice_left,)),
-        ]
-        for changed, (before, after) in new.decision.changed.items():
-            expected.append(Expected(Call("HGET", layout.records(changed), (changed,)), before.pack()))
-            writes.append(Call("HSET", layout.records(changed), (changed, after.pack())))
-        if record.text_at == key:
-            writes.append(Call("HSET", layout.texts(key), (key, pack_text(new.text))))
-        if record.text_at != NO_TEXT:  # the text lives as long as this record
-            writes.append(Call("EXPIRE", layout.texts(record.text_at), (slice_left,)))
-        posted = new_postings(new.keys, new.generations, new.own, key, new.own_version)
-        return Commit([Expected(Call("HGET", layout.records(key), (key,))), *there, *expected], writes, posted)
-
-    def _join(self, new: CheckedDocument) -> tuple[list[Expected], list[Call]]:
-        """Let a document join its story. Return how the story is written, nothing if it joins none."""
-        if new.decision.join is None:
-            return [], []
-        try:
-            first = bytes.fromhex(new.decision.join.story)
-            first_text = self._texts_of([first]).get(first)
-            new.story, expected, writes = self._window.stories.join(self._stories, new.decision.join, first_text)
-        except Exception as error:
-            new.story = self._window.partition.store.explained(error)
-            if isinstance(new.story, StoreUnavailable):
-                raise new.story from error
-            return [], []
-        return expected, writes

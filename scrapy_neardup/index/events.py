@@ -182,8 +182,8 @@ class Events(Part):
             self.partition.warn_damaged("a story", "its event is not reported")
         latest = LAST_SECOND if quiet_since is None else quiet_since
         # A story that has expired has no counters.
-        kept = (each for each in stories if isinstance(each, StoredStory) and each.counters.joined)
-        return [each.snapshot for each in kept if each.counters.newest_source <= latest]
+        living = (each for each in stories if isinstance(each, StoredStory) and each.counters.joined)
+        return [each.snapshot for each in living if each.counters.newest_source <= latest]
 
     @reads
     async def ended(self, client: Client, since: int) -> list[EventSources]:

@@ -27,8 +27,9 @@ are longer, and their names say how much: ``<number>x<multiples of 65,536 s>``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple, cast
 
 from scrapy_neardup.index.store import LOGGED, Call
 from scrapy_neardup.records.documents import seconds_of
@@ -119,7 +120,7 @@ class Layout:
 
     def texts(self, document: bytes) -> str:
         """Return the key of the hash that has the text of a document, if the document holds it itself."""
-        return self._texts(seconds_of(document) // SLICE)
+        return texts_beside(self.records(document))
 
     def bands(self, generation: int) -> str:
         times = self._generation // GENERATION
@@ -128,18 +129,27 @@ class Layout:
     def _records(self, number: int) -> str:
         return f"{self.prefix}:records:{number}"
 
-    def _texts(self, number: int) -> str:
-        return f"{self.prefix}:texts:{number}"
-
     def spans_of(self, second: int) -> set[Span]:
         """Return the keys that a document of this second is written to."""
         hour, generation = second // SLICE, second // self._generation
         return {
             Span(self._records(hour), hour * SLICE, SLICE),
             # A text may be that of a later document too.
-            Span(self._texts(hour), hour * SLICE, SLICE + longest_hold(self._window)),
+            Span(texts_beside(self._records(hour)), hour * SLICE, SLICE + longest_hold(self._window)),
             Span(self.bands(generation), generation * self._generation, self._generation),
         }
+
+
+def calls_by_slice(name_of: Callable[[bytes], str], keys: Iterable[bytes]) -> list[Call]:
+    """Return the calls that read what hashes have of documents. ``name_of`` returns the hash of a document."""
+    slices = [[*group] for _, group in groupby(sorted(keys), lambda key: seconds_of(key) // SLICE)]
+    return [Call("HMGET", name_of(each[0]), each) for each in slices]
+
+
+def values_by_slice(calls: Sequence[Call], found: Sequence[object]) -> Iterator[tuple[bytes, bytes | None]]:
+    """Yield the keys of documents and what was found of each."""
+    for call, values in zip(calls, found, strict=True):
+        yield from zip(cast("list[bytes]", call.arguments), cast("list[bytes | None]", values), strict=True)
 
 
 class KeyName(NamedTuple):

@@ -15,12 +15,15 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Set as AbstractSet
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.layout import Layout
-from scrapy_neardup.index.store import Client, ConflictError, Store
+from scrapy_neardup.index.layout import Layout, calls_by_slice, values_by_slice
+from scrapy_neardup.index.store import Client, ConflictError, Store, answers
+from scrapy_neardup.records.documents import NO_TEXT
+from scrapy_neardup.records.texts import StoredText, unpack_text
 from scrapy_neardup.rules.policy import Policy
 
 logger = logging.getLogger(__name__)
@@ -54,6 +57,18 @@ class Partition:
                 "%s %s: %s is damaged, or not of this version: %s. Further cases are not logged.",
                 *(self.store.location, self.layout.prefix, subject, effect),
             )
+
+    async def texts(self, client: Client, keys: AbstractSet[bytes]) -> dict[bytes, StoredText]:
+        """Return the texts that documents with these keys hold, as far as they are there and whole."""
+        calls = calls_by_slice(self.layout.texts, keys - {NO_TEXT})
+        texts = dict[bytes, StoredText]()
+        for key, packed in values_by_slice(calls, await answers(client, calls) if calls else []):
+            text = unpack_text(packed) if packed is not None else None
+            if text is not None:
+                texts[key] = text
+            elif packed is not None:
+                self.warn_damaged("a text", "it is not compared")
+        return texts
 
 
 class Part:

@@ -48,8 +48,8 @@ class Heartbeats:
     @classmethod
     def of(cls, own: int, answer: object) -> Heartbeats:
         """Return the heartbeats in the answer to RUNS, without those that are damaged."""
-        now, kept = cast("tuple[int, dict[bytes, bytes]]", answer)
-        found = {number: _BEATS.fullmatch(value) for number, value in kept.items() if number.isdigit()}
+        now, stored = cast("tuple[int, dict[bytes, bytes]]", answer)
+        found = {number: _BEATS.fullmatch(value) for number, value in stored.items() if number.isdigit()}
         return cls(own, now, {int(number): (int(each[1]), int(each[2])) for number, each in found.items() if each})
 
     @property
@@ -57,13 +57,13 @@ class Heartbeats:
         """The first heartbeat of the run that asks, 0 if it has none."""
         return self.of_run.get(self.own, (0, 0))[0]
 
-    def state(self, record: Record, record_of: Callable[[bytes], Record | None]) -> CandidateState:
-        """Decide whether a document counts as seen. A dropped copy does if its match does.
+    def state(self, record: Record) -> CandidateState:
+        """Decide whether a document counts as seen.
 
-        If the match is gone before it was known to be delivered, the copy counts while its own run lives.
+        Ask with the record of the document that was kept instead of it, if it was dropped: it counts if that one does.
+        If that one is gone before it was known to be delivered, the copy counts while its own run lives.
         """
-        _, kept = kept_by(b"", record, record_of)
-        run = (kept or record).life.run
+        run = record.life.run
         return "seen" if run in (DELIVERED, self.own) or self.is_alive(run) else "lost"
 
     def is_alive(self, run: int) -> bool:
@@ -77,18 +77,22 @@ class Heartbeats:
         return self.started <= beat <= self.now <= beat + 1000 * DEAD_SECONDS
 
 
-def kept_by(key: bytes, record: Record, record_of: Callable[[bytes], Record | None]) -> tuple[bytes, Record | None]:
+def kept_by(record: Record, record_of: Callable[[bytes], Record | None]) -> tuple[bytes, Record | None]:
     """Follow a dropped copy to the document that was kept, and return its key and record.
 
-    The record is None if it is gone, or more than ``MOST_LINKS`` away. ``record_of`` returns the record of a document.
+    Of a document that was not dropped return its record, without a key. Return neither if the document that was kept is
+    gone, or more than ``MOST_LINKS`` away. ``record_of`` returns the record of a document.
     """
+    key = b""
     found: Record | None = record
     for _ in range(MOST_LINKS + 1):
-        if found is None or not found.is_dropped:
+        if found is None:
+            break
+        if not found.is_dropped:
             return key, found
         key = found.match
         found = record_of(key)
-    return key, None
+    return b"", None
 
 
 class Runs(Part):
@@ -98,8 +102,8 @@ class Runs(Part):
     async def began(self, client: Client, second: int) -> int:
         """Note that a crawl began at this second. Return when the first one began, if that is within a window."""
         key = self.layout.began
-        (kept,) = await answers(client, [Call("HGET", key, ("first",))])
-        began = min(second, int(cast("bytes", kept or b"%d" % second)))
+        (stored,) = await answers(client, [Call("HGET", key, ("first",))])
+        began = min(second, int(cast("bytes", stored or b"%d" % second)))
         await answers(client, [Call("HSET", key, ("first", began)), Call("EXPIRE", key, (self.policy.window,))])
         return began
 
@@ -121,21 +125,21 @@ class Runs(Part):
         name = self.layout.runs
         run = self.partition.run
         (answer,) = await answers(client, [Call("RUNS", name)])
-        _, kept = cast("tuple[int, dict[bytes, bytes]]", answer)
+        _, stored = cast("tuple[int, dict[bytes, bytes]]", answer)
         beats = Heartbeats.of(run, answer)
         heard = {
             b"%d" % number
             for number, (_, last) in beats.of_run.items()
             if 0 <= beats.now - last <= 1000 * FORGOTTEN_SECONDS
         }
-        gone = kept.keys() - heard - {b"%d" % run}
+        gone = stored.keys() - heard - {b"%d" % run}
         first, _ = beats.of_run.get(run, (beats.now, beats.now))
         own = Call("HSET", name, (run, f"{min(first, beats.now)} {beats.now}"))
         if is_over:
             own = Call("HDEL", name, (run,))
         forget = [Call("HDEL", name, [*gone])] if gone else []
         # If the store is emptied meanwhile, the next try finds that out; else nobody would.
-        unchanged = Expected(Call("HGET", name, (run,)), kept.get(b"%d" % run, b""))
+        unchanged = Expected(Call("HGET", name, (run,)), stored.get(b"%d" % run, b""))
         commit = Commit([unchanged], [*forget, own, Call("EXPIRE", name, (2 * self.policy.window,))])
         if await answers(client, [commit]) != [1]:
             raise ConflictError
@@ -156,13 +160,13 @@ class Runs(Part):
         return await self._settle(documents, WITHDRAWN)
 
     @swaps
-    async def _settle(self, client: Client, documents: Sequence[str], run: int) -> bool:
+    async def _settle(self, client: Client, documents: Sequence[str], life: int) -> bool:
         calls = [self._read(bytes.fromhex(document)) for document in documents]
         commits = []
         for call, packed in zip(calls, await answers(client, calls), strict=True):
             record = read_record(packed) if isinstance(packed, bytes) else None
-            if record is not None and record.run not in (run, WITHDRAWN):
-                write = Call("HSET", call.key, (*call.arguments, replace(record, run=run).pack()))
+            if record is not None and record.packed_life not in (life, WITHDRAWN):
+                write = Call("HSET", call.key, (*call.arguments, replace(record, packed_life=life).pack()))
                 commits.append(Commit([Expected(call, cast("bytes", packed))], [write]))
         if any(answer != 1 for answer in await answers(client, commits)):
             raise ConflictError
@@ -187,11 +191,12 @@ class Runs(Part):
             if record is None or not record.is_dropped:
                 break
             key = record.match
-        if record is None or record.run == WITHDRAWN:
+        if record is None or record.life.state == "withdrawn":
             return "lost"
-        if record.run == DELIVERED:
+        if record.life.state == "delivered":
             return "kept"
-        (asked,) = await answers(client, [Call("HMGET", self.layout.asked(record.run), (bytes.fromhex(copy), b""))])
+        name = self.layout.asked(record.life.run)
+        (asked,) = await answers(client, [Call("HMGET", name, (bytes.fromhex(copy), b""))])
         waiting, made = cast("list[bytes | None]", asked)
         # Without the field that nobody removes, the store has lost the whole hash, and nobody has answered.
         return "kept" if waiting is None and made is not None else "unknown"

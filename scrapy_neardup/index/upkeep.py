@@ -80,7 +80,8 @@ class Selection:
     source: str = ""
     source_hash: bytes = b""  # as in a fingerprint; ``url_hash`` too
     url_hash: bytes = b""
-    is_named: Callable[[str], bool] | None = None  # decides whether a text is the source, a url of it, or of the page
+    # Decides whether a text is the source or a host of it, a url of the source, or a url of the page.
+    is_named: Callable[[str], bool] = lambda _: False
 
     @property
     def is_all(self) -> bool:
@@ -91,7 +92,7 @@ class Selection:
         if self.is_all or self.source_hash == record.source_hash or self.url_hash == record.url_hash:
             return True
         has_source = bool(self.source) and any(record.source_hash)
-        return has_source and self.takes_name(record.url.decode("utf-8", "replace"))
+        return has_source and self.is_named(record.url.decode("utf-8", "replace"))
 
     def takes_member(self, key: bytes, packed: bytes) -> bool:
         """Return whether a field of a story is a member of the source or page. Return False if it is damaged."""
@@ -99,11 +100,7 @@ class Selection:
             member = unpack_member(key, packed)
         except StoreError:
             return False
-        return self.takes_name(member.url) or (bool(self.source) and member.source == self.source)
-
-    def takes_name(self, name: str) -> bool:
-        """Return whether a text is the source or a host of it, a url of the source, or a url of the page."""
-        return self.is_named is not None and self.is_named(name)
+        return self.is_named(member.url) or (bool(self.source) and member.source == self.source)
 
 
 async def to_purge(client: Client, layout: Layout, selection: Selection) -> tuple[int, list[Call | Commit]]:

@@ -16,9 +16,6 @@ VERSION = 19
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE = 150  # characters
-HASHES = 1 << 32
-"""How many documents of one second have keys of their own: the last 4 bytes of a key are a hash."""
-
 NO_TEXT = bytes(KEY_BYTES)
 """Instead of the key of the document that holds a text."""
 
@@ -47,7 +44,7 @@ RECORD = PackedFields(
         "original_url": "H*",
         "original_title": "H*",
         "counted_at": "I",
-        "run": "I",
+        "packed_life": "I",
         "text_at": "8s",
     },
     VERSION,
@@ -55,7 +52,6 @@ RECORD = PackedFields(
 RECORD_WITH_VECTOR = PackedFields("record", {**RECORD.fields, "vector": "H*"}, VERSION | 0x80)
 """A record with a vector. Without ``NEARDUP_EMBEDDER`` no record has one, and none is a byte longer for it."""
 
-_NO_CONTENT = bytes(8)
 _EVIDENCE = [each.name for each in fields(Evidence)]
 _VALUES, _VALUES_WITH_VECTOR = attrgetter(*RECORD.fields), attrgetter(*RECORD_WITH_VECTOR.fields)
 
@@ -72,9 +68,9 @@ class Record(Evidence):
     match has, times ``kept_share_parts`` of the match.
 
     ``text_at`` is the key of the document that holds the text: its own, or that of an equal one. It is zeros if no text
-    is kept.
+    is stored.
 
-    ``run`` is the ``Life`` of the document, as it is packed.
+    ``packed_life`` is the number of its ``Life``.
     """
 
     kept_share_parts: int = WHOLE_TEXT
@@ -88,7 +84,7 @@ class Record(Evidence):
     original_url: bytes = b""  # of a copy
     original_title: bytes = b""
     counted_at: int = 0  # when it counts for events, in Unix seconds
-    run: int = DELIVERED
+    packed_life: int = DELIVERED
     text_at: bytes = NO_TEXT
     vector: bytes = b""
     # These are known of a new document only, and not packed.
@@ -102,29 +98,18 @@ class Record(Evidence):
 
     @property
     def life(self) -> Life:
-        return Life(self.run)
+        return Life(self.packed_life)
 
     @property
     def is_dropped(self) -> bool:
         """Whether its crawl dropped the document as a copy. It counts as seen if its match does."""
-        return self.run >= IS_DROPPED
-
-    def has_match(self, key: bytes) -> bool:
-        """Return whether the document was like another one. ``key`` is its own key."""
-        return self.match != key
+        return self.packed_life >= IS_DROPPED
 
     @property
     def language_code(self) -> str:
         """Return the language, ISO 639-1; "" if it is unknown."""
         code = self.language.decode("ascii", "replace")
         return code if code.isascii() and code.isalpha() and code.islower() else ""
-
-    def has_content(self, other: Record) -> bool:
-        """Return whether two documents have the same title and text, to the last line."""
-        return self.content_hash == other.content_hash != _NO_CONTENT
-
-    def is_same_document(self, other: Record) -> bool:
-        return (self.text_hash, self.url_hash) == (other.text_hash, other.url_hash)
 
     def of_original(self, key: bytes) -> tuple[bytes, bytes]:
         """Return url and title of this document's original, which may be the document itself.
@@ -161,7 +146,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = DELIVERE
         url=cut_to_bytes(document.link, MAX_URL_BYTES),
         title=one_line(document.title, MAX_TITLE).encode("utf-8", "replace"),
         counted_at=document.counted_second,
-        run=run,
+        packed_life=run,
         text_at=key if keep_text else NO_TEXT,
         vector=fingerprint.vector,
         tells_title=fingerprint.tells_title,
@@ -173,7 +158,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = DELIVERE
 def with_next_key(new: Record) -> Record:
     """Return a new record under the next key of the same second, because another document has its key."""
     second, number = new.original[:4], int.from_bytes(new.original[4:], "big")
-    key = second + ((number + 1) % HASHES).to_bytes(4, "big")
+    key = second + ((number + 1) % (1 << 32)).to_bytes(4, "big")
     return replace(new, original=key, story=key, match=key, text_at=key if any(new.text_at) else NO_TEXT)
 
 

@@ -16,7 +16,7 @@ State = Literal["delivered", "on its way", "dropped", "withdrawn"]
 
 
 class Life(int):
-    """How far a document has come: the number ``run`` of its record.
+    """How far a document has come: the number ``packed_life`` of its record.
 
     ============== ============================ =====================================================
     state          number                       what it means

@@ -1,4 +1,4 @@
-"""Pack the texts that a window keeps beside its records, to compare them sentence by sentence.
+"""Pack the texts that a window stores beside its records, to compare them sentence by sentence.
 
 A packed text is a byte that says whether it was cut, a checksum of 4 bytes, and title and text as a raw deflate stream.
 The checksum finds damage that deflate does not: a text with one letter changed would be another text. A preset
@@ -11,11 +11,11 @@ import re
 import zlib
 from typing import NamedTuple
 
-MOST_KEPT = 20_000
-"""Characters of a text that are kept."""
+MOST_STORED = 20_000
+"""Characters of a text that are stored."""
 
 _MOST_OF_TITLE = 300  # characters
-_MOST_BYTES = 4 * (_MOST_OF_TITLE + 1 + MOST_KEPT)  # a character has at most 4 in UTF-8
+_MOST_BYTES = 4 * (_MOST_OF_TITLE + 1 + MOST_STORED)  # a character has at most 4 in UTF-8
 _NEAR = 500  # characters before the cut, in which the end of a line or sentence is looked for
 _END = re.compile("\n|[.!?](?=\\s)|[\u3002\uff01\uff1f\u0964\u0965\u061f\u06d4]")
 _WHOLE, _CUT = b"\1", b"\2"
@@ -32,15 +32,15 @@ class StoredText(NamedTuple):
 
     @classmethod
     def of(cls, title: str, text: str) -> StoredText:
-        """Return what a window keeps of a text. A long one is cut at the end of a line or sentence, if one is near.
+        """Return what a window stores of a text. A long one is cut at the end of a line or sentence, if one is near.
 
         What UTF-8 cannot encode becomes a question mark.
         """
         title = " ".join(title[: 2 * _MOST_OF_TITLE].split())[:_MOST_OF_TITLE]
         end = len(text)
-        if end > MOST_KEPT:
-            ends = (found.end() for found in _END.finditer(text, MOST_KEPT - _NEAR, MOST_KEPT))
-            end = max(ends, default=MOST_KEPT)
+        if end > MOST_STORED:
+            ends = (found.end() for found in _END.finditer(text, MOST_STORED - _NEAR, MOST_STORED))
+            end = max(ends, default=MOST_STORED)
         return cls(_encodable(title), _encodable(text[:end]), is_cut=end < len(text))
 
 
@@ -48,12 +48,12 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def pack_text(kept: StoredText) -> bytes:
+def pack_text(text: StoredText) -> bytes:
     """Return the bytes that a store keeps of a text."""
-    encoded = f"{kept.title}\n{kept.text}".encode()
+    encoded = f"{text.title}\n{text.text}".encode()
     packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _RAW)
     checksum = zlib.crc32(encoded).to_bytes(_CHECKSUM_BYTES, "big")
-    return (_CUT if kept.is_cut else _WHOLE) + checksum + packer.compress(encoded) + packer.flush()
+    return (_CUT if text.is_cut else _WHOLE) + checksum + packer.compress(encoded) + packer.flush()
 
 
 def unpack_text(packed: bytes) -> StoredText | None:

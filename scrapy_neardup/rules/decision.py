@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Kind, Reason, Status, Verdict
 from scrapy_neardup.evidence.changes import Change
@@ -13,14 +12,13 @@ from scrapy_neardup.evidence.titles import SAME_TITLES
 from scrapy_neardup.evidence.topic import NO_TOPIC
 from scrapy_neardup.records.documents import NO_TEXT, Record, seconds_of
 from scrapy_neardup.records.life import DELIVERED
-from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.findings import Finding, Measured, ask, too_low
 from scrapy_neardup.rules.guards import SAME_ARTICLE
 from scrapy_neardup.rules.joining import join_of
 from scrapy_neardup.rules.match import Match, best_match
-from scrapy_neardup.rules.pair import CandidateState, Pair
+from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy, longest_hold
-from scrapy_neardup.rules.second_look import chosen_for_second_look
+from scrapy_neardup.rules.second_look import Texts, with_second_look
 from scrapy_neardup.rules.systems import NOT_DROPPED, System, news
 from scrapy_neardup.rules.uniting import in_united_story, is_bridge, narrowed
 from scrapy_neardup.story import Join
@@ -28,26 +26,6 @@ from scrapy_neardup.story import Join
 # A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
 # of the smaller one, the rest of it is a block of its own: then the smaller one must have more of its size.
 _NEAR_SIZE, _NEAR_SIZE_IF_HELD, _HELD = 0.75, 0.9, 0.9
-
-Texts = Mapping[bytes, StoredText]
-"""Texts of documents by the keys of the documents."""
-
-NO_TEXTS: Texts = {}
-
-
-class Candidate(NamedTuple):
-    """Key and record of a document of the window, and whether it counts as seen.
-
-    If it was dropped as a copy, ``kept`` is the key of the document that was kept, as far as that is known.
-    """
-
-    key: bytes
-    record: Record
-    state: CandidateState = "seen"
-    kept: bytes = b""
-
-
-Named = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,30 +59,29 @@ class Judge:
 
     policy: Policy
     system: System = news
-    owner_of: Named = str
-    source_of: Named = str
+    owner_of: Callable[[str], str] = str
+    source_of: Callable[[str], str] = str
 
     def decide(
-        self, document: Document, new: Record, candidates: Sequence[Candidate], texts: Texts = NO_TEXTS
+        self, document: Document, new: Record, candidates: Sequence[Pair], texts: Texts | None = None
     ) -> Decision:
         """Return the decision on a document, which has the id under which it is registered.
 
-        ``new`` is its record as the first of its kind. A candidate whose state is ``lost`` is chosen only if there is
-        no other. The new document then rejoins its story.
+        ``new`` is its record as the first of its kind, which is the new one in all ``candidates``. A candidate whose
+        state is ``lost`` is chosen only if there is no other. The new document then rejoins its story.
 
-        ``texts`` has the texts of the candidates that ``second_look`` returns, and of the documents that were kept
+        ``texts`` has the texts of the candidates that are chosen for a second look, and of the documents that were kept
         instead of them, as far as they are known.
         """
-        pairs = self._pairs(new, candidates)
-        _give_texts(document, pairs, candidates, texts)
+        pairs = with_second_look(candidates, document, texts) if texts else candidates
         new = self._with_holder(document, new, candidates)
-        compared = [Match(pair, self.system.relation(pair)) for pair in pairs]
-        matches = [each for each in compared if each.relation.name != "none"]
+        relations = [self.system.relation(pair) for pair in pairs]
+        matches = [Match(*each) for each in zip(pairs, relations, strict=True) if each[1].name != "none"]
         seen = [each for each in matches if each.is_seen]
         # Without one that is seen, a copy takes the place of the best lost one in its story.
         best = _choose(seen) or best_match(each for each in matches if not each.related)
         if best is None:
-            findings = [finding for each in compared for finding in each.relation.findings]
+            findings = [finding for each in relations for finding in each.findings]
             return Decision(_alone(document, new), new, findings=findings)
         if best.pair.is_wall:
             wall = Finding(True, ("one source has the text under titles without a common word",))
@@ -116,49 +93,38 @@ class Judge:
         """Return the decision on a document by its best match. The other matches tell of its page and its story."""
         seen = [each for each in matches if each.is_seen]
         page, changed_page = _versions_of_page(best, matches)
-        compared = changed_page or best
-        changes = compared.pair.changes if best.is_seen else ()
+        version = changed_page or best
+        changes = version.pair.changes if best.is_seen else ()
         added = _added_to(changed_page)
-        verdict, findings = self._verdict(document, best, compared, changes, is_kept=bool(added))
+        verdict, findings = self._verdict(document, best, version, changes, is_kept=bool(added))
         record = _linked(new, best, self.policy, is_dropped=verdict.would_drop, is_bridge=is_bridge(best, seen))
         if changed_page and (verdict.status == "update" or added):
             record = replace(record, match=changed_page.key)  # also if the document is checked again
         join = None
         changed = dict[bytes, tuple[Record, Record]]()
-        if _joins(best, verdict):
+        is_again = best.is_seen and best.pair.same_page and verdict.status != "update"
+        if not (is_again or best.pair.new.is_too_short):  # copies of a notice or a caption join no story
             other = in_united_story(best, seen)
             join = join_of(document, best, other, page, verdict, self.owner_of, self.source_of)
             changed = narrowed(best, seen)
         return Decision(verdict, record, best, join, changed, [*best.relation.findings, *added, *findings])
 
-    def may_match(self, new: Record, old: Record) -> bool:
-        """Return False if ``decide`` surely finds that an older document is no match. This is much faster."""
-        return self.system.may_match(Pair(b"", new, old, self.policy))
-
-    def second_look(self, new: Record, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Return the candidates whose texts ``decide`` needs, as far as these candidates are all there are."""
-        chosen = chosen_for_second_look(self._pairs(new, candidates))
-        return [each for each in candidates if each.key in chosen]
-
-    def _pairs(self, new: Record, candidates: Iterable[Candidate]) -> list[Pair]:
-        return [Pair(each.key, new, each.record, self.policy, each.state) for each in candidates]
-
-    def _with_holder(self, document: Document, new: Record, candidates: Iterable[Candidate]) -> Record:
+    def _with_holder(self, document: Document, new: Record, pairs: Iterable[Pair]) -> Record:
         """Let the newest candidate hold the text of a new document that has the same one, for as long as is needed."""
         if new.text_at == NO_TEXT:
             return new
         second = seconds_of(bytes.fromhex(document.id))
         longest = longest_hold(self.policy.window)
-        equal = (key for key, old, *_ in candidates if old.text_at == key and old.has_content(new))
+        equal = (pair.key for pair in pairs if pair.same_content and pair.old.text_at == pair.key)
         holders = [key for key in equal if abs(seconds_of(key) - second) <= longest]
         return replace(new, text_at=max(holders)) if holders else new
 
     def _verdict(
-        self, document: Document, match: Match, compared: Match, changes: Sequence[Change], *, is_kept: bool
+        self, document: Document, match: Match, version: Match, changes: Sequence[Change], *, is_kept: bool
     ) -> tuple[Verdict, list[Finding]]:
-        """Return the verdict on a document that is compared with a version of its page, or with its match, and why.
+        """Return the verdict on a document, and why.
 
-        It is kept for what it adds to this version, or to its match.
+        ``version`` is the version of its page that it changes, or its match; ``is_kept`` says that it adds something.
         """
         pair = match.pair
         if not match.is_seen or (pair.new.is_boilerplate and not pair.same_text):
@@ -169,7 +135,7 @@ class Judge:
         if match.related:
             status: Status = "related"
             kind = "translation" if pair.is_translation else None
-        elif changes or compared.pair.is_page_changed:
+        elif changes or version.pair.is_page_changed:
             status = "update"
             if changes:
                 findings = [Finding(True, (f"changed: {'; '.join(change.line for change in changes)}",))]
@@ -205,22 +171,6 @@ class Judge:
             return False, findings
         kept = ask(match.pair, NOT_DROPPED)
         return kept.applying is None, findings + kept.findings
-
-
-def _give_texts(document: Document, pairs: Sequence[Pair], candidates: Sequence[Candidate], texts: Texts) -> None:
-    """Give their texts to the pairs that are chosen for a second look, and to others with the same old text."""
-    chosen = chosen_for_second_look(pairs) if texts else []
-    if not chosen:
-        return
-    new_text = StoredText.of(document.title, document.text)
-    contents = {pair.old.content_hash: pair.key for pair in pairs if pair.key in chosen}
-    for pair, candidate in zip(pairs, candidates, strict=True):
-        if (key := contents.get(pair.old.content_hash)) is not None:
-            pair.new_text = new_text
-            pair.old_text = texts.get(key)
-            pair.kept_text = texts.get(candidate.kept) if pair.old.is_dropped else pair.old_text
-        else:
-            pair.is_passed_over = pair.may_be_copy and not pair.same_content
 
 
 def _choose(seen: Sequence[Match]) -> Match | None:
@@ -314,15 +264,9 @@ def _dropped_copy(match: Match, copy: Record, policy: Policy) -> Record:
     """
     parts = max(int(WHOLE_TEXT * match.kept_share), math.ceil(WHOLE_TEXT * policy.drop_share))
     if policy.drops and match.pair.old.life.state == "delivered":  # its match is delivered, so nobody has to ask for it
-        copy = replace(copy, run=DELIVERED)
-    elif policy.drops and copy.run:
+        copy = replace(copy, packed_life=DELIVERED)
+    elif policy.drops and copy.life.state != "delivered":
         # A page that is crawled again and again links to the one that is kept: chains do not grow.
         is_again = match.pair.same_page and match.pair.same_text and match.pair.old.is_dropped
-        copy = replace(copy, run=copy.life.as_dropped, match=match.pair.old.match if is_again else match.key)
+        copy = replace(copy, packed_life=copy.life.as_dropped, match=match.pair.old.match if is_again else match.key)
     return replace(copy, kept_share_parts=parts)
-
-
-def _joins(match: Match, verdict: Verdict) -> bool:
-    """Decide whether a document joins the story of its match. Copies of a notice or a caption do not."""
-    is_again = match.is_seen and match.pair.same_page and verdict.status != "update"
-    return not (match.pair.new.is_too_short or is_again)

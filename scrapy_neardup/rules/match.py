@@ -12,9 +12,9 @@ from scrapy_neardup.rules.systems import Relation
 
 @dataclass(slots=True)  # not frozen: a check may make dozens, and that takes three times as long
 class Match:
-    """A pair of the new document and a candidate, with what the candidate is to it.
+    """A pair whose documents are copies or related, and the relation that tells which.
 
-    ``Judge.decide`` makes one for each candidate that is a copy or related, before it chooses the best.
+    ``Judge.decide`` makes all of them before it chooses the best.
     """
 
     pair: Pair
@@ -33,7 +33,7 @@ class Match:
     @property
     def related(self) -> bool:
         """Return whether it is similar enough to join the story, and too different to be a copy."""
-        return self.relation.name != "copy"
+        return self.relation.name == "related"
 
     @property
     def is_by_text(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import Literal
 from urllib.parse import urlsplit
@@ -14,7 +15,6 @@ from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, topic_score
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.records.life import DELIVERED
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.policy import Policy
 
@@ -24,20 +24,31 @@ CandidateState = Literal["seen", "lost"]
 REWRITTEN_SHARE = 0.7  # of the text of a page that its earlier version holds
 TOGETHER = 600  # seconds between two documents that count as those of one run if there are no runs
 LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more than accident made them share these
-_NO_SOURCE, _NO_NUMBER, _NO_URL, _NO_LANGUAGE = bytes(4), bytes(4), bytes(8), bytes(2)
+_NO_SOURCE = _NO_NUMBER = bytes(4)
+_NO_URL = _NO_CONTENT = bytes(8)
+_NO_LANGUAGE = bytes(2)
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
 
 
 class Pair:
     """A new document and a candidate. Each kind of evidence is computed when it is first asked for, once.
 
-    ``key`` and ``state`` are those of the candidate. ``kept_text`` is the text of the document that was kept if the
-    candidate was dropped as a copy of it, or else ``old_text``. A text is None if the window does not have it, and for
-    all pairs that are not chosen for a second look.
+    ``key`` and ``state`` are those of the candidate. If it was dropped as a copy, ``kept_key`` is the key of the
+    document that was kept, as far as that is known, and ``kept_text`` is the text of this document; otherwise it is
+    ``old_text``. A text is None if the window does not have it, and for all pairs that get no second look.
     """
 
-    def __init__(self, key: bytes, new: Record, old: Record, policy: Policy, state: CandidateState = "seen") -> None:
+    def __init__(
+        self,
+        key: bytes,
+        new: Record,
+        old: Record,
+        policy: Policy,
+        state: CandidateState = "seen",
+        kept_key: bytes = b"",
+    ) -> None:
         self.key = key
+        self.kept_key = kept_key
         self.new = new
         self.old = old
         self.policy = policy
@@ -45,13 +56,27 @@ class Pair:
         self.new_text: StoredText | None = None
         self.old_text: StoredText | None = None
         self.kept_text: StoredText | None = None
-        self.is_passed_over = False  # whether other candidates were chosen for a second look, which are more alike
+        self.is_passed_over = False
         self.same_text = new.text_hash == old.text_hash
-        self.same_content = new.has_content(old)
+        self.same_content = new.content_hash == old.content_hash != _NO_CONTENT  # title and text, to the last line
         self.same_source = new.source_hash == old.source_hash and new.source_hash != _NO_SOURCE
         self.same_url = new.url_hash == old.url_hash and new.url_hash != _NO_URL
         self.same_number = new.article_hash == old.article_hash and new.article_hash != _NO_NUMBER  # of one source
         self.two_languages = new.language != old.language and _NO_LANGUAGE not in (new.language, old.language)
+
+    def with_texts(self, new: StoredText, old: StoredText | None, kept: StoredText | None) -> Pair:
+        """Return the pair of a second look, which has the texts that are known."""
+        pair = copy(self)
+        pair.new_text = new
+        pair.old_text = old
+        pair.kept_text = kept if self.old.is_dropped else old
+        return pair
+
+    def passed_over(self) -> Pair:
+        """Return the pair if other candidates get a second look, which are more alike."""
+        pair = copy(self)
+        pair.is_passed_over = True
+        return pair
 
     # Pages
 
@@ -71,7 +96,7 @@ class Pair:
         if self.is_translation or not (self.same_url or self.same_number):
             return False
         came_together = self.is_one_run
-        if not self.new.run:  # outside of a crawl, their times tell
+        if self.new.life.state == "delivered":  # outside of a crawl, their times tell
             came_together = abs(self.new.counted_at - self.old.counted_at) < TOGETHER
         if self.same_url and (self.same_text or not came_together):
             return True
@@ -80,7 +105,7 @@ class Pair:
 
     @property
     def is_one_run(self) -> bool:
-        return self.old.run != DELIVERED and self.old.life.run == self.new.life.run
+        return self.old.life.state != "delivered" and self.old.life.run == self.new.life.run
 
     # Texts
 

@@ -4,13 +4,11 @@ from scrapy_neardup.settings.presets import PRESETS, Preset
 from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.sketch.origin import page_hash, source_hash
 from scrapy_neardup.sketch.text_sketch import FACTORY, ahead_options
-from scrapy_neardup.text.lines import Body
 from scrapy_neardup.text.tokenizer import has_words
 
 __all__ = [
     "FACTORY",
     "PRESETS",
-    "Body",
     "Preset",
     "Sketcher",
     "ahead_options",

@@ -27,7 +27,7 @@ _PARTNER = 0.4  # share of the words of a sentence that its partner holds
 _NEIGHBOUR = 0.15  # share that a neighbour of the partner must add
 
 
-class Sentence(NamedTuple):
+class Printed(NamedTuple):
     """A sentence as it is printed, and the hashes of its tokens."""
 
     text: str
@@ -44,7 +44,7 @@ class Aligned(NamedTuple):
     is_equal: bool
 
 
-def read_sentences(*texts: str) -> list[list[Sentence]]:
+def read_sentences(*texts: str) -> list[list[Printed]]:
     """Return the sentences of each text. A line ends a sentence, as a full stop does."""
     reading = Reading.of(*texts)
     _, first = sentences(reading)
@@ -60,7 +60,7 @@ def read_sentences(*texts: str) -> list[list[Sentence]]:
         edges = [places[at - begins] for at in (*starts[one:other].tolist(), behind - 1)]
         words = [printed[start:stop].strip() for start, stop in pairwise(edges)]
         tokens = [tuple(hashes[begin:stop]) for begin, stop in zip(first[one:other], end[one:other], strict=True)]
-        found.append([*map(Sentence, words, tokens)])
+        found.append([*map(Printed, words, tokens)])
     return found
 
 
@@ -83,7 +83,7 @@ def _cut(reading: Reading, firsts: Sequence[int], counts: Sequence[int]) -> list
     return cut
 
 
-def align(new: Sequence[Sentence], old: Sequence[Sentence]) -> list[Aligned]:
+def align(new: Sequence[Printed], old: Sequence[Printed]) -> list[Aligned]:
     """Return each sentence of the new text with its partner in the old one."""
     equals = {each.tokens: each for each in old}
     wanted = {token for each in new if each.tokens not in equals for token in each.tokens}
@@ -108,7 +108,7 @@ class _Holders:
     Those that the new text repeats are ``taken``: of sentences that hold as much another one is chosen.
     """
 
-    def __init__(self, old: Sequence[Sentence], wanted: set[int], *, taken: set[tuple[int, ...]]) -> None:
+    def __init__(self, old: Sequence[Printed], wanted: set[int], *, taken: set[tuple[int, ...]]) -> None:
         self._is_taken = [each.tokens in taken for each in old]
         self.tokens = [wanted.intersection(each.tokens) for each in old]
         self._lengths = [len(each.tokens) for each in old]
@@ -117,7 +117,7 @@ class _Holders:
             for token in tokens:
                 self._places.setdefault(token, []).append(place)
 
-    def partners(self, sentence: Sentence) -> list[int]:
+    def partners(self, sentence: Printed) -> list[int]:
         """Return the place of the sentence, or of two neighbours, that hold most of this one; nothing if none does."""
         wanted = dict.fromkeys(sentence.tokens)
         scores: dict[int, float] = {}

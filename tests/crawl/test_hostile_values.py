@@ -173,7 +173,8 @@ def test_a_bug_of_ours_costs_no_item_and_is_logged_once(
         raise ZeroDivisionError("a bug")
 
     response = response_of(b"<title>A title</title><p>" + PROSE.encode())
-    for module, name in ((NearDupDetector, "check"), (NearDupDetector, "document"), (NearDupSpiderMiddleware, "_read")):
+    of_detector = [(NearDupDetector, name) for name in ("check_in_order", "document")]
+    for module, name in (*of_detector, (NearDupSpiderMiddleware, "_read")):
         with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
             patch.setattr(module, name, fail)
             before = crawling.stats.get("neardup/errors", 0)

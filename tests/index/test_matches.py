@@ -10,7 +10,8 @@ from conftest import OpenIndex
 from documents import HOUR, LANES, Article, check, decision_on
 
 from scrapy_neardup.evidence.likeness import containment
-from scrapy_neardup.index import Index, Policy, Scope
+from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.settings import Scope
 
 pytestmark = pytest.mark.in_memory
 

@@ -22,8 +22,8 @@ from scrapy_neardup.index.runs import MOST_LINKS
 from scrapy_neardup.records.documents import Record, new_record, with_next_key
 from scrapy_neardup.records.life import WITHDRAWN
 from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.rules.decision import Candidate, Decision, Judge
-from scrapy_neardup.rules.pair import CandidateState
+from scrapy_neardup.rules.decision import Decision, Judge
+from scrapy_neardup.rules.pair import CandidateState, Pair
 
 EXAMPLES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(80)))
 DEAD, SILENCE = 1500.0, 3000.0
@@ -62,8 +62,9 @@ class Model:
         for each in (self.begun, self.beaten, self.beats):
             each.pop(run, None)
 
-    def kept(self, record: Record, key: bytes = b"") -> tuple[bytes, Record | None]:
+    def kept(self, record: Record) -> tuple[bytes, Record | None]:
         """Follow a dropped copy to what was kept. Return the key of that too."""
+        key = b""
         found: Record | None = record
         for _ in range(MOST_LINKS + 1):
             if found is None or not found.is_dropped:
@@ -72,30 +73,30 @@ class Model:
             found = self.records.get(key)
         return key, None
 
-    def candidate(self, key: bytes, record: Record, own: int) -> Candidate:
-        kept_key, kept = self.kept(record)
-        return Candidate(key, record, self.state(record, own), kept_key if kept else b"")
+    def pair(self, key: bytes, new: Record, old: Record, own: int) -> Pair:
+        kept_key, kept = self.kept(old)
+        return Pair(key, new, old, POLICY, self.state(old, own), kept_key if kept else b"")
 
     def state(self, record: Record, own: int) -> CandidateState:
         _, kept = self.kept(record)
-        if kept is None or kept.run in (0, own):
+        if kept is None or kept.packed_life in (0, own):
             return "seen"
-        state = self.beats.get(kept.run, "lost")
-        is_older = state != "lost" and self.beaten[kept.run] < self.begun.get(own, -math.inf)
+        state = self.beats.get(kept.packed_life, "lost")
+        is_older = state != "lost" and self.beaten[kept.packed_life] < self.begun.get(own, -math.inf)
         return "lost" if is_older else state
 
     def check(self, article: Article, run: int) -> Decision:
         key, new = bytes.fromhex(article.id), new_record(article.fingerprint, article.document, run)
-        while key in self.records and self.records[key].run == WITHDRAWN:
+        while key in self.records and self.records[key].packed_life == WITHDRAWN:
             new = with_next_key(new)
             key = new.original
         if key in self.records:
             known = self.records[key]
             new = replace(known, tells_title=known.story != key)
             old = self.records.get(known.match) if known.match != key else None
-            found = [self.candidate(known.match, old, run)] if old else []
+            found = [self.pair(known.match, new, old, run)] if old else []
         else:
-            found = [self.candidate(other, old, run) for other, old in self.records.items()]
+            found = [self.pair(other, new, old, run) for other, old in self.records.items()]
         decision = Judge(POLICY).decide(replace(article.document, id=key.hex()), new, found, self.texts)
         if key not in self.records:
             self.records |= {changed: after for changed, (_, after) in decision.changed.items()}
@@ -105,13 +106,13 @@ class Model:
 
     def deliver(self, article: Article) -> None:
         key = bytes.fromhex(article.id)
-        if key in self.records and self.records[key].run != WITHDRAWN:
-            self.records[key] = replace(self.records[key], run=0)
+        if key in self.records and self.records[key].packed_life != WITHDRAWN:
+            self.records[key] = replace(self.records[key], packed_life=0)
 
     def withdraw(self, article: Article) -> None:
         key = bytes.fromhex(article.id)
         if key in self.records:
-            self.records[key] = replace(self.records[key], run=WITHDRAWN)
+            self.records[key] = replace(self.records[key], packed_life=WITHDRAWN)
 
 
 def texts_of(decision: Decision) -> tuple[StoredText | None, ...]:

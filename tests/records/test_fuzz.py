@@ -21,8 +21,9 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.records.documents import new_record, read_record
 from scrapy_neardup.records.stories import StoryCounters, pack_member, read_counters, read_members
-from scrapy_neardup.rules.decision import Candidate, Judge
+from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.membership import begin_story, count_join, unite
+from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.story import Join, Ledger, Member
 from scrapy_neardup.tools.lab.feed import _document, objects_of
 
@@ -63,11 +64,12 @@ def damaged(draw: random.Random, data: bytes) -> bytes:
 
 def _record(draw: random.Random, folder: Path) -> None:
     new = new_record(ARTICLE.fingerprint, ARTICLE.document, 1)
-    other = replace(new, text_hash=bytes(8), url_hash=b"u" * 8, topic=topic("ABce"), run=2)
+    other = replace(new, text_hash=bytes(8), url_hash=b"u" * 8, topic=topic("ABce"), packed_life=2)
     old = read_record(damaged(draw, other.pack()))
     if old is None:
         return
-    Judge(POLICY).decide(ARTICLE.document, new, [Candidate(b"k" * 8, old, draw.choice(("seen", "lost")))]).record.pack()
+    pair = Pair(b"k" * 8, new, old, POLICY, draw.choice(("seen", "lost")))
+    Judge(POLICY).decide(ARTICLE.document, new, [pair]).record.pack()
 
 
 MEMBERS = [Member(f"{n:016x}", "https://a.example", "Ferry", "a.example", "a.example", "original") for n in (1, 2)]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.records.texts import MOST_KEPT, StoredText, pack_text, unpack_text
+from scrapy_neardup.records.texts import MOST_STORED, StoredText, pack_text, unpack_text
 
 TEXT = "Four people were hurt in Skerrow on Monday.\nСгорели 12 домов.\nجرح أربعة أشخاص" * 9
 PACKED = pack_text(StoredText.of("A title", TEXT))
@@ -29,12 +29,12 @@ def test_title_and_text_are_kept_as_they_are_printed() -> None:
     ("end", "is_kept"), [("\n", True), (". ", True), ("।", True), ("", False), ("3.5", False)], ids=repr
 )
 def test_a_long_text_is_cut_at_the_end_of_a_line_or_sentence_if_one_is_near(end: str, is_kept: bool) -> None:
-    beginning = "x" * (MOST_KEPT - 100) + end
+    beginning = "x" * (MOST_STORED - 100) + end
 
     kept = StoredText.of("", beginning + "y" * 5000)
 
     assert kept.is_cut
-    assert kept.text == (beginning.rstrip(" ") if is_kept else (beginning + "y" * 5000)[:MOST_KEPT])
+    assert kept.text == (beginning.rstrip(" ") if is_kept else (beginning + "y" * 5000)[:MOST_STORED])
     assert unpack_text(pack_text(StoredText.of("", kept.text))) == ("", kept.text, False)
 
 

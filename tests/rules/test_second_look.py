@@ -1,4 +1,4 @@
-"""Which candidates' texts are read: at most four, chosen by sketch alone."""
+"""Which candidates' texts are read: at most two, chosen by sketch alone."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from documents import WIRE, Article
 
 from scrapy_neardup.records.documents import new_record
+from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.pair import CandidateState, Pair
 from scrapy_neardup.rules.policy import Policy
-from scrapy_neardup.rules.second_look import MOST_LOOKS, chosen_for_second_look
+from scrapy_neardup.rules.second_look import MOST_LOOKS, chosen_for_second_look, with_second_look
 
 NEW = Article("new", at=60, source="new.example")
 
@@ -21,12 +22,19 @@ def chosen(
     state: CandidateState = "seen",
 ) -> Sequence[str]:
     """Return the texts of the chosen candidates."""
-    record = new_record(new.fingerprint, new.document)
     olds = {bytes.fromhex(each.id): each for each in candidates}
-    pairs = [
-        Pair(key, record, new_record(each.fingerprint, each.document), policy, state) for key, each in olds.items()
-    ]
-    return [olds[key].text for key in chosen_for_second_look(pairs)]
+    return [olds[pair.key].text for pair in chosen_for_second_look(pairs_of(candidates, new, policy, state))]
+
+
+def pairs_of(
+    candidates: Sequence[Article],
+    new: Article = NEW,
+    policy: Policy = Policy(),  # noqa: B008
+    state: CandidateState = "seen",
+) -> list[Pair]:
+    record = new_record(new.fingerprint, new.document)
+    olds = {bytes.fromhex(each.id): new_record(each.fingerprint, each.document) for each in candidates}
+    return [Pair(key, record, old, policy, state) for key, old in olds.items()]
 
 
 def like(text: str, equal: int, **more: str) -> Article:
@@ -64,3 +72,20 @@ def test_of_equal_texts_one_is_read() -> None:
 def test_what_the_scope_leaves_out_is_not_read() -> None:
     own = LIKE[0].copy(source="new.example")
     assert chosen(*LIKE, own, policy=Policy(scope="same-source")) == ["like 70"]
+
+
+def test_a_second_look_changes_no_pair() -> None:
+    pairs = pairs_of(LIKE)
+    texts = {pair.key: StoredText("", each.prose) for pair, each in zip(pairs, LIKE, strict=True)}
+    looked = with_second_look(pairs, NEW.document, texts)
+    assert [pair.old_text and pair.old_text.text for pair in looked] == [
+        None,
+        LIKE[1].prose,
+        LIKE[2].prose,
+        None,
+        None,
+    ]
+    assert [pair.is_passed_over for pair in looked] == [True, False, False, True, True]
+    assert not any(pair.new_text or pair.old_text or pair.kept_text or pair.is_passed_over for pair in pairs)
+    # What the sketches told is not computed again.
+    assert all(one.likeness is other.likeness for one, other in zip(pairs, looked, strict=True))

@@ -9,7 +9,7 @@ from typing import Any
 from newsdesk import HOUR, MINUTE, Newsroom, opened, toll
 
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.documents import CheckedDocument
+from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.stories.report import special_report
 
 

@@ -16,11 +16,13 @@ from scrapy_neardup.document import Document, Fingerprint, Kind, Status
 from scrapy_neardup.evidence.topic import KEYS, TITLE_BIT
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Judge
-from scrapy_neardup.index.documents import CheckedDocument
+from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.index.store import Call, Client, answers
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.decision import NO_TEXTS, Candidate, Decision, Texts
+from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.rules.match import Match
+from scrapy_neardup.rules.pair import Pair
+from scrapy_neardup.rules.second_look import Texts
 from scrapy_neardup.story import Claim, Join, Member, Story
 
 MINUTE = 60
@@ -168,7 +170,7 @@ class ScriptedJudge(Judge):
     """Decides by the rules, and lets documents join stories as the test says, not as they are alike."""
 
     def decide(
-        self, document: Document, new: Record, candidates: Sequence[Candidate], texts: Texts = NO_TEXTS
+        self, document: Document, new: Record, candidates: Sequence[Pair], texts: Texts | None = None
     ) -> Decision:
         decision = Judge.decide(self, document, new, candidates, texts)
         DECISIONS[document.id] = decision

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 from newsdesk import made_up
 
-from scrapy_neardup.sketch import PRESETS, Body, Sketcher
+from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.text.lines import Body
 
 SKETCHER = Sketcher(PRESETS["news"])
 

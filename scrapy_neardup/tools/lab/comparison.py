@@ -15,7 +15,6 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index.postings import LEAST_WEIGHT, weights_of
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
 from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.rules.decision import Candidate
 from scrapy_neardup.rules.findings import Measured
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.tools.ask import Ask, is_document_id
@@ -126,7 +125,8 @@ def explain_pair(detector: NearDupDetector, first: StoredDocument, second: Store
     """Judge the second document as if the window held only the first one."""
     judge = detector.index.documents.judge
     texts = {first.key: first.kept} if first.kept else {}
-    decision = judge.decide(second.document, second.record, [Candidate(first.key, first.record)], texts)
+    pair = Pair(first.key, second.record, first.record, judge.policy)
+    decision = judge.decide(second.document, second.record, [pair], texts)
     judged = decision.verdict
     notes = []
     for name, each in (("A", first), ("B", second)):
@@ -140,7 +140,7 @@ def explain_pair(detector: NearDupDetector, first: StoredDocument, second: Store
         if not weight.is_reached:
             notes.append("so they are never compared; if they were:")
             judged = judge.decide(second.document, second.record, []).verdict
-    likeness = Pair(first.key, second.record, first.record, judge.policy).likeness
+    likeness = pair.likeness
     share = None
     sentences: list[tuple[str, str, str]] = []
     if decision.match is not None:

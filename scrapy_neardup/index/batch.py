@@ -1,0 +1,405 @@
+"""The steps of a check: documents that come together are decided one after the other, and registered.
+
+A batch asks the store two to five times: for postings; for records of candidates, if there are any; for texts of those
+that may be copies; for the story that a document joins; and to commit. Postings without a record are skipped.
+
+Each document is decided as if those before it had been registered. If others have changed what was read for a document,
+its commit is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+
+from scrapy_neardup.document import LONG_TEXT, Document, with_id
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index.layout import SLICE, calls_by_slice, values_by_slice
+from scrapy_neardup.index.partition import Partition
+from scrapy_neardup.index.postings import Generation, Keys, PostedTogether, ShardBits, find_candidates, new_postings
+from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
+from scrapy_neardup.index.store import Call, Client, Commit, Expected, answers, is_version
+from scrapy_neardup.index.stories import Stories
+from scrapy_neardup.records.documents import NO_TEXT, Record, read_record, seconds_of, with_next_key
+from scrapy_neardup.records.life import DELIVERED
+from scrapy_neardup.records.stored_stories import StoredStories, is_new
+from scrapy_neardup.records.texts import StoredText, pack_text
+from scrapy_neardup.rules.decision import Decision, Judge
+from scrapy_neardup.rules.pair import Pair
+from scrapy_neardup.rules.second_look import Texts, chosen_for_second_look
+from scrapy_neardup.story import Join, Story
+
+_MOST_JOINS = 10  # tries to join stories that others change, before everything is read again
+_COMMITTED = 1  # the answer of a store
+_same = attrgetter("text_hash", "url_hash")  # equal if two records with one key are of the same document
+
+
+@dataclass(eq=False)
+class CheckedDocument:
+    """A document that is checked: what was read for it, what was decided, and in the end how it is registered.
+
+    One that was checked before has its ``stored`` record. It is decided again, but not registered.
+    """
+
+    given: Document
+    record: Record  # as the first of its kind
+    keys: Keys  # look-up keys
+    generations: list[Generation] = field(init=False)  # those in the window, the newest first
+    own: Generation = field(init=False)  # the one in which the document is posted
+    own_version: bytes = b""  # that this generation gets
+    stored: Record | None = None
+    candidates: list[bytes] = field(default_factory=list)
+    pairs: dict[bytes, Pair | None] = field(default_factory=dict)  # with candidates; None for one that is no match
+    decision: Decision = field(init=False)
+    packed: bytes = b""  # the record that is registered
+    story: Story | StoreError | None = None  # just after the document joined it; the error if its data is damaged
+    asks_other_run: bool = False  # it is to be dropped, and another run has yet to deliver its match
+    is_settled: bool = False  # it is registered, now or before
+    error: StoreError | None = None
+
+    def begin(self, generations: list[Generation]) -> None:
+        """Forget what an earlier try has read."""
+        self.generations = generations
+        self.own = next(each for each in generations if each.has(seconds_of(self.key)))
+        self.stored = None
+        self.pairs = {}
+        self.story = None
+
+    @property
+    def key(self) -> bytes:
+        return self.record.original
+
+    @property
+    def id(self) -> str:
+        """The id under which the document is registered: its own, or if another has that, the next that is free."""
+        return self.key.hex()
+
+    @property
+    def is_done(self) -> bool:
+        return self.is_settled or self.error is not None
+
+    @property
+    def answer(self) -> CheckedDocument | StoreError:
+        if self.is_settled:
+            return self
+        return self.error or StoreUnavailable("others change the window all the time")
+
+    @property
+    def compared(self) -> Record:
+        """The record that is compared with those of candidates."""
+        return self.stored or self.record
+
+
+class Batch:
+    """Documents that are checked together, and what was read of the window for them. No two of them have one key.
+
+    The methods are the steps of a check, in their order. ``run`` is the one that asks which other runs live.
+    """
+
+    def __init__(
+        self,
+        partition: Partition,
+        judge: Judge,
+        stories: Stories,
+        bits: ShardBits,
+        client: Client,
+        documents: list[CheckedDocument],
+        *,
+        run: int,
+    ) -> None:
+        self._partition = partition
+        self._layout = partition.layout
+        self._judge = judge
+        self._stories = stories
+        self._bits = bits
+        self._client = client
+        self.documents = documents
+        for each in documents:
+            each.begin([Generation(*span) for span in self._layout.generations(seconds_of(each.key))])
+        self._posted = PostedTogether(each.keys for each in documents)
+        self._heartbeats = Heartbeats(run)
+        self._packed: dict[bytes, bytes | None] = {}  # stored records, None where there is none
+        self.records: dict[bytes, Record | None] = {}  # those of candidates, also those of this batch
+        self._texts: dict[bytes, StoredText] = {}  # by the key of the document that holds it
+        self._stored_stories: StoredStories = {}
+
+    async def check(self, *, again: bool) -> None:
+        """Take all steps. ``again`` says that some of the documents were refused before."""
+        await self.read_postings(again=again)
+        await self.settle_keys()
+        self.find_candidates()
+        await self.read_candidates()
+        await self.read_texts()
+        await self.decide()
+        await self.commit()
+
+    async def look(self) -> None:
+        """Decide the documents, and register nothing."""
+        await self.read_postings(again=True)
+        self.find_candidates()
+        await self.read_candidates()
+        await self.read_texts()
+        await self.decide()
+
+    # 1. Read the postings
+
+    async def read_postings(self, *, again: bool) -> None:
+        """Read what is stored under the documents' own keys, and the postings of their look-up keys.
+
+        In the first try a generation of which nothing is known counts as empty: if it is not, the commit fails.
+        """
+        bits = self._bits
+        asked = [(each.keys, one) for each in self.documents for one in each.generations]
+        if again or any(each.own.name not in bits for each in self.documents):
+            await bits.read(self._client, [one for _, one in asked])
+        asked = [(keys, one) for keys, one in asked if one.name in bits]
+        for _, generation in asked:
+            generation.bits = bits[generation.name]
+        own_keys = {each.key for each in self.documents}
+        found = await self._read_packed(own_keys, [one.call(keys) for keys, one in asked])
+        for (keys, generation), answer in zip(asked, found, strict=True):
+            generation.read(keys, answer)
+        for each in self.documents:
+            if each.own.name not in bits:
+                slices = self._layout.slices(seconds_of(each.key))
+                await bits.choose(self._client, each.own, slices, len(each.keys.weights))
+            each.own.bits = bits[each.own.name]
+
+    async def _read_packed(self, keys: AbstractSet[bytes], more: Sequence[Call] = ()) -> list[object]:
+        """Read the records under these keys, unless they were read before. Return the answers to ``more`` calls."""
+        calls = calls_by_slice(self._layout.records, keys - self._packed.keys())
+        if not calls and not more:
+            return []
+        found = await answers(self._client, [*more, *calls])
+        self._packed.update(values_by_slice(calls, found[len(more) :]))
+        return found[: len(more)]
+
+    # 2. Settle the keys
+
+    async def settle_keys(self) -> None:
+        """Find the documents that were checked before. If another document has a key, take the next key."""
+        moved = self.documents
+        while moved := [each for each in moved if not self._has_key(each)]:
+            for each in moved:
+                each.record = with_next_key(each.record)
+            await self._read_packed({each.key for each in self.documents})
+
+    def _has_key(self, new: CheckedDocument) -> bool:
+        """Return whether a document has its key, as the first or because it was checked before."""
+        if self._packed[new.key] is None:
+            return True
+        stored = self._stored(new.key)
+        if stored is not None and stored.life.state != "withdrawn" and _same(stored) == _same(new.record):
+            # Only whether it was a wall needs ``tells_title``, which is not stored. A wall is in a story of its own.
+            tells_title = stored.story != new.key
+            new.stored = replace(stored, tells_title=tells_title, is_boilerplate=new.record.is_boilerplate)
+        return new.stored is not None
+
+    def _stored(self, key: bytes) -> Record | None:
+        """Return a record that was read, None if there is none or it is damaged."""
+        packed = self._packed[key]
+        record = read_record(packed) if packed is not None else None
+        if record is None and packed is not None:
+            self._partition.warn_damaged("a record", "its document is not compared")
+        return record
+
+    # 3. Find the candidates
+
+    def find_candidates(self) -> None:
+        """Find the candidates of each document, and post it for those that come after it.
+
+        They are at most 32, those with most weight in common (``postings.find_candidates``).
+        The only candidate of a document that was checked before is the one that it is linked to.
+        """
+        for each in self.documents:
+            if each.stored is not None:
+                each.candidates = [each.stored.match] if each.stored.match != each.key else []
+                continue
+            self._posted.add_to(each.keys, each.generations)
+            each.candidates = find_candidates(each.keys, each.generations, each.key, self._partition.policy.window)
+            each.own_version = self._posted.post(each.keys, each.own, each.key)
+
+    async def read_candidates(self) -> None:
+        """Read the heartbeats, the records of all candidates, and those that dropped or lost ones link to."""
+        wanted = {key for each in self.documents for key in each.candidates}
+        if not wanted:
+            return
+        (runs,) = await self._read_packed(wanted, [Call("RUNS", self._layout.runs)])
+        self._heartbeats = Heartbeats.of(self._heartbeats.own, runs)
+        for _ in range(MOST_LINKS + 1):
+            await self._read_packed(wanted)
+            self.records |= {key: self._stored(key) for key in wanted}
+            read = filter(None, map(self.records.get, wanted))
+            linked = {record.match for record in read if record.is_dropped or self._is_lost(record)}
+            wanted = linked - self.records.keys()
+            if not wanted:
+                break
+        for each in self.documents:
+            if each.stored is None:
+                self._add_matches_of_lost(each)
+
+    def _is_lost(self, record: Record) -> bool:
+        _, kept = kept_by(record, self.records.get)
+        return self._heartbeats.state(kept or record) == "lost"
+
+    def _add_matches_of_lost(self, new: CheckedDocument) -> None:
+        """Add what each lost candidate was like. Otherwise a page that is lost in every run would hide its original."""
+        for key in new.candidates:  # those that are added are looked at too
+            record = self.records.get(key)
+            if record and record.match not in (new.key, *new.candidates) and self._is_lost(record):
+                new.candidates.append(record.match)
+
+    # 4. Read the texts
+
+    async def read_texts(self) -> None:
+        """Read the texts of candidates that are chosen for a second look, and of documents kept instead of them."""
+        wanted = set[bytes]()
+        for each in self.documents:
+            for pair in chosen_for_second_look(self._pairs_of(each)):
+                records = (pair.old, self.records.get(pair.kept_key))
+                wanted.update(record.text_at for record in records if record)
+        self._texts = await self._partition.texts(self._client, wanted)
+        for each in self.documents:  # those that come later in this batch may read the texts of those before
+            if each.stored is None and each.record.text_at != NO_TEXT:
+                self._texts[each.key] = StoredText.of(each.given.title, each.given.text)
+
+    def _pairs_of(self, new: CheckedDocument) -> list[Pair]:
+        """Return a document with each candidate whose record is known and that may be a match.
+
+        A document of this batch has no record until it is decided.
+        """
+        for key in new.candidates:
+            record = self.records.get(key)
+            known = new.pairs.get(key)
+            if record is None or (key in new.pairs and (known is None or known.old is record)):
+                continue
+            kept_key, kept = kept_by(record, self.records.get)
+            state = self._heartbeats.state(kept or record)
+            pair = Pair(key, new.compared, record, self._judge.policy, state, kept_key)
+            new.pairs[key] = pair if new.stored is not None or self._judge.system.may_match(pair) else None
+        return [each for key in new.candidates if (each := new.pairs.get(key)) is not None]
+
+    # 5. Decide
+
+    async def decide(self) -> None:
+        """Decide what each document is. The documents behind it are decided as if it was registered."""
+        for each in self.documents:
+            pairs = self._pairs_of(each)
+            texts = self._texts_of(key for pair in pairs for key in (pair.key, pair.kept_key))
+            document = with_id(each.given, each.id)
+            lengths = [len(document.text), *(len(text.text) for text in texts.values())]
+            if pairs and max(lengths) >= LONG_TEXT:
+                # To compare them takes long. With Redis that would hold up the event loop; SQLite has a thread anyway.
+                each.decision = await self._client.run_aside(self._judge.decide, document, each.compared, pairs, texts)
+            else:
+                each.decision = self._judge.decide(document, each.compared, pairs, texts)
+            if each.stored is None:
+                self.records[each.key] = each.decision.record
+                self.records |= {changed: after for changed, (_, after) in each.decision.changed.items()}
+
+    def _texts_of(self, keys: Iterable[bytes]) -> Texts:
+        """Return the texts of documents that are known."""
+        texts = dict[bytes, StoredText]()
+        for key in keys:
+            record = self.records.get(key)
+            text = self._texts.get(key) or self._texts.get(record.text_at if record else NO_TEXT)
+            if text is not None:
+                texts[key] = text
+        return texts
+
+    # 6. Commit
+
+    async def commit(self) -> None:
+        """Send a commit for each document, and note the answers. Raise StoreUnavailable if the store is lost.
+
+        A document whose commit is refused is not done then. But if only its story has changed, its match and verdict
+        are still right: it joins the story again.
+        """
+        left = self.documents
+        for _ in range(_MOST_JOINS):
+            joins = [each.decision.join for each in left if each.decision.join]
+            await self._stories.read(self._client, self._stored_stories, joins)
+            await self._read_first_texts(joins)
+            commits = {each: commit for each in left if (commit := self._commit_of(each))}
+            results = dict(zip(commits, await self._client.send([*commits.values()]), strict=True))
+            for each in left:
+                self._note(each, results.get(each, _COMMITTED))
+            left = [each for each, result in results.items() if is_version(result)]
+            if not left:
+                break
+            self._stored_stories.clear()
+
+    async def _read_first_texts(self, joins: Iterable[Join]) -> None:
+        """Read the texts of documents that others join as the first ones: the ledgers of their stories need them."""
+        begun = (self.records.get(bytes.fromhex(each.story)) for each in joins if is_new(self._stored_stories, each))
+        wanted = {each.text_at for each in begun if each} - self._texts.keys()
+        self._texts |= await self._partition.texts(self._client, wanted)
+
+    def _note(self, new: CheckedDocument, result: object) -> None:
+        """Note the answer of the store to a commit; a document without a commit is done."""
+        if isinstance(result, Exception):
+            new.error = self._partition.store.explained(result)
+            if isinstance(new.error, StoreUnavailable):
+                raise new.error
+        # An earlier try may have written this very record, and its answer was lost on its way.
+        elif result == _COMMITTED or (new.packed and result == new.packed):
+            new.is_settled = True
+
+    def _commit_of(self, new: CheckedDocument) -> Commit | None:
+        """Return the commit that registers a document and writes the story that it joins, None if nothing is new.
+
+        The store refuses it if the document's key is taken, if its match is gone, if the story has changed, or if
+        others have posted a document that shares look-up keys of ``LEAST_WEIGHT`` or more. So of equal documents
+        exactly one is the original.
+        """
+        layout = self._layout
+        window = self._partition.policy.window
+        key = new.key
+        second = seconds_of(key)
+        expected, writes = self._join(new)
+        record = new.stored or new.decision.record
+        kept_key, kept = kept_by(record, self.records.get)
+        new.asks_other_run = kept is not None and kept.life.run not in (DELIVERED, record.life.run)
+        if new.stored is not None:
+            return Commit(expected, writes) if writes else None
+        new.packed = record.pack()
+        needed = [new.decision.match.key] if new.decision.match is not None else []
+        if record.text_at not in (NO_TEXT, key):
+            needed.insert(0, record.text_at)
+        there = [Expected(Call("HEXISTS", layout.records(each), (each,)), b"1") for each in needed]
+        if kept is not None and new.asks_other_run:
+            asked = layout.asked(kept.life.run)
+            writes += [Call("HSET", asked, (key, kept_key, b"", b"")), Call("EXPIRE", asked, (window,))]
+        slice_left = SLICE - second % SLICE + window
+        writes = [
+            Call("EXPIRE", new.own.name, (new.own.start + new.own.seconds - second + window,)),
+            *writes,
+            Call("HSET", layout.records(key), (key, new.packed)),
+            Call("EXPIRE", layout.records(key), (slice_left,)),
+        ]
+        for changed, (before, after) in new.decision.changed.items():
+            expected.append(Expected(Call("HGET", layout.records(changed), (changed,)), before.pack()))
+            writes.append(Call("HSET", layout.records(changed), (changed, after.pack())))
+        if record.text_at == key:
+            writes.append(Call("HSET", layout.texts(key), (key, pack_text(self._texts[key]))))
+        if record.text_at != NO_TEXT:  # the text lives as long as this record
+            writes.append(Call("EXPIRE", layout.texts(record.text_at), (slice_left,)))
+        posted = new_postings(new.keys, new.generations, new.own, key, new.own_version)
+        return Commit([Expected(Call("HGET", layout.records(key), (key,))), *there, *expected], writes, posted)
+
+    def _join(self, new: CheckedDocument) -> tuple[list[Expected], list[Call]]:
+        """Let a document join its story. Return how the story is written, nothing if it joins none."""
+        if new.decision.join is None:
+            return [], []
+        try:
+            first = bytes.fromhex(new.decision.join.story)
+            first_text = self._texts_of([first]).get(first)
+            new.story, expected, writes = self._stories.join(self._stored_stories, new.decision.join, first_text)
+        except Exception as error:
+            new.story = self._partition.store.explained(error)
+            if isinstance(new.story, StoreUnavailable):
+                raise new.story from error
+            return [], []
+        return expected, writes
