@@ -77,7 +77,7 @@ def _joined(texts: Sequence[RecordedPage]) -> tuple[list[Link], list[int]]:
     timed = [
         replace(page, recorded=replace(page.recorded, time=START + 60 * number)) for number, page in enumerate(texts)
     ]
-    answers = asyncio.run(_judge(timed, None))
+    answers = asyncio.run(_judge(timed))
     page_of = {answer.document: page for page, answer in zip(timed, answers, strict=True)}
     links = [
         Link(page, page_of[answer.match.id], answer.match.relation.topic_score, same_source=False)
