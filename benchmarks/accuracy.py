@@ -1,4 +1,4 @@
-"""How right the verdicts are: gold clusters, scripted edits, same-event stories, lost tolls, templated reports, cost.
+"""How right the verdicts are: gold clusters, scripted edits, reports of one event.
 
 usage: python benchmarks/accuracy.py [--data DIR] [--seeds N] [--workers N]
 
@@ -11,12 +11,10 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import re
-import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -25,10 +23,7 @@ from shared import data_parser, print_table, read_pages, unpacked
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
-from scrapy_neardup.evidence.figures.counted import HARMED
-from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.tools.lab.evaluation import COPIES, evaluate, mean
 from scrapy_neardup.tools.lab.feed import read_background, read_labelled
 from scrapy_neardup.tools.lab.replay import PageReader
@@ -50,9 +45,6 @@ def main() -> None:
         asyncio.run(_gold(data, reader, range(options.seeds)))
         asyncio.run(_edits(data))
         asyncio.run(_same_event(data))
-        asyncio.run(_lost_tolls(data, reader))
-        asyncio.run(_templates(data))
-        _cost(reader, data)
 
 
 # The gold set
@@ -195,80 +187,6 @@ def _longest_shared_run(one: str, other: str) -> int:
 
 def _start(text: str) -> str:
     return " ".join(text.split()[:12]).replace("|", "/")
-
-
-# Tolls
-
-
-async def _lost_tolls(data: Path, reader: PageReader) -> None:
-    """Drops whose page prints a toll that the kept page lacks. Teasers and captions are read too: look at each row."""
-    for name in ("gold-dev", "day-dev"):
-        pages = [(page.recorded, page.text) for page in read_pages(reader, read_background([data / f"{name}.jsonl"]))]
-        answers = await _judge([Text(str(entry.id), text, entry.url, entry.title) for entry, text in pages])
-        matches = {answer.text.id: answer.match for answer in answers if answer.verdict.would_drop}
-        rows = []
-        for answer in answers:
-            kept = matches.get(answer.text.id)
-            while kept and matches.get(kept.id):
-                kept = matches[kept.id]
-            if kept and (lost := _tolls(answer.text) - {each.value for each in find_figures(kept.text)}):
-                rows.append((answer.text.id, kept.id, ", ".join(sorted(lost))))
-        print_table(f"{name}: {len(matches)} drops; tolls that the kept page lacks", ("text", "kept", "tolls"), rows)
-
-
-def _tolls(text: Text) -> set[str]:
-    return {each.value for each in find_figures(f"{text.title}\n{text.text}") if each.kind in HARMED}
-
-
-# Templates
-
-_TICKER = re.compile(r"<([A-Z][A-Z.]*)>")
-
-
-async def _templates(data: Path) -> None:
-    """Reports of different companies that were called copies: the companies are those that the texts name."""
-    texts = [
-        Text(str(entry.id), entry.text or "", "", entry.title, entry.time)
-        for entry in read_background([data / "reuters.jsonl"])
-    ]
-    answers = await _judge(sorted(texts, key=lambda text: text.time or 0.0))
-    rows = []
-    for status in COPIES:
-        pairs = [answer for answer in answers if answer.verdict.status == status and answer.original is not None]
-        named = [(_companies(answer.text), _companies(answer.original)) for answer in pairs if answer.original]
-        both = [(one, other) for one, other in named if one and other]
-        different = sum(not one & other for one, other in both)
-        rows.append((status, len(pairs), len(both), different))
-    head = ("verdict", "pairs", "both name companies", "different companies")
-    print_table(f"Templated reports: {len(texts)} newswire texts of 1987", head, rows)
-
-
-# What the guards cost
-
-
-def _cost(reader: PageReader, data: Path) -> None:
-    """Processor time of sketching with learned boilerplate and without, in turns; a text is sketched once."""
-    texts = [page.text for page in read_pages(reader, read_background([data / "gold-dev.jsonl"]))]
-    preset = SETTINGS.resolved_preset()
-    ways = {"no boilerplate": replace(preset, guarded=False), "boilerplate": preset}
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(3):
-        for name, row in ways.items():
-            sketcher = Sketcher(row)
-            start = time.process_time()
-            for text in texts:
-                sketcher.fingerprint(Document("", "", "", "", text, 0.0))
-            times[name].append((time.process_time() - start) / len(texts))
-    best = {name: 1000 * min(each) for name, each in times.items()}
-    rows = [(name, f"{each:.3f}", f"{each - best['no boilerplate']:+.3f}") for name, each in best.items()]
-    words = sum(len(text.split()) for text in texts) // len(texts)
-    print_table(
-        f"Boilerplate: {len(texts)} pages of {words} words", ("sketch with", "ms a document", "more than none"), rows
-    )
-
-
-def _companies(text: Text) -> frozenset[str]:
-    return frozenset(_TICKER.findall(f"{text.title} {text.text}"))
 
 
 if __name__ == "__main__":

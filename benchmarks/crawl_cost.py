@@ -2,18 +2,17 @@
 
 usage: python benchmarks/crawl_cost.py [--against COMMIT] [--data DIR] [--pages 500] [--pairs 4] [--most 1.15]
 
-COMMIT is the last release, or, before the first release, the commit that docs/benchmarks.md names for its figures. The
-crawls take turns: without the plugin, with the plugin of the other commit, and with the plugin of this folder. All use
-resiliparse in one worker process, and Redis. The figures are CPU milliseconds a page, the lowest of all rounds: other
-programs on the machine only add to them. Redis is not a part of the first sum. Without DIR the pages are invented. The
-exit status is 1 if the plugin of this folder takes over ``--most`` times the CPU time of the other one.
+COMMIT is the last release, and has to be named before the first one. The crawls take turns: without the plugin, with
+the plugin of the other commit, and with the plugin of this folder. All use resiliparse in one worker process, and
+Redis. The figures are CPU milliseconds a page, the lowest of all rounds: other programs on the machine only add to
+them. Redis is not a part of the first sum. Without DIR the pages are invented. The exit status is 1 if the plugin of
+this folder takes over ``--most`` times the CPU time of the other one.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -26,7 +25,6 @@ from news_server import redis_server, site
 ROOT = Path(__file__).resolve().parents[1]
 PLUGIN = "plugin: resiliparse, a process, redis"
 HERE = "with the plugin of this folder"
-MEASURED_AT = re.compile(r"measured at commit `([0-9a-f]{7,40})`")
 """How README.md and docs/benchmarks.md name the commit of their figures of crawls."""
 
 
@@ -39,7 +37,7 @@ def main() -> int:
     parser.add_argument("--most", type=float, default=1.15)
     parser.add_argument("--requests", type=int, default=32, help="at a time")
     options = parser.parse_args()
-    commit = options.against or last_release() or measured_commit()
+    commit = options.against or last_release() or sys.exit("there is no release yet: give --against COMMIT")
     other = f"with the plugin of {commit}"
     found: dict[str, list[dict[str, float]]] = {PLAIN: [], other: [], HERE: []}
     with tempfile.TemporaryDirectory() as folder, redis_server() as redis, site(options.data, options.pages) as url:
@@ -63,12 +61,6 @@ def last_release() -> str:
     """Return the newest tag of a release, "" if there is none."""
     tags = git("tag", "--list", "v*", "--merged", "HEAD~", "--sort=-version:refname").decode().split()
     return tags[0] if tags else ""
-
-
-def measured_commit() -> str:
-    """Return the commit that docs/benchmarks.md names."""
-    found = MEASURED_AT.search((ROOT / "docs/benchmarks.md").read_text(encoding="utf-8"))
-    return found[1] if found else sys.exit("docs/benchmarks.md names no commit: give --against COMMIT")
 
 
 def unpack(commit: str, folder: Path) -> Path:

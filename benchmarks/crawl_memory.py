@@ -1,12 +1,10 @@
 """What a long crawl costs: memory of 50,000 pages.
 
 usage: python benchmarks/crawl_memory.py [--data DIR] [--pages 50000] [--extractor resiliparse]
-       python benchmarks/crawl_memory.py --small [--pages 20000]
 
-The first takes 400 recorded pages, again and again, each time with a paragraph of its own; the window is a file of
+It takes 400 recorded pages, again and again, each time with a paragraph of its own; the window is a file of
 SQLite. Memory is the resident set, measured every 500 pages. Workers are shown separately: each is replaced after 2,000
-pages. The second takes JSON responses of a kilobyte, whose items have a text of their own, and compares the peaks of a
-crawl with and without the add-on.
+pages.
 """
 
 from __future__ import annotations
@@ -27,7 +25,6 @@ from news_server import site
 HERE = Path(__file__).resolve()
 PAGES = 400
 FIRST = 5000
-FIRST_SMALL = 64  # requests; each response brings one more, because Scrapy may keep all requests of the start in memory
 EVERY = 500
 
 
@@ -37,24 +34,19 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, default=os.environ.get("NEARDUP_DATA"))
-    parser.add_argument("--pages", type=int)
+    parser.add_argument("--pages", type=int, default=50_000)
     parser.add_argument("--extractor", default="resiliparse")
-    parser.add_argument("--small", action="store_true", help="small responses with texts, with and without")
     options = parser.parse_args()
-    if options.small:
-        print_small(options.pages or 20_000)
-    elif options.data is None:
+    if options.data is None:
         parser.error("--data DIR, or NEARDUP_DATA, is needed")
-    else:
-        print_memory(memory(options.data, options.pages or 50_000, {"NEARDUP_EXTRACTOR": options.extractor}))
+    print_memory(memory(options.data, options.pages, {"NEARDUP_EXTRACTOR": options.extractor}))
 
 
-def memory(data: Path | None, count: int, settings: dict[str, Any]) -> list[tuple[int, float, float]]:
+def memory(data: Path, count: int, settings: dict[str, Any]) -> list[tuple[int, float, float]]:
     """Pages done, MB of the crawl and MB of its workers."""
-    with tempfile.TemporaryDirectory() as folder, site(data, PAGES if data else 0) as url:
+    with tempfile.TemporaryDirectory() as folder, site(data, PAGES) as url:
         store = {"NEARDUP_STORE": f"sqlite:///{folder}/window.sqlite"}
-        first = count if data else FIRST_SMALL
-        values = {"url": url, "count": count, "first": first, "settings": {**store, **settings}}
+        values = {"url": url, "count": count, "settings": {**store, **settings}}
         command = [sys.executable, str(HERE), "crawl", json.dumps(values)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return [tuple(look) for look in json.loads(done.stdout.splitlines()[-1])]
@@ -72,20 +64,9 @@ def print_memory(looks: list[tuple[int, float, float]]) -> None:
     )
 
 
-def print_small(count: int) -> None:
-    """Print the peaks: without the add-on, and with it."""
-    print("| small responses with texts | peak MB | x without |\n|---|---|---|")
-    peaks: list[float] = []
-    for name, settings in (("without the add-on", {"ADDONS": {}}), ("with it", {})):
-        looks = memory(None, count, settings)
-        peaks.append(max(crawl_mb + workers for _, crawl_mb, workers in looks))
-        print(f"| {name} | {peaks[-1]:.0f} | {peaks[-1] / peaks[0]:.1f} |")
-
-
 def crawl(options: dict[str, Any]) -> None:
     from scrapy import Request, Spider, signals
     from scrapy.crawler import CrawlerProcess
-    from scrapy.http import JsonResponse
 
     looks: list[tuple[int, float, float]] = []
 
@@ -100,14 +81,11 @@ def crawl(options: dict[str, Any]) -> None:
             return spider
 
         async def start(self) -> Any:
-            for number in range(options["first"]):
+            for number in range(options["count"]):
                 yield Request(f"{options['url']}/{number}")
 
         def parse(self, response: Any) -> Any:
-            if (number := int(response.url.rpartition("/")[2]) + options["first"]) < options["count"]:
-                yield Request(f"{options['url']}/{number}")
-            is_small = isinstance(response, JsonResponse)
-            yield response.json() if is_small else {"url": response.url}
+            yield {"url": response.url}
 
         def count(self) -> None:
             self.done += 1

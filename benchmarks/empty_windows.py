@@ -64,7 +64,7 @@ def main() -> None:
                 if label == "unread":
                     unread[link.pair] = link
         strangers = counts["other"] + counts["unsure"] + counts["unread"]
-        share = f"{strangers / counts['texts']:.2%}"
+        share = f"{strangers / max(1, counts['texts']):.2%}"
         rows.append((name, len(texts), counts["texts"], counts["same"], strangers, share, counts["events"]))
     head = ("set", "texts", "drawn", "joined their own event", "joined a stranger", "share", "stories over 5")
     print_table(f"Empty windows: {options.draws} draws of {TEXTS} texts, half: {options.half}", head, rows)
@@ -77,7 +77,7 @@ def _joined(texts: Sequence[RecordedPage]) -> tuple[list[Link], list[int]]:
     timed = [
         replace(page, recorded=replace(page.recorded, time=START + 60 * number)) for number, page in enumerate(texts)
     ]
-    answers = asyncio.run(_judge(timed, None))
+    answers = asyncio.run(_judge(timed))
     page_of = {answer.document: page for page, answer in zip(timed, answers, strict=True)}
     links = [
         Link(page, page_of[answer.match.id], answer.match.relation.topic_score, same_source=False)

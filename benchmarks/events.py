@@ -1,164 +1,41 @@
-"""Measure how soon, how often and how correctly events are raised.
+"""Measure how soon, how often and how correctly events are raised in two weeks of simulated news.
 
-Print tables in Markdown.
+usage: python benchmarks/events.py [--seeds N]
 
-usage: python benchmarks/events.py [--data DIR] [--seeds N] [--workers N]
-
-DIR as for accuracy.py. Streams: gold clusters that arrive over some hours (exponential, mean 1.5 h) among other pages
-spread over 24 h. Simulated news: two weeks of it, see simulated_news.py. Newswire: October 1987.
+Prints a table in Markdown. simulated_news.py says what the news is. ``stories.py --only stream`` prints which events of
+real pages are raised.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import os
-import random
 from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from statistics import mean, median
 from typing import Any
 
 import xxhash
-from shared import data_parser, print_table, read_pages, unpacked
+from shared import print_table
 from simulated_news import DAYS, News, simulate
 
-from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index.events import Granted
 from scrapy_neardup.records.stories import StoryCounters, read_sources, unpack_member
 from scrapy_neardup.rules.membership import count_join, grant
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.event import StoryEvent
-from scrapy_neardup.stories.rules import RULES
 from scrapy_neardup.stories.tracker import StoryTracker
-from scrapy_neardup.story import Claim, EventSources, Join, Member, Story
-from scrapy_neardup.tools.lab.evaluation import b_cubed
-from scrapy_neardup.tools.lab.feed import read_background, read_feed, read_labelled
-from scrapy_neardup.tools.lab.replay import Judged, PageReader, RecordedPage, replay
-
-MIDNIGHT = 1_573_776_000  # 15 November 2019, UTC
-HOUR = 3600
-DAY = 24 * HOUR
-LARGE = 30  # documents of a cluster that must not be missed
+from scrapy_neardup.story import Claim, EventSources, Join, Ledger, Member, Story
 
 
 def main() -> None:
-    parser = data_parser(__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="extraction processes")
-    options = parser.parse_args()
-    settings = NearDupSettings(store="memory://")
-    with ExitStack() as stack:
-        data = unpacked(options.data, stack)
-        reader = stack.enter_context(PageReader(settings, options.workers))
-        documents, clusters = read_labelled(data / "gold-dev.jsonl", "merged")
-        pages = read_pages(reader, documents)
-        background = read_pages(reader, read_background([data / "stream-dev.jsonl"]))
-        stream = Stream(pages, clusters, background)
-        asyncio.run(_streams(stream, range(options.seeds)))
-        asyncio.run(_simulated(range(options.seeds)))
-        asyncio.run(_newswire(data, reader))
-
-
-# Streams of real pages
-
-
-@dataclass(frozen=True)
-class Stream:
-    pages: list[RecordedPage]
-    clusters: Sequence[str]
-    background: list[RecordedPage]
-
-    def at(self, seed: int) -> list[tuple[RecordedPage, str | None]]:
-        """Pages with times, in their order, each with its cluster."""
-        draw = random.Random(seed)
-        timed: list[tuple[RecordedPage, str | None]] = []
-        members: dict[str, list[RecordedPage]] = defaultdict(list)
-        for page, cluster in zip(self.pages, self.clusters, strict=True):
-            members[cluster].append(page)
-        for cluster, pages in sorted(members.items()):
-            begin = MIDNIGHT + draw.uniform(0, 18 * HOUR)
-            for number, page in enumerate(draw.sample(pages, len(pages))):
-                time = begin + (draw.expovariate(1 / (1.5 * HOUR)) if number else 0)
-                timed.append((_timed(page, time), cluster))
-        timed += [(_timed(page, MIDNIGHT + draw.uniform(0, DAY)), None) for page in self.background]
-        return sorted(timed, key=lambda row: row[0].recorded.time or 0)
-
-
-def _timed(page: RecordedPage, time: float) -> RecordedPage:
-    return replace(page, recorded=replace(page.recorded, time=time))
-
-
-@dataclass
-class Outcome:
-    """What one replay of a stream raised."""
-
-    raised: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """Cluster -> which of its documents tipped each of its events, from 1."""
-    background: int = 0
-    b_cubed: float = 0.0
-
-
-async def _run(timed: Sequence[tuple[RecordedPage, str | None]], rule: str) -> tuple[list[Judged], list[StoryEvent]]:
-    detector = NearDupDetector(NearDupSettings(store="memory://", event_rule=rule), run="")
-    await detector.open()
-    events: list[StoryEvent] = []
-    judged = [each async for each in replay((page for page, _ in timed), detector, events.append, all_over=True)]
-    await detector.close()
-    return judged, events
-
-
-async def _outcome(timed: Sequence[tuple[RecordedPage, str | None]], rule: str) -> Outcome:
-    judged, _ = await _run(timed, rule)
-    outcome, seen = Outcome(), Counter[str]()
-    stories: list[str] = []
-    for number, ((_, cluster), each) in enumerate(zip(timed, judged, strict=True)):
-        assert each.verdict is not None
-        stories.append(each.verdict.story or str(number))
-        if cluster is not None:
-            seen[cluster] += 1
-        if each.verdict.event == "breaking":
-            if cluster is None:
-                outcome.background += 1
-            else:
-                outcome.raised[cluster].append(seen[cluster])
-    outcome.b_cubed = b_cubed([cluster for _, cluster in timed], stories).f1
-    return outcome
-
-
-async def _streams(stream: Stream, seeds: Sequence[int]) -> None:
-    sizes = Counter(stream.clusters)
-    large = {cluster for cluster, size in sizes.items() if size >= LARGE}
-    rows = []
-    for rule in RULES:
-        for seed in seeds:
-            outcome = await _outcome(stream.at(seed), rule)
-            tipped = [outcome.raised[cluster][0] for cluster in large if outcome.raised[cluster]]
-            several = sum(len(numbers) > 1 for numbers in outcome.raised.values())
-            rows.append(
-                (
-                    rule,
-                    seed,
-                    f"{len(tipped)} of {len(large)}",
-                    f"{median(tipped):.0f}, {max(tipped)}" if tipped else "-",
-                    sum(map(len, outcome.raised.values())),
-                    several,
-                    outcome.background,
-                    f"{outcome.b_cubed:.4f}",
-                )
-            )
-    head = ("rule", "seed", f"of {LARGE} and more", "tipped by document (median, last)", "events")
-    title = f"{len(stream.pages)} gold pages among {len(stream.background)} others over 24 h"
-    print_table(title, (*head, "clusters with several", "from the background", "B-cubed F1 of stories"), rows)
-
-
-# Simulated news
+    asyncio.run(_simulated(range(parser.parse_args().seeds)))
 
 
 class TallyStore:
-    """Stories in a dict, by the counting of the SQLite store: two weeks in seconds."""
+    """Stories in a dict, counted as every store counts them. They have no figures, so no ledger."""
 
     def __init__(self) -> None:
         self._tallies: dict[str, StoryCounters] = defaultdict(StoryCounters)
@@ -168,8 +45,8 @@ class TallyStore:
 
     def join(self, join: Join) -> Story:
         tally, members = self._tallies[join.story], self._members[join.story]
-        members.update(count_join(tally, join, {key.hex() for key in members}))
-        return tally.story(bytes.fromhex(join.story))
+        members.update(count_join(tally, Ledger(), join, {key.hex() for key in members}))
+        return tally.story(bytes.fromhex(join.story), Ledger())
 
     async def claim(self, claim: Claim) -> Granted | None:
         if not grant(self._tallies[claim.story], claim):
@@ -180,7 +57,7 @@ class TallyStore:
         else:
             self._open.add(claim.story)
         members = tuple(unpack_member(*item) for item in self._members[claim.story].items())
-        return Granted(claim, self._tallies[claim.story].story(bytes.fromhex(claim.story)), members)
+        return Granted(claim, self._tallies[claim.story].story(bytes.fromhex(claim.story), Ledger()), members)
 
     async def unite(self, story: str, other: Member) -> Story:
         raise NotImplementedError("simulated documents fit one story each")
@@ -200,7 +77,7 @@ class TallyStore:
         return []
 
     async def running(self, quiet_since: int | None = None) -> list[Story]:
-        stories = [self._tallies[key].story(bytes.fromhex(key)) for key in sorted(self._open)]
+        stories = [self._tallies[key].story(bytes.fromhex(key), Ledger()) for key in sorted(self._open)]
         return [story for story in stories if quiet_since is None or story.sources[-1] <= quiet_since]
 
     async def ended(self, since: int) -> list[EventSources]:
@@ -275,28 +152,6 @@ async def _simulated(seeds: Sequence[int]) -> None:
         "threshold at the end",
     )
     print_table(title, head, rows)
-
-
-# Newswire
-
-
-async def _newswire(data: Path, reader: PageReader) -> None:
-    """One agency has no independent sources: only the counting rule has something to say."""
-    pages = [page for page in reader.read(read_feed(data / "reuters.jsonl")) if isinstance(page, RecordedPage)]
-    timed = [(page, None) for page in sorted(pages, key=lambda page: page.recorded.time or 0)]
-    _, events = await _run(timed, "count")
-    rows = [
-        (_iso(event.time), event.story.items, event.members[0].title, event.members[-1].title)
-        for event in events
-        if event.level == "breaking"
-    ]
-    print_table(f"Newswire of 1987: {len(timed)} texts, rule count", ("raised", "items", "first", "last"), rows)
-
-
-def _iso(second: int) -> str:
-    from datetime import datetime, timezone
-
-    return datetime.fromtimestamp(second, timezone.utc).strftime("%Y-%m-%d %H:%M")
 
 
 if __name__ == "__main__":

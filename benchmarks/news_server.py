@@ -57,7 +57,7 @@ def invented_page(draw: random.Random, number: int) -> bytes:
 
 @contextmanager
 def site(data: Path | None, count: int) -> Iterator[str]:
-    """A server process: nothing it does is on the crawl's account. Without pages it has small JSON articles only."""
+    """A server process: nothing it does is on the crawl's account."""
     command = [sys.executable, str(HERE), json.dumps([data and str(data), count])]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -78,13 +78,6 @@ def page(bodies: list[bytes], number: int) -> bytes:
     return body.replace(b"<p", f"<p>Edition {number}: {words}.</p><p".encode(), 1)
 
 
-def small(number: int) -> bytes:
-    """Return an article as JSON, with a text of its own: a bare kilobyte."""
-    draw = random.Random(number)
-    words = " ".join(f"w{draw.randrange(5000)}" for _ in range(120))
-    return json.dumps({"url": f"https://site-{number % 50}.example/{number}", "text": f"{words}."}).encode()
-
-
 async def serve(arguments: str) -> None:
     data, count = json.loads(arguments)
     bodies = pages(data and Path(data), count)
@@ -95,8 +88,8 @@ async def serve(arguments: str) -> None:
                 while (await reader.readline()).strip():
                     pass
                 number = int(line.split()[1].rpartition(b"/")[2])
-                kind, body = ("text/html", page(bodies, number)) if bodies else ("application/json", small(number))
-                head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+                body = page(bodies, number)
+                head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n\r\n"
                 writer.write(head.encode() + body)
                 await writer.drain()
         except OSError:

@@ -51,13 +51,6 @@ NAMES = ("copy", "version", "related", "different", "arguable")
 CLASSES = ("", "background", "series", "translation", *NOT_NEWS)
 RATINGS = ("right", "arguable", "version", "wrong", "unread")  # version: a duplicate that says something new
 STATES = ("found", "other", "missed", "aside")
-SCRIPTS = {
-    "Latin": "[A-Za-z\u00c0-\u024f]",
-    "Cyrillic": "[\u0400-\u04ff]",
-    "Arabic": "[\u0600-\u06ff]",
-    "Greek": "[\u0370-\u03ff]",
-    "CJK": "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]",
-}
 Key = tuple[str, str]
 
 
@@ -161,12 +154,6 @@ class Answer(NamedTuple):
     def is_copy(self) -> bool:
         return self.verdict.status in COPIES
 
-    @property
-    def script(self) -> str:
-        """Return the alphabet of most of its first letters."""
-        beginning = f"{self.document.title} {self.document.text[:400]}"
-        return max(SCRIPTS, key=lambda name: len(re.findall(SCRIPTS[name], beginning)))
-
 
 @dataclass(frozen=True)
 class Run:
@@ -238,7 +225,7 @@ def _report(run: Run, labels: dict[Key, Label]) -> dict[Key, str]:
     _still_wrong(run, matched, labels)
     _second_reader(run, matched, labels)
     forced = _contained(run.answers.values())
-    _by_script(run, matched, labels, _brute_force(run, labels, forced))
+    _brute_force(run, labels, forced)
     found = {answer.pair: _described(answer) for answer in sorted(matched, key=lambda each: each.verdict.status)}
     found |= {pair: f"brute force: containment {share:.2f}" for pair, share in forced.items() if pair not in found}
     unread = {pair: how for pair, how in found.items() if pair not in labels}
@@ -326,8 +313,8 @@ _WIDTH, _LEAST, _CONTAINED = 5, 80, 0.6
 _COMMON = 200  # pages: a run of words in more of them is nobody's article
 
 
-def _brute_force(run: Run, labels: dict[Key, Label], pairs: dict[Key, float]) -> dict[Key, str]:
-    """Print how many of the pairs that contain each other are found; return the answer for each pair."""
+def _brute_force(run: Run, labels: dict[Key, Label], pairs: dict[Key, float]) -> None:
+    """Print how many of the pairs that contain each other are found."""
     groups = run.copies()
     states = {pair: _state(run, pair, labels.get(pair), groups) for pair in pairs}
     rows = []
@@ -342,7 +329,6 @@ def _brute_force(run: Run, labels: dict[Key, Label], pairs: dict[Key, float]) ->
             label = labels.get(pair)
             name = f"{label.label} {label.reason}".strip() if label else "unread"
             print(f"- {state} {run.where(pair)}: {pair[0]} {pair[1]}, containment {pairs[pair]:.2f}, {name}")
-    return states
 
 
 def _state(run: Run, pair: Key, label: Label | None, groups: dict[str, str]) -> str:
@@ -352,28 +338,6 @@ def _state(run: Run, pair: Key, label: Label | None, groups: dict[str, str]) -> 
         return "found"
     later = max((run.answers[page] for page in pair), key=lambda answer: answer.document.seen_at)
     return "other" if later.is_copy else "missed"
-
-
-def _by_script(run: Run, matched: Sequence[Answer], labels: dict[Key, Label], states: dict[Key, str]) -> None:
-    """Print the main numbers for each group of languages."""
-    counts: dict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
-    for answer in matched:
-        label, verdict = labels.get(answer.pair), answer.verdict
-        group = counts[answer.script, run.where(answer.pair)]
-        if label and verdict.status == "duplicate":
-            group["duplicate", label.rate(verdict, answer.id)] += 1
-        if label and verdict.would_drop:
-            group["drop", label.rate_drop(verdict, answer.id)] += 1
-    for pair, state in states.items():
-        counts[run.answers[pair[0]].script, run.where(pair)]["contained", state] += 1
-    rows = []
-    for (script, where), group in sorted(counts.items()):
-        right, wrong = group["duplicate", "right"], group["duplicate", "wrong"]
-        drops = (group["drop", "right"], group["drop", "wrong"])
-        contained = (group["contained", state] for state in STATES[:3])
-        rows.append((script, where, right, wrong, f"{right / (right + wrong or 1):.3f}", *drops, *contained))
-    head = ("script", "sites", "duplicates right", "wrong", "precision", "drops right", "wrong", "contained found")
-    print_table(f"{run.extractor}: by script", (*head, "later page is a copy of another", "missed"), rows)
 
 
 def _contained(answers: Iterable[Answer]) -> dict[Key, float]:

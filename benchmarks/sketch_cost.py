@@ -3,7 +3,7 @@
 usage: python benchmarks/sketch_cost.py FILE [--documents 600] [--rounds 15]
 
 FILE has recorded documents, one JSON object on each line. The two take turns, and the median of the ratios counts.
-Decision 0008 has the figures.
+docs/decisions/sketch.md has the figures.
 """
 
 from __future__ import annotations

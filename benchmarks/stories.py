@@ -51,7 +51,6 @@ SETS = ("rewritten", "same", "gold", "stream")
 SETTINGS = NearDupSettings(store="memory://")
 START = 1_573_776_000.0  # 15 November 2019, UTC
 WINDOW = 23.9 * 3600  # all documents are seen within this time
-THRESHOLDS = (0.24, 0.26, 0.28, 0.3, 0.32)
 NEAR = 3 * 24 * 3600  # seconds
 ONE_EVENT = {  # merged label -> event: wire stories and later reports on one event are two clusters of copies
     "Release": "Adobe",
@@ -175,11 +174,10 @@ class Answer(NamedTuple):
 
 
 async def _judge(
-    pages: Iterable[RecordedPage], threshold: float | None, on_event: Callable[[StoryEvent], None] = lambda event: None
+    pages: Iterable[RecordedPage], on_event: Callable[[StoryEvent], None] = lambda event: None
 ) -> list[Answer]:
     """Return one answer a page. Stories are those that are known at the end."""
-    options = SETTINGS.preset_options | ({} if threshold is None else {"topic_threshold": threshold})
-    detector = Listener(replace(SETTINGS, preset_options=options))
+    detector = Listener(SETTINGS)
     await detector.open()
     try:
         judged = [each async for each in replay(pages, detector, on_event)]
@@ -194,7 +192,7 @@ async def _judge(
     return answers
 
 
-def _order(corpus: Corpus, seed: int, threshold: float | None) -> Order:
+def _order(corpus: Corpus, seed: int) -> Order:
     """Judge all pages at random times within one window."""
     draw = random.Random(seed)
     times = [START + draw.uniform(0, WINDOW) for _ in corpus.pages]
@@ -202,7 +200,7 @@ def _order(corpus: Corpus, seed: int, threshold: float | None) -> Order:
     timed = (
         replace(corpus.pages[each], recorded=replace(corpus.pages[each].recorded, time=times[each])) for each in came
     )
-    answers = asyncio.run(_judge(timed, threshold))
+    answers = asyncio.run(_judge(timed))
     position = {answer.document: place for place, answer in zip(came, answers, strict=True)}
     stories: list[str] = [""] * len(came)
     copies: list[int | None] = [None] * len(came)
@@ -221,18 +219,14 @@ def _begin(corpus: Corpus) -> None:
     _here = corpus
 
 
-def _order_here(task: tuple[int, float | None]) -> Order:
-    return _order(_here, *task)
+def _order_here(seed: int) -> Order:
+    return _order(_here, seed)
 
 
-def _orders(
-    corpus: Corpus, seeds: int, thresholds: Sequence[float | None], workers: int
-) -> dict[float | None, list[Order]]:
-    """Return one order for each seed at each threshold. None is the threshold of the preset."""
-    tasks = [(seed, threshold) for seed in range(seeds) for threshold in thresholds]
+def _orders(corpus: Corpus, seeds: int, workers: int) -> list[Order]:
+    """Return one order for each seed."""
     with ProcessPoolExecutor(workers, initializer=_begin, initargs=(corpus,)) as pool:
-        made = list(zip(tasks, pool.map(_order_here, tasks), strict=True))
-    return {wanted: [order for (_, threshold), order in made if threshold == wanted] for wanted in thresholds}
+        return list(pool.map(_order_here, range(seeds)))
 
 
 def _rates(score: Score) -> tuple[str, str, str]:
@@ -280,26 +274,22 @@ def _print_scores(title: str, corpus: Corpus, orders: Sequence[Order], asked: Se
 
 
 def _rewritten(corpus: Corpus, seeds: int, workers: int) -> None:
-    orders = _orders(corpus, seeds, (None, *THRESHOLDS), workers)
+    orders = _orders(corpus, seeds, workers)
     title = (
         f"Reports in other words: {len(corpus.names)} events among {corpus.events.count(None)} pages, {seeds} orders"
     )
-    _print_scores(title, corpus, orders[None], ("precision >= 0.94", "F1 >= 0.95"))
-    shown = ((each, _scores(corpus, orders[each])) for each in THRESHOLDS)
-    rows = [(each, *_rates(pairs), *_rates(documents)) for each, (pairs, documents) in shown]
-    head = ("threshold", "pairwise precision", "recall", "F1", "B-cubed precision", "recall", "F1")
-    print_table("By threshold", head, rows)
+    _print_scores(title, corpus, orders, ("precision >= 0.94", "F1 >= 0.95"))
 
 
 def _same(corpus: Corpus, seeds: int, workers: int) -> None:
-    orders = _orders(corpus, seeds, (None,), workers)[None]
+    orders = _orders(corpus, seeds, workers)
     title = f"Pairs of events that resemble each other: {len(corpus.pages)} reports, {seeds} orders"
     _print_scores(title, corpus, orders, ("precision >= 0.90, recall >= 0.5", ""))
 
 
 def _gold(pages: Sequence[RecordedPage], clusters: dict[str, list[str]], seeds: int, workers: int) -> None:
     corpus = Corpus(pages, [ONE_EVENT.get(name, name) for name in clusters["merged"]], [None] * len(pages))
-    orders = _orders(corpus, seeds, (None,), workers)[None]
+    orders = _orders(corpus, seeds, workers)
     _print_scores(f"Gold set by event: {len(pages)} pages, {seeds} orders", corpus, orders, ("", "F1 >= 0.95"))
     rows = [(label, *_rates(mean([_online(order, names) for order in orders]))) for label, names in clusters.items()]
     print_table("Gold set: online, copies only", ("label", "precision", "recall", "F1"), rows)
@@ -317,7 +307,7 @@ def _online(order: Order, clusters: Sequence[str]) -> Score:
 def _stream(pages: Sequence[RecordedPage], unread: Path | None) -> None:
     came = sorted(pages, key=lambda page: page.recorded.time or 0.0)
     events: list[StoryEvent] = []
-    answers = asyncio.run(_judge(came, None, events.append))
+    answers = asyncio.run(_judge(came, events.append))
     page_of = {answer.document: page for page, answer in zip(came, answers, strict=True)}
     links: list[Link] = []
     stories: dict[str, list[RecordedPage]] = {}

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -57,7 +58,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the built site."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True)
     handler = functools.partial(_Quiet, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -70,6 +71,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def chromium() -> Iterator[Browser]:
     with running_chromium() as browser:
         yield browser
+
+
+def test_every_link_leads_somewhere(site: str) -> None:
+    """The build is strict: a warning, such as a link to a heading that is gone, fails it."""
+    with urllib.request.urlopen(f"{site}/settings.html") as answer:
+        assert b'id="neardup_window"' in answer.read()
 
 
 def test_a_build_without_a_package_says_what_to_install(tmp_path: Path) -> None:

@@ -18,17 +18,13 @@ from scrapy.exporters import JsonItemExporter, JsonLinesItemExporter
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.tools.report.gathering import gather, read_rows
+from scrapy_neardup.tools.report.gathering import gather
 from scrapy_neardup.tools.report.page import build_report
 from scrapy_neardup.tools.report.rows import LONGEST_TITLE, clean_line
 
 EXPORTERS = {"jsonl": JsonLinesItemExporter, "json": JsonItemExporter}
 ITEMS = [item(), item(1, "duplicate"), item(2, "update"), item(3, "unchecked", neardup_reason="too-short")]
 TEXTS = st.text(max_size=40)
-
-
-def errors_of(path: Path) -> list[str]:
-    return [line.error for line in read_rows(path) if line.error is not None]
 
 
 def export(form: str, items: list[dict[str, Any]]) -> bytes:
