@@ -31,7 +31,7 @@ class Told:
         for number, (source, sentence) in enumerate(printed):
             key = (NOON + number * MINUTE).to_bytes(4, "big") + number.to_bytes(4, "big")
             self.members.append(Member(key.hex(), "", "", source, source, "update", number=number + 1))
-            owner = owner_hash(self.members[-1])
+            owner = owner_hash(self.members[-1].owner)
             note(self.ledger, tolls_of("", sentence, "en"), owner, key, NOON + number * MINUTE)
             update_states(self.ledger, owners)
 
