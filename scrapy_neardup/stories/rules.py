@@ -30,8 +30,8 @@ FEW_SPAN = 2 * HOUR
 # A story in which somebody prints a number of dead, injured or missing people needs this share of the sources, within
 # an hour; where few papers print, within half a day.
 HARM_SHARE = 0.6
-FEW_HARM_SPAN = 12 * HOUR
-_HARM = frozenset((FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING))
+FEWHARM_SPAN = 12 * HOUR
+HARM = frozenset((FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING))
 
 # Of n papers in a language, ``LEAST_OF_FEW`` and the fourth root of n are a burst: 3 of 4, 4 of 16, 5 of 81.
 LEAST_OF_FEW = 2
@@ -94,7 +94,7 @@ def sources(story: Story, time: float, breaking_over: int) -> Level | None:
     if are_few:
         spans = [(FEW_SPAN, breaking_over)]
     if tells_harm(story):
-        spans.append((FEW_HARM_SPAN if are_few else HOUR, max(2, math.ceil(HARM_SHARE * breaking_over))))
+        spans.append((FEWHARM_SPAN if are_few else HOUR, max(2, math.ceil(HARM_SHARE * breaking_over))))
     if any(_most_told(story, span, time, BURST) >= needed for span, needed in spans):
         return "breaking"
     return "watch" if _most_told(story, HOUR, time) > max(2, int(WATCH_SHARE * breaking_over)) else None
@@ -102,7 +102,7 @@ def sources(story: Story, time: float, breaking_over: int) -> Level | None:
 
 def tells_harm(story: Story) -> bool:
     """Return whether a source prints a number of dead, injured or missing people."""
-    return any(each.kind in _HARM and each.value[1] > 0 for each in story.ledger.printed)
+    return any(each.kind in HARM and each.value[1] > 0 for each in story.ledger.printed)
 
 
 def bursts_of_few(known: Mapping[bytes, tuple[int, int]], now: int) -> dict[str, int]:
