@@ -82,7 +82,8 @@ def _growth(report: Mapping[str, Any], level: str) -> str:
 def _coverage(report: Mapping[str, Any]) -> str:
     measures = report.get("measures") or {}
     papers, sites, reprints = (measures.get(name, 0) for name in ("sources", "sites", "sources_with_copies"))
-    return coverage_words(papers, sites, report.get("items", 0), reprints)
+    section = report.get("section")
+    return coverage_words(papers, sites, report.get("items", 0), reprints) + (f" · {section}" if section else "")
 
 
 def _links(report: Mapping[str, Any]) -> Iterator[str]:

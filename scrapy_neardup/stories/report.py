@@ -57,6 +57,7 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
             for fact in facts
         ],
         "summary": sentence_of(first_fact, event.time, zone, is_state=claim is None) if first_fact else "",
+        "section": event.section,
         "timezone": str(zone),
         "url": first.url if first else "",
         "first": _place(members[0]) if members else None,
