@@ -3,7 +3,7 @@
 usage: python benchmarks/alarms.py [--data DIR] [--only SET ...] [--known]
 
 DIR as for accuracy.py. The labels are in labels/alarms.jsonl and labels/disasters.jsonl, see labels/README.md. With
-``--known`` all papers are known for a week when the data begin; else a language is until then no language of few papers.
+``--known`` all papers are known for a week when the data begin. Else no language has few papers until then.
 """
 
 from __future__ import annotations
@@ -150,8 +150,6 @@ def report_labels(outcome: Outcome) -> None:
             for event, label in zip(chosen, found, strict=True)
             if label.get("label") == "worth"
         ]
-        one = [each["one_event"] for each in found if "one_event" in each]
-        good = [each["headline"] == "good" for each in found if "headline" in each]
         large = [
             _is_raised(event.story, outcome)
             for event in outcome.last.values()
@@ -168,13 +166,11 @@ def report_labels(outcome: Outcome) -> None:
                 f"{counts['no'] / read:.2f}",
                 counts["unread"],
                 f"{median(wanted):.0f}" if wanted else "-",
-                _share(one),
-                _share(good),
                 _share(large),
             )
         )
-    head = ("half", "alarms", "worth ringing", "maybe", "no", "unread", "minutes, median of worth", "one event")
-    print_table("By the labels", (*head, "headline good", f"watched stories with {LARGE} sources that ring"), rows)
+    head = ("half", "alarms", "worth ringing", "maybe", "no", "unread", "minutes, median of worth")
+    print_table("By the labels", (*head, f"watched stories with {LARGE} sources that ring"), rows)
 
 
 def _is_raised(story: Story, outcome: Outcome) -> bool:

@@ -46,8 +46,7 @@ _MOST_CHARACTERS = 600  # of a line
 _MOST_CHARACTERS_OF_NAMES = 4000  # of a text, in which the words of its names are looked for
 _KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x3A3E_5EED
 _LONGEST, _SHORTEST = 5, 3  # letters of a skeleton
-_CASELESS = re.compile("[\u0900-\u0dff]")  # Devanagari to Sinhala
-_CASELESS_WORD = re.compile("[\u0900-\u0dff]{2,}")
+CASELESS_WORD = re.compile("[\u0900-\u0dff]{2,}")  # Devanagari to Sinhala: each word may be a name
 # Capitals of the Latin, Greek and Cyrillic alphabets; a few letters in these blocks are none.
 _NAME = re.compile("(?<!\\w)[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f\u0460-\u052f][^\\W\\d_]{2,}")
 # Figures of two digits and more, and words such as F35.
@@ -93,15 +92,11 @@ def skeleton(name: str) -> str:
 @lru_cache(1 << 10)
 def _latin(letter: str) -> str:
     """Return a letter of a script without capitals in Latin letters, "" if there are none for it."""
-    if letter.isascii() or not _CASELESS.match(letter):
-        return letter if letter.isascii() else ""
+    if letter.isascii():
+        return letter
     name = unicodedata.name(letter, "")  # "TAMIL LETTER KA", "SINHALA LETTER ALPAPRAANA KAYANNA"; signs are vowels
-    return name.rpartition(" ")[2].lower().removesuffix("yanna") if " LETTER " in name else ""
-
-
-def is_caseless(text: str) -> bool:
-    """Return whether a text has words of a script without capitals, of which each may be a name."""
-    return _CASELESS_WORD.search(text) is not None
+    is_read = CASELESS_WORD.match(2 * letter) and " LETTER " in name
+    return name.rpartition(" ")[2].lower().removesuffix("yanna") if is_read else ""
 
 
 def find_names(lines: Iterable[str], *, is_title: bool = False) -> list[str]:
@@ -112,7 +107,7 @@ def find_names(lines: Iterable[str], *, is_title: bool = False) -> list[str]:
             name, at = word[0], word.start()
             if name[0].isupper() and (is_title or not _SENTENCE_BEGINS.search(line, max(0, at - 4), at)):
                 found[skeleton(name)] = None
-        for word in _CASELESS_WORD.finditer(line, 0, _MOST_CHARACTERS):
+        for word in CASELESS_WORD.finditer(line, 0, _MOST_CHARACTERS):
             found[skeleton(word[0])] = None
         for word in _FIGURE.finditer(line, 0, _MOST_CHARACTERS):
             found[_THOUSANDS.sub("", word[0]).replace(",", ".")] = None
@@ -168,6 +163,6 @@ def shared_names(a: bytes, b: bytes, title: str, text: str) -> tuple[str, ...]:
     """Return the rarest names that two documents share, as words of the one with this title and text."""
     folded, printed, places = fold_with_places(f"{title}\n{text[:_MOST_CHARACTERS_OF_NAMES]}")
     words = dict[int, str]()
-    for word in (*_NAME.finditer(folded), *_CASELESS_WORD.finditer(folded)):
+    for word in (*_NAME.finditer(folded), *CASELESS_WORD.finditer(folded)):
         words.setdefault(_slot(skeleton(word[0])), printed[places[word.start()] : places[word.end()]])
     return tuple(words[slot] for slot in shared_terms(a, b)[:MOST_SHARED_WORDS] if slot in words)

@@ -123,7 +123,8 @@ def _most_told(story: Story, span: int, at: float, burst: float = 0) -> int:
     times = story.sources
     languages = story.source_languages or ("",) * len(times)
     ends = (end for end in _ends(times, span, at) if _is_burst(times, end, span, burst))
-    return max((_told(languages[slice(*_places(times, span, end))]) for end in ends), default=0)
+    spans = (languages[bisect_right(times, end - span) : bisect_right(times, end)] for end in ends)
+    return max(map(_told, spans), default=0)
 
 
 def _told(languages: Sequence[str]) -> int:
@@ -203,13 +204,7 @@ def _is_burst(times: Sequence[int], end: float, span: int, least: float) -> bool
 
 
 def _within(times: Sequence[int], span: int, end: float) -> int:
-    first, last = _places(times, span, end)
-    return last - first
-
-
-def _places(times: Sequence[int], span: int, end: float) -> tuple[int, int]:
-    """Return where the times of a span begin and end."""
-    return bisect_right(times, end - span), bisect_right(times, end)
+    return bisect_right(times, end) - bisect_right(times, end - span)
 
 
 def _ends(times: Sequence[int], span: int, at: float) -> list[float]:

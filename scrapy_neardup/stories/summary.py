@@ -89,7 +89,7 @@ def _agreement(title: str, other: str) -> float:
 def _words(title: str) -> set[str]:
     if unspaced := _UNSPACED.findall(title):
         return {first + second for first, second in pairwise(unspaced)}
-    words = re.findall(r"[^\W\d_]+", title.casefold())
+    words = re.findall(r"(?:[^\W\d_]|[\u0900-\u0dff])+", title.casefold())  # with the vowel signs of Indic scripts
     return {word[:_BEGINNING] for word in words if len(word) > _LONGEST_FILLER}
 
 

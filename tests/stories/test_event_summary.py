@@ -178,6 +178,11 @@ def test_words_agree_in_any_grammatical_form() -> None:
     assert headline_of(copies(*titles)) in (titles[1], titles[3])
 
 
+def test_words_with_vowel_signs_are_words() -> None:
+    titles = "அம்பாறை வெள்ளம் குறித்து அறிக்கை", "உழவு இயந்திரம் வெள்ளத்தில் மூழ்கியது", "இயந்திரம் மூழ்கியது: மாணவர்கள் உழவு"
+    assert headline_of(copies(*titles)) in titles[1:]
+
+
 def test_one_owner_has_one_vote() -> None:
     fake = [replace(each, owner="Press Ltd") for each in copies(*["Aliens land in Harbour City"] * 5)]
     assert headline_of([*copies("Bridge collapse kills 3", "Bridge collapse kills 3"), *fake]) == (
