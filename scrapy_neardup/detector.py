@@ -296,8 +296,8 @@ class NearDupDetector:
                 self._alone = 0
         await self.knowledge.exchange_due()
         if not self.breaker.is_open:
-            for each in group:
-                self.stories.note_owner(each.document.language, self.settings.owner_of(each.document.source))
+            owner_of = self.settings.owner_of
+            self.stories.note_owners((each.document.language, owner_of(each.document.source)) for each in group)
             seconds = [each.document.counted_second for each in group]
             await self.breaker.ask(self.stories.advance(*seconds))
 

@@ -6,7 +6,7 @@ import logging
 import math
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from scrapy_neardup.document import LAST_SECOND
@@ -167,10 +167,9 @@ class StoryTracker:
         level: Level = "breaking" if "breaking" in story.levels else "watch"
         return event_of(self._claim(level, _newest(story), story), story, members, self._rule_name)
 
-    def note_owner(self, language: str, owner: str) -> None:
-        """Note that an owner prints in a language: how many do decides how many make an event."""
-        if language and owner:
-            self._owners.add(owner_in(language, owner))
+    def note_owners(self, printed: Iterable[tuple[str, str]]) -> None:
+        """Note languages and the owners that print in them: how many do decides how many make an event."""
+        self._owners.update(owner_in(language, owner) for language, owner in printed if language and owner)
 
     async def _note_owners(self, now: int) -> None:
         self._bursts = bursts_of_few(await self._events.note_owners(self._owners, now), now)
