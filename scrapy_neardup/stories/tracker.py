@@ -9,7 +9,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from scrapy_neardup.document import LAST_SECOND
+from scrapy_neardup.document import LAST_SECOND, Document
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.events import Events
@@ -167,9 +167,10 @@ class StoryTracker:
         level: Level = "breaking" if "breaking" in story.levels else "watch"
         return event_of(self._claim(level, _newest(story), story), story, members, self._rule_name)
 
-    def note_owners(self, printed: Iterable[tuple[str, str]]) -> None:
-        """Note languages and the owners that print in them: how many do decides how many make an event."""
-        self._owners.update(owner_in(language, owner) for language, owner in printed if language and owner)
+    def note_owners(self, documents: Iterable[Document], owner_of: Callable[[str], str]) -> None:
+        """Note who prints in which language: how many do decides how many make an event."""
+        known = (each for each in documents if each.language and each.source)
+        self._owners.update(owner_in(each.language, owner_of(each.source)) for each in known)
 
     async def _note_owners(self, now: int) -> None:
         self._bursts = bursts_of_few(await self._events.note_owners(self._owners, now), now)
