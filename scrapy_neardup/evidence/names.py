@@ -35,7 +35,7 @@ MOST_CASELESS_NAMES = 32  # of a text in a script without capitals
 LEAST_COMMON_NAMES = 3  # of two documents in two languages
 LEAST_COSINE = 0.43
 FEW_NAMES_LESS = 0.07  # what the score loses if no more names are common: a theme has three
-CASELESS_COSINE, CASELESS_COSINE_OF_FEW = 0.07, 0.25  # the same if a text has no capitals: few of its words are names
+CASELESS_COSINES = {3: 0.25, 4: 0.1}  # by the number of common names, if a text has no capitals: few words are names
 NAME_WORDS = 100
 _KEYS = 4
 _CASELESS_KEYS = 12
@@ -153,10 +153,10 @@ def names_score(a: bytes, b: bytes) -> float:
 
 def least_cosine(a: bytes, b: bytes) -> float:
     """Return the cosine that the names of two documents in two languages need."""
-    are_few = len(shared_terms(a, b)) <= LEAST_COMMON_NAMES
+    common = len(shared_terms(a, b))
     if max(len(a), len(b)) > MOST_NAMES * TOPIC_TERM_BYTES:
-        return CASELESS_COSINE_OF_FEW if are_few else CASELESS_COSINE
-    return LEAST_COSINE + FEW_NAMES_LESS * are_few
+        return CASELESS_COSINES.get(common, 0.0)
+    return LEAST_COSINE + FEW_NAMES_LESS * (common <= LEAST_COMMON_NAMES)
 
 
 def shared_names(a: bytes, b: bytes, title: str, text: str) -> tuple[str, ...]:
