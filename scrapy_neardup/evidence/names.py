@@ -128,7 +128,7 @@ def _slot(name: str) -> int:
 def rarest_names(found: bytes, weights: TopicWeights, *, caseless: bool = False) -> tuple[bytes, tuple[int, ...]]:
     """Return the rarest of the packed names of a document, the rarest first, and their look-up keys. Count them.
 
-    More are kept of a ``caseless`` text.
+    More are kept of a ``caseless`` text, and first those that another document has: most of its words are no names.
     """
     most = MOST_CASELESS_NAMES if caseless else MOST_NAMES
     slots = np.array(list(dict.fromkeys(struct.unpack(f">{len(found) // 2}H", found))), np.uint32)
@@ -136,7 +136,8 @@ def rarest_names(found: bytes, weights: TopicWeights, *, caseless: bool = False)
         return b"", ()
     counts = weights.frequencies.learn_slots(slots, documents=0)
     is_rare = counts <= max(_STILL_RARE, weights.frequencies.documents // _COMMON_SHARE)
-    order = counts[is_rare].argsort(kind="stable")[:most]
+    is_last = (counts == 0) & caseless
+    order = np.lexsort((counts[is_rare], is_last[is_rare]))[:most]
     chosen = slots[is_rare].take(order).tolist()
     keys = tuple(
         slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in chosen[: _CASELESS_KEYS if caseless else _KEYS]
