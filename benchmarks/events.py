@@ -40,13 +40,14 @@ class TallyStore:
     def __init__(self) -> None:
         self._tallies: dict[str, StoryCounters] = defaultdict(StoryCounters)
         self._members: dict[str, dict[bytes, bytes]] = defaultdict(dict)
+        self._ledger = Ledger()  # simulated documents print no figures
         self._ended: dict[str, EventSources] = {}
         self._open: set[str] = set()
 
     def join(self, join: Join) -> Story:
         tally, members = self._tallies[join.story], self._members[join.story]
-        members.update(count_join(tally, Ledger(), join, {key.hex() for key in members}))
-        return tally.story(bytes.fromhex(join.story), Ledger())
+        members.update(count_join(tally, self._ledger, join, {key.hex() for key in members}))
+        return tally.story(bytes.fromhex(join.story), self._ledger)
 
     async def claim(self, claim: Claim) -> Granted | None:
         if not grant(self._tallies[claim.story], claim):
@@ -57,7 +58,7 @@ class TallyStore:
         else:
             self._open.add(claim.story)
         members = tuple(unpack_member(*item) for item in self._members[claim.story].items())
-        return Granted(claim, self._tallies[claim.story].story(bytes.fromhex(claim.story), Ledger()), members)
+        return Granted(claim, self._tallies[claim.story].story(bytes.fromhex(claim.story), self._ledger), members)
 
     async def unite(self, story: str, other: Member) -> Story:
         raise NotImplementedError("simulated documents fit one story each")
@@ -77,8 +78,11 @@ class TallyStore:
         return []
 
     async def running(self, quiet_since: int | None = None) -> list[Story]:
-        stories = [self._tallies[key].story(bytes.fromhex(key), Ledger()) for key in sorted(self._open)]
+        stories = [self._tallies[key].story(bytes.fromhex(key), self._ledger) for key in sorted(self._open)]
         return [story for story in stories if quiet_since is None or story.sources[-1] <= quiet_since]
+
+    async def note_owners(self, seen: Collection[bytes], now: int) -> dict[bytes, tuple[int, int]]:
+        return {}
 
     async def ended(self, since: int) -> list[EventSources]:
         return [sources for sources in self._ended.values() if sources[-1][0] >= since]

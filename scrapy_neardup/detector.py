@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from weakref import WeakKeyDictionary
 
 from scrapy_neardup.assembly import embedding_of, judge_of, sketcher_of
@@ -295,8 +296,9 @@ class NearDupDetector:
                 self._alone = 0
         await self.knowledge.exchange_due()
         if not self.breaker.is_open:
-            seconds = [each.document.counted_second for each in group]
-            await self.breaker.ask(self.stories.advance(*seconds))
+            checked = [each.document for each in group]
+            self.stories.note_owners(checked, self.settings.owner_of)
+            await self.breaker.ask(self.stories.advance(*map(attrgetter("counted_second"), checked)))
 
     def _final(self, judged: Waiting) -> Verdict:
         """Return a verdict with its final story: documents that were checked meanwhile may have made one of two."""

@@ -38,7 +38,7 @@ class Announcer(Component):
             report = partial(special_report, zone=self.settings.zone)
             receivers = receivers_of(*self.settings.receivers)
             senders = {each.key: Sender(each, report, outbox.note_result) for each in receivers}
-            outbox.send_to(senders, self.settings.events_levels)
+            outbox.send_to(senders, self.settings.events_levels, self.settings.events_sections)
 
     def write(self, setting: str, row: Mapping[str, Any]) -> bool:
         """Write a line to the feed of a setting, if there is one. Return False if that fails, and count the failure."""

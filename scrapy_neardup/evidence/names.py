@@ -4,42 +4,56 @@ Terms of two languages never meet: "Siria", "Syrie", "Сирия". But names sou
 letters, one letter for sounds that are written alike, no vowels. "Путин", "Putin" and "Poutine" have one skeleton.
 
 The rarest skeletons of a document are packed as a topic is (see ``topic``), and compared in the same way. How rare they
-are is learned over all languages, together with the terms. Names are words with a capital, so texts in scripts without
-capitals have none.
+are is learned over all languages, together with the terms. Names are words with a capital. In the scripts of India and
+Sri Lanka, which have none, each word may be a name; Unicode's names of their letters say how they sound. So such a text
+has more names, of which most meet no other, and must share more of them.
 """
 
 from __future__ import annotations
 
 import re
 import struct
+import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
 from xxhash import xxh32_intdigest
 
-from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, TITLE_BIT, TopicWeights, shared_terms, topic_cosine
+from scrapy_neardup.evidence.topic import (
+    MOST_SHARED_WORDS,
+    TITLE_BIT,
+    TOPIC_TERM_BYTES,
+    TopicWeights,
+    shared_terms,
+    topic_cosine,
+)
 from scrapy_neardup.text.folding import fold, fold_with_places
 
 MOST_NAMES = 12
+MOST_CASELESS_NAMES = 32  # of a text in a script without capitals
 LEAST_COMMON_NAMES = 3  # of two documents in two languages
 LEAST_COSINE = 0.43
 FEW_NAMES_LESS = 0.07  # what the score loses if no more names are common: a theme has three
+CASELESS_COSINES = {3: 0.25, 4: 0.1}  # by the number of common names, if a text has no capitals: few words are names
 NAME_WORDS = 100
 _KEYS = 4
+_CASELESS_KEYS = 12
 _COMMON_SHARE = 64  # a name in more than one of so many documents tells no events apart
 _STILL_RARE = 8  # but so many documents may be the first reports of one event
-_MOST_FOUND = 64  # names of a document
+_MOST_FOUND = 128  # names of a document
 _MOST_CHARACTERS = 600  # of a line
 _MOST_CHARACTERS_OF_NAMES = 4000  # of a text, in which the words of its names are looked for
 _KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x3A3E_5EED
-_LONGEST, _SHORTEST = 6, 3  # letters of a skeleton
+_LONGEST, _SHORTEST = 5, 3  # letters of a skeleton
+CASELESS_WORD = re.compile("[\u0900-\u0dff]{2,}")  # Devanagari to Sinhala: each word may be a name
 # Capitals of the Latin, Greek and Cyrillic alphabets; a few letters in these blocks are none.
 _NAME = re.compile("(?<!\\w)[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f\u0460-\u052f][^\\W\\d_]{2,}")
 # Figures of two digits and more, and words such as F35.
 _FIGURE = re.compile("(?<![\\w.,])(?:[0-9][0-9.,]*[0-9](?!\\w)|[A-Z]+[0-9]+[A-Z0-9]*)")
 _THOUSANDS = re.compile("[.,](?=[0-9]{3}(?![0-9]))")
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?…])\W*$")
+_VOICELESS = str.maketrans("bfdgz", "pptks")  # Tamil writes them alike, and so do other scripts
 _CYRILLIC_ENDING = re.compile("(?<=...)(?:ами|ями|ого|его|ому|ему|ыми|ими|ым|им|ом|ем)$")
 _LETTERS = str.maketrans(
     {
@@ -58,8 +72,8 @@ _SOUNDS = (
     (re.compile("dzh|dj|j"), "i"),
     (re.compile("^h?[aeiouy]+h?"), "A"),
     (re.compile("[aeiouyh]"), ""),
-    (re.compile(r"(.)\1+"), r"\1"),
 )
+_TWICE = re.compile(r"(.)\1+")
 
 
 @lru_cache(1 << 15)
@@ -68,10 +82,21 @@ def skeleton(name: str) -> str:
     folded = fold(name).casefold()
     if not folded.isascii():
         latin = _CYRILLIC_ENDING.sub("", folded).replace("дж", "dj").translate(_LETTERS)
-        folded = "".join(filter(str.isascii, latin))
+        folded = "".join(map(_latin, latin))
     for sound, letter in _SOUNDS:
         folded = sound.sub(letter, folded)
+    folded = _TWICE.sub(r"\1", folded.translate(_VOICELESS))
     return folded[:_LONGEST] if len(folded) >= _SHORTEST else ""
+
+
+@lru_cache(1 << 10)
+def _latin(letter: str) -> str:
+    """Return a letter of a script without capitals in Latin letters, "" if there are none for it."""
+    if letter.isascii():
+        return letter
+    name = unicodedata.name(letter, "")  # "TAMIL LETTER KA", "SINHALA LETTER ALPAPRAANA KAYANNA"; signs are vowels
+    is_read = CASELESS_WORD.match(2 * letter) and " LETTER " in name
+    return name.rpartition(" ")[2].lower().removesuffix("yanna") if is_read else ""
 
 
 def find_names(lines: Iterable[str], *, is_title: bool = False) -> list[str]:
@@ -82,6 +107,8 @@ def find_names(lines: Iterable[str], *, is_title: bool = False) -> list[str]:
             name, at = word[0], word.start()
             if name[0].isupper() and (is_title or not _SENTENCE_BEGINS.search(line, max(0, at - 4), at)):
                 found[skeleton(name)] = None
+        for word in CASELESS_WORD.finditer(line, 0, _MOST_CHARACTERS):
+            found[skeleton(word[0])] = None
         for word in _FIGURE.finditer(line, 0, _MOST_CHARACTERS):
             found[_THOUSANDS.sub("", word[0]).replace(",", ".")] = None
     found.pop("", None)
@@ -98,31 +125,45 @@ def _slot(name: str) -> int:
     return xxh32_intdigest(f"\0{name}".encode()) % TITLE_BIT
 
 
-def rarest_names(found: bytes, weights: TopicWeights) -> tuple[bytes, tuple[int, ...]]:
-    """Return the rarest of the packed names of a document, the rarest first, and their look-up keys. Count them."""
+def rarest_names(found: bytes, weights: TopicWeights, *, caseless: bool = False) -> tuple[bytes, tuple[int, ...]]:
+    """Return the rarest of the packed names of a document, the rarest first, and their look-up keys. Count them.
+
+    More are kept of a ``caseless`` text, and first those that another document has: most of its words are no names.
+    """
+    most = MOST_CASELESS_NAMES if caseless else MOST_NAMES
     slots = np.array(list(dict.fromkeys(struct.unpack(f">{len(found) // 2}H", found))), np.uint32)
     if not len(slots):
         return b"", ()
     counts = weights.frequencies.learn_slots(slots, documents=0)
     is_rare = counts <= max(_STILL_RARE, weights.frequencies.documents // _COMMON_SHARE)
-    order = counts[is_rare].argsort(kind="stable")[:MOST_NAMES]
+    is_last = (counts == 0) & caseless
+    order = np.lexsort((counts[is_rare], is_last[is_rare]))[:most]
     chosen = slots[is_rare].take(order).tolist()
-    keys = tuple(slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in chosen[:_KEYS])
+    keys = tuple(
+        slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in chosen[: _CASELESS_KEYS if caseless else _KEYS]
+    )
     return struct.pack(f">{len(chosen)}H", *chosen), keys
 
 
 def names_score(a: bytes, b: bytes) -> float:
     """Return the cosine of the names of two documents, less if they have few in common, 0 if they have too few."""
-    common = len(shared_terms(a, b))
-    if common < LEAST_COMMON_NAMES:
+    if len(shared_terms(a, b)) < LEAST_COMMON_NAMES:
         return 0.0
-    return max(0.0, topic_cosine(a, b) - (FEW_NAMES_LESS if common == LEAST_COMMON_NAMES else 0.0))
+    return min(1.0, max(0.0, topic_cosine(a, b) + (LEAST_COSINE - least_cosine(a, b))))
+
+
+def least_cosine(a: bytes, b: bytes) -> float:
+    """Return the cosine that the names of two documents in two languages need."""
+    common = len(shared_terms(a, b))
+    if max(len(a), len(b)) > MOST_NAMES * TOPIC_TERM_BYTES:
+        return CASELESS_COSINES.get(common, 0.0)
+    return LEAST_COSINE + FEW_NAMES_LESS * (common <= LEAST_COMMON_NAMES)
 
 
 def shared_names(a: bytes, b: bytes, title: str, text: str) -> tuple[str, ...]:
     """Return the rarest names that two documents share, as words of the one with this title and text."""
     folded, printed, places = fold_with_places(f"{title}\n{text[:_MOST_CHARACTERS_OF_NAMES]}")
     words = dict[int, str]()
-    for word in _NAME.finditer(folded):
+    for word in (*_NAME.finditer(folded), *CASELESS_WORD.finditer(folded)):
         words.setdefault(_slot(skeleton(word[0])), printed[places[word.start()] : places[word.end()]])
     return tuple(words[slot] for slot in shared_terms(a, b)[:MOST_SHARED_WORDS] if slot in words)

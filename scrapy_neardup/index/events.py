@@ -6,6 +6,8 @@ hand dies, another one takes it over.
 
 from __future__ import annotations
 
+import struct
+from collections import Counter
 from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -18,13 +20,24 @@ from scrapy_neardup.index.store import Call, Client, Commit, Expected, answers, 
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.life import WITHDRAWN
 from scrapy_neardup.records.stored_stories import FIELDS, StoredStory, asked_story, whole_story
-from scrapy_neardup.records.stories import StoryChange, pack_claim, read_claim, read_extent, read_members, read_sources
+from scrapy_neardup.records.stories import (
+    StoryChange,
+    language_of_owner,
+    pack_claim,
+    read_claim,
+    read_extent,
+    read_members,
+    read_sources,
+)
 from scrapy_neardup.rules.membership import grant
 from scrapy_neardup.rules.policy import HOUR
 from scrapy_neardup.story import CRAWL, Claim, EventSources, Member, Story
 
 # How long the sources of events that have ended are kept, before the newest source of the last of them.
 ENDED_SECONDS = 8 * 24 * HOUR
+
+# How many owners are kept of each language. More would not change how many sources make an event.
+MOST_OWNERS = 100
 
 # How many events of dead crawls one process takes over at a time. The rest follow a minute later.
 MOST_TAKEN_OVER = 64
@@ -33,6 +46,8 @@ MOST_TAKEN_OVER = 64
 MOST_WAITING = 10_000
 
 _NOBODY = WITHDRAWN  # no crawl has this number
+
+_SECONDS = struct.Struct(">2I")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +208,33 @@ class Events(Part):
         """
         (answer,) = await answers(client, [Call("HGETALL", self.layout.ended)])
         return [sources for _, sources in _by_newest(answer) if sources[-1][0] >= since]
+
+    @swaps
+    async def note_owners(self, client: Client, seen: Collection[bytes], now: int) -> dict[bytes, tuple[int, int]]:
+        """Note who prints in which language now, in Unix seconds. Return when each did first and last.
+
+        Owners are given as ``owner_in`` packs them. They are forgotten ``ENDED_SECONDS`` after they printed last. Of
+        each language ``MOST_OWNERS`` are kept.
+        """
+        (answer,) = await answers(client, [Call("HGETALL", self.layout.owners)])
+        stored = cast("dict[bytes, bytes]", answer)
+        known = {key: _SECONDS.unpack(packed) for key, packed in stored.items() if len(packed) == _SECONDS.size}
+        known = {key: seconds for key, seconds in known.items() if seconds[1] >= now - ENDED_SECONDS}
+        counts = Counter(map(language_of_owner, known))
+        written = list[bytes]()
+        for key in sorted(seen):
+            language = language_of_owner(key)
+            if key in known or counts[language] < MOST_OWNERS:
+                counts[language] += key not in known
+                first, last = known.get(key, (now, now))
+                known[key] = min(first, now), max(last, now)
+                written += [key, _SECONDS.pack(*known[key])]
+        writes = [Call("HSET", self.layout.owners, written)] if written else []
+        if gone := [key for key in stored if key not in known]:
+            writes.append(Call("HDEL", self.layout.owners, gone))
+        if writes:
+            await answers(client, [*writes, Call("EXPIRE", self.layout.owners, (ENDED_SECONDS,))])
+        return known
 
 
 def _granted(claim: Claim, story: StoredStory) -> Granted:

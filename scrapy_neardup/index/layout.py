@@ -14,6 +14,7 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 ``…:stories``            HASH story -> the latest second of a member
 ``…:events``             HASH story -> nothing, of events that have not ended
 ``…:ended``              HASH story -> its packed sources, of events that have ended
+``…:owners``             HASH language and owner -> the first and the last second at which it printed in this language
 ``…:outbox``             HASH token -> a claim that was granted, until all its receivers have the event, or for a window
 ``…:changes``            STREAM of packed changes of stories, until two windows after the newest; see changes.py
 ``…:frequencies:<kind>`` HASH "total": document frequencies of features or terms, until a window after the last addition
@@ -68,6 +69,7 @@ class Layout:
         self.stories = self.name("stories")
         self.events = self.name("events")
         self.ended = self.name("ended")
+        self.owners = self.name("owners")
         self.outbox = self.name("outbox")
         self.changes = self.name("changes")
         self.all_records = self.name("records:")  # how the keys of all slices begin

@@ -12,7 +12,7 @@ from scrapy_neardup.records.life import DELIVERED, IS_DROPPED, Life
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 from scrapy_neardup.text.display import one_line
 
-VERSION = 19
+VERSION = 20
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE = 150  # characters

@@ -45,6 +45,7 @@ MEMBER = PackedFields(
     VERSION,
 )
 NO_OWNER = bytes(4)
+_CODE_BYTES = 2  # of a language
 _MAX_NAME_BYTES = 255
 _MAX_MEMBER_TITLE = 250  # characters
 _MAX_CHANGES_BYTES = 1000
@@ -52,9 +53,24 @@ _MAX_TERMS_BYTES = 200
 _TOPIC_PARTS = 10_000  # a score of 1
 
 
-def owner_hash(member: Member) -> bytes:
-    """Return a hash of the owner in 4 bytes, ``NO_OWNER`` if there is none."""
-    return xxhash.xxh32_digest(member.owner.encode("utf-8", "surrogatepass")) if member.owner else NO_OWNER
+def owner_hash(owner: str) -> bytes:
+    """Return a hash of an owner in 4 bytes, ``NO_OWNER`` if there is none."""
+    return xxhash.xxh32_digest(owner.encode("utf-8", "surrogatepass")) if owner else NO_OWNER
+
+
+def owner_in(language: str, owner: str) -> bytes:
+    """Pack an owner that prints in a language, given by its code."""
+    return packed_code(language) + owner_hash(owner)
+
+
+def language_of_owner(packed: bytes) -> str:
+    """Return the language of an owner that ``owner_in`` packed."""
+    return packed[:_CODE_BYTES].decode("latin-1").strip()
+
+
+def packed_code(language: str) -> bytes:
+    """Return two bytes of the code of a language."""
+    return language.encode("latin-1", "replace")[:_CODE_BYTES].ljust(_CODE_BYTES)
 
 
 def pack_member(member: Member) -> bytes:

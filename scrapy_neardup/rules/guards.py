@@ -7,7 +7,7 @@ the list of this guard says: related, or copies, or no copies.
 from __future__ import annotations
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.names import FEW_NAMES_LESS, LEAST_COMMON_NAMES, LEAST_COSINE
+from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, least_cosine
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, shared_terms, topic_cosine, topic_parts
 from scrapy_neardup.rules.findings import Finding, Measured, applying, too_low
 from scrapy_neardup.rules.pair import Pair
@@ -233,7 +233,7 @@ def few_common_names(pair: Pair) -> Finding | None:
         return None
     new, old = pair.new.names, pair.old.names
     common = Measured("names that both languages share", len(shared_terms(new, old)), LEAST_COMMON_NAMES)
-    least = LEAST_COSINE + FEW_NAMES_LESS * (common.value == LEAST_COMMON_NAMES)
+    least = least_cosine(new, old)
     added = SAME_SOURCE_EXTRA * pair.same_source
     cosine = _raised("cosine of the names", topic_cosine(new, old), least, f"{least:g}" if added else "", added)
     return too_low(common, cosine)

@@ -25,6 +25,7 @@ from scrapy_neardup.records.stories import (
     owner_hash,
     pack_extent,
     pack_member,
+    packed_code,
     read_extent,
 )
 from scrapy_neardup.records.texts import StoredText
@@ -144,20 +145,20 @@ def unite(
     return [
         (bytes.fromhex(member.id), pack_member(replace(member, number=before + member.number)))
         for member in moving
-        if before + member.number <= MOST_MEMBERS_KEPT or owner_hash(member) not in owners
+        if before + member.number <= MOST_MEMBERS_KEPT or owner_hash(member.owner) not in owners
     ]
 
 
 def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
     """Count an item that counts at this second. Return whether its owner is new to the story."""
-    owner = owner_hash(member)
+    owner = owner_hash(member.owner)
     second = at.to_bytes(4, "big")
-    language = (MANY_FIGURES if member.has_many_figures else member.language).encode("latin-1", "replace")
+    language = packed_code(MANY_FIGURES if member.has_many_figures else member.language)
     counters.items += 1
     counters.copies += member.status == "duplicate"
     item = second + bytes.fromhex(member.id)
     counters.items_seen = (counters.items_seen + item)[-MOST_ITEM_TIMES * ITEM_BYTES :]
-    return owner != NO_OWNER and _note_source(counters, owner + second + language[:2].ljust(2))
+    return owner != NO_OWNER and _note_source(counters, owner + second + language)
 
 
 def _note_source(counters: StoryCounters, source: bytes) -> bool:
@@ -173,7 +174,7 @@ def _note_source(counters: StoryCounters, source: bytes) -> bool:
 
 def _note_figures(ledger: Ledger, member: Member, text: Document | StoredText, time: int) -> None:
     """Note the figures of a document, unless nobody knows who prints it."""
-    owner = owner_hash(member)
+    owner = owner_hash(member.owner)
     if owner != NO_OWNER:
         note(ledger, _tolls_of(text.title, text.text, member.language), owner, bytes.fromhex(member.id), time)
 

@@ -252,6 +252,13 @@ class NearDupSettings:
     events_levels: tuple[str, ...] = setting(LEVELS, values.levels)
     """Which levels the webhook and the services get, such as ``["breaking"]``. The feed and the signal get all."""
 
+    events_sections: tuple[str, ...] = setting(values.SECTIONS, values.sections)
+    """Of which sections the webhook and the services get events. They also get events without a section.
+
+    The section is the commonest that the addresses of the pages name, such as ``/deportes/``. The feed and the signal
+    get all.
+    """
+
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> NearDupSettings:
         """Read ``NEARDUP_*`` keys. Raise SettingsError if a key is no setting, or if its value is not allowed."""

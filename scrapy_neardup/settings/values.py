@@ -131,6 +131,15 @@ sources = list_of(
 )
 
 
+SECTIONS = (
+    *("arts", "conflict", "crime", "disaster", "economy", "education", "environment", "health", "human-interest"),
+    *("labour", "lifestyle", "politics", "religion", "science", "society", "sport", "weather"),
+)
+"""The top media topics of IPTC, by short names."""
+
+sections = list_of(
+    str, f"a list of {', '.join(map(repr, SECTIONS))}", lambda names: tuple(map(one_of(*SECTIONS), names))
+)
 levels = list_of(str, f"a list of {', '.join(map(repr, LEVELS))}", lambda names: tuple(map(one_of(*LEVELS), names)))
 
 

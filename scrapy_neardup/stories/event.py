@@ -11,8 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from scrapy_neardup.evidence.sections import commonest_section
 from scrapy_neardup.exceptions import StoreUnavailable
 from scrapy_neardup.index.events import Events, Granted
+from scrapy_neardup.settings.values import SECTIONS
 from scrapy_neardup.story import CRAWL, LEVELS, Claim, Level, Member, Story
 
 logger = logging.getLogger(__name__)
@@ -47,6 +49,11 @@ class StoryEvent:
     def order(self) -> tuple[int, int]:
         """Return the place of the event among others: ``watch`` comes before ``breaking``."""
         return self.time, LEVELS.index(self.level)
+
+    @property
+    def section(self) -> str:
+        """Return the commonest section of the members that count, "" if their addresses name none."""
+        return commonest_section(member.url for member in self.members if member.is_counted)
 
     @property
     def id(self) -> str:
@@ -226,15 +233,22 @@ class Outbox:
         self._store = store
         self._rule = rule
         self._levels: Collection[str] = LEVELS
+        self._sections: Collection[str] = SECTIONS
         self._senders: dict[bytes, Sender] = {}
         self.has_lost_answer = False  # of a claim, so the store may have an event that nobody knows of
         self._in_hand: dict[str, _InHand] = {}  # by token
         self._handed_out = set[str]()
 
-    def send_to(self, senders: Mapping[bytes, Sender], levels: Collection[str]) -> None:
-        """Send the events of these levels from now on. Senders are given by the keys of their receivers."""
+    def send_to(
+        self, senders: Mapping[bytes, Sender], levels: Collection[str], sections: Collection[str] = SECTIONS
+    ) -> None:
+        """Send the events of these levels and sections from now on, and those without a section.
+
+        Senders are given by the keys of their receivers.
+        """
         self._senders = dict(senders)
         self._levels = levels
+        self._sections = sections
 
     def note_result(self, receiver: bytes, token: str, is_over: bool) -> None:
         """Note that a receiver has an event, or will never take it. If not ``is_over``, it may take it later."""
@@ -270,6 +284,8 @@ class Outbox:
         if token not in self._in_hand:
             receivers = set(granted.claim.receivers)
             left = set() if story.is_muted else {*receivers}
+            if event.section and event.section not in self._sections:
+                left &= {CRAWL}
             self._in_hand[token] = _InHand(event, left, receivers)
             for key in left & self._senders.keys():
                 self._senders[key].put(token, event)

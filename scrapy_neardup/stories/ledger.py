@@ -8,10 +8,12 @@ from datetime import datetime, timezone, tzinfo
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import LABELS, FigureKind, in_words, rank_of
-from scrapy_neardup.rules.ledger import LEAST_SUPPORT, against, supporters_of
+from scrapy_neardup.rules.ledger import LEAST_SUPPORT, against, newest_of_owners, supporters_of
+from scrapy_neardup.stories.rules import HARM
 from scrapy_neardup.story import Ledger, Member, PrintedFigure
 
 _MOST_SOURCES_LISTED = 3  # if there are more, the sentence gives only their number
+UNCONFIRMED = "unconfirmed"  # what follows a number of people that is no state
 _NUMBERS = {0: "no", 1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine"}
 
 
@@ -68,14 +70,28 @@ def states_of(ledger: Ledger, members: Sequence[Member], signalled: int) -> Iter
         before[state.kind] = state.words
 
 
+def unconfirmed(ledger: Ledger, members: Sequence[Member]) -> Fact | None:
+    """Return how many people were harmed by most sources, if no state says it: of two numbers the lower one."""
+    kinds = {each.kind for each in ledger.printed if each.kind in HARM and each.value[1] > 0}
+    if not kinds or not HARM.isdisjoint(ledger.current):
+        return None
+    newest = [each for each in newest_of_owners(ledger, min(kinds)) if each.value[1] > 0]
+    counts = Counter(each.value for each in newest)
+    value = max(counts, key=lambda each: (counts[each], -each[0]))
+    printed = [each for each in newest if each.value == value]
+    by_key = {bytes.fromhex(member.id): member for member in members}
+    supporters = tuple(by_key[each.document] for each in printed if each.document in by_key)
+    return Fact(printed[0], "", True, None, supporters, len(printed), {})
+
+
 def facts_of(states: Iterable[Fact]) -> list[Fact]:
     """Return the last state of each kind: those that are new since the last signal first, then what means most."""
     current = {each.state.kind: each for each in states}
     return sorted(current.values(), key=lambda fact: (not fact.is_new, rank_of(fact.label)))
 
 
-def sentence_of(fact: Fact, now: int, zone: tzinfo = timezone.utc) -> str:
-    """Say in one sentence a state, who prints it, and what contradicts it."""
+def sentence_of(fact: Fact, now: int, zone: tzinfo = timezone.utc, *, is_state: bool = True) -> str:
+    """Say in one sentence a fact, who prints it, and what contradicts it."""
     known = fact.supporters
     places = ", ".join(_place(member, now, zone) for member in known[:_MOST_SOURCES_LISTED])
     more = f" and {fact.papers - _MOST_SOURCES_LISTED} more" if known and fact.papers > _MOST_SOURCES_LISTED else ""
@@ -83,7 +99,8 @@ def sentence_of(fact: Fact, now: int, zone: tzinfo = timezone.utc) -> str:
     sources = f"{_NUMBERS.get(fact.papers, str(fact.papers))} source{'s' * (fact.papers != 1)}"
     listed = f", {places}{zone_name}{more}" if places else ""
     others = f"; {fact.contradiction}" if fact.against else ""
-    return f"{fact.words}: {sources} say{'s' * (fact.papers == 1)} so{listed}{others}."
+    words = fact.words if is_state else f"{fact.words}, {UNCONFIRMED}"
+    return f"{words}: {sources} say{'s' * (fact.papers == 1)} so{listed}{others}."
 
 
 def _place(member: Member, now: int, zone: tzinfo) -> str:

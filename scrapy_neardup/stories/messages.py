@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from scrapy_neardup.stories.ledger import UNCONFIRMED
 from scrapy_neardup.text.display import counted, coverage_words, one_line
 
 _LONGEST_HEADLINE = 250  # characters
@@ -46,7 +47,11 @@ def message_of(report: Mapping[str, Any]) -> Message:
     facts = [(str(fact["words"]), fact["is_new"]) for fact in report.get("facts") or ()][:_MOST_FIGURES]
     new = [words for words, is_new in facts if is_new]
     known = "; ".join(_line(words, 200) for words, is_new in facts if not is_new)
-    said_by = str(report.get("summary") or "").removeprefix(f"{new[0]}: ") if new else ""
+    summary = str(report.get("summary") or "")
+    claim = summary.partition(": ")[0]
+    if level in ("watch", "breaking") and claim.endswith(UNCONFIRMED):
+        new.insert(0, claim)
+    said_by = summary.removeprefix(f"{new[0]}: ") if new else ""
     headlines = (_line(report.get(name) or "", _LONGEST_HEADLINE) for name in ("headline", "url"))
     story = report.get("story")
     lines = (
@@ -77,7 +82,8 @@ def _growth(report: Mapping[str, Any], level: str) -> str:
 def _coverage(report: Mapping[str, Any]) -> str:
     measures = report.get("measures") or {}
     papers, sites, reprints = (measures.get(name, 0) for name in ("sources", "sites", "sources_with_copies"))
-    return coverage_words(papers, sites, report.get("items", 0), reprints)
+    section = report.get("section")
+    return coverage_words(papers, sites, report.get("items", 0), reprints) + (f" · {section}" if section else "")
 
 
 def _links(report: Mapping[str, Any]) -> Iterator[str]:

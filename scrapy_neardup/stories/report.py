@@ -9,7 +9,7 @@ from typing import Any
 
 from scrapy_neardup.evidence.lead import lead_under
 from scrapy_neardup.stories.event import SpecialReport, StoryEvent
-from scrapy_neardup.stories.ledger import Fact, facts_of, sentence_of, states_of
+from scrapy_neardup.stories.ledger import Fact, facts_of, sentence_of, states_of, unconfirmed
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
 from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.story import Member, Story
@@ -32,6 +32,8 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
     signalled = story.ledger.changed if event.level == "ended" else story.signalled.states
     states = list(states_of(story.ledger, members, signalled))
     facts = facts_of(states)
+    claim = unconfirmed(story.ledger, members)
+    first_fact = claim or next(iter(facts), None)
     headline = headline_of(event.members, {fact.old for fact in facts})
     return {
         "version": 1,  # of this form
@@ -54,7 +56,8 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
             }
             for fact in facts
         ],
-        "summary": sentence_of(facts[0], event.time, zone) if facts else "",
+        "summary": sentence_of(first_fact, event.time, zone, is_state=claim is None) if first_fact else "",
+        "section": event.section,
         "timezone": str(zone),
         "url": first.url if first else "",
         "first": _place(members[0]) if members else None,

@@ -6,24 +6,41 @@ raised only once for a story, so a rule needs no memory.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from scrapy_neardup.evidence.figures.counted import FigureKind
+from scrapy_neardup.records.stories import language_of_owner
 from scrapy_neardup.settings.values import ALLOWED_RULES, MIN_SOURCES, load_callable
 from scrapy_neardup.story import MANY_FIGURES, EventSources, Level, Story
 
 HOUR = 3600
 DAY = 24 * HOUR
 
-# ``breaking``: as many new sources within half an hour as the threshold, or more within an hour.
-HALF_HOUR = HOUR // 2
+# ``breaking``: as many new sources within 40 minutes as the threshold, or more within an hour.
+BURST_SPAN = 40 * 60
+
+# Where few papers print, so that the threshold is lower than ``MIN_SOURCES``, they also print slower: as many as the
+# threshold within two hours are enough.
+FEW_SPAN = 2 * HOUR
+
+# A story in which somebody prints a number of dead, injured or missing people needs this share of the sources, within
+# an hour; where few papers print, within half a day.
+HARM_SHARE = 0.6
+FEWHARM_SPAN = 12 * HOUR
+HARM = frozenset((FigureKind.DEAD, FigureKind.INJURED, FigureKind.MISSING))
+
+# Of n papers in a language, ``LEAST_OF_FEW`` and the fourth root of n are a burst: 3 of 4, 4 of 16, 5 of 81.
+LEAST_OF_FEW = 2
+KNOWN_FOR = 7 * DAY  # so long a language is known before its papers count as few
 
 # ``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least three.
 WATCH_SHARE = 2 / 3
 
-# Of the sources in other languages than the commonest, and of those with many figures, one in so many counts. Names
+# Of the sources that are the only one in their language, and of those with many figures, one in so many counts. Names
 # join reports of two languages, and names recur: a result or a launch that one source of each of six languages reports
 # is seldom an event. Nor is a result, a forecast or a price list, whose reports are full of figures.
 OTHERS = 2
@@ -66,23 +83,46 @@ class Rule(Protocol):
 
 
 def sources(story: Story, time: float, breaking_over: int) -> Level | None:
-    """Return ``breaking`` for a burst of more than ``breaking_over`` sources, ``watch`` for over two thirds of them.
+    """Return ``breaking`` for a burst of sources, ``watch`` for over two thirds of them within an hour.
 
-    A burst has at least twice as many sources within an hour as the busiest of the six hours before. ``breaking_over``
-    itself is enough if they come within half an hour.
+    A burst has at least twice as many sources as each span of this length in the six hours before. ``breaking_over``
+    sources must count within 40 minutes, or more within an hour. If somebody prints how many people were harmed, fewer
+    are enough; if fewer papers print, more time is.
     """
-    ends = _ends(story.sources, HOUR, time)
-    bursts = [end for end in ends if _is_burst(story.sources, end)]
-    recent = [end for end in bursts if end < time + HALF_HOUR]
-    if _most_told(story, HOUR, bursts) > breaking_over or _most_told(story, HALF_HOUR, recent) >= breaking_over:
+    spans = [(BURST_SPAN, breaking_over), (HOUR, breaking_over + 1)]
+    are_few = breaking_over < MIN_SOURCES
+    if are_few:
+        spans = [(FEW_SPAN, breaking_over)]
+    if tells_harm(story):
+        spans.append((FEWHARM_SPAN if are_few else HOUR, max(2, math.ceil(HARM_SHARE * breaking_over))))
+    if any(_most_told(story, span, time, BURST) >= needed for span, needed in spans):
         return "breaking"
-    return "watch" if _most_told(story, HOUR, ends) > max(2, int(WATCH_SHARE * breaking_over)) else None
+    return "watch" if _most_told(story, HOUR, time) > max(2, int(WATCH_SHARE * breaking_over)) else None
 
 
-def _most_told(story: Story, span: int, ends: Iterable[float]) -> int:
-    """Return the largest number of sources that count in one of the spans with these ends."""
+def tells_harm(story: Story) -> bool:
+    """Return whether a source prints a number of dead, injured or missing people."""
+    return any(each.kind in HARM and each.value[1] > 0 for each in story.ledger.printed)
+
+
+def bursts_of_few(known: Mapping[bytes, tuple[int, int]], now: int) -> dict[str, int]:
+    """Return how many sources are a burst in each language that is known long enough.
+
+    ``known`` has the first and the last second at which owners printed, by ``owner_in``. Those of the last week count.
+    """
+    counts = Counter(language_of_owner(each) for each, (_, last) in known.items() if last >= now - HISTORY)
+    old = {language_of_owner(each) for each, (first, _) in known.items() if first <= now - KNOWN_FOR}
+    return {language: LEAST_OF_FEW + int(counts[language] ** 0.25) for language in old}
+
+
+def _most_told(story: Story, span: int, at: float, burst: float = 0) -> int:
+    """Return the largest number of sources that count in one of the spans that hold this second.
+
+    A span counts if it has ``burst`` times the sources of each span before it.
+    """
     times = story.sources
     languages = story.source_languages or ("",) * len(times)
+    ends = (end for end in _ends(times, span, at) if _is_burst(times, end, span, burst))
     spans = (languages[bisect_right(times, end - span) : bisect_right(times, end)] for end in ends)
     return max(map(_told, spans), default=0)
 
@@ -90,7 +130,9 @@ def _most_told(story: Story, span: int, ends: Iterable[float]) -> int:
 def _told(languages: Sequence[str]) -> int:
     """Return how many sources count that print in these languages. One that is not known is no other language."""
     known = Counter(filter(None, languages))
-    others = known.total() - max((count for name, count in known.items() if name != MANY_FIGURES), default=0)
+    with_figures = known.pop(MANY_FIGURES, 0)
+    alone = sum(1 for count in known.values() if count == 1) - (max(known.values(), default=0) == 1)
+    others = alone + with_figures
     return len(languages) - others + others // OTHERS
 
 
@@ -118,7 +160,7 @@ def fullest_hour(sources: EventSources) -> EventSources:
     """Return the sources that were new within one hour: the fullest hour that is a burst."""
     times = [second for second, _, _ in sources]
     hours = (sources[bisect_right(times, second - HOUR) : end] for end, second in enumerate(times, 1))
-    return max((hour for hour in hours if _is_burst(times, hour[-1][0])), key=len, default=())
+    return max((hour for hour in hours if _is_burst(times, hour[-1][0], HOUR, BURST)), key=len, default=())
 
 
 def breaking_threshold(
@@ -156,9 +198,9 @@ class Threshold(NamedTuple):
         return _JUMPED % self if self.now >= self.day_before + JUMP else ""
 
 
-def _is_burst(times: Sequence[int], end: float) -> bool:
-    before = (_within(times, HOUR, end - hours * HOUR) for hours in range(1, 1 + HOURS_BEFORE))
-    return _within(times, HOUR, end) >= BURST * max(before)
+def _is_burst(times: Sequence[int], end: float, span: int, least: float) -> bool:
+    before = (_within(times, span, end - gone) for gone in range(span, HOURS_BEFORE * HOUR + 1, span))
+    return _within(times, span, end) >= least * max(before, default=0)
 
 
 def _within(times: Sequence[int], span: int, end: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -12,7 +13,6 @@ from typing import NamedTuple
 from scrapy_neardup.evidence.figures.counted import in_words
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.titles import names_site, title_without_site
-from scrapy_neardup.rules.ledger import sources_needed
 from scrapy_neardup.story import Member
 
 _CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
@@ -47,8 +47,9 @@ def read_change(line: str) -> FigureChange:
     return FigureChange(*found.groups()) if found else FigureChange("", "", line)
 
 
-_FEWEST_VOTERS = 3  # so one newest title of two proves nothing
+_FEWEST_VOTERS = 3
 _LONGEST_FILLER = 3  # characters of words that say little
+_BEGINNING = 6  # characters of a word; the rest is its ending
 
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
@@ -56,41 +57,40 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> str:
     """Return the headline of a story, "" if no member has a title that is more than the name of its site.
 
-    ``members`` are in the order they joined. The newest titles of different owners vote: as many as confirm a figure,
-    at least three. If most of them say much the same, the newest of these is the headline. Otherwise it is the first
-    title that has no figure of ``outdated``; these are values that newer ones have replaced.
+    ``members`` are in the order they joined. It is the title that agrees best with the newest titles of the newer half
+    of the owners, of two the newer one. If none of them agree, it is the first title. A title that has a figure of
+    ``outdated`` is passed over; these are values that newer ones have replaced.
     """
     titles = [(member, title) for member in members if (title := _headline(member))]
     current = [row for row in titles if outdated and not _figures_of(row[1]) & set(outdated)] or titles
-    return _supported(current) or next((title for _, title in current), "")
-
-
-def _supported(titles: Sequence[tuple[Member, str]]) -> str:
-    languages = Counter(member.language for member, _ in titles if member.language).most_common(1)
+    languages = Counter(member.language for member, _ in current if member.language).most_common(1)
     newest: dict[str, str] = {}
-    for member, title in titles:
+    for member, title in current:
         if member.owner and (not languages or member.language in ("", languages[0][0])):
             newest.pop(member.owner, None)  # an owner's place is that of its newest title
             newest[member.owner] = title
-    voters = list(newest.values())[-max(_FEWEST_VOTERS, sources_needed(len(newest))) :]
-    for title in reversed(voters):
-        if 2 * sum(_agree(title, other) for other in voters) > max(len(voters), _FEWEST_VOTERS):
-            return title
-    return ""
+    voters = list(newest.values())[-max(_FEWEST_VOTERS, math.ceil(len(newest) / 2)) :]
+    support = [sum(_agreement(title, other) for other in voters) for title in voters]
+    best = max(range(len(voters)), key=lambda place: (support[place], place), default=-1)
+    if best >= 0 and support[best] > _agreement(voters[best], voters[best]):
+        return voters[best]
+    return next((title for _, title in current), "")
 
 
-def _agree(title: str, other: str) -> bool:
-    """Decide whether two titles share half the words of the shorter one, and have no different figures."""
+def _agreement(title: str, other: str) -> float:
+    """Return the cosine of the words of two titles, 0 if they have different figures."""
     words, others = _words(title), _words(other)
     figures, other_figures = _figures_of(title), _figures_of(other)
-    is_alike = 2 * len(words & others) >= min(len(words), len(others)) > 0
-    return is_alike and (figures <= other_figures or other_figures <= figures)
+    if not words or not others or not (figures <= other_figures or other_figures <= figures):
+        return 0.0
+    return len(words & others) / math.sqrt(len(words) * len(others))
 
 
 def _words(title: str) -> set[str]:
     if unspaced := _UNSPACED.findall(title):
         return {first + second for first, second in pairwise(unspaced)}
-    return {word for word in re.findall(r"[^\W\d_]+", title.casefold()) if len(word) > _LONGEST_FILLER}
+    words = re.findall(r"(?:[^\W\d_]|[\u0900-\u0dff])+", title.casefold())  # with the vowel signs of Indic scripts
+    return {word[:_BEGINNING] for word in words if len(word) > _LONGEST_FILLER}
 
 
 @lru_cache(maxsize=1000)

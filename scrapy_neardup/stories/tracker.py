@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
-from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from scrapy_neardup.document import LAST_SECOND
+from scrapy_neardup.document import LAST_SECOND, Document
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.events import Events
 from scrapy_neardup.index.stories import Stories
+from scrapy_neardup.records.stories import owner_in
 from scrapy_neardup.settings.values import MIN_SOURCES
 from scrapy_neardup.stories.event import Outbox, StoryEvent, event_of
 from scrapy_neardup.stories.rules import (
@@ -24,6 +26,7 @@ from scrapy_neardup.stories.rules import (
     Rule,
     Threshold,
     breaking_threshold,
+    bursts_of_few,
     load_rule,
 )
 from scrapy_neardup.story import Claim, Extent, Join, Level, Member, Story
@@ -66,6 +69,8 @@ class StoryTracker:
         self._events_per_day = events_per_day
         self._min_sources = min_sources
         self.breaking_over = min_sources
+        self._owners = set[bytes]()  # that printed since the store was told
+        self._bursts = dict[str, int]()  # how many sources are a burst, by language, if the language is well known
         self._recent: deque[int] = deque(maxlen=_AGREED)
         self._swept = 0
         self._threshold_hour = 0
@@ -154,13 +159,32 @@ class StoryTracker:
             time=time,
             joined=story.joined,
             copies=story.copies,
-            breaking_over=self.breaking_over,
+            breaking_over=self._threshold_for(story),
         )
 
     def current(self, story: Story, members: tuple[Member, ...]) -> StoryEvent:
         """Return a running event as it was at its newest source."""
         level: Level = "breaking" if "breaking" in story.levels else "watch"
         return event_of(self._claim(level, _newest(story), story), story, members, self._rule_name)
+
+    def note_owners(self, documents: Iterable[Document], owner_of: Callable[[str], str]) -> None:
+        """Note who prints in which language: how many do decides how many make an event."""
+        known = (each for each in documents if each.language and each.source)
+        self._owners.update(owner_in(each.language, owner_of(each.source)) for each in known)
+
+    async def _note_owners(self, now: int) -> None:
+        self._bursts = bursts_of_few(await self._events.note_owners(self._owners, now), now)
+        self._owners.clear()
+
+    def _threshold_for(self, story: Story) -> int:
+        """Return the threshold of ``breaking`` in the commonest language of a story, of two the higher one."""
+        counts = Counter(filter(str.isalpha, story.source_languages))
+        most = max(counts.values(), default=0)
+        common = [language for language, count in counts.items() if count == most]
+        if not common or not self._bursts.keys() >= {*common}:
+            return self.breaking_over
+        of_few = max(self._bursts[language] for language in common)
+        return min(self.breaking_over, max(2, math.ceil(of_few * self._min_sources / MIN_SOURCES)))
 
     async def advance(self, *seconds: int) -> None:
         """End events by the documents' own clock. ``seconds`` are the times of the newest documents.
@@ -184,11 +208,14 @@ class StoryTracker:
             if threshold.warning and threshold.now > self.breaking_over:
                 logger.warning("%s", threshold.warning)
             self.breaking_over = threshold.now
+            await self._note_owners(now)
 
     async def finish(self, *, all_over: bool = False) -> None:
         """End the events that are over by the last readings of the clock, or all if no document will come any more."""
         self._look_at = self._clock()
         await self._pass_on_overdue()
+        if self._recent:
+            await self._note_owners(min(self._recent))
         if all_over or self._recent:
             await self._end_quiet(LAST_SECOND if all_over else min(self._recent) - QUIET)
 
@@ -210,7 +237,7 @@ class StoryTracker:
 
     def _due(self, story: Story, at: int) -> Level | None:
         try:
-            level = self.rule(story=story, time=at, breaking_over=self.breaking_over)
+            level = self.rule(story=story, time=at, breaking_over=self._threshold_for(story))
             if level not in (None, "watch", "breaking"):
                 raise ValueError(f"{level!r} is not 'watch', 'breaking' or None")
             # Two of the newest must agree on the time: one may be dated ahead.

@@ -43,6 +43,12 @@ ELSEWHERE = (
         "Erdoğan Erdogan Эрдоган",
         "Venezia Venecia Венеции",
         "Джонсон Johnson",
+        "Ampara அம்பாரை අම්පාර",
+        "Afghanistan ஆப்கானிஸ்தான் ඇෆ්ගනිස්තාන अफ़ग़ानिस्तान আফগানিস্তান",
+        "Gujarat குஜராத் ગુજરાત गुजरात",
+        "Kolkata কলকাতা कोलकाता കൊൽക്കത്ത",
+        "Hyderabad హైదరాబాద్ ஹைதராபாத்",
+        "Karnataka ಕರ್ನಾಟಕ कर्नाटक",
     ],
 )
 def test_one_name_in_several_languages_has_one_skeleton(names: str) -> None:
@@ -99,8 +105,27 @@ def test_shared_names_are_words_of_the_document() -> None:
     assert "Oldaran" in shared_names(*names, "", ENGLISH)
 
 
+TAMIL = (
+    "ஸ்கெர்ரோ அருகே ஓல்தாரன் நோக்கிச் சென்ற படகு தரைதட்டியதாக துறைமுக அதிகாரி மக்னஸ் தெரிவித்தார். "
+    "பர்ராவிக் மீட்புப் படகுகள் அனைத்து பயணிகளையும் கெல்முண்ட் நகருக்கு அழைத்துச் சென்றன. அங்கு நார்த்லிங்க் "
+    "நிறுவனம் இரவு முழுவதும் அவர்களுக்காக ஒரு பாடசாலையைத் திறந்திருந்தது."
+)
+TAMIL_ELSEWHERE = (
+    "ரென்போல்ட் அருகே திம்கார்ட் செல்லும் வீதியில் இருந்த களஞ்சியம் தீயில் எரிந்ததாக நிலைய அதிகாரி யோனாஸ் தெரிவித்தார். "
+    "விஸ்ட்லாக் தீயணைப்பு வீரர்கள் அனைத்து தொழிலாளர்களையும் கிரென்முண்ட் நகருக்கு அழைத்துச் சென்றனர். அங்கு "
+    "சவுத்போர்ட் நிறுவனம் ஒரு விடுதியைத் திறந்திருந்தது."
+)
+
+
 @pytest.mark.parametrize(
-    ("text", "language", "joins"), [(RUSSIAN, "ru", True), (RUSSIAN, "", True), (ELSEWHERE, "ru", False)]
+    ("text", "language", "joins"),
+    [
+        (RUSSIAN, "ru", True),
+        (RUSSIAN, "", True),
+        (ELSEWHERE, "ru", False),
+        (TAMIL, "ta", True),
+        (TAMIL_ELSEWHERE, "ta", False),
+    ],
 )
 async def test_a_report_joins_a_story_in_another_language_by_its_names(text: str, language: str, joins: bool) -> None:
     async with opened("news", "memory://", "x") as detector:

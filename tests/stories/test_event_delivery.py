@@ -215,6 +215,25 @@ async def crawl(store: str, namespace: str, *urls: str) -> AsyncIterator[Newsroo
         await outbox.close()
 
 
+async def test_a_receiver_gets_the_events_of_the_sections_that_are_named(
+    store_url: str, namespace: str, receiver: Receiver
+) -> None:
+    async with opened(store=store_url, namespace=namespace) as room:
+        outbox = room.detector.stories.outbox
+        hook = Webhook(receiver.url)
+        outbox.send_to({hook.key: Sender(hook, special_report, outbox.note_result, SOON)}, LEVELS, ("politics",))
+        for section in ("sport", "politics", "2019"):
+            for n in range(6):
+                await room.publish(
+                    section, f"s{n}", n * MINUTE, url=f"https://www.s{n}.example/{section}/{n}/{section}"
+                )
+        await outbox.close()
+
+    assert [special_report(event)["section"] for event in room.events] == ["sport", "politics", ""]
+    told = [json.loads(body)["section"] for _, body in receiver.requests]
+    assert sorted(told) == ["", "politics"]
+
+
 async def waiting(room: Newsroom) -> int:
     return (await room.detector.index.summary()).waiting
 

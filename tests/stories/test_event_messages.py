@@ -59,6 +59,15 @@ async def test_what_is_new_comes_first(reports: list[dict[str, Any]]) -> None:
     assert all(told.count("12 dead") <= 1 for told in (breaking, update, ended)), "no fact twice"
 
 
+async def test_a_message_leads_with_a_toll_that_only_one_source_prints_and_says_so() -> None:
+    async with opened(store="memory://", event_rule="sources", events_min_sources=5) as room:
+        for n, dead in enumerate((4, 5, 7)):
+            await room.publish("fire", f"s{n}", n * MINUTE, text=toll(dead))
+    told = said(special_report(room.events[0]))
+    assert told.startswith("Breaking: 4 dead, unconfirmed\n")
+    assert "One source says so, s0.example at 22:13 UTC." in told
+
+
 async def test_a_message_has_the_first_sentence_and_the_local_time() -> None:
     async with opened(store="memory://") as room:
         for n in range(6):

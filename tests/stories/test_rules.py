@@ -10,20 +10,36 @@ import pytest
 from documents import digest
 from hypothesis import given
 from hypothesis import strategies as st
-from newsdesk import HOUR, MINUTE, opened, text
+from newsdesk import HOUR, MINUTE, Newsroom, opened, text
 
 from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.records.stories import owner_in
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.settings.values import owners as read_owners
-from scrapy_neardup.stories.rules import RULES, Threshold, breaking_threshold, count, load_rule, most_within, sources
-from scrapy_neardup.story import EventSources, Story
+from scrapy_neardup.stories.rules import (
+    DAY,
+    RULES,
+    Threshold,
+    breaking_threshold,
+    bursts_of_few,
+    count,
+    load_rule,
+    most_within,
+    sources,
+)
+from scrapy_neardup.story import EventSources, Ledger, PrintedFigure, Story
 
 
-def story(first_times: Sequence[int] = (), times: Sequence[int] = (), languages: Sequence[str] = ()) -> Story:
+def story(
+    first_times: Sequence[int] = (), times: Sequence[int] = (), languages: Sequence[str] = (), dead: int | None = None
+) -> Story:
     at = tuple(sorted(first_times))
     items = tuple(sorted(times or first_times))
-    return Story("00" * 8, len(items), len(items), 0, items, at, source_languages=tuple(languages))
+    printed = PrintedFigure(FigureKind.DEAD, dead or 0, dead or 0, "exact", False, b"own1", b"document", 0)
+    ledger = Ledger() if dead is None else Ledger([printed])
+    return Story("00" * 8, len(items), len(items), 0, items, at, ledger=ledger, source_languages=tuple(languages))
 
 
 def minutes(*values: float) -> list[int]:
@@ -39,10 +55,66 @@ def test_six_new_sources_within_an_hour_break() -> None:
     assert sources(story(minutes(0, 10, 20, 30, 40, 60)), 60 * MINUTE, 5) == "watch"
 
 
-def test_five_new_sources_within_half_an_hour_break() -> None:
-    assert sources(story(minutes(0, 7, 14, 21, 29)), 29 * MINUTE, 5) == "breaking"
-    assert sources(story(minutes(0, 7, 14, 21, 30)), 30 * MINUTE, 5) == "watch"
-    assert sources(story(minutes(0, 7, 14, 21, 29)), 29 * MINUTE, 6) == "watch"
+def test_five_new_sources_within_forty_minutes_break() -> None:
+    assert sources(story(minutes(0, 9, 18, 27, 39)), 39 * MINUTE, 5) == "breaking"
+    assert sources(story(minutes(0, 9, 18, 27, 40)), 40 * MINUTE, 5) == "watch"
+    assert sources(story(minutes(0, 9, 18, 27, 39)), 39 * MINUTE, 6) == "watch"
+
+
+def test_three_sources_within_an_hour_break_if_people_were_harmed() -> None:
+    assert sources(story(minutes(0, 30, 59), dead=2), 59 * MINUTE, 5) == "breaking"
+    assert sources(story(minutes(0, 30, 60), dead=2), 60 * MINUTE, 5) is None
+    assert sources(story(minutes(0, 30, 59), dead=0), 59 * MINUTE, 5) is None, "nobody was"
+    assert sources(story(minutes(0, 20, 40, 59), dead=2), 59 * MINUTE, 8) is None
+    assert sources(story(minutes(0, 15, 30, 45, 59), dead=2), 59 * MINUTE, 8) == "breaking"
+
+
+def test_where_few_papers_print_three_within_two_hours_break_and_two_if_people_were_harmed() -> None:
+    assert sources(story(minutes(0, 60, 119)), 119 * MINUTE, 3) == "breaking"
+    assert sources(story(minutes(0, 60, 120)), 120 * MINUTE, 3) is None
+    assert sources(story(minutes(0, 700), dead=2), 700 * MINUTE, 3) == "breaking"
+    assert sources(story(minutes(0, 720), dead=2), 720 * MINUTE, 3) is None
+    assert sources(story(minutes(0, 60)), 60 * MINUTE, 3) is None
+
+
+def known(language: str, papers: int, first: float, last: float) -> dict[bytes, tuple[int, int]]:
+    return {owner_in(language, f"{number}.example"): (int(first), int(last)) for number in range(papers)}
+
+
+def test_how_many_papers_print_in_a_language_decides_how_many_are_a_burst() -> None:
+    bursts = {}
+    for papers in (1, 4, 15, 16, 80, 81, 100):
+        bursts[papers] = bursts_of_few(known("ta", papers, 0, 7 * DAY), 7 * DAY)["ta"]
+
+    assert bursts == {1: 3, 4: 3, 15: 3, 16: 4, 80: 4, 81: 5, 100: 5}
+    assert bursts_of_few(known("ta", 4, 1, 7 * DAY), 7 * DAY) == {}, "it has not been known for a week"
+    old_and_new = known("ta", 20, 0, DAY) | known("ta", 4, 0, 9 * DAY)
+    assert bursts_of_few(old_and_new, 9 * DAY) == {"ta": 3}, "the others print no more"
+
+
+async def test_three_papers_break_in_a_language_that_has_four_once_it_is_known_for_a_week(
+    store_url: str, namespace: str
+) -> None:
+    settings = {"store": store_url, "namespace": namespace, "event_rule": "sources", "events_min_sources": 5}
+
+    async def a_day(room: Newsroom, day: int) -> list[str | None]:
+        for n in range(40):
+            await room.publish(f"{day} {n}", n % 4, day * DAY + n * MINUTE, language="ta")
+        story = [
+            await room.publish(f"{day} fire", n, day * DAY + (40 + 30 * n) * MINUTE, language="ta") for n in range(3)
+        ]
+        return [verdict.event for verdict in story]
+
+    async with opened(**settings) as room:
+        assert await a_day(room, 0) == [None] * 3
+        assert await a_day(room, 6) == [None] * 3
+        await room.detector.finish()
+        if store_url == "memory://":
+            assert await a_day(room, 8) == [None, None, "breaking"]
+            return
+    async with opened(**settings) as room:
+        assert await a_day(room, 8) == [None, None, "breaking"]
+        assert room.events[-1].breaking_over == 3
 
 
 @pytest.mark.parametrize(
@@ -63,6 +135,12 @@ def test_two_thirds_of_the_sources_that_break_are_a_watch() -> None:
     assert sources(story(minutes(0, 10, 20, 61)), 61 * MINUTE, 5) is None
 
 
+def test_two_languages_with_two_sources_each_count_in_full() -> None:
+    two = "uk uk ru ru ru".split()
+    assert sources(story(minutes(*range(5)), languages=two), 0, 5) == "breaking"
+    assert sources(story(minutes(*range(5)), languages="uk en ru ru ru".split()), 0, 5) == "watch"
+
+
 @pytest.mark.parametrize(("breaks", "levels"), [(2, ["breaking"] * 3), (3, [None, "breaking", "breaking"])])
 def test_two_sources_are_no_watch_however_few_may_break(breaks: int, levels: list[str | None]) -> None:
     assert [sources(story(minutes(*range(n))), 0, breaks) for n in (2, 3, 4)] == levels
@@ -78,8 +156,8 @@ def test_a_story_that_goes_on_as_before_is_watched_and_one_that_moves_breaks() -
     all_day = minutes(*range(0, 700, 10))  # six new sources an hour
 
     assert sources(story(all_day), 690 * MINUTE, 5) == "watch"
-    assert sources(story([*all_day, *minutes(*range(750, 761))]), 760 * MINUTE, 5) == "watch"
-    assert sources(story([*all_day, *minutes(*range(750, 762))]), 761 * MINUTE, 5) == "breaking"
+    assert sources(story([*all_day, *minutes(*range(750, 757))]), 756 * MINUTE, 5) == "watch"
+    assert sources(story([*all_day, *minutes(*range(750, 758))]), 757 * MINUTE, 5) == "breaking"
 
 
 def test_sources_of_the_morning_do_not_hide_a_burst_at_night() -> None:
@@ -123,7 +201,6 @@ def burst(at: float, owners: Iterable[object]) -> EventSources:
 
 
 NOON = 20_000 * 24 * HOUR + 12 * HOUR
-DAY = 24 * HOUR
 
 
 @given(st.lists(st.integers(1, 30), max_size=300), st.floats(1, 7), st.floats(0, 50))

@@ -208,7 +208,7 @@ async def test_a_purge_forgets_what_a_source_printed(index: Index) -> None:
     story = await joined(index, changed("d", "d.example", 4))
     assert len(story.ledger.printed) == 3
     assert {each.owner for each in story.ledger.printed} == {
-        owner_hash(member("any", source=f"{source}.example")) for source in "bcd"
+        owner_hash(member("any", source=f"{source}.example").owner) for source in "bcd"
     }
 
 
@@ -297,7 +297,10 @@ async def test_the_sources_of_ended_events_are_kept_for_days(index: Index) -> No
         await index.events.claim(Claim(first.id, "breaking"))
         await index.events.claim(Claim(first.id, "ended", last_source=START + at))
 
-    sources = ((START, owner_hash(FIRST), ""), (START + 60, owner_hash(member("any", source="copy.example")), ""))
+    sources = (
+        (START, owner_hash(FIRST.owner), ""),
+        (START + 60, owner_hash(member("any", source="copy.example").owner), ""),
+    )
     await end(FIRST, 60)
     assert await index.events.ended(START + 60) == [sources]
     assert await index.events.ended(START + 61) == []
