@@ -12,7 +12,7 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -27,7 +27,7 @@ from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.decision import Candidate, Decision, Judge
+from scrapy_neardup.rules.decision import NO_TEXTS, Candidate, Decision, Judge, Texts
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.report import special_report
@@ -65,7 +65,9 @@ class Told(Judge):
 
     join: Join | None = None
 
-    def decide(self, document: Document, new: Record, candidates: Iterable[Candidate]) -> Decision:
+    def decide(
+        self, document: Document, new: Record, candidates: Sequence[Candidate], texts: Texts = NO_TEXTS
+    ) -> Decision:
         return Decision(Verdict("related"), new, join=self.join)
 
 
@@ -79,7 +81,7 @@ async def _join(detector: NearDupDetector, join: Join) -> StoryEvent | None:
     told = Index(
         index.store, index.layout.namespace, index.layout.config, Told(index.documents.judge.policy, join=join)
     )
-    (checked,) = await told.check([(fingerprint, document)])
+    (checked,) = await told.documents.check([(fingerprint, document)])
     assert not isinstance(checked, StoreError)
     return await detector.stories.joined(join, checked.story) if isinstance(checked.story, Story) else None
 
