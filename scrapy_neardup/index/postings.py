@@ -38,8 +38,8 @@ LEAST_WEIGHT = 2
 MAX_CANDIDATES = 32
 
 _TAG_BYTES, _HASH_BYTES = 2, 4
-_FEWEST_BITS, _MOST_BITS = 16, 24
-_BITS_OF_EMPTY_WINDOW = 18  # with 100,000 documents a day a shard has 16 postings
+_FEWEST_BITS, _MOST_BITS = 15, 24
+_BITS_OF_EMPTY_WINDOW = 15
 _POSTINGS_A_SHARD = 16  # fewer make many fields, more make each check read and write much
 
 

@@ -14,7 +14,7 @@ commit; and for each shard, which is the high bits of a 32-bit key in 3 bytes, i
 16 bits of the key, then the seconds since the generation's start (2 or 3 bytes), and the hash part of the document's key
 (4 bytes).
 ]]
-local find, sub, byte, char = string.find, string.sub, string.byte, string.char
+local find, sub, byte = string.find, string.sub, string.byte
 local at, typed = 0, {} -- ``typed`` has the keys that a command has read or written: their types are right
 
 local function take()
@@ -51,8 +51,8 @@ end
 local function is_changed(hash, bits, keys, weights, least, newest, size)
     local shards, cut_off = {}, 2 ^ (24 - bits)
     for place = 1, #keys, 4 do
-        local third = byte(keys, place + 2)
-        shards[#shards + 1] = sub(keys, place, place + 1) .. char(third - third % cut_off)
+        local first = struct.unpack('>I3', keys, place)
+        shards[#shards + 1] = struct.pack('>I3', first - first % cut_off)
     end
     local known, changed = {}, {}
     for place = 1, #newest, size do

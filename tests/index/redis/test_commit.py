@@ -90,6 +90,27 @@ async def test_a_copy_that_others_register_before_the_commit_is_seen(
     assert interruptions.written == [False, True]
 
 
+async def test_a_copy_is_seen_whichever_bits_of_its_keys_name_no_shard(
+    open_index: OpenIndex, redis_url: str, interrupt: Interrupt
+) -> None:
+    """In a window that was empty 15 bits name a shard: the last bit of the second byte of a key does not."""
+    ours, theirs = [await open_index(redis_url) for _ in range(2)]
+    await together(ours, Article("known"))
+    first = next(each for each in (Article(f"{n}", short=True) for n in range(99)) if is_odd(each))
+    interruptions = interrupt(ours, lambda: check(theirs, first))
+
+    match = await check(ours, first.copy())
+
+    assert match is not None
+    assert match.original == first.id
+    assert interruptions.written == [False, True]
+
+
+def is_odd(article: Article) -> bool:
+    (key,) = article.fingerprint.identity_keys
+    return bool(key & 1 << 16)
+
+
 async def test_others_without_a_common_key_stop_nobody(
     open_index: OpenIndex, redis_url: str, interrupt: Interrupt
 ) -> None:
