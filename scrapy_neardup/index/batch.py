@@ -62,7 +62,7 @@ class CheckedDocument:
     def begin(self, generations: list[Generation]) -> None:
         """Forget what an earlier try has read."""
         self.generations = generations
-        self.own = next(each for each in generations if each.has(seconds_of(self.key)))
+        self.own = next(each for each in reversed(generations) if each.has(seconds_of(self.key)))
         self.stored = None
         self.pairs = {}
         self.story = None
@@ -162,10 +162,16 @@ class Batch:
         for (keys, generation), answer in zip(asked, found, strict=True):
             generation.read(keys, answer)
         for each in self.documents:
-            if each.own.name not in bits:
-                slices = self._layout.slices(seconds_of(each.key))
-                await bits.choose(self._client, each.own, slices, len(each.keys.weights))
-            each.own.bits = bits[each.own.name]
+            await self._choose_own(each)
+
+    async def _choose_own(self, new: CheckedDocument) -> None:
+        """Choose where a document is posted: beside its generation if the shards of that are crowded."""
+        if new.own.is_crowded:
+            new.own = next(each for each in new.generations if each.start == new.own.start)
+        if new.own.name not in self._bits:
+            slices = self._layout.slices(seconds_of(new.key))
+            await self._bits.choose(self._client, new.own, slices, len(new.keys.weights))
+        new.own.bits = self._bits[new.own.name]
 
     async def _read_packed(self, keys: AbstractSet[bytes], more: Sequence[Call] = ()) -> list[object]:
         """Read the records under these keys, unless they were read before. Return the answers to ``more`` calls."""

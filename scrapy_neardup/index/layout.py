@@ -4,7 +4,8 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 
 ``…:records:<slice>``    HASH document key -> packed record, until the slice's end + window
 ``…:texts:<slice>``      HASH document key -> packed text, as long as the record of each document that names it
-``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window; see postings.py
+``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window; see postings.py. The name ends
+                         with "+" if it has what came after the shards of the first hash were crowded
 ``…:runs``               HASH number of a run -> its first and last heartbeat, until two windows after the last one
 ``…:asked:<run>``        HASH dropped copy of another run -> its match, until this run has kept the item of the match,
                          or a window after the last addition. An empty field stays: a server that evicts keys may
@@ -106,8 +107,13 @@ class Layout:
 
     def generations(self, second: int) -> list[Span]:
         """Return the hashes of the postings around a second, the newest first."""
-        numbers = reversed(self._around(second, self._generation))
-        return [Span(self.bands(each), each * self._generation, self._generation) for each in numbers]
+        return [
+            span for each in reversed(self._around(second, self._generation)) for span in self._spans_of_bands(each)
+        ]
+
+    def _spans_of_bands(self, generation: int) -> list[Span]:
+        start = generation * self._generation
+        return [Span(self.bands(generation) + more, start, self._generation) for more in ("+", "")]
 
     def slices(self, second: int) -> list[str]:
         """Return the keys of the hashes that have the records around a second."""
@@ -138,7 +144,7 @@ class Layout:
             Span(self._records(hour), hour * SLICE, SLICE),
             # A text may be that of a later document too.
             Span(texts_beside(self._records(hour)), hour * SLICE, SLICE + longest_hold(self._window)),
-            Span(self.bands(generation), generation * self._generation, self._generation),
+            *self._spans_of_bands(generation),
         }
 
 

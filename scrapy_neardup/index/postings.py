@@ -40,6 +40,7 @@ MAX_CANDIDATES = 32
 _TAG_BYTES, _HASH_BYTES = 2, 4
 _FEWEST_BITS, _MOST_BITS = 15, 24
 _BITS_OF_EMPTY_WINDOW = 15
+_MOST_A_SHARD = 64  # on average; then the documents that follow are posted beside them, in shards for their rate
 _POSTINGS_A_SHARD = 16  # fewer make many fields, more make each check read and write much
 
 
@@ -86,6 +87,7 @@ class Generation:
     seconds: int
     bits: int = 0  # how many bits name a shard, 0 if that is not known
     version: bytes = b""  # empty if it has no postings
+    is_crowded: bool = False  # so that a check reads much of it
     postings: dict[int, list[bytes]] = field(default_factory=dict)  # without tags, by the number of the key
 
     def has(self, second: int) -> bool:
@@ -101,6 +103,7 @@ class Generation:
         if _bits(bits) != self.bits:
             return
         self.version = version or b""
+        self.is_crowded = sum(map(len, filter(None, values))) > _MOST_A_SHARD * self.posting_bytes * len(values)
         posting = struct.Struct(f"{_TAG_BYTES}s{self.posting_bytes - _TAG_BYTES}s")
         for number, (tag, value) in enumerate(zip(keys.tags, values, strict=True)):
             # Most keys belong to no other document: one scan shows that.

@@ -10,7 +10,8 @@ from documents import HOUR, START, Article, check
 from texts import article, opened
 
 from scrapy_neardup import NearDupDetector, detector
-from scrapy_neardup.index import RECORD_VERSIONS, Index
+from scrapy_neardup.index import RECORD_VERSIONS, Index, postings
+from scrapy_neardup.index.store import Call, answers
 from scrapy_neardup.index.upkeep import Selection
 
 
@@ -33,6 +34,25 @@ async def test_identical_documents_over_two_connections_have_exactly_one_origina
     matches = await asyncio.gather(*(check(index, article.copy()) for index in indexes * 50))
 
     assert matches.count(None) == 1
+
+
+@pytest.mark.every_store
+async def test_documents_meet_over_crowded_shards_and_those_beside_them(
+    open_index: OpenIndex, shared_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postings, "_MOST_A_SHARD", 0)
+    indexes = [await open_index(shared_url) for _ in range(2)]
+    early, late = Article("early"), Article("late", at=1)
+    assert await check(indexes[0], early) is None
+
+    matches = await asyncio.gather(*(check(index, each.copy()) for index in indexes * 10 for each in (early, late)))
+
+    assert matches.count(None) == 1
+    own = [each.name for each in indexes[0].layout.generations(START) if 0 <= START - each.start < each.seconds]
+    calls = [Call("HGET", name, ("version",)) for name in own]
+    assert all(await indexes[0].store.ask(lambda client: answers(client, calls)))
+    monkeypatch.undo()
+    assert await check(await open_index(shared_url), late.copy()) is not None
 
 
 @pytest.mark.parametrize("what", ["namespace", "config"])
