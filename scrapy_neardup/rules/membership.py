@@ -45,6 +45,9 @@ MOST_MEMBERS_KEPT = 200
 MOST_STATES_KEPT = 256
 """So many members are kept too because they changed a state of the ledger."""
 
+MOST_NEWS_KEPT = 1000
+"""Of so many members those are kept too that tell news."""
+
 MOST_UNITED = 64
 """How many stories may become a part of one story."""
 
@@ -86,6 +89,7 @@ def count_join(
         _note_figures(ledger, member, join.document, join.printed_at)
         has_new_state = update_states(ledger, len(counters.sources) // SOURCE_BYTES)
         is_news |= has_new_state and ledger.changed <= MOST_STATES_KEPT
+    is_news |= bool(member.news) and counters.joined <= MOST_NEWS_KEPT
     if counters.joined <= MOST_MEMBERS_KEPT or is_news:
         to_keep.append((key, pack_member(replace(member, is_counted=is_counted, number=counters.joined))))
     return to_keep

@@ -1,0 +1,82 @@
+"""What an article tells that its story has not told: whole sentences with figures, names or rare words that are new.
+
+A story keeps hashes of the terms that its articles have (see ``titles``), so another wording of what was told is not
+news: most of its terms are known. Which sentences are asked for is known from the texts of the second look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from scrapy_neardup.evidence.differences import Comparison
+from scrapy_neardup.evidence.lead import is_quotable, whole_sentences
+from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes, terms_of
+from scrapy_neardup.text.display import one_line
+from scrapy_neardup.text.folding import fold
+
+MOST_NEWS = 3
+LONGEST_NEWS = 300  # characters of a sentence
+_MOST_READ = 8_000  # characters of a text
+_WEIGHT = 2  # of a name or a figure; that of another term is 1
+_LEAST_NEW, _LEAST_SHARE = 4, 0.45  # of the weight of a sentence
+_LEAST_KNOWN = 0.12  # of the terms of an article; with fewer it is in a language in which the story was not told
+_MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
+_HEAD = 3  # sentences
+
+
+def own_sentences(text: str, learned: Sequence[str], comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+    """Return the sentences of a text without those that older texts hold, and without lines learned of its source."""
+    read = [*whole_sentences(text[:_MOST_READ])]
+    for line in map(_plain, learned):
+        read = [each for each in read if line not in each and each not in line]
+    for comparison in comparisons:
+        new = [_plain(each.text) for each in comparison.differing if not each.is_title]
+        read = [each for each in read if any(part in each or each in part for part in new)]
+    return tuple(filter(is_quotable, read))
+
+
+def told_by(title: str, text: str) -> list[int]:
+    """Return the hashes of the terms of an article."""
+    return [*terms_of(f"{title}\n{text[:_MOST_READ]}")]
+
+
+def news_among(sentences: Sequence[str], title: str, told: Collection[int]) -> tuple[str, ...]:
+    """Return the sentences that tell what was not told, the best first, at most ``MOST_NEWS``."""
+    known = set(told)
+    read = [[code for code in term_codes(fold(each)) if code < NO_TERM] for each in sentences]
+    terms = {code % NAME for codes in read for code in codes}
+    is_foreign = len(terms & known) < _LEAST_KNOWN * len(terms)
+    about = terms_of(title)
+    news: list[str] = []
+    left = {place: codes for place, codes in enumerate(read) if not is_foreign or _figures(codes)}
+    while left and len(news) < MOST_NEWS:
+        scores = {place: _score(codes, known, about, place, is_foreign) for place, codes in left.items()}
+        best = max(scores, key=lambda place: (scores[place], -place))
+        if scores[best] <= 0:
+            break
+        news.append(one_line(sentences[best], LONGEST_NEWS))
+        known.update(code % NAME for code in left.pop(best))
+    return tuple(news)
+
+
+def _score(codes: Sequence[int], known: Collection[int], about: Collection[int], place: int, is_foreign: bool) -> float:
+    weights = {code % NAME: _WEIGHT if code >= NAME else 1 for code in codes}
+    new = {slot: weight for slot, weight in weights.items() if slot not in known}
+    figures = [slot for slot in _figures(codes) if slot not in known]
+    weight = sum(new.values())
+    if is_foreign:
+        return float(len(figures))
+    if not (weight >= _LEAST_NEW and weight >= _LEAST_SHARE * sum(weights.values())) and not figures:
+        return 0.0
+    shared = len(weights.keys() & about)
+    if not shared and place >= _HEAD:
+        return 0.0
+    return min(_MOST_COUNTED, weight) + 2 * bool(figures) + min(3, shared) + (place < _HEAD)
+
+
+def _figures(codes: Iterable[int]) -> list[int]:
+    return [code % NAME for code in codes if code & FIGURE]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
