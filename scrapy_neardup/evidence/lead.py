@@ -13,8 +13,9 @@ from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.lines import read_bodies
 
 # Where a sentence may end: behind its closing quotes. Before a space, a full stop may be that of an abbreviation.
-_END = re.compile(r"""[.!?…؟۔।॥]+["'”’»)\]]*(?=\s|$)|[。！？]+["'”’」』）]*""")
+_END = re.compile(r"""[.!?…؟۔।॥]+["'”’»)\]]*(?=\s|$|[A-ZÀ-ÞА-Я])|[。！？]+["'”’」』）]*""")
 _SHORT_WORD = re.compile(r"(?<!\w)([^\W\d_]{1,4})$")
+_LONGER = ("prof", "dott", "проф", "акад")  # other words of four small letters are no abbreviations
 _CREDIT = re.compile(r"(?i)[(\[|](?:picture|photo|image|foto|bild|фото|credit)\b")
 _QUOTES = re.compile('["„“”«»]')
 _LONGEST = 300  # characters
@@ -65,7 +66,7 @@ def _is_abbreviated(line: str, stop: int, text: str) -> bool:
     word = _SHORT_WORD.search(line, max(0, stop - 6), stop)
     if word is None or behind.islower():
         return behind.islower()
-    if word[0].lower() == word[0].upper():
+    if word[0].lower() == word[0].upper() or (len(word[0]) > 3 and word[0].islower() and word[0] not in _LONGER):
         return False
     is_alone = any(f" {word[0]}{mark}" in text for mark in " ,;:)?")
     return len(word[0]) == 1 or behind.isdigit() or not is_alone
@@ -74,7 +75,7 @@ def _is_abbreviated(line: str, stop: int, text: str) -> bool:
 def is_quotable(sentence: str) -> bool:
     """Decide whether a line is a whole sentence of an article, and no caption, heading or part of a quotation."""
     is_long = len(sentence.split()) >= _FEWEST_WORDS or len(sentence.encode()) >= 2 * len(sentence) >= 2 * _SHORTEST
-    is_whole = sentence.endswith(SENTENCE_ENDS) and not sentence.endswith((":", ";"))
+    is_whole = sentence.endswith(SENTENCE_ENDS) and not sentence.endswith((":", ";")) and not sentence[:1].islower()
     return is_long and is_whole and not _CREDIT.search(sentence) and len(_QUOTES.findall(sentence)) % 2 == 0
 
 

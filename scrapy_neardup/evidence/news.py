@@ -6,6 +6,7 @@ news: most of its terms are known. Which sentences are asked for is known from t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 
 from scrapy_neardup.evidence.differences import Comparison
@@ -22,6 +23,11 @@ _LEAST_NEW, _LEAST_SHARE = 4, 0.45  # of the weight of a sentence
 _LEAST_KNOWN = 0.12  # of the terms of an article; with fewer it is in a language in which the story was not told
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
 _HEAD = 3  # sentences
+_MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
+_MOST_SHARED = 4  # terms of the title
+_PLACES = 8  # the sentence of this place tells the news half as probably as the first one
+_HISTORY, _TOO_LONG, _LEAST_OF_BEST = 0.4, 0.6, 0.7
+_YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 
 
 def own_sentences(text: str, learned: Sequence[str], comparisons: Sequence[Comparison]) -> tuple[str, ...]:
@@ -32,7 +38,7 @@ def own_sentences(text: str, learned: Sequence[str], comparisons: Sequence[Compa
     for comparison in comparisons:
         new = [_plain(each.text) for each in comparison.differing if not each.is_title]
         read = [each for each in read if any(part in each or each in part for part in new)]
-    return tuple(filter(is_quotable, read))
+    return tuple(each.lstrip(_MARKS) for each in read if is_quotable(each))
 
 
 def told_by(title: str, text: str) -> list[int]:
@@ -48,12 +54,15 @@ def news_among(sentences: Sequence[str], title: str, told: Collection[int]) -> t
     is_foreign = len(terms & known) < _LEAST_KNOWN * len(terms)
     about = terms_of(title)
     news: list[str] = []
-    left = {place: codes for place, codes in enumerate(read) if not is_foreign or _figures(codes)}
+    left = dict(enumerate(read[:_HEAD] if is_foreign else read))
+    least = 0.0
     while left and len(news) < MOST_NEWS:
         scores = {place: _score(codes, known, about, place, is_foreign) for place, codes in left.items()}
+        scores = {place: score * _chance(sentences[place], place) for place, score in scores.items()}
         best = max(scores, key=lambda place: (scores[place], -place))
-        if scores[best] <= 0:
+        if scores[best] <= least:
             break
+        least = max(least, _LEAST_OF_BEST * scores[best])
         news.append(one_line(sentences[best], LONGEST_NEWS))
         known.update(code % NAME for code in left.pop(best))
     return tuple(news)
@@ -71,7 +80,14 @@ def _score(codes: Sequence[int], known: Collection[int], about: Collection[int],
     shared = len(weights.keys() & about)
     if not shared and place >= _HEAD:
         return 0.0
-    return min(_MOST_COUNTED, weight) + 2 * bool(figures) + min(3, shared) + (place < _HEAD)
+    return min(_MOST_COUNTED, weight) + _WEIGHT * (bool(figures) + min(_MOST_SHARED, shared))
+
+
+def _chance(sentence: str, place: int) -> float:
+    """Return how probably a sentence of this place tells the news of its page, compared with one of its beginning."""
+    chance = 1 / (1 + place / _PLACES)
+    chance *= _HISTORY if _YEAR.search(sentence) else 1
+    return chance * (_TOO_LONG if len(sentence) > LONGEST_NEWS else 1)
 
 
 def _figures(codes: Iterable[int]) -> list[int]:

@@ -8,6 +8,7 @@ from datetime import datetime, timezone, tzinfo
 from typing import Any
 
 from scrapy_neardup.evidence.lead import lead_under
+from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.stories.event import SpecialReport, StoryEvent
 from scrapy_neardup.stories.ledger import Fact, facts_of, sentence_of, states_of
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
@@ -15,6 +16,7 @@ from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.story import Member, Story
 
 TEN_MINUTES = 600
+MOST_LEADS, LEAST_AGREEING = 2, 2  # sentences of a page that may lead; terms that a title shares with the lead
 
 _WHY = {"duplicate": "copy", "update": "update", "related": "similar text"}
 
@@ -43,7 +45,7 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "rule": event.rule,
         "item": None if event.item is None else name(event.item),
         "headline": headline,
-        "lead": _lead(event, headline),
+        **_lead(event, members, headline),
         "facts": [
             {
                 **_change(fact),
@@ -77,6 +79,8 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
                 "why": why_joined(member),
                 "topic": round(member.topic, 2),
                 "terms": list(member.terms),
+                "news": list(member.news),
+                "words": [state.words for state in states if state.state.document.hex() == member.id],
             }
             for member in members
         ],
@@ -100,11 +104,30 @@ def _measures(event: StoryEvent) -> dict[str, int]:
     }
 
 
-def _lead(event: StoryEvent, headline: str) -> str:
-    """Return the lead of the document that tipped the event if it is in the language of the headline, else ""."""
-    languages = {member.language for member in event.members if headline in member.title}
-    item = next((member for member in event.members if member.id == event.item), None)
-    return lead_under(headline, event.lead) if item is None or item.language in languages else ""
+def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[str, Any]:
+    """Return a sentence that tells the news, and the page that has it.
+
+    An update leads with what is new on its page. Otherwise the sentence tells the headline, in the language of the
+    headline if there is one, and has the terms of as many titles as possible.
+    """
+    item = next((member for member in members if member.id == event.item), None)
+    if item is None:
+        return {"lead": "", "lead_from": None}
+    said = [(sentence, member) for member in members for sentence in member.news[:MOST_LEADS]]
+    said += [(event.lead, item)] if event.lead else []
+    if event.level == "update" and item.news:
+        said = [(item.news[0], item)]
+    languages = {member.language for member in members if headline in member.title}
+    titles = {member.owner: terms_of(member.title) for member in members}
+
+    def rank(row: tuple[str, Member]) -> tuple[bool, bool, int, int]:
+        sentence, member = row
+        terms = terms_of(sentence)
+        agreeing = sum(len(terms & title) >= LEAST_AGREEING for title in titles.values())
+        return bool(lead_under(headline, sentence)), member.language in languages, agreeing, member.number
+
+    lead, page = max(said, key=rank, default=(headline, item))
+    return {"lead": lead, "lead_from": {**_place(page), "language": page.language}}
 
 
 def iso(second: int) -> str:
