@@ -16,7 +16,9 @@ from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.story import Member, Story
 
 TEN_MINUTES = 600
-MOST_LEADS, LEAST_AGREEING = 2, 2  # sentences of a page that may lead; terms that a title shares with the lead
+MOST_LEADS = 2  # sentences of a page that may lead
+LEAST_SHARED = 2  # terms of headline and title that what is new shares with them
+MOST_TERMS = 20  # of a sentence: those of a much longer one are worth less
 
 _WHY = {"duplicate": "copy", "update": "update", "related": "similar text"}
 
@@ -107,26 +109,26 @@ def _measures(event: StoryEvent) -> dict[str, int]:
 def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[str, Any]:
     """Return a sentence that tells the news, and the page that has it.
 
-    An update leads with what is new on its page. Otherwise the sentence tells the headline, in the language of the
-    headline if there is one, and has the terms of as many titles as possible.
+    An update leads with what is new on its page, if this is about the story. Otherwise the sentence tells the headline,
+    in the language of the headline if there is one, and has most terms of the titles of the story.
     """
     item = next((member for member in members if member.id == event.item), None)
     if item is None:
         return {"lead": "", "lead_from": None}
-    said = [(sentence, member) for member in members for sentence in member.news[:MOST_LEADS]]
-    said += [(event.lead, item)] if event.lead else []
-    if event.level == "update" and item.news:
-        said = [(item.news[0], item)]
     languages = {member.language for member in members if headline in member.title}
-    titles = {member.owner: terms_of(member.title) for member in members}
+    titles = [*filter(None, {member.owner: terms_of(member.title) for member in members}.values())]
 
-    def rank(row: tuple[str, Member]) -> tuple[bool, bool, int, int]:
+    def rank(row: tuple[str, Member]) -> tuple[bool, bool, float, int]:
         sentence, member = row
         terms = terms_of(sentence)
-        agreeing = sum(len(terms & title) >= LEAST_AGREEING for title in titles.values())
-        return bool(lead_under(headline, sentence)), member.language in languages, agreeing, member.number
+        told = sum(len(terms & title) / len(title) for title in titles) / (MOST_TERMS + len(terms))
+        return bool(lead_under(headline, sentence)), member.language in languages, told, member.number
 
-    lead, page = max(said, key=rank, default=(headline, item))
+    said = [(sentence, member) for member in members for sentence in member.news[:MOST_LEADS]]
+    said += [(event.lead, item)] if event.lead else []
+    new = [(sentence, item) for sentence in item.news if event.level == "update"]
+    new = [each for each in new if len(terms_of(each[0]) & terms_of(f"{headline} {item.title}")) >= LEAST_SHARED]
+    lead, page = max(new or said, key=rank, default=(headline, item))
     return {"lead": lead, "lead_from": {**_place(page), "language": page.language}}
 
 

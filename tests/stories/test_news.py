@@ -24,7 +24,7 @@ OLD = "A fire broke out in the grain store of Skerrow harbour shortly after noon
 NEWS = "Inspector Halvorsen arrested 14 dock workers near Tarnfield on Tuesday evening."
 REWORDED = "On Monday, shortly after noon, the grain store of the harbour of Skerrow broke out in fire."
 ADDED = f"{NEWS}\n{REWORDED}\n"
-HOSTILE = 'Inspector Halvorsen <script>alert("1")</script>\u202e wrote @everyone [free](http://evil.example) 14 *times* on Tuesday.'
+HOSTILE = 'Inspector Halvorsen <script>alert("1")</script>\u202e wrote @everyone [free](http://evil.example) 14 *times* today.'
 
 
 async def publish_update(room: Newsroom, added: str = ADDED) -> list[Verdict]:
