@@ -7,7 +7,7 @@ news: most of its terms are known. Which sentences are asked for is known from t
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from scrapy_neardup.evidence.differences import Comparison
 from scrapy_neardup.evidence.lead import is_quotable, whole_sentences
@@ -22,7 +22,7 @@ _WEIGHT = 2  # of a name or a figure; that of another term is 1
 _LEAST_NEW, _LEAST_SHARE = 4, 0.45  # of the weight of a sentence
 _LEAST_KNOWN = 0.12  # of the terms of an article; with fewer it is in a language in which the story was not told
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
-_HEAD = 3  # sentences
+_LEAST_SCORE = 7.0
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
 _MOST_SHARED = 4  # terms of the title
 _PLACES = 8  # the sentence of this place tells the news half as probably as the first one
@@ -32,13 +32,17 @@ _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 
 def own_sentences(text: str, learned: Sequence[str], comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     """Return the sentences of a text without those that older texts hold, and without lines learned of its source."""
-    read = [*whole_sentences(text[:_MOST_READ])]
-    for line in map(_plain, learned):
-        read = [each for each in read if line not in each and each not in line]
+    known = [" ".join(line.split()) for line in learned]
+    read = [each for each in whole_sentences(text[:_MOST_READ]) if not _is_among(each, known)]
     for comparison in comparisons:
-        new = [_plain(each.text) for each in comparison.differing if not each.is_title]
-        read = [each for each in read if any(part in each or each in part for part in new)]
+        new = [" ".join(each.text.split()) for each in comparison.differing if not each.is_title]
+        read = [each for each in read if _is_among(each, new)]
     return tuple(each.lstrip(_MARKS) for each in read if is_quotable(each))
+
+
+def _is_among(sentence: str, lines: Sequence[str]) -> bool:
+    """Decide whether a sentence is one of these lines, a part of one, or has one as its part."""
+    return any(line in sentence or sentence in line for line in lines)
 
 
 def told_by(title: str, text: str) -> list[int]:
@@ -49,16 +53,17 @@ def told_by(title: str, text: str) -> list[int]:
 def news_among(sentences: Sequence[str], title: str, told: Collection[int]) -> tuple[str, ...]:
     """Return the sentences that tell what was not told, the best first, at most ``MOST_NEWS``."""
     known = set(told)
-    read = [[code for code in term_codes(fold(each)) if code < NO_TERM] for each in sentences]
-    terms = {code % NAME for codes in read for code in codes}
-    is_foreign = len(terms & known) < _LEAST_KNOWN * len(terms)
     about = terms_of(title)
+    left = {place: _codes(sentence) for place, sentence in enumerate(sentences)}
+    terms = {code % NAME for codes in left.values() for code in codes}
+    if len(terms & known) < _LEAST_KNOWN * len(terms):
+        return ()  # in a language in which the story was not told nobody knows what is new
     news: list[str] = []
-    left = dict(enumerate(read[:_HEAD] if is_foreign else read))
-    least = 0.0
+    least = _LEAST_SCORE
     while left and len(news) < MOST_NEWS:
-        scores = {place: _score(codes, known, about, place, is_foreign) for place, codes in left.items()}
-        scores = {place: score * _chance(sentences[place], place) for place, score in scores.items()}
+        scores = {
+            place: _score(codes, known, about) * _chance(sentences[place], place) for place, codes in left.items()
+        }
         best = max(scores, key=lambda place: (scores[place], -place))
         if scores[best] <= least:
             break
@@ -68,19 +73,20 @@ def news_among(sentences: Sequence[str], title: str, told: Collection[int]) -> t
     return tuple(news)
 
 
-def _score(codes: Sequence[int], known: Collection[int], about: Collection[int], place: int, is_foreign: bool) -> float:
+def _codes(sentence: str) -> list[int]:
+    return [code for code in term_codes(fold(sentence)) if code < NO_TERM]
+
+
+def _score(codes: Sequence[int], known: Collection[int], about: Collection[int]) -> float:
+    """Return how much of a sentence is new, and how much of it is about the title of its page; 0 if it is no news."""
     weights = {code % NAME: _WEIGHT if code >= NAME else 1 for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
-    figures = [slot for slot in _figures(codes) if slot not in known]
-    weight = sum(new.values())
-    if is_foreign:
-        return float(len(figures))
-    if not (weight >= _LEAST_NEW and weight >= _LEAST_SHARE * sum(weights.values())) and not figures:
+    has_figure = any(code % NAME in new for code in codes if code & FIGURE)
+    weight, shared = sum(new.values()), len(weights.keys() & about)
+    is_new = has_figure or (weight >= _LEAST_NEW and weight >= _LEAST_SHARE * sum(weights.values()))
+    if not is_new or (about and not shared):
         return 0.0
-    shared = len(weights.keys() & about)
-    if not shared and place >= _HEAD:
-        return 0.0
-    return min(_MOST_COUNTED, weight) + _WEIGHT * (bool(figures) + min(_MOST_SHARED, shared))
+    return min(_MOST_COUNTED, weight) + _WEIGHT * (has_figure + min(_MOST_SHARED, shared))
 
 
 def _chance(sentence: str, place: int) -> float:
@@ -88,11 +94,3 @@ def _chance(sentence: str, place: int) -> float:
     chance = 1 / (1 + place / _PLACES)
     chance *= _HISTORY if _YEAR.search(sentence) else 1
     return chance * (_TOO_LONG if len(sentence) > LONGEST_NEWS else 1)
-
-
-def _figures(codes: Iterable[int]) -> list[int]:
-    return [code % NAME for code in codes if code & FIGURE]
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())

@@ -70,24 +70,26 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "languages": [{"language": each, "items": items} for each, items in languages_of(members).items()],
         "sources": _sources(members),
         "growth": _growth(story),
-        "members": [
-            {
-                "id": name(member.id),
-                **_place(member),
-                "title": member.title,
-                "status": member.status,
-                "kind": member.kind,
-                "language": member.language,
-                "why": why_joined(member),
-                "topic": round(member.topic, 2),
-                "terms": list(member.terms),
-                "news": list(member.news),
-                "words": [state.words for state in states if state.state.document.hex() == member.id],
-            }
-            for member in members
-        ],
+        "members": [_member(member, states, name) for member in members],
         "figures": list(map(_change, states)),
         "united": list(map(name, story.united)),
+    }
+
+
+def _member(member: Member, states: Sequence[Fact], name: Name) -> dict[str, Any]:
+    """Return a step of the story: a document, its news, and the states that it was the first to print."""
+    return {
+        "id": name(member.id),
+        **_place(member),
+        "title": member.title,
+        "status": member.status,
+        "kind": member.kind,
+        "language": member.language,
+        "why": why_joined(member),
+        "topic": round(member.topic, 2),
+        "terms": list(member.terms),
+        "news": list(member.news),
+        "words": [state.words for state in states if state.state.document.hex() == member.id],
     }
 
 
