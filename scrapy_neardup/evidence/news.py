@@ -23,10 +23,11 @@ _LEAST_NEW, _LEAST_SHARE = 4, 0.45  # of the weight of a sentence
 _LEAST_KNOWN = 0.12  # of the terms of an article; with fewer it is in a language in which the story was not told
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
 _LEAST_SCORE = 7.0
+_TOLL = 12.0  # is added to the score of a sentence with a new toll
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
 _MOST_SHARED = 4  # terms of the title
 _PLACES = 8  # the sentence of this place tells the news half as probably as the first one
-_HISTORY, _TOO_LONG, _LEAST_OF_BEST = 0.4, 0.6, 0.7
+_HISTORY, _TOO_LONG, _LEAST_OF_BEST = 0.4, 0.6, 0.6
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 
 
@@ -50,24 +51,29 @@ def told_by(title: str, text: str) -> list[int]:
     return [*terms_of(f"{title}\n{text[:_MOST_READ]}")]
 
 
-def news_among(sentences: Sequence[str], title: str, told: Collection[int]) -> tuple[str, ...]:
-    """Return the sentences that tell what was not told, the best first, at most ``MOST_NEWS``."""
+def news_among(
+    sentences: Sequence[str], title: str, told: Collection[int], new_tolls: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return the sentences that tell what was not told, the best first, at most ``MOST_NEWS``.
+
+    ``new_tolls`` are sentences with a toll that the story has not told.
+    """
     known = set(told)
     about = terms_of(title)
     left = {place: _codes(sentence) for place, sentence in enumerate(sentences)}
     terms = {code % NAME for codes in left.values() for code in codes}
     if len(terms & known) < _LEAST_KNOWN * len(terms):
         return ()  # in a language in which the story was not told nobody knows what is new
+    chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
+    of_tolls = [_TOLL * _is_among(sentence, new_tolls) for sentence in sentences]
     news: list[str] = []
     least = _LEAST_SCORE
     while left and len(news) < MOST_NEWS:
-        scores = {
-            place: _score(codes, known, about) * _chance(sentences[place], place) for place, codes in left.items()
-        }
+        scores = {at: _score(codes, known, about) * chances[at] + of_tolls[at] for at, codes in left.items()}
         best = max(scores, key=lambda place: (scores[place], -place))
-        if scores[best] <= least:
+        if scores[best] < least:
             break
-        least = max(least, _LEAST_OF_BEST * scores[best])
+        least = max(least, _LEAST_OF_BEST * min(scores[best], _TOLL))
         news.append(one_line(sentences[best], LONGEST_NEWS))
         known.update(code % NAME for code in left.pop(best))
     return tuple(news)

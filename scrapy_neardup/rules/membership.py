@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from dataclasses import replace
-from functools import lru_cache
 
 from scrapy_neardup.document import Document
-from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
@@ -29,9 +27,8 @@ from scrapy_neardup.records.stories import (
 )
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.ledger import note, unite_ledgers, update_states
+from scrapy_neardup.rules.news import cached_tolls_of
 from scrapy_neardup.story import MANY_FIGURES, Claim, Extent, Join, Ledger, Member
-
-_tolls_of = lru_cache(maxsize=16)(tolls_of)  # a commit may be tried again
 
 MOST_ITEM_TIMES = 512
 """How many of the newest items keep their times. More of them would tell a rule nothing new."""
@@ -179,7 +176,7 @@ def _note_figures(ledger: Ledger, member: Member, text: Document | StoredText, t
     """Note the figures of a document, unless nobody knows who prints it."""
     owner = owner_hash(member)
     if owner != NO_OWNER:
-        note(ledger, _tolls_of(text.title, text.text, member.language), owner, bytes.fromhex(member.id), time)
+        note(ledger, cached_tolls_of(text.title, text.text, member.language), owner, bytes.fromhex(member.id), time)
 
 
 def grant(counters: StoryCounters, claim: Claim) -> bool:

@@ -24,7 +24,10 @@ OLD = "A fire broke out in the grain store of Skerrow harbour shortly after noon
 NEWS = "Inspector Halvorsen arrested 14 dock workers near Tarnfield on Tuesday evening."
 REWORDED = "On Monday, shortly after noon, the grain store of the harbour of Skerrow broke out in fire."
 ADDED = f"{NEWS}\n{REWORDED}\n"
-HOSTILE = 'Inspector Halvorsen <script>alert("1")</script>\u202e wrote @everyone [free](http://evil.example) 14 *times* today.'
+HOSTILE = (
+    'Inspector Halvorsen <script>alert("1")</script>\u202e wrote @everyone of the fire, [free](http://evil.example) '
+    "14 *times* today."
+)
 
 
 async def publish_update(room: Newsroom, added: str = ADDED) -> list[Verdict]:
@@ -113,9 +116,11 @@ def test_what_a_story_has_told_is_bounded() -> None:
 def test_news_is_bounded() -> None:
     names = ("Aberfoyle Brindle", "Cardew Dunmore", "Eskdale Fairlie", "Garrick Hollis", "Ismay Jarrow")
     sentences = [
-        f"Inspector {each} said in Tarnfield that {'many ' * 70}{at + 21} people left." for at, each in enumerate(names)
+        f"Inspector {each} said in Tarnfield that {at + 21} people left{' ever' * 60}." for at, each in enumerate(names)
     ]
-    news = news_among(sentences, "Tarnfield", told_by("Tarnfield", "Inspector said that many people left Tarnfield."))
+    news = news_among(
+        sentences, "People left Tarnfield", told_by("Tarnfield", "Inspector said that many people left Tarnfield.")
+    )
     assert 0 < len(news) <= MOST_NEWS
     assert all(len(each) <= LONGEST_NEWS for each in news)
 
