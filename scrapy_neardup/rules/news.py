@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.lead import find_lead
-from scrapy_neardup.evidence.news import news_among, told_by
+from scrapy_neardup.evidence.news import LEAST_KNOWN, news_among, told_by
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.story import Join, Ledger
 
@@ -31,12 +31,15 @@ def with_news(told: list[int], ledger: Ledger, join: Join, first_text: StoredTex
         lead = find_lead(first_text.title, first_text.text)
         join = replace(join, first=replace(join.first, news=(lead,) if lead else ()))
     document = join.document
-    if not told or document is None:
+    if not told or document is None or not join.sentences:
         return join
-    printed = cached_tolls_of(document.title, document.text, document.language) if join.sentences else []
-    new_tolls = [each.text for each in printed if (each.kind, float(each.low)) not in tolls]
-    news = news_among(join.sentences, document.title, set(told), new_tolls)
-    told[:] = united_told(told, told_by(document.title, document.text) if join.sentences else [])
+    terms = told_by(document.title, document.text)
+    news: tuple[str, ...] = ()
+    if len(set(terms).intersection(told)) >= LEAST_KNOWN * len(terms):
+        printed = cached_tolls_of(document.title, document.text, document.language)
+        new_tolls = [each.text for each in printed if (each.kind, float(each.low)) not in tolls]
+        news = news_among(join.sentences, document.title, told, new_tolls)
+    told[:] = united_told(told, terms)
     return replace(join, member=replace(join.member, news=news))
 
 
