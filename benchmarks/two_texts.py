@@ -15,6 +15,7 @@ import json
 import os
 import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 from shared import half_of, print_table
@@ -24,8 +25,10 @@ from scrapy_neardup.evidence.tokens import tokens_of
 from scrapy_neardup.records.documents import new_record
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision
+from scrapy_neardup.rules.news import with_news
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.story import Ledger
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.tools.lab.evaluation import COPIES
 from scrapy_neardup.tools.lab.feed import RecordedDocument, read_feed
@@ -36,6 +39,8 @@ _VALUE = re.compile(r"\d[\d.,]*|\w+")
 COUNTS = {
     "changed figures in copies": "told of these",
     "in aligned sentences": "told of those",
+    "changed figures": "told, or in the news",
+    "changed figures of joined": "told, or in their news",
     "lines told": "right",
     "copies": "found",
     "found, no copies": "of these other reports of the event",
@@ -64,7 +69,10 @@ def main() -> None:
     for pair in pairs:
         old, new = (texts[pair["set"], pair[side]] for side in ("old", "new"))
         decision = judge(detector, old, new)
-        found = counted(pair, decision)
+        join = decision.join
+        text = StoredText.of(old.title or "", old.text or "")
+        news = with_news([], Ledger(), join, text, is_begun=False).member.news if join else ()
+        found = counted(pair, decision, news)
         counts[half_of(new.url or "")].update(found)
         if options.lines:
             print_lines(pair, decision)
@@ -103,12 +111,13 @@ def is_told(figure: dict[str, str], line: str) -> bool:
     return not values(figure["new"]).isdisjoint(values(line.rpartition("->")[2]))
 
 
-def counted(pair: dict[str, object], decision: Decision) -> Counter[str]:
+def counted(pair: dict[str, object], decision: Decision, news: Sequence[str]) -> Counter[str]:
     verdict, figures = decision.verdict, pair["figures"]
     assert isinstance(figures, list)
     is_copy = pair["label"] == "copy"
     aligned = [each for each in figures if each["sentence"] == "partner"]
     told = [each for each in figures if any(is_told(each, line) for line in verdict.changes)]
+    shown = [each for each in figures if any(is_told(each, line) for line in (*verdict.changes, *news))]
     found = verdict.status in COPIES
     drops = verdict.would_drop
     return Counter(
@@ -117,6 +126,10 @@ def counted(pair: dict[str, object], decision: Decision) -> Counter[str]:
             "told of these": len(told) * is_copy,
             "in aligned sentences": len(aligned),
             "told of those": sum(each in told for each in aligned),
+            "changed figures": len(figures),
+            "told, or in the news": len(shown),
+            "changed figures of joined": len(figures) * (decision.join is not None),
+            "told, or in their news": len(shown) * (decision.join is not None),
             "lines told": len(verdict.changes),
             "right": sum(any(is_told(each, line) for each in figures) for line in verdict.changes),
             "copies": int(is_copy),

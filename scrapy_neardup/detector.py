@@ -369,5 +369,6 @@ class NearDupDetector:
             self.breaker.warn_once(f"A story cannot be written to the store: {checked.story}")
         if join is None or not isinstance(checked.story, Story):
             return verdict
+        verdict = replace(verdict, news=checked.story.news)
         event = await self.breaker.ask(self.stories.joined(join, checked.story))
         return replace(verdict, event=event.level) if event else verdict

@@ -35,6 +35,7 @@ class NearDupFields:
     neardup_would_drop: bool | None = None
     neardup_story: str | None = None
     neardup_changes: str | None = None
+    neardup_news: str | None = None
     neardup_event: str | None = None
     neardup_reason: str | None = None
 
@@ -158,6 +159,7 @@ class Verdict:
     would_drop: bool = False  # whether ``NEARDUP_ACTION = "drop"`` drops the item
     story: str | None = None
     changes: tuple[str, ...] = ()
+    news: tuple[str, ...] = ()  # sentences of the document that tell what its story did not, the best first
     event: str | None = None
     reason: Reason | None = None
     id: str | None = field(default=None, compare=False)

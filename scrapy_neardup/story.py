@@ -31,6 +31,7 @@ class Member:
     status: Status
     kind: Kind | None = None
     changes: tuple[str, ...] = ()
+    news: tuple[str, ...] = ()  # sentences that tell what the story did not; of its first document, the lead
     language: str = ""
     topic: float = 0.0
     terms: tuple[str, ...] = ()
@@ -63,6 +64,7 @@ class Join:
     earlier_of_page: str = ""  # id of an earlier document of the page; if it is a member, this one is not counted
     counted_at: int | None = None  # when the document counts, in Unix seconds; None if that is the member's own time
     document: Document | None = field(default=None, repr=False, compare=False)  # for its figures and its lead
+    sentences: tuple[str, ...] = ()  # of the document, without those that the texts of its second look hold
 
     @property
     def story(self) -> str:
@@ -177,6 +179,7 @@ class Story:
     united: tuple[str, ...] = ()  # ids of the stories that became a part of this one
     is_muted: bool = False  # nothing but its end is noted, and nobody is told
     source_languages: tuple[str, ...] = ()  # of the first item of each of ``sources``, or ``MANY_FIGURES``
+    news: tuple[str, ...] = ()  # of the document that joined
 
     @property
     def extent(self) -> Extent:

@@ -179,6 +179,7 @@ def tags_of(verdict: Verdict, fields: Mapping[str, str]) -> dict[str, Any]:
     tags["neardup_original"] = verdict.original_url or verdict.original
     tags["neardup_match"] = verdict.match_url or verdict.match
     tags["neardup_changes"] = "; ".join(verdict.changes) or None
+    tags["neardup_news"] = "\n".join(verdict.news) or None
     return {name: tags[tag] for tag, name in fields.items()}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from scrapy_neardup.evidence.changes import contradict
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
@@ -11,13 +12,16 @@ from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.lines import read_bodies
 
-# A line may end with short sentences. An abbreviation of one or two letters ends no sentence.
-_FIRST_SENTENCE = re.compile(r"""(?s).{40,}?[^\W\d_]{3}["')]?[.!?…]["')]?(?=\s+[^\Wa-z])""")
+# Where a sentence may end: behind its closing quotes. Before a space, a full stop may be that of an abbreviation.
+_END = re.compile(r"""[.!?…؟۔।॥]+["'”’»)\]]*(?=\s|$|[A-ZÀ-ÞА-Я])|[。！？]+["'”’」』）]*""")
+_SHORT_WORD = re.compile(r"(?<!\w)([^\W\d_]{1,4})$")
+_LONGER = ("prof", "dott", "проф", "акад")  # other words of four small letters are no abbreviations
 _CREDIT = re.compile(r"(?i)[(\[|](?:picture|photo|image|foto|bild|фото|credit)\b")
 _QUOTES = re.compile('["„“”«»]')
 _LONGEST = 300  # characters
 _MOST_READ = 20_000  # characters in which a lead is looked for
 _FEWEST_WORDS = 6
+_SHORTEST = 20  # characters of a sentence in a script without spaces
 _SAME_LINE = 0.8  # share of the terms of a headline and a line that make the line the headline
 _FEWEST_SHARED, _SHORT_HEADLINE = 2, 3  # names or terms
 
@@ -35,12 +39,44 @@ def find_lead(headline: str, text: str) -> str:
         text = line.text.lstrip("-–— ")
         is_sentence = text.endswith(SENTENCE_ENDS) and line.words >= _FEWEST_WORDS and len(text) <= _LONGEST
         is_caption = text.endswith(":") or _CREDIT.search(text)
-        first = _FIRST_SENTENCE.match(text)
-        sentence = first[0] if first else text
+        sentence = next(whole_sentences(text))
         is_cut = len(_QUOTES.findall(sentence)) % 2  # a part of a quotation
         if is_sentence and not is_caption and not is_cut and (not headline or tells_headline(headline, text)):
             return one_line(sentence, _LONGEST)
     return ""
+
+
+def whole_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text, each on one line. An abbreviation, such as "Dec." or "инж.", ends no sentence.
+
+    A short word with a full stop is an abbreviation if the text never has it without one.
+    """
+    for line in text.split("\n"):
+        begin = 0
+        for end in _END.finditer(line):
+            if end[0] != "." or not _is_abbreviated(line, end.start(), text):
+                yield " ".join(line[begin : end.end()].split())
+                begin = end.end()
+        if rest := " ".join(line[begin:].split()):
+            yield rest
+
+
+def _is_abbreviated(line: str, stop: int, text: str) -> bool:
+    behind = line[stop + 1 : stop + 3].strip()[:1]
+    word = _SHORT_WORD.search(line, max(0, stop - 6), stop)
+    if word is None or behind.islower():
+        return behind.islower()
+    if word[0].lower() == word[0].upper() or (len(word[0]) > 3 and word[0].islower() and word[0] not in _LONGER):
+        return False
+    is_alone = any(f" {word[0]}{mark}" in text for mark in " ,;:)?")
+    return len(word[0]) == 1 or behind.isdigit() or not is_alone
+
+
+def is_quotable(sentence: str) -> bool:
+    """Decide whether a line is a whole sentence of an article, and no caption, heading or part of a quotation."""
+    is_long = len(sentence.split()) >= _FEWEST_WORDS or len(sentence.encode()) >= 2 * len(sentence) >= 2 * _SHORTEST
+    is_whole = sentence.endswith(SENTENCE_ENDS) and not sentence.endswith((":", ";")) and not sentence[:1].islower()
+    return is_long and is_whole and not _CREDIT.search(sentence) and len(_QUOTES.findall(sentence)) % 2 == 0
 
 
 def lead_under(headline: str, lead: str) -> str:

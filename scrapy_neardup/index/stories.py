@@ -9,13 +9,14 @@ Whoever changes a story reads it, decides by ``rules/membership.py``, and swaps;
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import cast
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.layout import forget_stories
 from scrapy_neardup.index.partition import Part, reads, swaps
 from scrapy_neardup.index.store import Argument, Call, Client, ConflictError, Expected, answers, new_version, swap
-from scrapy_neardup.records.ledgers import pack_ledger
+from scrapy_neardup.records.ledgers import pack_ledger, pack_told
 from scrapy_neardup.records.stored_stories import (
     FIELDS,
     StoredStories,
@@ -29,6 +30,7 @@ from scrapy_neardup.records.stored_stories import (
 from scrapy_neardup.records.stories import MUTED, StoryChange, StoryCounters, read_counters, read_members
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.membership import MOST_FOLLOWED, begin_story, count_join, may_unite, unite
+from scrapy_neardup.rules.news import united_told, with_news
 from scrapy_neardup.story import Join, Member, Story
 
 _UNLINKED_AT_ONCE = 1000  # stories that are looked at, or removed, while checks wait
@@ -67,11 +69,15 @@ class Stories(Part):
             writes += self.writes(united, 2 * self.policy.window)
         counters, before = story.counters, story.counters.joined
         expected = [Expected(Call("HGET", self.layout.story(key), ("version",)), story.version)]
+        join = with_news(story.told, story.ledger, join, first_text, is_begun=before > 0)
         to_keep = count_join(
             counters, story.ledger, join, {each.hex() for each in story.members}, first_text, key.hex()
         )
         if counters.joined == before:
-            return story.snapshot, [], writes
+            known = read_members(
+                (each, story.members[each]) for each in (bytes.fromhex(join.member.id),) if each in story.members
+            )
+            return replace(story.snapshot, news=known[0].news if known else ()), [], writes
         # A member dated far ahead does not keep the story for ever.
         seconds = self.policy.window + min(self.policy.window, counters.last - join.member.seen_at)
         writes += self.writes(story, seconds, to_keep)
@@ -80,7 +86,7 @@ class Stories(Part):
         story.members.update(to_keep)
         story.version = new_version()
         writes.append(Call("HSET", self.layout.story(key), ("version", story.version)))
-        return story.snapshot, expected, writes
+        return replace(story.snapshot, news=join.member.news), expected, writes
 
     @swaps
     async def unite(self, client: Client, story: str, other: Member) -> Story:
@@ -102,6 +108,7 @@ class Stories(Part):
             found[1].members.update(begun)
         moving = read_members(moves.members.items())
         ledgers = stays.ledger, moves.ledger
+        stays.told = united_told(stays.told, moves.told)
         to_keep = unite((stays.key, moves.key), stays.counters, moves.counters, ledgers, moving)
         members = [each for each in (*(begun if found[1] is stays else ()), *to_keep) if each[0] not in known]
         writes = self.writes(stays, 2 * self.policy.window, members) + self.writes(moves, 2 * self.policy.window)
@@ -185,6 +192,8 @@ class Stories(Part):
         fields: list[Argument] = ["counts", counters.pack(), *(each for member in members for each in member)]
         if ledger := pack_ledger(story.ledger):
             fields += "ledger", ledger
+        if story.told:
+            fields += "told", pack_told(story.told)
         writes = [
             Call("HSET", self.layout.stories, (story.key, counters.last)),
             Call("EXPIRE", self.layout.stories, (two_windows,)),

@@ -1,9 +1,9 @@
-"""Pack and read the ledger of a story, see ``rules/ledger.py``."""
+"""Pack and read the ledger of a story, see ``rules/ledger.py``, and what it has told, see ``rules/news.py``."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.packing import split
@@ -56,3 +56,17 @@ def without_documents(ledger: Ledger, gone: Iterable[bytes]) -> Ledger:
     printed = [each for each in ledger.printed if each.document not in keys]
     states = [each for each in ledger.states if each.document not in keys]
     return Ledger(printed, states, ledger.changed)
+
+
+def pack_told(told: Sequence[int]) -> bytes:
+    """Pack the hashes of what a story has told: 2 bytes each, the newest last."""
+    return struct.pack(f">{len(told)}H", *told)
+
+
+def read_told(packed: bytes | None) -> list[int]:
+    """Return what ``pack_told`` packed. Raise StoreError for anything else."""
+    if not packed:
+        return []
+    if len(packed) % 2:
+        raise StoreError(f"{len(packed)} bytes are no list of hashes")
+    return list(struct.unpack(f">{len(packed) // 2}H", packed))

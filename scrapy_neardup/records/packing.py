@@ -12,8 +12,8 @@ class PackedFields:
     """Packs named fields: a byte with the version, a header, then the byte strings. All numbers are big-endian.
 
     ``fields`` has the format of each field: a letter of ``struct``, or ``8s`` for 8 bytes. A format with a star, such
-    as ``H*``, is of a byte string: the header holds its length, and the string itself comes after the header.
-    Without ``version`` there is no version byte.
+    as ``H*``, is of a byte string: the header holds its length, and the string itself comes after the header. A last
+    format of only a star is of the bytes that are left. Without ``version`` there is no version byte.
     """
 
     def __init__(self, kind: str, fields: Mapping[str, str], version: int | None = None) -> None:
@@ -22,17 +22,19 @@ class PackedFields:
         self.prefix = b"" if version is None else bytes([version])
         formats = fields.values()
         self._header = struct.Struct(">" + "".join(each.rstrip("*") for each in formats))
-        self._strings = [place for place, each in enumerate(formats) if each.endswith("*")]
+        self._strings = [place for place, each in enumerate(formats) if len(each) > 1 and each.endswith("*")]
+        self._has_rest = "*" in formats
 
     def pack(self, *values: object) -> bytes:
         header = list(values)
+        rest = [header.pop()] if self._has_rest else []
         strings = []
         for place in self._strings:
             string = values[place]
             assert isinstance(string, bytes)
             header[place] = len(string)
             strings.append(string)
-        return b"".join((self.prefix, self._header.pack(*header), *strings))
+        return b"".join((self.prefix, self._header.pack(*header), *strings, *rest))  # type: ignore[arg-type]
 
     def unpack(self, data: bytes) -> list[object]:
         """Return the values. Raise StoreError if they are of another version, or do not end with the data."""
@@ -44,6 +46,8 @@ class PackedFields:
             length = values[place]
             values[place] = data[end : end + length]
             end += length
+        if self._has_rest:
+            return [*values, data[end:]]
         if end != len(data):
             raise StoreError(f"{len(data)} bytes are no {self.kind} that ends at byte {end}")
         return values

@@ -8,11 +8,11 @@ from typing import cast
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES
-from scrapy_neardup.records.ledgers import read_ledger
+from scrapy_neardup.records.ledgers import read_ledger, read_told
 from scrapy_neardup.records.stories import StoryCounters, read_counters
 from scrapy_neardup.story import Join, Ledger, Story
 
-FIELDS = "counts", "version", "ledger"
+FIELDS = "counts", "version", "ledger", "told"
 """The fields of a story in the store, besides its members."""
 
 
@@ -26,6 +26,7 @@ class StoredStory:
     was_open: bool
     members: dict[bytes, bytes]  # packed, by document key: those that were asked for
     ledger: Ledger
+    told: list[int]  # see ``evidence/news.py``; empty if nobody knows what the story has told
     asked: set[bytes] = field(default_factory=set)
 
     @property
@@ -37,7 +38,9 @@ class StoredStory:
 def _stored(key: bytes, values: Sequence[bytes | None], members: dict[bytes, bytes]) -> StoredStory:
     """Return a story from the values of its fields. Raise StoreError if they are damaged."""
     counters = read_counters(key, values[0])
-    return StoredStory(key, values[1] or b"", counters, counters.is_open, members, read_ledger(values[2]))
+    return StoredStory(
+        key, values[1] or b"", counters, counters.is_open, members, read_ledger(values[2]), read_told(values[3])
+    )
 
 
 def asked_story(key: bytes, members: Collection[bytes], answer: object) -> StoredStory | Exception:

@@ -41,6 +41,7 @@ MEMBER = PackedFields(
         "title": "H*",
         "changes": "H*",
         "terms": "H*",
+        "news": "*",  # members of an earlier release have none
     },
     VERSION,
 )
@@ -90,6 +91,7 @@ def pack_member(member: Member) -> bytes:
         one_line(member.title, _MAX_MEMBER_TITLE).encode("utf-8", "replace"),
         cut_to_bytes("\n".join(member.changes), _MAX_CHANGES_BYTES),
         cut_to_bytes("\n".join(member.terms), _MAX_TERMS_BYTES),
+        "\n".join(member.news).encode("utf-8", "replace"),
     )
 
 
@@ -100,7 +102,7 @@ def unpack_member(key: bytes, data: bytes) -> Member:
     if len(key) != KEY_BYTES or status >= len(STATUSES) or kind > len(KINDS) or topic > _TOPIC_PARTS:
         raise StoreError(f"member {key.hex()}: {len(data)} bytes are no member of this version")
     decoded = (text.decode("utf-8", "replace") for text in texts)
-    language, source, owner, url, title, changes, terms = decoded
+    language, source, owner, url, title, changes, terms, news = decoded
     return Member(
         id=key.hex(),
         url=url,
@@ -113,6 +115,7 @@ def unpack_member(key: bytes, data: bytes) -> Member:
         language=language,
         topic=topic / _TOPIC_PARTS,
         terms=tuple(terms.split("\n")) if terms else (),
+        news=tuple(news.split("\n")) if news else (),
         number=number,
         is_counted=bool(is_counted),
     )

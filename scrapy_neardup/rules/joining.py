@@ -10,6 +10,7 @@ from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.evidence.figures.figure import figures_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
+from scrapy_neardup.evidence.news import own_sentences
 from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, shared_terms, shared_words, topic_cosine
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.guards import FIRST_COSINE_IF_STRONG
@@ -52,6 +53,8 @@ def join_of(
 
     # Only the first document of a story has its url and title in the match.
     is_first = match.original == match.story
+    pairs = [each.pair for each in (match, page) if each]
+    comparisons = [each.comparison for each in pairs if each.comparison]
     url, title = (match.original_url, match.original_title) if is_first else ("", "")
     # When a story begins, the candidate is its first document, whose language is known. A copy of the first
     # document has the same language.
@@ -77,6 +80,7 @@ def join_of(
         earlier_of_page=page.id if page else "",
         counted_at=document.counted_second,
         document=document,
+        sentences=() if match.pair.same_text else own_sentences(document.text, match.pair.new.learned, comparisons),
         also=first(also, also.original_url, also.original_title, also.pair.old.language_code) if also else None,
     )
 

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from dataclasses import replace
-from functools import lru_cache
 
 from scrapy_neardup.document import Document
-from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
@@ -30,9 +28,8 @@ from scrapy_neardup.records.stories import (
 )
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.ledger import note, unite_ledgers, update_states
+from scrapy_neardup.rules.news import cached_tolls_of
 from scrapy_neardup.story import MANY_FIGURES, Claim, Extent, Join, Ledger, Member
-
-_tolls_of = lru_cache(maxsize=16)(tolls_of)  # a commit may be tried again
 
 MOST_ITEM_TIMES = 512
 """How many of the newest items keep their times. More of them would tell a rule nothing new."""
@@ -45,6 +42,9 @@ MOST_MEMBERS_KEPT = 200
 
 MOST_STATES_KEPT = 256
 """So many members are kept too because they changed a state of the ledger."""
+
+MOST_NEWS_KEPT = 1000
+"""Of so many members those are kept too that tell news."""
 
 MOST_UNITED = 64
 """How many stories may become a part of one story."""
@@ -87,6 +87,7 @@ def count_join(
         _note_figures(ledger, member, join.document, join.printed_at)
         has_new_state = update_states(ledger, len(counters.sources) // SOURCE_BYTES)
         is_news |= has_new_state and ledger.changed <= MOST_STATES_KEPT
+    is_news |= bool(member.news) and counters.joined <= MOST_NEWS_KEPT
     if counters.joined <= MOST_MEMBERS_KEPT or is_news:
         to_keep.append((key, pack_member(replace(member, is_counted=is_counted, number=counters.joined))))
     return to_keep
@@ -176,7 +177,7 @@ def _note_figures(ledger: Ledger, member: Member, text: Document | StoredText, t
     """Note the figures of a document, unless nobody knows who prints it."""
     owner = owner_hash(member.owner)
     if owner != NO_OWNER:
-        note(ledger, _tolls_of(text.title, text.text, member.language), owner, bytes.fromhex(member.id), time)
+        note(ledger, cached_tolls_of(text.title, text.text, member.language), owner, bytes.fromhex(member.id), time)
 
 
 def grant(counters: StoryCounters, claim: Claim) -> bool:

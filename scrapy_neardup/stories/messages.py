@@ -57,7 +57,7 @@ def message_of(report: Mapping[str, Any]) -> Message:
     lines = (
         next(filter(None, headlines), "an event without a title"),
         _line(said_by[:1].upper() + said_by[1:], _LONGEST_SENTENCE),
-        _line(report.get("lead") or "", _LONGEST_SENTENCE),
+        _quotation(report),
         _coverage(report),
         f"Also: {known}" if known else "",
         *_links(report),
@@ -65,6 +65,16 @@ def message_of(report: Mapping[str, Any]) -> Message:
     )
     title = f"{level.capitalize()}: {_line('; '.join(new) or _growth(report, level), _LONGEST_NEWS)}"
     return Message(title, "\n".join(filter(None, lines)))
+
+
+def _quotation(report: Mapping[str, Any]) -> str:
+    """Return the lead in quotation marks, with its paper, and with its language if most of the story is in another."""
+    lead = _line(report.get("lead") or "", _LONGEST_SENTENCE)
+    page = report.get("lead_from") or {}
+    main = next((each["language"] for each in report.get("languages") or ()), "")
+    language = page.get("language", "")
+    said_by = ", ".join(filter(None, (page.get("source"), language if language != main else "")))
+    return lead and f"“{lead}”" + (f" ({_line(said_by, _LONGEST_NEWS)})" if said_by else "")
 
 
 def _growth(report: Mapping[str, Any], level: str) -> str:

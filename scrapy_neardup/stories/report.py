@@ -8,6 +8,7 @@ from datetime import datetime, timezone, tzinfo
 from typing import Any
 
 from scrapy_neardup.evidence.lead import lead_under
+from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.stories.event import SpecialReport, StoryEvent
 from scrapy_neardup.stories.ledger import Fact, facts_of, sentence_of, states_of, unconfirmed
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
@@ -15,6 +16,9 @@ from scrapy_neardup.stories.summary import headline_of
 from scrapy_neardup.story import Member, Story
 
 TEN_MINUTES = 600
+MOST_LEADS = 2  # sentences of a page that may lead
+LEAST_SHARED = 2  # terms of headline and title that what is new shares with them
+MOST_TERMS = 20  # of a sentence: those of a much longer one are worth less
 
 _WHY = {"duplicate": "copy", "update": "update", "related": "similar text"}
 
@@ -45,7 +49,7 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "rule": event.rule,
         "item": None if event.item is None else name(event.item),
         "headline": headline,
-        "lead": _lead(event, headline),
+        **_lead(event, members, headline),
         "facts": [
             {
                 **_change(fact),
@@ -69,22 +73,26 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "languages": [{"language": each, "items": items} for each, items in languages_of(members).items()],
         "sources": _sources(members),
         "growth": _growth(story),
-        "members": [
-            {
-                "id": name(member.id),
-                **_place(member),
-                "title": member.title,
-                "status": member.status,
-                "kind": member.kind,
-                "language": member.language,
-                "why": why_joined(member),
-                "topic": round(member.topic, 2),
-                "terms": list(member.terms),
-            }
-            for member in members
-        ],
+        "members": [_member(member, states, name) for member in members],
         "figures": list(map(_change, states)),
         "united": list(map(name, story.united)),
+    }
+
+
+def _member(member: Member, states: Sequence[Fact], name: Name) -> dict[str, Any]:
+    """Return a step of the story: a document, its news, and the states that it was the first to print."""
+    return {
+        "id": name(member.id),
+        **_place(member),
+        "title": member.title,
+        "status": member.status,
+        "kind": member.kind,
+        "language": member.language,
+        "why": why_joined(member),
+        "topic": round(member.topic, 2),
+        "terms": list(member.terms),
+        "news": list(member.news),
+        "words": [state.words for state in states if state.state.document.hex() == member.id],
     }
 
 
@@ -103,11 +111,30 @@ def _measures(event: StoryEvent) -> dict[str, int]:
     }
 
 
-def _lead(event: StoryEvent, headline: str) -> str:
-    """Return the lead of the document that tipped the event if it is in the language of the headline, else ""."""
-    languages = {member.language for member in event.members if headline in member.title}
-    item = next((member for member in event.members if member.id == event.item), None)
-    return lead_under(headline, event.lead) if item is None or item.language in languages else ""
+def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[str, Any]:
+    """Return a sentence that tells the news, and the page that has it.
+
+    An update leads with what is new on its page, if this is about the story. Otherwise the sentence tells the headline,
+    in the language of the headline if there is one, and has most terms of the titles of the story.
+    """
+    item = next((member for member in members if member.id == event.item), None)
+    if item is None:
+        return {"lead": "", "lead_from": None}
+    languages = {member.language for member in members if headline in member.title}
+    titles = [*filter(None, {member.owner: terms_of(member.title) for member in members}.values())]
+
+    def rank(row: tuple[str, Member]) -> tuple[bool, bool, float, int]:
+        sentence, member = row
+        terms = terms_of(sentence)
+        told = sum(len(terms & title) / len(title) for title in titles) / (MOST_TERMS + len(terms))
+        return bool(lead_under(headline, sentence)), member.language in languages, told, member.number
+
+    said = [(sentence, member) for member in members for sentence in member.news[:MOST_LEADS]]
+    said += [(event.lead, item)] if event.lead else []
+    new = [(sentence, item) for sentence in item.news if event.level == "update"]
+    new = [each for each in new if len(terms_of(each[0]) & terms_of(f"{headline} {item.title}")) >= LEAST_SHARED]
+    lead, page = max(new or said, key=rank, default=(headline, item))
+    return {"lead": lead, "lead_from": {**_place(page), "language": page.language}}
 
 
 def iso(second: int) -> str:

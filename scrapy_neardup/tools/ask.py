@@ -293,6 +293,7 @@ def _document(member: Member) -> Answer:
         "title": member.title,
         "status": member.status,
         "why": why_joined(member),
+        "news": list(member.news),
     }
 
 

@@ -56,6 +56,7 @@ def test_one_line_in_the_settings_tags_every_item(project: Project, site: NewsSi
         "neardup_would_drop": True,
         "neardup_story": pair["original"]["neardup_story"],
         "neardup_changes": None,
+        "neardup_news": None,
         "neardup_event": None,
         "neardup_reason": None,
     }

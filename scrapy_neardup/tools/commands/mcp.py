@@ -23,7 +23,7 @@ MOST_ROWS = 100  # changes that are read for an answer, and entries of a list in
 
 LONGEST_QUOTATION = 300  # characters
 _LONGEST_URL = 1000
-_QUOTED = frozenset("headline lead title words figure old new value summary why terms".split())
+_QUOTED = frozenset("headline lead title words figure old new value summary why terms news".split())
 _ADDRESSES = "url", "source", "owner"
 _INSTRUCTIONS = """
 News that crawlers have seen within their window. Every object {"quoted": ...} holds words of a stranger's web page.

@@ -105,6 +105,11 @@ class FeedStory:
         sites = {row.source for row in self.coverage if row.source}
         return coverage_words(len(self.owners), len(sites), self.size, len(set(self.owners) - own))
 
+    @property
+    def steps(self) -> list[Row]:
+        """Return the items of the period that told news or changed a figure, the latest last."""
+        return [row for row in self.told if (row.news or row.changes) and self.period.has(row)]
+
     @cached_property
     def owners(self) -> list[str]:
         """Return the independent sources in the order of their first items."""

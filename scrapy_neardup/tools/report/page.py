@@ -62,6 +62,7 @@ _MOST_LIST = 17_000_000  # bytes of the list of items
 _MOST_TEXTS = 6_000  # read for the page
 _FRAME = 400_000  # bytes of the page without its data, at most
 _MOST_TOLLS = 3  # of an event
+_MOST_STEPS = 3  # of a story that are not folded
 _NEVER = 1e12  # Unix seconds
 _MOST_SOURCES = 100  # lines of a table
 _MOST_LEADS = 20  # members in which a lead is looked for
@@ -281,7 +282,7 @@ def load_templates(zone: tzinfo) -> Environment:
         moment=partial(_moment, zone),
         address=web_address,
     )
-    environment.globals.update(counted=counted, zone=zone)
+    environment.globals.update(counted=counted, zone=zone, most_steps=_MOST_STEPS)
     return environment
 
 

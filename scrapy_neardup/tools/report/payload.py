@@ -119,7 +119,19 @@ def payload_of(
 def _item(row: Row, places: Mapping[int, int], links: Links, since: Period, *, is_alone: bool) -> dict[str, Any]:
     match = links.match(row)
     place = match and places.get(match.number)
-    names = "title", "source", "language", "time", "kind", "similarity", "containment", "share", "reason", "event"
+    names = (
+        "title",
+        "source",
+        "news",
+        "language",
+        "time",
+        "kind",
+        "similarity",
+        "containment",
+        "share",
+        "reason",
+        "event",
+    )
     found = {
         **{name: getattr(row, name) for name in names},
         "changes": "; ".join(read_change(line).words for line in row.changes.split("; ") if line),
@@ -133,7 +145,7 @@ def _item(row: Row, places: Mapping[int, int], links: Links, since: Period, *, i
         "isOnOneSite": is_alone,
         "isNew": since.known is not None and since.has(row),
     }
-    return {name: value for name, value in found.items() if value not in (None, "") and value is not False}
+    return {name: value for name, value in found.items() if value not in (None, "", ()) and value is not False}
 
 
 def _story(

@@ -18,6 +18,7 @@ from scrapy_neardup import NearDupSettings
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
 from scrapy_neardup.document import KINDS, STATUSES
+from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.text.display import one_line, printable
 from scrapy_neardup.tools.lab.feed import RecordedDocument
@@ -89,6 +90,7 @@ class Row:
     share: float | None
     story: str
     changes: str
+    news: tuple[str, ...]
     event: str
     would_drop: bool
     is_dropped: bool = False
@@ -165,6 +167,7 @@ class RowFormat:
             share=as_share(tags.get("share")),
             story="" if status in ("unchecked", UNTAGGED) else intern(_name(tags.get("story"))),
             changes=_changes(tags.get("changes")),
+            news=_news(tags.get("news")),
             event=intern(clean_line(tags.get("event"), LONGEST_NAME)),
             would_drop=tags.get("would_drop") is True,
         )
@@ -214,6 +217,12 @@ def _language(value: object) -> str:
 
 def _name(value: object) -> str:
     return clean_line(str(value), LONGEST_URL) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+def _news(value: object) -> tuple[str, ...]:
+    """Return sentences, which a feed has as lines, and a replay as a list."""
+    lines = clean_text(value, MOST_NEWS * 2 * LONGEST_NEWS).split("\n")[:MOST_NEWS]
+    return tuple(clean_line(line, LONGEST_NEWS) for line in lines if line.strip())
 
 
 def _changes(value: object) -> str:

@@ -2,6 +2,7 @@
 
 const storyPages = new Growing(byId('story-list'), byId('story-pages'), (story) => storyCard(story));
 const MOST_DOTS = 150;
+const MOST_STEPS = 6; // that are not folded
 const LISTS = ['events', 'figures']; // of the news: each story has the periods whose news list it
 
 const KEYS = {
@@ -108,6 +109,7 @@ function showStory(start) {
     heading,
     element('p', { class: 'meta' }, toldOf(story).words),
     ...timelineOf(story),
+    ...stepsOf(story),
     element('p', { class: 'keys' }, 'Keys: ', element('kbd', {}, 'j'), ' and ', element('kbd', {}, 'k'), ' compare the next or previous item, ', element('kbd', {}, 'n'), ' and ',
       element('kbd', {}, 'p'), ' go to the next or previous change, ', element('kbd', {}, 'Esc'), ' closes.'),
     membersOf(story, rest),
@@ -115,6 +117,16 @@ function showStory(start) {
   );
   heading.focus({ preventScroll: true });
   window.scrollTo({ top: 0, behavior: 'instant' });
+}
+
+// What the items told that the story had not, each on its page. Old steps are folded.
+function stepsOf(story) {
+  const steps = itemsOf(story).filter((item) => !isAgain(item) && isTold(item) && (items[item].news || items[item].changes)).map((item) => element('li', {},
+    moment(timeOf(item)), ' ', element('span', { class: 'host' }, sourceOf(item)), ' ', items[item].changes ? element('strong', {}, items[item].changes) : null,
+    ...(items[item].news ?? []).flatMap((sentence) => [' ', element('q', { lang: items[item].language }, element('bdi', {}, sentence))])));
+  const [old, newest] = [steps.slice(0, -MOST_STEPS), steps.slice(-MOST_STEPS)];
+  const folded = old.length ? [element('details', {}, element('summary', {}, counted(old.length, 'earlier step')), element('ol', { class: 'steps' }, ...old))] : [];
+  return steps.length ? [element('h4', {}, 'What is new'), ...folded, element('ol', { class: 'steps' }, ...newest)] : [];
 }
 
 // Items of other periods and visits of pages that had not changed are folded.

@@ -1,0 +1,146 @@
+"""The news of a document: the sentences that its story had not told, wherever they are shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from newsdesk import MINUTE, Newsroom, opened, text
+
+from scrapy_neardup.crawl.component import tags_of
+from scrapy_neardup.document import Verdict
+from scrapy_neardup.evidence.lead import whole_sentences
+from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, news_among, own_sentences, told_by
+from scrapy_neardup.records.ledgers import pack_told, read_told
+from scrapy_neardup.records.stories import MEMBER, pack_member, unpack_member
+from scrapy_neardup.rules.news import MOST_TOLD, united_told
+from scrapy_neardup.stories.messages import message_of
+from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.story import Member
+from scrapy_neardup.tools.ask import Ask
+from scrapy_neardup.tools.commands.mcp import quoted
+
+OLD = "A fire broke out in the grain store of Skerrow harbour shortly after noon on Monday."
+NEWS = "Inspector Halvorsen arrested 14 dock workers near Tarnfield on Tuesday evening."
+REWORDED = "On Monday, shortly after noon, the grain store of the harbour of Skerrow broke out in fire."
+ADDED = f"{NEWS}\n{REWORDED}\n"
+HOSTILE = (
+    'Inspector Halvorsen <script>alert("1")</script>\u202e wrote @everyone of the fire, [free](http://evil.example) '
+    "14 *times* today."
+)
+
+
+async def publish_update(room: Newsroom, added: str = ADDED) -> list[Verdict]:
+    bodies = f"{OLD}\n{text('fire')}", f"{added}{OLD}\n{text('fire')}"
+    return [await room.publish("fire", f"s{n}", n * MINUTE, text=body) for n, body in enumerate(bodies)]
+
+
+async def test_news_is_what_the_story_had_not_told(newsroom: Newsroom) -> None:
+    first, second = await publish_update(newsroom)
+    assert first.news == ()
+    assert second.news == (NEWS,), "another wording is no news"
+    assert tags_of(second, {"neardup_news": "news"}) == {"news": NEWS}
+
+    again = await newsroom.publish("fire", "s2", 2 * MINUTE, text=f"{ADDED}{OLD}\n{text('fire', 90)}")
+    assert again.news == (), "the story has told it"
+
+
+async def test_a_document_that_is_checked_again_has_the_same_news(newsroom: Newsroom) -> None:
+    await newsroom.publish("fire", "s0", 0, text=f"{OLD}\n{text('fire')}")
+    document = newsroom.article("fire", "s1", MINUTE, text=f"{ADDED}{OLD}\n{text('fire')}")
+    told = [(await newsroom.detector.check(document)).news for _ in range(2)]
+    assert told == [(NEWS,), (NEWS,)]
+
+
+async def test_nothing_is_told_without_texts() -> None:
+    async with opened(store="memory://", keep_texts=False) as room:
+        assert [each.news for each in await publish_update(room)] == [(), ()]
+
+
+async def test_a_story_answers_with_its_timeline(newsroom: Newsroom) -> None:
+    _, second = await publish_update(newsroom)
+    answer = await Ask(newsroom.detector).story(second.story or "")
+    assert [(each["source"], each["news"]) for each in answer["members"]] == [
+        ("s0.example", [OLD]),
+        ("s1.example", [NEWS]),
+    ]
+    assert quoted(answer["members"], "members")[1]["news"] == [{"quoted": NEWS}]
+    (row,) = (await Ask(newsroom.detector).stories())["stories"]
+    assert [each["news"] for each in row["joined"]] == [[OLD], [NEWS]]
+
+
+async def test_a_lead_is_quoted_with_its_page(newsroom: Newsroom) -> None:
+    for n in range(7):
+        await newsroom.publish(
+            "fire",
+            f"s{n}",
+            n * MINUTE,
+            text=f"{OLD}\n{text('fire')}",
+            language="en",
+        )
+    report = special_report(newsroom.events[0])
+    assert (report["lead"], report["lead_from"]["language"]) == (OLD, "en")
+    assert f"“{OLD}” (s5.example)" in message_of(report).body.replace("\u200b", "")
+    report["lead_from"]["language"] = "fi"
+    assert f"“{OLD}” (s5.example, fi)" in message_of(report).body.replace("\u200b", "")
+
+
+async def test_hostile_news_is_a_quotation(newsroom: Newsroom) -> None:
+    _, second = await publish_update(newsroom, f"=@{HOSTILE}\n")
+    (told,) = second.news
+    assert told.startswith("Inspector"), "no formula of a spreadsheet"
+    assert "\u202e" not in told
+    member = Member("0" * 16, "", "", "a.example", "a", "update", news=(told,))
+    report = {"level": "update", "lead": told, "lead_from": {"source": member.source, "language": ""}}
+    body = message_of(report).body
+    assert not set("<>*`@") & set(body.replace("@\u200b", ""))
+    assert "](http://" not in body
+
+
+def test_a_member_of_an_earlier_release_has_no_news() -> None:
+    member = Member("0" * 16, "", "Fire", "a.example", "a", "related", number=2)
+    packed = pack_member(member)
+    assert MEMBER.fields["news"] == "*"
+    assert unpack_member(bytes(8), packed) == member
+    assert packed == pack_member(replace(member, news=("A",)))[:-1]
+
+
+def test_what_a_story_has_told_is_bounded() -> None:
+    told = united_told(list(range(MOST_TOLD)), [5, 60_000])
+    assert len(told) == MOST_TOLD
+    assert told[-1] == 60_000
+    assert read_told(pack_told(told)) == told
+    assert len(pack_told(told)) == 2 * MOST_TOLD
+
+
+def test_news_is_bounded() -> None:
+    names = ("Aberfoyle Brindle", "Cardew Dunmore", "Eskdale Fairlie", "Garrick Hollis", "Ismay Jarrow")
+    sentences = [
+        f"Inspector {each} said in Tarnfield that {at + 21} people left{' ever' * 60}." for at, each in enumerate(names)
+    ]
+    news = news_among(
+        sentences, "People left Tarnfield", told_by("Tarnfield", "Inspector said that many people left Tarnfield.")
+    )
+    assert 0 < len(news) <= MOST_NEWS
+    assert all(len(each) <= LONGEST_NEWS for each in news)
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ("The ferry sailed on Dec. 24 with Gov. Hale and Dr. Moore aboard. It sank at noon.", 2),
+        ("Об этом сообщил инж. Петров из Москвы на встрече. Работы начнутся завтра.", 2),
+        ("Das Schiff fuhr ca. 40 Seemeilen nach Norden. Es sank.", 2),
+        ("J. R. R. Hale wrote it for the U.S. Navy in 1920. Nobody read it.", 2),
+        ("They went to war, and the war was long. The war ended in spring.", 2),
+        ("船は沈没した。乗客は無事だった。", 2),
+        ("नौका डूब गई। सभी यात्री सुरक्षित हैं।", 2),
+    ],
+)
+def test_an_abbreviation_ends_no_sentence(line: str, count: int) -> None:
+    assert len([*whole_sentences(line)]) == count
+
+
+def test_a_learned_line_is_no_news() -> None:
+    line = "Subscribe to the Skerrow Herald for 12 coins a month and read everything first."
+    assert own_sentences(f"{line}\n{NEWS}", (line,), ()) == (NEWS,)
