@@ -306,8 +306,9 @@ class _Partners:
                 continue
             found, wording = differences_of(place, known.has, is_alone=is_alone)
             held += wording
-            is_one = len(place.gone) == len(place.came) == 1 and (place.is_inside or place.behind != "")
-            is_value = is_one and numbers[0] <= numbers[1] and self.equal >= HALF * len(self.new)
+            is_one = place.is_one_for_one and (place.is_inside or place.behind != "")
+            is_counted = numbers[0] <= numbers[1] or all(place.numbers)  # between two numbers of a list
+            is_value = is_one and is_counted and self.equal >= HALF * len(self.new)
             is_short = max(len(place.gone), len(place.came)) <= _LONGEST_VALUE
             differences += [
                 each._replace(

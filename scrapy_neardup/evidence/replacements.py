@@ -18,6 +18,7 @@ from scrapy_neardup.evidence.tokens import (
     FUNCTION_WORDS,
     INCREMENTS,
     OPPOSITES,
+    QUALIFIERS,
     VAGUE,
     Token,
     TokenKind,
@@ -96,17 +97,30 @@ class Place(NamedTuple):
         return len(self.gone) == len(self.came) <= SHORT
 
     @property
+    def is_one_for_one(self) -> bool:
+        """Return whether one word stands in the place of another one, beside articles and the like."""
+        counts = [sum(each.text not in FUNCTION_WORDS for each in side) for side in (self.gone, self.came)]
+        return counts == [1, 1]
+
+    @property
     def is_opposite(self) -> bool:
-        """Return whether a small word became its opposite: "before" and "after", "over" and "under"."""
+        """Return whether a small word became its opposite, such as "before" and "after", or a letter another one."""
         pair = {each.text for each in (*self.gone, *self.came)}
-        return len(self.gone) == len(self.came) == 1 and pair in OPPOSITES
+        are_letters = all(len(each) == 1 and each < FIRST_SYLLABIC and each not in FUNCTION_WORDS for each in pair)
+        return len(self.gone) == len(self.came) == 1 and (pair in OPPOSITES or (are_letters and len(pair) == 2))
+
+    @property
+    def is_qualified(self) -> bool:
+        """Return whether only a word such as "deputy", "former" or "alleged" came or is gone."""
+        has_qualifier = any(each.text in QUALIFIERS for each in (*self.gone, *self.came))
+        return has_qualifier and not (self.gone and self.came) and self.size < SHORT
 
     @property
     def is_content(self) -> bool:
         """Return False if only function words differ, or if words of the old sentence are just left out."""
         if any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came):
             return True
-        if self.is_opposite or self.recounted:
+        if self.is_opposite or self.is_qualified or self.recounted:
             return True
         is_left_out = any(each.kind == "negation" for each in self.gone) or piece_of(self.gone) is not None
         return self.size <= SHORT and is_left_out
@@ -129,7 +143,9 @@ def find_places(new: Sequence[Token], old: Sequence[Token]) -> tuple[list[Place]
         gone, came = _stayed(old, first, end, moved), _stayed(new, start, stop, moved)
         is_between = is_inside and start > 0 and stop < len(new)
         place = Place(gone, came, *_beside(new, start, stop), is_between, _numbers_beside(new, start, stop))
-        is_denial = len(operations) == 1 and any(each.kind == "negation" for each in gone[:SHORT])
+        is_denial = len(operations) == 1 and any(
+            each.kind == "negation" or each.text in QUALIFIERS for each in gone[:SHORT]
+        )
         if came or is_inside or is_denial:  # "not" is the last word in some languages
             places.append(place)
     count = sum(len(each.came) for each in places)
@@ -235,7 +251,7 @@ def _word_for_word(place: Place, gone: Sequence[Token], came: Sequence[Token], h
     """Return the words in the place of others in an otherwise equal sentence, if they may change what it says."""
     if not gone and len(came) == 1 and is_unspaced(came[0]) and came[0].text < _FIRST_IDEOGRAPH:
         return Difference("word", "", _printed(came))  # no word has one letter, so it became another word
-    if place.is_opposite:
+    if place.is_opposite or place.is_qualified:
         return Difference("word", _printed(gone), _printed(came))
     olds, news = ([each for each in side if each.says_if_alone and each.kind != "negation"] for side in (gone, came))
     if not olds or not news or place.size > SHORT or _is_wording(olds, news, has):

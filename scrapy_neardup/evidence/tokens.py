@@ -41,8 +41,8 @@ FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items(
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
 NOTICES = tuple(_TABLE["notices"].split("|"))
 AGENCIES = frozenset(_TABLE["agencies"].split())
-VAGUE, FUNCTION_WORDS, INCREMENTS = (
-    frozenset(_TABLE[role].split()) for role in ("vague", "function_words", "increments")
+VAGUE, FUNCTION_WORDS, INCREMENTS, QUALIFIERS = (
+    frozenset(_TABLE[role].split()) for role in ("vague", "function_words", "increments", "qualifiers")
 )
 OPPOSITES = [set(pair.split()) for pair in _TABLE["opposites"].split("|")]
 _SPELLED = {value: frozenset(words.split()) for value, words in _TABLE["numbers"].items()}
@@ -89,7 +89,7 @@ _ARABIC_JOINED = "\u0648\u0641\u0628\u0644\u0643\u0627"  # letters of words that
 _ARABIC = ("\u0600", "\u06ff")
 _SAME_BEGINNING, _SAME_LETTERS = 0.6, 0.85  # shares of the longer of two spellings
 _LEAST_DIGITS, _MOST_DIGITS = 4, 24  # of a number behind "half a"
-_INFIXES = "maya", "meye", "may", "mey", "mad", "med"
+_INFIXES = "maya", "meye", "may", "mey", "mad", "med", "uli"
 _SYLLABLE = "+"  # behind a syllable of Vietnamese that is a small word of another language
 
 
@@ -109,7 +109,8 @@ class Token(NamedTuple):
     @property
     def says_if_alone(self) -> bool:
         """Return whether a word may change what a sentence says whose rest is equal: most short words do too."""
-        return (len(self.text) > 1 or self.kind != "word" or is_unspaced(self)) and self.text not in _SMALL_WORDS
+        is_word = len(self.text) > 1 or self.kind != "word" or self.text > FIRST_SYLLABIC
+        return is_word and self.text not in _SMALL_WORDS
 
     @property
     def says(self) -> bool:
@@ -331,7 +332,7 @@ def _is_other_form(a: str, b: str) -> bool:
     """Decide whether words that are spelled alike do not mean the same.
 
     In Polish a letter tells those who are missing from the dead, in Turkish "not" is inside of words: "kapatilacagi",
-    "kapatilmayacagi".
+    "kapatilmayacagi". In Swahili "itafungwa" is closed, and "itafunguliwa" opened.
     """
     meanings = [meaning.kind for word in (a, b) if (meaning := meaning_of(word))]
     shorter, longer = sorted((a, b), key=len)

@@ -43,6 +43,18 @@ CONTENT = [
     ("zh", "演唱会改在星期{二|四}举行，门票仍然有效。"),
     ("th", "ทางการเตือนว่าถนนสาย{เหนือ|ใต้}จะปิดเพราะน้ำท่วม"),
     ("th", "บริษัทยืนยันว่าสะพาน{ไม่ได้|}ชำรุดก่อนเกิดเหตุ"),
+    ("en", "Lorries over 12 tonnes {will|may} be kept off the bridge from June."),
+    ("en", "Repairs {must|should} begin before the first storm of the winter."),
+    ("en", "The {deputy mayor|mayor} said that the contractor was to blame for the delay."),
+    ("en", "The village mourned its {mayor|former mayor} with a mass at the old church."),
+    ("fr", "Le gardien a été bloqué toute la nuit dans une rame de la ligne {B|D}."),
+    ("fr", "Les salariés touchent une prime de 800 euros par {an|mois} depuis la grève."),
+    ("fr", "Le syndicat a voté {contre|pour} la fermeture de la piscine du quartier."),
+    ("fi", "Savusta {ei ole|on} vaaraa asukkaille, palopäällikkö kertoi."),
+    ("ja", "町の検査で有害物質は検出{されなかった|された}という。"),
+    ("ko", "창고에서 시작된 불로 직원 {세|아홉} 명이 병원으로 옮겨졌다."),
+    ("ur", "پولیس کے مطابق ڈرائیور نشے میں {نہیں تھا|تھا}۔"),
+    ("sw", "Bandari ya mji wa zamani {itafungwa|itafunguliwa} siku ya Ijumaa."),
 ]
 WORDING = [
     ("en", "Twenty trees fell in the storm, the mayor {said|stated}."),
