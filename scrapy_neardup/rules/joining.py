@@ -60,6 +60,12 @@ def join_of(
     # document has the same language.
     language = match.pair.old.language_code if match.id == match.story or not match.related else ""
     topic = match.relation.topic_score
+    original_source = source_of(match.original_url)
+    owner = owner_of(document.source)
+    # Editions of one site in several countries print each other's texts, such as those of paper.com and paper.com.au.
+    is_edition = document.source.partition(".")[0] == original_source.partition(".")[0]
+    if is_edition and not match.related and owner == document.source:
+        owner = owner_of(original_source)
     return Join(
         first(match, url, title, language),
         Member(
@@ -67,7 +73,7 @@ def join_of(
             url=document.link,
             title=document.title or find_lead("", document.text) or one_line(document.text, _LONGEST_TITLE),
             source=document.source,
-            owner=owner_of(document.source),
+            owner=owner,
             status=verdict.status,
             kind=verdict.kind,
             changes=verdict.changes,

@@ -350,3 +350,20 @@ async def test_one_machine_or_network_raises_no_event(newsroom: Newsroom, hosts:
     for number in range(6):
         await newsroom.publish("flood", number, number * MINUTE, url=f"http://198.51.{number}.1/flood")
     assert newsroom.levels == ["breaking"]
+
+
+EDITIONS = ("https://www.paper.com/1", "https://www.paper.com.au/2", "https://www.paper.my/3", "https://paper.co.uk/4")
+
+
+@pytest.mark.parametrize(("owners", "count"), [({}, 1), ({"paper.my": "Another Ltd"}, 2)])
+async def test_editions_of_one_site_that_print_each_other_s_texts_count_once(
+    owners: dict[str, str], count: int
+) -> None:
+    """Unless the user says who runs them. A paper of another name counts, and so does a text of its own."""
+    async with opened(store="memory://", source_owners=owners, event_rule="sources", events_min_sources=2) as room:
+        for n, url in enumerate(EDITIONS):
+            await room.publish("fire", "any", n * MINUTE, url=url)
+        await room.publish("fire", "other", 5 * MINUTE)
+        await room.detector.finish(all_over=True)
+        events = room.events + room.detector.take_events()
+    assert len(events[-1].story.sources) == count + 1
