@@ -64,6 +64,7 @@ class Join:
     earlier_of_page: str = ""  # id of an earlier document of the page; if it is a member, this one is not counted
     counted_at: int | None = None  # when the document counts, in Unix seconds; None if that is the member's own time
     document: Document | None = field(default=None, repr=False, compare=False)  # for its figures and its lead
+    language: str = ""  # in which the text of the document is written, as far as its record knows
     sentences: tuple[str, ...] = ()  # of the document, without those that the texts of its second look hold
 
     @property

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from xxhash import xxh32_intdigest
+
 from scrapy_neardup.evidence.differences import Comparison
 from scrapy_neardup.evidence.lead import is_quotable, whole_sentences
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes, terms_of
@@ -20,7 +22,6 @@ LONGEST_NEWS = 300  # characters of a sentence
 _MOST_READ = 8_000  # characters of a text
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
 _LEAST_NEW, _LEAST_SHARE = 4, 0.45  # of the weight of a sentence
-LEAST_KNOWN = 0.12  # of the terms of an article; with fewer it is in a language in which the story was not told
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
 _LEAST_SCORE = 7.0
 _TOLL = 12.0  # is added to the score of a sentence with a new toll
@@ -46,9 +47,14 @@ def _is_among(sentence: str, lines: Sequence[str]) -> bool:
     return any(line in sentence or sentence in line for line in lines)
 
 
-def told_by(title: str, text: str) -> list[int]:
-    """Return the hashes of the terms of an article."""
-    return [*terms_of(f"{title}\n{text[:_MOST_READ]}")]
+def told_by(title: str, text: str, language: str = "") -> list[int]:
+    """Return the hashes of the terms of an article, and of its language."""
+    return [language_mark(language), *terms_of(f"{title}\n{text[:_MOST_READ]}")]
+
+
+def language_mark(language: str) -> int:
+    """Return a hash that says in which language a story was told: in another one nobody knows what is new."""
+    return xxh32_intdigest(f"\0{language}".encode()) % NAME
 
 
 def news_among(

@@ -86,6 +86,7 @@ def join_of(
         earlier_of_page=page.id if page else "",
         counted_at=document.counted_second,
         document=document,
+        language=match.pair.new.language_code,
         sentences=() if match.pair.same_text else own_sentences(document.text, match.pair.new.learned, comparisons),
         also=first(also, also.original_url, also.original_title, also.pair.old.language_code) if also else None,
     )

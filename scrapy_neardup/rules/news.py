@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.lead import find_lead
-from scrapy_neardup.evidence.news import LEAST_KNOWN, news_among, told_by
+from scrapy_neardup.evidence.news import language_mark, news_among, told_by
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.story import Join, Ledger
 
@@ -25,7 +25,7 @@ def with_news(told: list[int], ledger: Ledger, join: Join, first_text: StoredTex
     """
     tolls = {(each.kind, each.low) for each in ledger.printed}
     if not is_begun and first_text is not None:
-        told[:] = told_by(first_text.title, first_text.text)
+        told[:] = told_by(first_text.title, first_text.text, join.first.language)
         first_tolls = cached_tolls_of(first_text.title, first_text.text, join.first.language)
         tolls |= {(each.kind, float(each.low)) for each in first_tolls}
         lead = find_lead(first_text.title, first_text.text)
@@ -33,9 +33,9 @@ def with_news(told: list[int], ledger: Ledger, join: Join, first_text: StoredTex
     document = join.document
     if not told or document is None or not join.sentences:
         return join
-    terms = told_by(document.title, document.text)
+    terms = told_by(document.title, document.text, join.language)
     news: tuple[str, ...] = ()
-    if len(set(terms).intersection(told)) >= LEAST_KNOWN * len(terms):
+    if join.member.status != "related" or language_mark(join.language) in told:
         printed = cached_tolls_of(document.title, document.text, document.language)
         new_tolls = [each.text for each in printed if (each.kind, float(each.low)) not in tolls]
         news = news_among(join.sentences, document.title, told, new_tolls)

@@ -13,10 +13,11 @@ from scrapy_neardup.evidence.lead import whole_sentences
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, news_among, own_sentences, told_by
 from scrapy_neardup.records.ledgers import pack_told, read_told
 from scrapy_neardup.records.stories import MEMBER, pack_member, unpack_member
-from scrapy_neardup.rules.news import MOST_TOLD, united_told
+from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.rules.news import MOST_TOLD, united_told, with_news
 from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.report import special_report
-from scrapy_neardup.story import Member
+from scrapy_neardup.story import Join, Ledger, Member
 from scrapy_neardup.tools.ask import Ask
 from scrapy_neardup.tools.commands.mcp import quoted
 
@@ -50,6 +51,18 @@ async def test_a_document_that_is_checked_again_has_the_same_news(newsroom: News
     document = newsroom.article("fire", "s1", MINUTE, text=f"{ADDED}{OLD}\n{text('fire')}")
     told = [(await newsroom.detector.check(document)).news for _ in range(2)]
     assert told == [(NEWS,), (NEWS,)]
+
+
+@pytest.mark.parametrize(("language", "news"), [("en", (NEWS,)), ("da", ())])
+def test_nobody_knows_what_is_new_in_the_first_report_of_a_language(
+    newsroom: Newsroom, language: str, news: tuple[str, ...]
+) -> None:
+    document = newsroom.article("fire", "s1", 0, text=NEWS)
+    first = Member("0" * 16, "", "", "a.example", "a", "original", language="en")
+    member = replace(first, id=document.id, status="related")
+    join = Join(first, member, document=document, language=language, sentences=(NEWS,))
+    joined = with_news([], Ledger(), join, StoredText.of("Fire", OLD), is_begun=False)
+    assert (joined.member.news, joined.first.news) == (news, (OLD,))
 
 
 async def test_nothing_is_told_without_texts() -> None:
