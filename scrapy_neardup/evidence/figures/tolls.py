@@ -20,6 +20,7 @@ from scrapy_neardup.evidence.figures.number_words import CURRENCIES, HEDGES, MON
 from scrapy_neardup.evidence.figures.numbers import number_tokens
 from scrapy_neardup.text.folding import fold, fold_with_places
 from scrapy_neardup.text.lines import sentences
+from scrapy_neardup.story import VAGUE
 from scrapy_neardup.text.tokenizer import Reading
 
 _REACH = 6  # tokens on either side of a figure that may bound it
@@ -29,11 +30,16 @@ _LONGEST = 1000  # characters of a sentence that are read
 _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER)
-# Figures of these kinds are tolls only if the sentence has words of an epidemic, of damage or of a match.
-_WITH_CUE = {FigureKind.CASES: "disease", FigureKind.HOMES: "damage", FigureKind.SCORE: "match"}
+# Figures of these kinds are tolls only if the sentence has words of an epidemic, of damage, of a match or of an election.
+_WITH_CUE = {
+    FigureKind.CASES: "disease",
+    FigureKind.HOMES: "damage",
+    FigureKind.SCORE: "match",
+    FigureKind.VOTES: "election",
+}
 _AROUND = ("at least", "about", "more", "between", "not news", "with others", "confirmed", "suspected")
 _ANYWHERE = ("history", "corrects", "no match", *_WITH_CUE.values())
-_UNLESS_KNOWN = {"disease": ".?", "damage": ".?"}  # without a table, every sentence is taken to have such words
+_UNLESS_KNOWN = {"disease": ".?", "damage": ".?", "election": ".?"}  # without a table, every sentence is taken to have such words
 _READ_AS = {"no": "nb", "nn": "nb", "hr": "sr", "bs": "sr", "sh": "sr", "mk": "bg", "ms": "id", "iw": "he"}  # languages
 _WITHOUT_SPACES = ("zh", "ja", "th")
 _YEAR = re.compile("(?:19|20)[0-9]{2}(?![0-9])")
@@ -113,13 +119,17 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
     read = (_read(*each, language, cues, newest_year) for each in _sentences(title, text))
     sentences = [*islice(read, _HEAD)]
-    is_background = not any(meaning_of(word) for sentence in sentences for word in sentence.words)
+    of_head = {meaning.kind for sentence in sentences for meaning in map(meaning_of, sentence.words) if meaning}
+    is_background = not of_head
     if not is_background:  # most articles tell no harm, and the rest of them is not read
         sentences += read
+    is_of_police = of_head == {FigureKind.ARRESTED}  # harm further below is that of an older case
     told: list[Toll] = []
     for number, sentence in enumerate(sentences):
+        is_head = number < _HEAD
         for toll in _tolls_in(sentence, cues):
-            told += _news(toll, told, is_head=number < _HEAD)
+            is_older = not is_head and (_is_vague(toll) or (is_of_police and toll.kind < FigureKind.ARRESTED))
+            told += [] if is_older else _news(toll, told, is_head=is_head)
     is_correction = any(not each.placed and cues.anywhere["corrects"].match(each.folded) for each in sentences)
     return [
         each._replace(is_correction=each.is_correction or is_correction)
@@ -186,6 +196,11 @@ def _news(toll: Toll, told: Sequence[Toll], *, is_head: bool) -> list[Toll]:
     is_told = any((each.low, each.high) == (toll.low, toll.high) for each in same)
     is_of_news = toll.is_increment or toll.is_correction or (is_head and len(same) < _MOST_OF_KIND)
     return [toll] if not is_told and (is_of_news or any(_is_within(toll, each) for each in same)) else []
+
+
+def _is_vague(toll: Toll) -> bool:
+    """Decide whether a toll is "thousands" or such, which below the first sentences tells what happened before."""
+    return (toll.low, toll.high) in VAGUE
 
 
 def _is_within(toll: Toll, other: Toll) -> bool:
