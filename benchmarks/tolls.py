@@ -2,9 +2,9 @@
 
 usage: python benchmarks/tolls.py [--data DIR] [--show]
 
-DIR as for accuracy.py. ``labels/toll-dev.jsonl`` has the toll of the whole event that a page prints. A value is a change
-that a reader finds when a second owner prints it, after another value that two owners print. It is told if a ledger has
-it as its state then. ``--show`` prints the story of each page.
+DIR as for accuracy.py. ``labels/toll-dev.jsonl`` has the toll of the whole event that a page prints. A value is a
+change that a reader finds when a second owner prints it, after another value that two owners print. It is told if a
+ledger has it as its state then. ``--show`` prints the story of each page.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def main() -> None:
     with ExitStack() as stack:
         documents = read_background([unpacked(options.data, stack) / "toll-dev.jsonl"])
     pages = asyncio.run(_replay(documents, labels))
-    print_table("Pages with a toll of the whole event", ("sources", "pages", "value read", "beside others"), _by_half(pages))
+    head = ("sources", "pages", "value read", "beside others")
+    print_table("Pages with a toll of the whole event", head, _by_half(pages))
     changes = list(_changes(pages))
     rows = [(event, len(found), sum(told for told, _ in found)) for event, found in _grouped(changes).items()]
     print_table("Changes told when a second owner prints them", ("event", "changes", "told"), rows)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache, partial
 from itertools import islice, pairwise
@@ -18,9 +19,9 @@ from scrapy_neardup.evidence.figures.counted import LABELS, PEOPLE, SILENT, Figu
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import CURRENCIES, HEDGES, MONTHS, TABLES, WORDS, language_of
 from scrapy_neardup.evidence.figures.numbers import number_tokens
+from scrapy_neardup.story import VAGUE
 from scrapy_neardup.text.folding import fold, fold_with_places
 from scrapy_neardup.text.lines import sentences
-from scrapy_neardup.story import VAGUE
 from scrapy_neardup.text.tokenizer import Reading
 
 _REACH = 6  # tokens on either side of a figure that may bound it
@@ -30,7 +31,7 @@ _LONGEST = 1000  # characters of a sentence that are read
 _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER)
-# Figures of these kinds are tolls only if the sentence has words of an epidemic, of damage, of a match or of an election.
+# Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
 _WITH_CUE = {
     FigureKind.CASES: "disease",
     FigureKind.HOMES: "damage",
@@ -39,7 +40,8 @@ _WITH_CUE = {
 }
 _AROUND = ("at least", "about", "more", "between", "not news", "with others", "confirmed", "suspected")
 _ANYWHERE = ("history", "corrects", "no match", *_WITH_CUE.values())
-_UNLESS_KNOWN = {"disease": ".?", "damage": ".?", "election": ".?"}  # without a table, every sentence is taken to have such words
+# Without a table, every sentence is taken to have such words.
+_UNLESS_KNOWN = {"disease": ".?", "damage": ".?", "election": ".?"}
 _READ_AS = {"no": "nb", "nn": "nb", "hr": "sr", "bs": "sr", "sh": "sr", "mk": "bg", "ms": "id", "iw": "he"}  # languages
 _WITHOUT_SPACES = ("zh", "ja", "th")
 _YEAR = re.compile("(?:19|20)[0-9]{2}(?![0-9])")
@@ -119,17 +121,15 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
     read = (_read(*each, language, cues, newest_year) for each in _sentences(title, text))
     sentences = [*islice(read, _HEAD)]
-    of_head = {meaning.kind for sentence in sentences for meaning in map(meaning_of, sentence.words) if meaning}
+    words = (word for sentence in sentences for word in sentence.words)
+    of_head = {meaning.kind for meaning in filter(None, map(meaning_of, words))}
     is_background = not of_head
     if not is_background:  # most articles tell no harm, and the rest of them is not read
         sentences += read
-    is_of_police = of_head == {FigureKind.ARRESTED}  # harm further below is that of an older case
     told: list[Toll] = []
     for number, sentence in enumerate(sentences):
-        is_head = number < _HEAD
         for toll in _tolls_in(sentence, cues):
-            is_older = not is_head and (_is_vague(toll) or (is_of_police and toll.kind < FigureKind.ARRESTED))
-            told += [] if is_older else _news(toll, told, is_head=is_head)
+            told += _news(toll, told, of_head, is_head=number < _HEAD)
     is_correction = any(not each.placed and cues.anywhere["corrects"].match(each.folded) for each in sentences)
     return [
         each._replace(is_correction=each.is_correction or is_correction)
@@ -182,12 +182,14 @@ def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> 
     return False
 
 
-def _news(toll: Toll, told: Sequence[Toll], *, is_head: bool) -> list[Toll]:
+def _news(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *, is_head: bool) -> list[Toll]:
     """Return a toll if it says more than those before it.
 
     Below the first sentences, another value of a kind is that of a place, a day or another event, unless it says more
-    exactly what was told before, adds to it or corrects it.
+    exactly what was told before, adds to it or corrects it. ``of_head`` is what the first sentences tell of.
     """
+    if not is_head and _is_older(toll, of_head):
+        return []
     same = [each for each in told if each.kind == toll.kind]
     if toll.kind > FigureKind.OTHER:
         return [toll] if is_head and not same else []
@@ -198,9 +200,10 @@ def _news(toll: Toll, told: Sequence[Toll], *, is_head: bool) -> list[Toll]:
     return [toll] if not is_told and (is_of_news or any(_is_within(toll, each) for each in same)) else []
 
 
-def _is_vague(toll: Toll) -> bool:
-    """Decide whether a toll is "thousands" or such, which below the first sentences tells what happened before."""
-    return (toll.low, toll.high) in VAGUE
+def _is_older(toll: Toll, of_head: AbstractSet[FigureKind]) -> bool:
+    """Decide whether a toll below the first sentences is of an older event: "thousands", or harm below an arrest."""
+    is_of_police = of_head == {FigureKind.ARRESTED} and toll.kind < FigureKind.ARRESTED
+    return is_of_police or (toll.high is not None and (float(toll.low), float(toll.high)) in VAGUE)
 
 
 def _is_within(toll: Toll, other: Toll) -> bool:
