@@ -92,6 +92,15 @@ MANY_FIGURES = "#"
 
 Qualifier = Literal["exact", "at least", "about", "range"]
 QUALIFIERS: tuple[Qualifier, ...] = get_args(Qualifier)
+VAGUE: dict[tuple[float, float], str] = {
+    (20, 99): "dozens",
+    (24, 99): "dozens",
+    (200, 999): "hundreds",
+    (1000, 9999): "thousands",
+    (10000, 99999): "tens of thousands",
+    (100000, 999999): "hundreds of thousands",
+}
+"""Ranges that the tables of the languages give such words, with the word in English."""
 
 
 class PrintedFigure(NamedTuple):
@@ -116,8 +125,10 @@ class PrintedFigure(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return the value for people: "12", "at least 12", "40 to 50", "2-1"."""
+        """Return the value for people: "12", "at least 12", "40 to 50", "dozens", "2-1"."""
         low, high = self.value
+        if word := VAGUE.get((low, high)):
+            return word
         numbers = [f"{each:.2f}".rstrip("0").rstrip(".") for each in (low, high)]
         if low == high:
             return numbers[0] if self.qualifier == "exact" else f"{self.qualifier} {numbers[0]}"

@@ -49,8 +49,8 @@ _LONGEST, _SHORTEST = 5, 3  # letters of a skeleton
 CASELESS_WORD = re.compile("[\u0900-\u0dff]{2,}")  # Devanagari to Sinhala: each word may be a name
 # Capitals of the Latin, Greek and Cyrillic alphabets; a few letters in these blocks are none.
 _NAME = re.compile("(?<!\\w)[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f\u0460-\u052f][^\\W\\d_]{2,}")
-# Figures of two digits and more, and words such as F35.
-_FIGURE = re.compile("(?<![\\w.,])(?:[0-9][0-9.,]*[0-9](?!\\w)|[A-Z]+[0-9]+[A-Z0-9]*)")
+# Figures of two digits and more, also with an ending of an Indic language ("36,504ක්"), and words such as F35.
+_FIGURE = re.compile("(?<![\\w.,])(?:[0-9][0-9.,]*[0-9](?![^\\W\u0900-\u0dff])|[A-Z]+[0-9]+[A-Z0-9]*)")
 _THOUSANDS = re.compile("[.,](?=[0-9]{3}(?![0-9]))")
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?…])\W*$")
 _VOICELESS = str.maketrans("bfdgz", "pptks")  # Tamil writes them alike, and so do other scripts

@@ -67,7 +67,7 @@ class Stories(Part):
             united = cast("StoredStory", stories[each])
             united.counters.last = max(united.counters.last, join.member.seen_at)
             writes += self.writes(united, 2 * self.policy.window)
-        counters, before = story.counters, story.counters.joined
+        counters, before, states = story.counters, story.counters.joined, story.ledger.changed
         expected = [Expected(Call("HGET", self.layout.story(key), ("version",)), story.version)]
         join = with_news(story.told, story.ledger, join, first_text, is_begun=before > 0)
         to_keep = count_join(
@@ -82,7 +82,7 @@ class Stories(Part):
         seconds = self.policy.window + min(self.policy.window, counters.last - join.member.seen_at)
         writes += self.writes(story, seconds, to_keep)
         new = dict.fromkeys((*dict(to_keep), bytes.fromhex(join.member.id)))
-        writes += self.layout.log(*(StoryChange("joined", key, each) for each in new))
+        writes += self.layout.log(*(StoryChange("joined", key, each) for each in new), *_states(story, states))
         story.members.update(to_keep)
         story.version = new_version()
         writes.append(Call("HSET", self.layout.story(key), ("version", story.version)))
@@ -109,11 +109,13 @@ class Stories(Part):
         moving = read_members(moves.members.items())
         ledgers = stays.ledger, moves.ledger
         stays.told = united_told(stays.told, moves.told)
+        states = max(each.changed for each in ledgers)
         to_keep = unite((stays.key, moves.key), stays.counters, moves.counters, ledgers, moving)
         members = [each for each in (*(begun if found[1] is stays else ()), *to_keep) if each[0] not in known]
         writes = self.writes(stays, 2 * self.policy.window, members) + self.writes(moves, 2 * self.policy.window)
         begun_changes = [StoryChange("joined", found[1].key, each) for each, _ in begun]
-        writes += self.layout.log(*begun_changes, StoryChange("united", moves.key, stays.key))
+        united = StoryChange("united", moves.key, stays.key)
+        writes += self.layout.log(*begun_changes, united, *_states(stays, states))
         if moves.members:
             writes.append(Call("HDEL", self.layout.story(moves.key), [*moves.members]))
         await swap(client, {self.layout.story(each.key): each.version for each in (stays, moves)}, writes)
@@ -228,3 +230,10 @@ class Stories(Part):
         if dead:
             await answers(client, forget_stories(self.layout.prefix, dead[:_UNLINKED_AT_ONCE]))
         return (next_part or None) if len(dead) <= _UNLINKED_AT_ONCE else part
+
+
+def _states(story: StoredStory, before: int) -> list[StoryChange]:
+    """Return the changes that tell the states of a ledger that had so many before."""
+    ledger = story.ledger
+    numbered = enumerate(ledger.states, ledger.changed - len(ledger.states))
+    return [StoryChange("state", story.key, each.document, number) for number, each in numbered if number >= before]

@@ -316,22 +316,24 @@ def read_claim(token: bytes, packed: bytes) -> tuple[int, Claim]:
 
 _VALUES = attrgetter(*COUNTERS.fields)
 
-ChangeKind = Literal["joined", "united", "muted"] | Level
+ChangeKind = Literal["joined", "united", "muted", "state"] | Level
 
-_KINDS: tuple[ChangeKind, ...] = ("joined", "united", "muted", *LEVELS)
+_KINDS: tuple[ChangeKind, ...] = ("joined", "united", "muted", *LEVELS, "state")
 _CHANGE = PackedFields("change", {"kind": "B", "story": "8s", "document": "8s", "second": "I"}, VERSION)
 
 
 class StoryChange(NamedTuple):
-    """What happened to a story: a document joined it, it became a part of another one, or it reached a level.
+    """What happened to a story: a document joined it, it became a part of another one, it reached a level, or its
+    ledger has a new state.
 
-    ``document`` is the document that joined or tipped it, or the story that it became a part of, or zeros.
+    ``document`` is the document that joined or tipped it or first printed the state, or the story that it became a part
+    of, or zeros.
     """
 
     kind: ChangeKind
     story: bytes
     document: bytes = bytes(8)
-    second: int = 0  # of an event, in Unix seconds
+    second: int = 0  # of an event, in Unix seconds; of a state, how many states there were before it
 
     def pack(self) -> bytes:
         return _CHANGE.pack(_KINDS.index(self.kind), *self[1:])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.rules.ledger import newest_of_owners
 from scrapy_neardup.sketch import has_words, page_hash
 from scrapy_neardup.sketch.origin import packed_language
-from scrapy_neardup.stories.ledger import label_of
+from scrapy_neardup.stories.ledger import label_of, states_of
 from scrapy_neardup.stories.report import iso, languages_of, special_report, why_joined
 from scrapy_neardup.stories.summary import headline_of, read_change
 from scrapy_neardup.story import LEVELS
@@ -89,16 +89,16 @@ class Ask:
         return {"stories": list(rows.values()), **end}
 
     async def changes(self, since: str | None = None, *, most: int = MOST_CHANGES_READ) -> Answer:
-        """Return the figures that documents changed in their stories, in the order in which the documents came.
+        """Return the figures that documents changed in their stories, and new states, in the order in which they came.
 
-        A change is ``confirmed`` if enough independent sources print the new figure by now.
+        A change is ``confirmed`` if enough independent sources print the new figure by now. A state has the first
+        document that prints it; ``is_state`` tells it from the value of a single document.
         """
         news, end = await self._since(since, most)
         rows = [
             {"story": story.id, **_document(member), **each}
             for change, story, members in news
-            for member in _joined(change, members)
-            for each in _figures(story, member)
+            for member, each in (*_states(change, story, members), *_changed(change, story, members))
         ]
         return {"changes": rows, **end}
 
@@ -301,12 +301,23 @@ def _joined(change: StoryChange, members: Iterable[Member]) -> list[Member]:
     return [each for each in members if change.kind == "joined" and each.id == change.document.hex()]
 
 
-def _figures(story: Story, member: Member) -> list[Answer]:
+def _changed(change: StoryChange, story: Story, members: Iterable[Member]) -> Iterator[tuple[Member, Answer]]:
+    """Yield the figures that a document changed."""
     confirmed = {(label_of(each.kind), each.words) for each in story.ledger.states}
-    changes = map(read_change, member.changes)
-    return [
-        {**each._asdict(), "words": each.words, "confirmed": (each.figure, each.new) in confirmed} for each in changes
-    ]
+    for member in _joined(change, members):
+        for each in map(read_change, member.changes):
+            is_confirmed = (each.figure, each.new) in confirmed
+            yield member, {**each._asdict(), "words": each.words, "confirmed": is_confirmed, "is_state": False}
+
+
+def _states(change: StoryChange, story: Story, members: Sequence[Member]) -> Iterator[tuple[Member, Answer]]:
+    """Yield the state that a change tells, unless it is no longer kept."""
+    first = story.ledger.changed - len(story.ledger.states)
+    for number, fact in enumerate(states_of(story.ledger, members, 0), first):
+        is_told = change.kind == "state" and (change.second, change.document) == (number, fact.state.document)
+        if is_told and fact.first:
+            row = {"figure": fact.label, "old": fact.old, "new": fact.state.words, "words": fact.words}
+            yield fact.first, {**row, "confirmed": True, "is_state": True}
 
 
 def _printed(story: Story, members: Iterable[Member]) -> list[Answer]:

@@ -97,6 +97,7 @@ def test_figures_are_names_in_every_script() -> None:
     figures = ["1200000", "6.1", "F35", "X019"]
     assert find_names(["they sold 1.200.000 of them, 6,1 a day, to 7 with F35 or X019"]) == figures
     assert find_names(["1,200,000 人 6.1 ٪ F35 3-4 X019"]) == figures
+    assert find_names(["401,707ක් 17ஆக 120,000ற்கும் 25kg 12лет"]) == ["401707", "17", "120000"]
 
 
 def test_shared_names_are_words_of_the_document() -> None:

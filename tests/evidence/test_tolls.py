@@ -61,6 +61,18 @@ def test_tolls_of_an_article_that_is_about_something_else_are_background() -> No
     assert tolls_of("Court opens its doors", text + "The war has killed 35,000 people.", "en") == []
 
 
+def test_harm_below_news_of_an_arrest_is_that_of_an_older_case() -> None:
+    head = "Police arrested two men on Monday. They were seen at a market. A judge will hear them. Lawyers wait. "
+    told = tolls_of("", head + "Three sailors were injured when the ships were stopped.", "en")
+    assert [_told(each) for each in told] == ["arrested 2"]
+
+
+def test_thousands_below_the_first_sentences_are_background() -> None:
+    head = "Twelve people were killed on Monday. Police closed the road. It was loud. Nobody knows why. "
+    told = tolls_of("", head + "Thousands were injured and hundreds are missing in the conflict.", "en")
+    assert [_told(each) for each in told] == ["dead 12"]
+
+
 def test_a_note_above_an_article_corrects_its_tolls() -> None:
     text = "Corrects the number of victims in the first paragraph.\nFour people died in the fire."
     assert [_told(each) for each in tolls_of("", text, "en")] == ["dead !4"]

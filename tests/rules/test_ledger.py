@@ -177,6 +177,11 @@ def test_bounds_are_told_and_contradict_only_what_they_exclude() -> None:
     assert many.states == ["40 to 50"]
 
 
+def test_a_vague_number_is_told_by_its_word() -> None:
+    story = Story(owners=2).prints(1, "Dozens were killed").prints(2, "Dozens of people were killed")
+    assert story.states == ["dozens"]
+
+
 def test_a_late_page_with_an_old_value_changes_nothing() -> None:
     story = Story(4).dead("a", 12, time=100).dead("b", 12, time=101)
     story.dead("a", 4, time=10).dead("b", 4, time=11)

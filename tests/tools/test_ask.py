@@ -35,7 +35,10 @@ async def test_a_changed_figure_is_told_once_with_its_source(room: Newsroom, ask
     first = await ask.changes()
     again = await ask.changes(first["next"])
 
-    (change,) = first["changes"]
+    change, *others = [each for each in first["changes"] if not each["is_state"]]
+    states = [(each["words"], each["source"]) for each in first["changes"] if each["is_state"]]
+    assert states == [("4 dead", "s0.example"), ("12 dead, was 4", "s2.example")]
+    assert not others
     story = await ask.story(change["story"])
     assert (story["id"], story["level"]) == (change["story"], None), "no id of an event that may come"
     assert (change["figure"], change["old"], change["new"], change["source"]) == ("dead", "4", "12", "s2.example")

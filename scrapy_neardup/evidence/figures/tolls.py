@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache, partial
 from itertools import islice, pairwise
@@ -18,6 +19,7 @@ from scrapy_neardup.evidence.figures.counted import LABELS, PEOPLE, SILENT, Figu
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import CURRENCIES, HEDGES, MONTHS, TABLES, WORDS, language_of
 from scrapy_neardup.evidence.figures.numbers import number_tokens
+from scrapy_neardup.story import VAGUE
 from scrapy_neardup.text.folding import fold, fold_with_places
 from scrapy_neardup.text.lines import sentences
 from scrapy_neardup.text.tokenizer import Reading
@@ -29,11 +31,17 @@ _LONGEST = 1000  # characters of a sentence that are read
 _MOST_OF_KIND = 3  # tolls of an article; further ones are those of places and days
 _OF_HEAD = {"votes": FigureKind.VOTES, "score": FigureKind.SCORE, "magnitude": FigureKind.MAGNITUDE}
 _NO_TOLLS = (FigureKind.VICTIMS, FigureKind.OTHER)
-# Figures of these kinds are tolls only if the sentence has words of an epidemic, of damage or of a match.
-_WITH_CUE = {FigureKind.CASES: "disease", FigureKind.HOMES: "damage", FigureKind.SCORE: "match"}
+# Figures of these kinds are tolls only if the sentence has words of an epidemic, damage, a match or an election.
+_WITH_CUE = {
+    FigureKind.CASES: "disease",
+    FigureKind.HOMES: "damage",
+    FigureKind.SCORE: "match",
+    FigureKind.VOTES: "election",
+}
 _AROUND = ("at least", "about", "more", "between", "not news", "with others", "confirmed", "suspected")
 _ANYWHERE = ("history", "corrects", "no match", *_WITH_CUE.values())
-_UNLESS_KNOWN = {"disease": ".?", "damage": ".?"}  # without a table, every sentence is taken to have such words
+# Without a table, every sentence is taken to have such words.
+_UNLESS_KNOWN = {"disease": ".?", "damage": ".?", "election": ".?"}
 _READ_AS = {"no": "nb", "nn": "nb", "hr": "sr", "bs": "sr", "sh": "sr", "mk": "bg", "ms": "id", "iw": "he"}  # languages
 _WITHOUT_SPACES = ("zh", "ja", "th")
 _YEAR = re.compile("(?:19|20)[0-9]{2}(?![0-9])")
@@ -113,13 +121,15 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
     read = (_read(*each, language, cues, newest_year) for each in _sentences(title, text))
     sentences = [*islice(read, _HEAD)]
-    is_background = not any(meaning_of(word) for sentence in sentences for word in sentence.words)
+    words = (word for sentence in sentences for word in sentence.words)
+    of_head = {meaning.kind for meaning in filter(None, map(meaning_of, words))}
+    is_background = not of_head
     if not is_background:  # most articles tell no harm, and the rest of them is not read
         sentences += read
     told: list[Toll] = []
     for number, sentence in enumerate(sentences):
         for toll in _tolls_in(sentence, cues):
-            told += _news(toll, told, is_head=number < _HEAD)
+            told += _news(toll, told, of_head, is_head=number < _HEAD)
     is_correction = any(not each.placed and cues.anywhere["corrects"].match(each.folded) for each in sentences)
     return [
         each._replace(is_correction=each.is_correction or is_correction)
@@ -172,12 +182,14 @@ def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> 
     return False
 
 
-def _news(toll: Toll, told: Sequence[Toll], *, is_head: bool) -> list[Toll]:
+def _news(toll: Toll, told: Sequence[Toll], of_head: AbstractSet[FigureKind], *, is_head: bool) -> list[Toll]:
     """Return a toll if it says more than those before it.
 
     Below the first sentences, another value of a kind is that of a place, a day or another event, unless it says more
-    exactly what was told before, adds to it or corrects it.
+    exactly what was told before, adds to it or corrects it. ``of_head`` is what the first sentences tell of.
     """
+    if not is_head and _is_older(toll, of_head):
+        return []
     same = [each for each in told if each.kind == toll.kind]
     if toll.kind > FigureKind.OTHER:
         return [toll] if is_head and not same else []
@@ -186,6 +198,12 @@ def _news(toll: Toll, told: Sequence[Toll], *, is_head: bool) -> list[Toll]:
     is_told = any((each.low, each.high) == (toll.low, toll.high) for each in same)
     is_of_news = toll.is_increment or toll.is_correction or (is_head and len(same) < _MOST_OF_KIND)
     return [toll] if not is_told and (is_of_news or any(_is_within(toll, each) for each in same)) else []
+
+
+def _is_older(toll: Toll, of_head: AbstractSet[FigureKind]) -> bool:
+    """Decide whether a toll below the first sentences is of an older event: "thousands", or harm below an arrest."""
+    is_of_police = of_head == {FigureKind.ARRESTED} and toll.kind < FigureKind.ARRESTED
+    return is_of_police or (toll.high is not None and (float(toll.low), float(toll.high)) in VAGUE)
 
 
 def _is_within(toll: Toll, other: Toll) -> bool:

@@ -31,7 +31,7 @@ _TAKES = {
 }
 
 _COLUMNS = {
-    "changes": ("time", "story", "figure", "old", "new", "source", "url", "title"),
+    "changes": ("time", "story", "figure", "old", "new", "is_state", "source", "url", "title"),
     "figures": ("time", "story", "figure", "value", "is_state", "source", "url", "title"),
 }
 
