@@ -45,7 +45,7 @@ _MOST_FOUND = 128  # names of a document
 _MOST_CHARACTERS = 600  # of a line
 _MOST_CHARACTERS_OF_NAMES = 4000  # of a text, in which the words of its names are looked for
 _KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x3A3E_5EED
-_LONGEST, _SHORTEST = 5, 3  # letters of a skeleton
+_LONGEST, _SHORTEST = 6, 3  # letters of a skeleton
 # Devanagari to Sinhala: each word may be a name, but not the ending of a figure.
 CASELESS_WORD = re.compile("(?<![0-9\u0900-\u0dff])[\u0900-\u0dff]{2,}")
 # Capitals of the Latin, Greek and Cyrillic alphabets; a few letters in these blocks are none.
@@ -86,7 +86,7 @@ def skeleton(name: str) -> str:
         folded = "".join(map(_latin, latin))
     for sound, letter in _SOUNDS:
         folded = sound.sub(letter, folded)
-    folded = _TWICE.sub(r"\1", folded.translate(_VOICELESS))
+    folded = _TWICE.sub(r"\1", folded)
     return folded[:_LONGEST] if len(folded) >= _SHORTEST else ""
 
 

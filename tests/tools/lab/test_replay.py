@@ -18,7 +18,7 @@ from scrapy_processes import run_scrapy
 
 KEYS = (
     "id status kind original original_url match match_url similarity containment "
-    "share would_drop story changes event reason"
+    "share would_drop story changes news event reason"
 ).split()
 WORDS = [
     f"{start}{end}" for start in ("ba", "ke", "mi", "so", "tu", "pla", "dre") for end in ("ran", "lo", "vit", "na")
