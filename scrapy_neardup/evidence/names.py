@@ -45,7 +45,7 @@ _MOST_FOUND = 128  # names of a document
 _MOST_CHARACTERS = 600  # of a line
 _MOST_CHARACTERS_OF_NAMES = 4000  # of a text, in which the words of its names are looked for
 _KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x3A3E_5EED
-_LONGEST, _SHORTEST = 6, 3  # letters of a skeleton
+_LONGEST, _SHORTEST = 5, 3  # letters of a skeleton
 # Devanagari to Sinhala: each word may be a name, but not the ending of a figure.
 CASELESS_WORD = re.compile("(?<![0-9\u0900-\u0dff])[\u0900-\u0dff]{2,}")
 # Capitals of the Latin, Greek and Cyrillic alphabets; a few letters in these blocks are none.
@@ -54,7 +54,7 @@ _NAME = re.compile("(?<!\\w)[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u
 _FIGURE = re.compile("(?<![\\w.,])(?:[0-9][0-9.,]*[0-9](?![^\\W\u0900-\u0dff])|[A-Z]+[0-9]+[A-Z0-9]*)")
 _THOUSANDS = re.compile("[.,](?=[0-9]{3}(?![0-9]))")
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?…])\W*$")
-_VOICELESS = str.maketrans("bfdgz", "pptks")  # Tamil writes them alike, and so do other scripts
+_VOICED = str.maketrans("ptk", "bdg")
 _CYRILLIC_ENDING = re.compile("(?<=...)(?:ами|ями|ого|его|ому|ему|ыми|ими|ым|им|ом|ем)$")
 _LETTERS = str.maketrans(
     {
@@ -109,7 +109,10 @@ def find_names(lines: Iterable[str], *, is_title: bool = False) -> list[str]:
             if name[0].isupper() and (is_title or not _SENTENCE_BEGINS.search(line, max(0, at - 4), at)):
                 found[skeleton(name)] = None
         for word in CASELESS_WORD.finditer(line, 0, _MOST_CHARACTERS):
-            found[skeleton(word[0])] = None
+            name = skeleton(word[0])
+            found[name] = None
+            if "\u0b80" <= word[0][0] <= "\u0bff":  # Tamil writes t and d alike: most are d inside a word
+                found[name[:1] + name[1:].translate(_VOICED)] = None
         for word in _FIGURE.finditer(line, 0, _MOST_CHARACTERS):
             found[_THOUSANDS.sub("", word[0]).replace(",", ".")] = None
     found.pop("", None)
