@@ -41,8 +41,14 @@ def test_every_folder_of_the_package_has_its_paragraph() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_that_a_page_names_exist(page: Path) -> None:
     named = set(FILE.findall(page.read_text(encoding="utf-8")))
-    missing = {each for each in named if not any((base / each).exists() for base in (ROOT, ROOT / "scrapy_neardup"))}
+    missing = {each for each in named if not any((base / each).exists() for base in (ROOT, PACKAGE, ROOT / "tests"))}
     assert not missing
+
+
+def test_only_crawls_and_doctor_can_send_events() -> None:
+    """So a replay sends none to a receiver, whichever settings it leaves out."""
+    users = {path.name for path in PACKAGE.rglob("*.py") if "stories.receivers import" in path.read_text("utf-8")}
+    assert users == {"announcer.py", "doctor.py"}
 
 
 PATH = '''
