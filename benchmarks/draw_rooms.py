@@ -51,7 +51,7 @@ def draw(rooms: dict[str, set[str]]) -> str:
 
 
 def lines_to_read(file: str, cells: str) -> int:
-    """Return how many lines of a file a row of the reading path names: those of functions and classes, or all."""
+    """Return how many lines a row of the reading path names: those of functions, classes and constants, or all."""
     source = (PAGE.parents[1] / PACKAGE / file).read_text(encoding="utf-8")
     if cells.endswith("| all"):
         return len(source.splitlines())
@@ -61,6 +61,8 @@ def lines_to_read(file: str, cells: str) -> int:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.name in names:
             first = min(each.lineno for each in (node, *node.decorator_list))
             lines |= {*range(first, (node.end_lineno or first) + 1)}
+        elif isinstance(node, ast.Assign) and any(getattr(each, "id", "") in names for each in node.targets):
+            lines |= {*range(node.lineno, (node.end_lineno or node.lineno) + 1)}
     return len(lines)
 
 

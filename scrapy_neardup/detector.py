@@ -286,7 +286,7 @@ class NearDupDetector:
                     self.breaker.failed(error, len(group))
                 else:
                     self.breaker.succeeded()
-                    verdicts = [await self._verdict(*each) for each in zip(fingerprints, answers, strict=True)]
+                    verdicts = [await self._announced(*each) for each in zip(fingerprints, answers, strict=True)]
             for each, verdict in zip(group, verdicts, strict=True):
                 each.answer = verdict
         except Exception as error:
@@ -354,7 +354,7 @@ class NearDupDetector:
         """End the events that are over. With ``all_over`` no document follows, so end all events. Never raises."""
         await self.breaker.ask(self.stories.finish(all_over=all_over))
 
-    async def _verdict(self, fingerprint: Fingerprint, checked: CheckedDocument | StoreError) -> Verdict:
+    async def _announced(self, fingerprint: Fingerprint, checked: CheckedDocument | StoreError) -> Verdict:
         """Return the verdict on a document that is registered, with the event that it raised."""
         if isinstance(checked, StoreError):  # data of this document is damaged: others can be judged
             self.breaker.warn_once(f"A document passes unchecked: {checked}")

@@ -218,7 +218,7 @@ class NearDupPipeline(Component):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
                 pending = PendingDocument(document, None, self.fates.finish)
                 self.fates.add_item(pending)  # notes it in the context of the item too
-                return asyncio.create_task(self._verdict(document, pending))
+                return asyncio.create_task(self._ask_detector(document, pending))
             if problem := _missing_text(page, is_of_page=is_of_page):
                 self.summary.miss_text(adapter, problem)
                 return unchecked("no-text")
@@ -227,7 +227,7 @@ class NearDupPipeline(Component):
             if page.verdict is None or page.document is None:
                 document = self._document(adapter, page.text, page, is_of_page=True)
                 page.document = PendingDocument(document, page.place, self.fates.finish)
-                page.verdict = asyncio.create_task(self._verdict(document, page.document))
+                page.verdict = asyncio.create_task(self._ask_detector(document, page.document))
             self.fates.add_item(page.document)
             return page.verdict
         except Exception as error:
@@ -274,7 +274,7 @@ class NearDupPipeline(Component):
                 logger.warning("NEARDUP_ITEM_FIELDS: the time in %r: %s; such items get the current time", name, error)
             return None
 
-    async def _verdict(self, document: Document, pending: PendingDocument) -> Verdict:
+    async def _ask_detector(self, document: Document, pending: PendingDocument) -> Verdict:
         # The page keeps this task, and a task its context: an item in there would keep the page in turn, and only the
         # garbage collector would free them.
         current_item.set(ItemContext())
@@ -289,7 +289,7 @@ class NearDupPipeline(Component):
 
     async def _settle(self, document: PendingDocument, verdict: Verdict) -> Verdict:
         """Return the verdict that holds when the item of the match has left the pipelines."""
-        current_item.set(ItemContext())  # as in ``_verdict``
+        current_item.set(ItemContext())  # as in ``_ask_detector``
         for _ in range(_MOST_MATCHES):
             fate = await self.fates.fate_of_match(document.id, verdict.match or "")
             if fate == "kept":
@@ -298,7 +298,7 @@ class NearDupPipeline(Component):
                 break
             # Judge it again: it is an original, or a copy of another document.
             await self.fates.lose(document)
-            verdict = await self._verdict(document.document, document)
+            verdict = await self._ask_detector(document.document, document)
             if not verdict.would_drop:
                 return verdict
         return replace(verdict, would_drop=False)

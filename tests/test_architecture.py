@@ -41,8 +41,14 @@ def test_every_folder_of_the_package_has_its_paragraph() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_that_a_page_names_exist(page: Path) -> None:
     named = set(FILE.findall(page.read_text(encoding="utf-8")))
-    missing = {each for each in named if not any((base / each).exists() for base in (ROOT, ROOT / "scrapy_neardup"))}
+    missing = {each for each in named if not any((base / each).exists() for base in (ROOT, PACKAGE, ROOT / "tests"))}
     assert not missing
+
+
+def test_only_crawls_and_doctor_can_send_events() -> None:
+    """So a replay sends none to a receiver, whichever settings it leaves out."""
+    users = {path.name for path in PACKAGE.rglob("*.py") if "stories.receivers import" in path.read_text("utf-8")}
+    assert users == {"announcer.py", "doctor.py"}
 
 
 PATH = '''
@@ -125,7 +131,8 @@ def test_the_reading_path_has_the_lines_of_what_it_names() -> None:
 def test_the_reading_path_names_what_there_is() -> None:
     for file, _, cells in rows_of_the_reading_path():
         tree = ast.parse((PACKAGE / file).read_text(encoding="utf-8"))
-        assert {*re.findall("`(\\w+)`", cells)} <= {getattr(each, "name", "") for each in ast.walk(tree)}, file
+        there = {getattr(each, "name", getattr(each, "id", "")) for each in ast.walk(tree)}
+        assert {*re.findall("`(\\w+)`", cells)} <= there, file
 
 
 def test_the_reading_path_is_the_one_that_an_item_takes(project: Project) -> None:

@@ -112,7 +112,7 @@ class Comparison:
         return _share_held([each for each in self._lines if each.words][: _HEAD - 1])
 
     @property
-    def content(self) -> Sentence | None:
+    def first_new_statement(self) -> Sentence | None:
         """Return the first sentence that says what the old text does not say, None if there is none.
 
         Each paper writes its own titles: in a title only figures, times, codes, quantities and negations count, unless

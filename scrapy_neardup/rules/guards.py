@@ -150,7 +150,7 @@ def other_content(pair: Pair) -> Finding | None:
     """A sentence says what the text that was kept does not say."""
     if pair.kept_comparison is None or not pair.policy.keep_updates:
         return None
-    sentence = pair.kept_comparison.content
+    sentence = pair.kept_comparison.first_new_statement
     if sentence is None:
         return Finding(False, ("no sentence says what the older text does not say",))
     return applying(f"kept: the older text does not say this: {one_line(sentence.shown, _LONGEST_FACT)}")

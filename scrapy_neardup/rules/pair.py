@@ -208,7 +208,9 @@ class Pair:
         """
         if not self.same_page or self.same_text:
             return False
-        return self.share < REWRITTEN_SHARE if self.comparison is None else self.comparison.content is not None
+        return (
+            self.share < REWRITTEN_SHARE if self.comparison is None else self.comparison.first_new_statement is not None
+        )
 
     @property
     def is_page_changed(self) -> bool:

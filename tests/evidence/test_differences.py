@@ -95,20 +95,20 @@ def compared(language: str, text: str, *, is_title: bool = False) -> Comparison:
 
 @pytest.mark.parametrize(("language", "text"), CONTENT)
 def test_a_word_that_changes_the_news_is_a_content_difference(language: str, text: str) -> None:
-    assert compared(language, text).content is not None
+    assert compared(language, text).first_new_statement is not None
 
 
 @pytest.mark.parametrize(("language", "text"), WORDING)
 def test_another_wording_is_none(language: str, text: str) -> None:
-    assert compared(language, text).content is None
+    assert compared(language, text).first_new_statement is None
 
 
 def test_a_figure_is_new_although_the_next_sentence_of_the_old_text_has_it() -> None:
     sides = (f"About {value} percent of the crew had no training. Debts stand at 2,100." for value in ("2,100", "7"))
     new, old = (Side("", text, "", "en") for text in sides)
-    assert compare(new, old).content
+    assert compare(new, old).first_new_statement
 
 
 def test_a_word_in_a_title_counts_if_the_rest_of_the_title_is_equal() -> None:
-    assert compared("en", "Fire in a hotel by the lake: three guests {dead|unhurt}", is_title=True).content
-    assert not compared("en", "Three guests {dead|unhurt} in {fire|blaze} at hotel", is_title=True).content
+    assert compared("en", "Fire in a hotel by the lake: three guests {dead|unhurt}", is_title=True).first_new_statement
+    assert not compared("en", "Three guests {dead|unhurt} in {fire|blaze} at hotel", is_title=True).first_new_statement

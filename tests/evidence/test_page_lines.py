@@ -44,7 +44,7 @@ def told(line: str, where: str = "inside") -> tuple[bool, list[str]]:
     """Return whether another value in the line is content, and what is told of it."""
     sides = Side("", text(line, 31, where)), Side("", text(line, 12, where))
     comparison = compare(*sides)
-    return comparison.content is not None, [each.line for each in changes_between(*sides, comparison)]
+    return comparison.first_new_statement is not None, [each.line for each in changes_between(*sides, comparison)]
 
 
 @pytest.mark.parametrize("where", ["above", "inside", "below"])
@@ -64,7 +64,7 @@ def test_a_figure_in_a_short_line_of_the_article_is_seen(fact: str, where: str) 
 def test_only_a_line_that_mostly_names_its_own_paper_is_of_the_page() -> None:
     def is_content(line: str, paper: str, other: str = "other.example") -> bool:
         new, old = Side("", f"{FIRST}\n{line}\n{LAST}", paper), Side("", f"{FIRST}\n{LAST}", other)
-        return compare(new, old).content is not None
+        return compare(new, old).first_new_statement is not None
 
     assert not is_content("Source: Harrowtimes", "www.harrowtimes.example")
     assert is_content("Harrow floods all of its streets", "www.harrowtimes.example")
@@ -74,8 +74,8 @@ def test_only_a_line_that_mostly_names_its_own_paper_is_of_the_page() -> None:
 def test_a_teaser_of_the_old_text_holds_no_news() -> None:
     news = "The mayor of the town was arrested this morning"
     old, new = (Side("", f"{FIRST}\n{line}\n{LAST}") for line in (f"Read more: {news}", news))
-    assert compare(new, old).content is not None
-    assert compare(old, new).content is None
+    assert compare(new, old).first_new_statement is not None
+    assert compare(old, new).first_new_statement is None
 
 
 def test_a_toll_is_told_wherever_it_stands() -> None:

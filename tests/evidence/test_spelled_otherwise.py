@@ -33,14 +33,14 @@ CONTENT = [
 def test_another_form_is_wording(language: str, new: str, old: str) -> None:
     sides = (Side("", FRAME.format(line), language=language) for line in (new, old))
 
-    assert compare(*sides).content is None
+    assert compare(*sides).first_new_statement is None
 
 
 @pytest.mark.parametrize(("language", "new", "old"), CONTENT)
 def test_another_value_in_such_a_form_is_content(language: str, new: str, old: str) -> None:
     sides = (Side("", FRAME.format(line), language=language) for line in (new, old))
 
-    assert compare(*sides).content is not None
+    assert compare(*sides).first_new_statement is not None
 
 
 def test_a_long_sentence_is_cut_where_its_words_say() -> None:

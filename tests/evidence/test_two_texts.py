@@ -28,8 +28,8 @@ def compared(new: str, old: str) -> Comparison:
 def test_a_figure_that_stands_elsewhere_is_content(other: tuple[object, ...]) -> None:
     old = STORY.format(3, 5, 7)
 
-    assert compared(old, old).content is None
-    assert compared(STORY.format(*other), old).content is not None
+    assert compared(old, old).first_new_statement is None
+    assert compared(STORY.format(*other), old).first_new_statement is not None
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ def test_a_figure_that_stands_elsewhere_is_content(other: tuple[object, ...]) ->
 def test_cells_and_signs_are_content(old: str, new: str) -> None:
     story = STORY.format(3, 5, 7)
 
-    assert compared(f"{story}\n{new}", f"{story}\n{new}").content is None
-    assert compared(f"{story}\n{new}", f"{story}\n{old}").content is not None
+    assert compared(f"{story}\n{new}", f"{story}\n{new}").first_new_statement is None
+    assert compared(f"{story}\n{new}", f"{story}\n{old}").first_new_statement is not None
 
 
 NAMES = ["Ada Holm", "Ben Iversen", "Cora Jansen", "Dan Krogh"]
@@ -55,8 +55,8 @@ NAMES = ["Ada Holm", "Ben Iversen", "Cora Jansen", "Dan Krogh"]
 def test_a_list_of_names_is_no_byline(names: list[str]) -> None:
     old, new = ("\n".join((STORY.format(3, 5, 7), "The dead are:", *each)) for each in (NAMES, names))
 
-    assert compared(new, old).content is not None
-    assert compared(f"Eva Lund\n{STORY.format(3, 5, 7)}", STORY.format(3, 5, 7)).content is None
+    assert compared(new, old).first_new_statement is not None
+    assert compared(f"Eva Lund\n{STORY.format(3, 5, 7)}", STORY.format(3, 5, 7)).first_new_statement is None
 
 
 def test_only_whole_sentences_are_learned_lines() -> None:
@@ -64,7 +64,7 @@ def test_only_whole_sentences_are_learned_lines() -> None:
     line = "The mayor said that the tunnel is closed to all readers without a ticket."
 
     def content(added: str) -> bool:
-        return compare(Side("", f"{old}\n{added}"), Side("", old), (line,)).content is not None
+        return compare(Side("", f"{old}\n{added}"), Side("", old), (line,)).first_new_statement is not None
 
     assert not content(line)
     assert content("The tunnel is closed.")
@@ -76,15 +76,15 @@ def test_a_sentence_of_the_same_words_in_another_order_is_new() -> None:
 
     found = compared(" ".join(mixed), " ".join(words))
 
-    assert found.content is not None
+    assert found.first_new_statement is not None
     assert found.share == 0
 
 
 def test_a_short_sentence_with_a_word_of_its_own_is_new() -> None:
     old = STORY.format(3, 5, 7)
 
-    assert compared(f"{old}\nThe mayor resigned.", old).content is not None
-    assert compared(f"{old}\nSo said the mayor.", old).content is None
+    assert compared(f"{old}\nThe mayor resigned.", old).first_new_statement is not None
+    assert compared(f"{old}\nSo said the mayor.", old).first_new_statement is None
 
 
 def test_reworded_parts_are_not_held() -> None:

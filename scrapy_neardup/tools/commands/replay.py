@@ -72,7 +72,7 @@ async def run(options: Options, values: Values) -> int:
     if paths.count(STDOUT) > 1:
         raise InputError("-O, --events and --stories: only one of them can be standard output")
     refuse_overwriting(paths, [options.input])
-    # A replay sends no events to anybody.
+    # A replay cannot send events: only `Announcer` makes receivers. Do not ask for what these settings need.
     for name in ("EVENTS_FEED", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET", "EVENTS_NOTIFY"):
         values.pop(f"NEARDUP_{name}", None)
     configured = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": options.store})
