@@ -56,7 +56,7 @@ WRONG: dict[str, list[object]] = {
     "NEARDUP_EVENT_RULE": ["no-such-rule", "no.such.rule", "", None],
     "NEARDUP_EVENTS_NOTIFY": ["slack", [5], 5],
     "NEARDUP_EVENTS_LEVELS": ["loud", ["breaking", "loud"], 5, None],
-    "NEARDUP_EVENTS_SECTIONS": ["sport", ["sports"], 5, None],
+    "NEARDUP_EVENTS_SECTIONS": ["sports", ["sport", "sports"], 5, None],
     "NEARDUP_EVENTS_PER_DAY": [-1, "few", None],
 }
 """Values a setting does not take, by its name."""

@@ -99,15 +99,15 @@ def test_a_reader_gets_a_breaking_alert(reader: Reader) -> None:
     first, again, later, alerted, shown = reader.logs
     assert "14 items judged, 14 kept\n  6 would be dropped with NEARDUP_ACTION = 'drop'\n" in first
     assert re.search(r"^  original +8$", first, re.MULTILINE)
-    assert "breaking      5 items, 5 sources    Ferry runs aground off Skerrow" in first
+    assert "update        6 items, 6 sources    Ferry runs aground off Skerrow" in first
     assert re.search(r"^  duplicate +14   revisit 14$", again, re.MULTILINE)
     assert re.search(r"^  update +3$", later, re.MULTILINE)
     assert "Events: 1 update" in later
     assert "\n      3 items, 12 dead, was 4               Ferry runs aground off Skerrow\n" in later
-    assert "Events: 1 watch, 1 breaking" in alerted
+    assert "Events: 1 breaking, 1 update" in alerted
     alerts = (reader.folder / "alerts.py.log").read_text(encoding="utf-8")
-    assert "ALERT watch: Ferry runs aground off Skerrow (4 items)" in alerts
-    assert "ALERT breaking: Ferry runs aground off Skerrow (5 items)" in alerts
+    assert "ALERT breaking: Ferry runs aground off Skerrow (3 items)" in alerts
+    assert "ALERT update: Ferry runs aground off Skerrow (6 items)" in alerts
     assert re.search(r"^  original +8$", shown, re.MULTILINE), "the report has something to show"
     page = (reader.folder / "report.html").read_text(encoding="utf-8")
     assert "Content-Security-Policy" in page

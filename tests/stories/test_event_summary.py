@@ -66,19 +66,26 @@ def test_what_two_or_more_print_since_is_told_as_a_contradiction() -> None:
     assert Told(*dead(12, "a", "b", "c"), *dead(4, "d")).report()["facts"][0]["against"] == []
 
 
+def test_without_figures_there_is_nothing_to_say() -> None:
+    assert Told().summary == ""
+
+
 @pytest.mark.parametrize(
-    "printed",
+    ("printed", "said"),
     [
-        [],
-        dead(12, "a"),
-        dead(12, "a", "a"),
-        [*dead(12, "a"), *dead(11, "b")],
-        [*dead(12, "a"), ("b.example", "12 people were injured in the fire.")],
+        (dead(12, "a"), "12 dead, unconfirmed: one source says so, a.example"),
+        (dead(12, "a", "a"), "12 dead, unconfirmed: one source says so, a.example"),
+        ([*dead(12, "a"), *dead(11, "b")], "11 dead, unconfirmed: one source says so, b.example"),
+        ([*dead(12, "a"), ("b.example", "12 people were injured in the fire.")], "12 dead, unconfirmed: one source"),
     ],
-    ids=["none", "one source", "itself", "disagree", "two figures"],
+    ids=["one source", "itself", "disagree", "two figures"],
 )
-def test_there_is_nothing_to_say(printed: list[tuple[str, str]]) -> None:
-    assert Told(*printed).summary == ""
+def test_a_number_of_people_that_is_no_state_is_said_to_be_unconfirmed(
+    printed: list[tuple[str, str]], said: str
+) -> None:
+    told = Told(*printed)
+    assert told.summary.startswith(said)
+    assert told.report()["facts"] == []
 
 
 def test_the_dead_come_before_the_injured_before_homes_and_what_is_new_comes_first() -> None:

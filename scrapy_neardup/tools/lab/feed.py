@@ -122,11 +122,8 @@ def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[FeedLine]]) -> 
         yield FeedLine(number + 1, 0, {}, f"{shown(path)}:{number + 1}: cannot be read further: {reason}")
 
 
-def objects_of(file: IO[bytes], path: Path, errors: str = "strict", between: bytes | None = None) -> Iterator[FeedLine]:
-    """Yield each line that is not empty. For ``errors`` see ``bytes.decode``.
-
-    If the file is a list, ``between`` has the bytes that stand between its items. Then a line may have several of them.
-    """
+def objects_of(file: IO[bytes], path: Path, errors: str = "strict") -> Iterator[FeedLine]:
+    """Yield each line that is not empty. For ``errors`` see ``bytes.decode``."""
     for number in count(1):
         line = rest = file.readline(LONGEST_LINE)
         while len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
@@ -136,27 +133,24 @@ def objects_of(file: IO[bytes], path: Path, errors: str = "strict", between: byt
         where = f"{shown(path)}:{number}"
         if rest is not line:
             yield FeedLine(number, len(line), {}, f"{where}: {TOO_LONG}")
-        elif line.strip(between):
-            yield from _objects(number, line, where, errors, between)
+        elif line.strip():
+            yield _line(number, line, where, errors)
 
 
-def _objects(number: int, line: bytes, where: str, errors: str, between: bytes | None) -> Iterator[FeedLine]:
-    size = len(line)
+def _line(number: int, line: bytes, where: str, errors: str) -> FeedLine:
     try:
-        text = line.strip(between).decode("utf-8-sig", errors)
-        values = [json.loads(text)] if between is None else json.loads(f"[{text}]")
+        return line_of(number, len(line), json.loads(line.decode("utf-8-sig", errors)), where)
     except UnicodeDecodeError as error:
-        yield FeedLine(number, size, {}, f"{where}: not UTF-8 at byte {error.start}")
+        problem = f"not UTF-8 at byte {error.start}"
     except (ValueError, RecursionError) as error:
-        end = "" if line.endswith(b"\n") else f": perhaps {CUT_OFF}"
-        yield FeedLine(number, size, {}, f"{where}: not JSON: {error}{end}")
-    else:
-        for value in values:
-            if isinstance(value, dict):
-                yield FeedLine(number, size, value)
-            else:
-                problem = f"must be a JSON object, not {type(value).__name__}"
-                yield FeedLine(number, size, {}, f"{where}: {problem}")
+        problem = f"not JSON: {error}" if line.endswith(b"\n") else f"not JSON: {error}: perhaps {CUT_OFF}"
+    return FeedLine(number, len(line), {}, f"{where}: {problem}")
+
+
+def line_of(number: int, size: int, value: object, where: str) -> FeedLine:
+    if isinstance(value, dict):
+        return FeedLine(number, size, value)
+    return FeedLine(number, size, {}, f"{where}: must be a JSON object, not {type(value).__name__}")
 
 
 def shown(path: Path) -> str:

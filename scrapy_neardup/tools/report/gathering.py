@@ -9,20 +9,31 @@ read in a second pass.
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import re
 from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from io import BufferedReader
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.tools.lab.feed import FeedLine, RecordedDocument, objects_of, read_feed, read_packed
+from scrapy_neardup.tools.lab.feed import (
+    CUT_OFF,
+    LONGEST_LINE,
+    TOO_LONG,
+    FeedLine,
+    RecordedDocument,
+    line_of,
+    objects_of,
+    read_feed,
+    read_packed,
+)
 from scrapy_neardup.tools.lab.replay import PageReader
 from scrapy_neardup.tools.report.feed_stories import is_report, items_of
 from scrapy_neardup.tools.report.rows import (
@@ -38,8 +49,9 @@ from scrapy_neardup.tools.report.rows import (
 Track = Callable[[Iterable[FeedLine]], Iterator[FeedLine]]
 
 MOST_PROBLEMS = 20  # listed; the others are counted
-_BETWEEN_ITEMS = b"[], \t\r\n" + BOM_UTF8  # a crawl that appends to a JSON file leaves "][" in it
-_INDENTED = re.compile(rb"\[?\s*\{[ \t\r]*\n")
+_CHUNK = 1 << 20  # characters
+_DECODER = json.JSONDecoder()
+_BETWEEN_ITEMS = re.compile(r"[\s,\[\]]*")  # a crawl that appends to a JSON file leaves "][" in it
 
 
 def read_rows(path: Path) -> Iterator[FeedLine]:
@@ -49,12 +61,38 @@ def read_rows(path: Path) -> Iterator[FeedLine]:
 
 
 def _lines(file: IO[bytes], path: Path) -> Iterator[FeedLine]:
-    beginning = cast("BufferedReader", file).peek(64).removeprefix(BOM_UTF8).lstrip()
-    if beginning[:1] not in (b"{", b"[", b""):
+    first = cast("io.BufferedReader", file).peek(64).removeprefix(BOM_UTF8).lstrip()[:1]
+    if first not in (b"{", b"[", b""):
         raise InputError(f"{path}: is neither JSON lines nor JSON: crawl with -O items.jsonl")
-    if _INDENTED.match(beginning):
-        raise InputError(f"{path}: an item has several lines: crawl with -O items.jsonl, or without FEED_EXPORT_INDENT")
-    return objects_of(file, path, "replace", _BETWEEN_ITEMS if beginning.startswith(b"[") else None)
+    if first == b"[":
+        return _json_array(io.TextIOWrapper(file, "utf-8-sig", errors="replace"), path)
+    return objects_of(file, path, "replace")
+
+
+def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[FeedLine]:
+    """Read a list of items in chunks, so that a feed of any size takes little memory."""
+    buffer = source.read(_CHUNK)
+    place = 0
+    number = 1
+    while True:
+        place = cast("re.Match[str]", _BETWEEN_ITEMS.match(buffer, place)).end()
+        rest = len(buffer) - place
+        where = f"{path}: item {number}"
+        try:
+            value, place = _DECODER.raw_decode(buffer, place)
+        except json.JSONDecodeError:
+            if rest <= LONGEST_LINE and (more := source.read(max(_CHUNK, rest))):
+                buffer = buffer[place:] + more
+                place = 0
+                continue
+            if rest:
+                yield FeedLine(number, 0, {}, f"{where}: {CUT_OFF if rest <= LONGEST_LINE else TOO_LONG}")
+            return
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of lists in lists
+            yield FeedLine(number, 0, {}, f"{where}: not JSON: {error}; this item and those behind it are not read")
+            return
+        yield line_of(number, 0, value, where)
+        number += 1
 
 
 @dataclass
