@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 
 from scrapy_neardup import NearDupDetector
+from scrapy_neardup.detector import select
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.text.display import counted, printable
 from scrapy_neardup.tools.commands.inputs import (
@@ -34,19 +34,19 @@ async def run(options: Options, values: Values) -> int:
         raise InputError("--source or --url: it is empty; leave it out to remove the whole namespace")
     if options.source and options.url:
         raise InputError("--source and --url: give one of them")
-    chosen = options.source or options.url or ""
+    try:
+        selection = select(options.source or "", options.url or "")
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    chosen = selection.source or options.url or ""
     async with live_detector(options, values) as detector:
-        purge = partial(detector.purge, source=options.source or "", url=options.url or "")
-        try:
-            count = await purge(dry_run=True)
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        count = await detector.index.purge(selection, dry_run=True)
         if not count:
             await explain_emptiness(detector)
         if count and not options.yes and not await _agrees(detector, chosen, count):
             print("Nothing was removed.")
             return 1
-        print(f"Removed {counted(await purge(), 'document')}.")
+        print(f"Removed {counted(await detector.index.purge(selection), 'document')}.")
     if chosen and not count:
         unknown = "Check the spelling. Documents that have left the window are in feeds only: see docs/howto/purge.md."
         print_error(f"The window has no document of {chosen}. {unknown}")
