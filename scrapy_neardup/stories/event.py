@@ -284,7 +284,8 @@ class Outbox:
         if token not in self._in_hand:
             receivers = set(granted.claim.receivers)
             left = set() if story.is_muted else {*receivers}
-            if event.section and event.section not in self._sections:
+            section = event.section  # of all members, so ask once
+            if section and section not in self._sections:
                 left &= {CRAWL}
             self._in_hand[token] = _InHand(event, left, receivers)
             for key in left & self._senders.keys():
