@@ -170,7 +170,7 @@ class NearDupPipeline(Component):
                 return item
             await self._wait_for_turn(context)
             adapter = ItemAdapter(item)
-            answer = self._ask(adapter, context.page)
+            answer = self._ask(adapter, context)
         finally:
             await context.leave()
         with self.shared.backlog.counted():
@@ -207,17 +207,18 @@ class NearDupPipeline(Component):
         if context.place is not None:
             await context.place.wait_for_turn()
 
-    def _ask(self, adapter: ItemAdapter, page: Page) -> Verdict | asyncio.Task[Verdict]:
+    def _ask(self, adapter: ItemAdapter, context: ItemContext) -> Verdict | asyncio.Task[Verdict]:
         """Return the verdict of an item that cannot be judged, or else ask for it.
 
         Items without a text of their own share the verdict of their page.
         """
+        page = context.page
         try:
             is_of_page = page.is_named_by(name_of(adapter, self.settings.item_fields["url"]))
             if text := text_of(adapter, self.settings.item_fields["text"]):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
                 pending = PendingDocument(document, None, self.fates.finish)
-                self.fates.add_item(pending)  # notes it in the context of the item too
+                self._follow(context, pending)
                 return asyncio.create_task(self._ask_detector(document, pending))
             if problem := _missing_text(page, is_of_page=is_of_page):
                 self.summary.miss_text(adapter, problem)
@@ -228,11 +229,17 @@ class NearDupPipeline(Component):
                 document = self._document(adapter, page.text, page, is_of_page=True)
                 page.document = PendingDocument(document, page.place, self.fates.finish)
                 page.verdict = asyncio.create_task(self._ask_detector(document, page.document))
-            self.fates.add_item(page.document)
+            self._follow(context, page.document)
             return page.verdict
         except Exception as error:
             self.log_fault(error, "An item")
             return unchecked("internal-error")
+
+    def _follow(self, context: ItemContext, document: PendingDocument) -> None:
+        """Follow an item of this document, unless no pipeline of ours has seen it before the verdict."""
+        if context.item is not None:
+            context.document = document
+            self.fates.add_item(document)
 
     def _document(self, adapter: ItemAdapter, text: str, page: Page, *, is_of_page: bool) -> Document:
         # Only the first text of a page is the text of the page: a second text is not a new version of the first.

@@ -189,7 +189,10 @@ def _added(
 def find_candidates(keys: Keys, generations: Iterable[Generation], own: bytes, window: int) -> list[bytes]:
     """Return the keys of the documents of the window that share keys with a document, the likeliest first.
 
-    ``generations`` come with the newest first, ``own`` is the document's key. See ``Index`` for the rule.
+    Of each look-up key at most ``MOST_POSTINGS`` documents are read: the newest of the window, by their own time.
+    Of these at most ``MAX_CANDIDATES`` are returned: those whose shared keys count most, and among equals the oldest.
+
+    ``generations`` come with the newest first, ``own`` is the document's key.
     """
     second, room, votes = seconds_of(own), dict[int, int](), list[tuple[int, bytes]]()
     for each in generations:
@@ -243,7 +246,7 @@ class ShardBits(dict[str, int]):
     async def choose(self, client: Client, generation: Generation, slices: Iterable[str], keys: int) -> None:
         """Choose the bits of a generation that has no postings yet, for documents with so many keys.
 
-        It gets as many shards as it will fill if documents keep coming at the rate of these hours of records.
+        It gets as many shards as it will fill if documents keep coming at the rate of these slices of records.
         """
         counts = await answers(client, [Call("HLEN", name) for name in slices])
         busy = [documents for documents in cast("list[int]", counts) if documents]

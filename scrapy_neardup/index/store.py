@@ -154,7 +154,7 @@ def new_version() -> bytes:
     return random.randbytes(_VERSION_BYTES)
 
 
-def is_version(answer: object) -> bool:
+def is_other_version(answer: object) -> bool:
     """Return whether the answer to a commit is the version of a hash that others changed, nothing if it is gone."""
     return isinstance(answer, bytes) and len(answer) <= _VERSION_BYTES
 

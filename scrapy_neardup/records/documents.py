@@ -61,7 +61,7 @@ class Record(Evidence):
     """One registered document, its fields in the order of ``RECORD``.
 
     ``original`` and ``story`` are document keys; an original has its own key in both. A copy also has the url and title
-    of its original, so that it can link to an original whose own hour has expired.
+    of its original, so that it can link to an original whose own slice has expired.
 
     ``kept_share_parts`` is the share of the document's text, in parts of ``WHOLE_TEXT``, that a crawl that drops copies
     still has in its feed. It is ``WHOLE_TEXT`` if the document was kept. Otherwise it is the share of the text that its

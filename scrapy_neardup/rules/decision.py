@@ -19,7 +19,8 @@ from scrapy_neardup.rules.match import Match, best_match
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy, longest_hold
 from scrapy_neardup.rules.second_look import Texts, with_second_look
-from scrapy_neardup.rules.systems import NOT_DROPPED, System, news
+from scrapy_neardup.rules.systems import NOT_DROPPED, System
+from scrapy_neardup.rules.systems.news import NEWS
 from scrapy_neardup.rules.uniting import in_united_story, is_bridge, narrowed
 from scrapy_neardup.story import Join
 
@@ -58,7 +59,7 @@ class Judge:
     """
 
     policy: Policy
-    system: System = news
+    system: System = NEWS
     owner_of: Callable[[str], str] = str
     source_of: Callable[[str], str] = str
 

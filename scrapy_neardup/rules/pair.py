@@ -33,9 +33,9 @@ VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one 
 class Pair:
     """A new document and a candidate. Each kind of evidence is computed when it is first asked for, once.
 
-    ``key`` and ``state`` are those of the candidate. If it was dropped as a copy, ``kept_key`` is the key of the
-    document that was kept, as far as that is known, and ``kept_text`` is the text of this document; otherwise it is
-    ``old_text``. A text is None if the window does not have it, and for all pairs that get no second look.
+    ``key`` and ``state`` are those of the candidate. ``kept_key`` and ``kept_text`` are those of the document that was
+    kept, if the candidate was dropped as a copy of it, otherwise those of the candidate. ``kept_key`` is empty if that
+    document is gone. A text is None if the window does not have it, and for all pairs that get no second look.
     """
 
     def __init__(
