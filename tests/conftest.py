@@ -157,7 +157,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         kinds: Iterable[str] = USUAL
         if everything:
             kinds = STORES
-        elif is_marked("every_store"):
+        elif is_marked("every_store") and metafunc.config.option.markexpr != "versions":
             kinds = [*USUAL, *RESTRICTED, OTHERS[len(metafunc.function.__name__) % len(OTHERS)]]
         elif is_marked("in_memory"):
             kinds = ["memory"]

@@ -76,6 +76,7 @@ async def test_a_late_document_moves_its_source_to_its_earlier_time(index: Index
     assert story.times == (START, START + 60, START + 600)
 
 
+@pytest.mark.in_memory
 async def test_a_flood_is_counted_in_bounded_space(index: Index) -> None:
     joins = [join(f"item {n}", n, f"{n % 600}.example") for n in range(900)]
 

@@ -159,7 +159,7 @@ async def test_a_log_that_is_full_forgets_the_oldest_and_says_so(
     monkeypatch.setattr(layout.Layout, "most_changes", 100)
     await publish_fire(room)
     first = await ask.stories()
-    documents = [room.article("fire", f"t{number}", number) for number in range(250)]
+    documents = [room.article("fire", f"t{number}", number) for number in range(210)]
     await room.detector.check_in_order(documents)
 
     late = await ask.stories(first["next"])
