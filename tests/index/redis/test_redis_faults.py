@@ -187,7 +187,7 @@ async def test_every_key_expires_and_is_of_the_namespace(fleet: Fleet, namespace
     client = open_client(fleet.url(kind))
     before = set(client.scan_iter())
 
-    statuses = await _mixed_run(fleet.url(kind), namespace, 160)
+    statuses = await _mixed_run(fleet.url(kind), namespace, 400)
 
     keys = set(client.scan_iter()) - before
     assert {"original", "duplicate"} <= set(statuses)
