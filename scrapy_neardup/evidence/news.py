@@ -12,10 +12,11 @@ from collections.abc import Collection, Sequence
 from xxhash import xxh32_intdigest
 
 from scrapy_neardup.evidence.differences import Comparison
-from scrapy_neardup.evidence.lead import is_quotable, whole_sentences
+from scrapy_neardup.evidence.lead import is_quotable
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes, terms_of
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
+from scrapy_neardup.text.sentences import whole_sentences
 
 MOST_NEWS = 3
 LONGEST_NEWS = 300  # characters of a sentence

@@ -20,9 +20,8 @@ from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS
 from scrapy_neardup.evidence.figures.number_words import CURRENCIES, HEDGES, MONTHS, TABLES, WORDS, language_of
 from scrapy_neardup.evidence.figures.numbers import number_tokens
 from scrapy_neardup.story import VAGUE
-from scrapy_neardup.text.folding import fold, fold_with_places
-from scrapy_neardup.text.lines import sentences
-from scrapy_neardup.text.tokenizer import Reading
+from scrapy_neardup.text.folding import fold
+from scrapy_neardup.text.sentences import read_sentences
 
 _REACH = 6  # tokens on either side of a figure that may bound it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
@@ -140,17 +139,11 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
 
 def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield title and sentences, printed and folded, without lines of the page such as links to other articles."""
-    reading = Reading.of(text)
-    folded, printed, places = fold_with_places(text)
-    begin = int(reading.bounds[0])
-    starts, _ = sentences(reading)
-    edges = [*(start - begin for start in starts.tolist()), len(folded)]
     yield title, fold(title[:_LONGEST]).casefold()
-    for start, end in islice(pairwise(edges), _MOST_SENTENCES):
-        end = min(end, start + _LONGEST)
-        sentence = printed[places[start] : places[end]].strip()
+    for sentence, _ in read_sentences(text)[0][:_MOST_SENTENCES]:
+        sentence = sentence[:_LONGEST]
         if sentence.endswith(SENTENCE_ENDS) or not is_of_page(sentence):
-            yield sentence, folded[start:end].casefold()
+            yield sentence, fold(sentence).casefold()
 
 
 def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: str) -> _Sentence:
