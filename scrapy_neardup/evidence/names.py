@@ -11,11 +11,14 @@ has more names, of which most meet no other, and must share more of them.
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import starmap
+from typing import NamedTuple
 
 import numpy as np
 from xxhash import xxh32_intdigest
@@ -45,6 +48,11 @@ _MOST_FOUND = 128  # names of a document
 _MOST_CHARACTERS = 600  # of a line
 _MOST_CHARACTERS_OF_NAMES = 4000  # of a text, in which the words of its names are looked for
 _KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x3A3E_5EED
+_LARGEST_EXACT, _STEPS = 1 << 10, 50  # of tolls
+_LARGE = 5
+_MOST_TOLLS = 3
+_BITS_OF_ONE_EVENT = 5.5
+_MOST_RISEN = 3  # times: a toll within a day
 _LONGEST, _SHORTEST = 5, 3  # letters of a skeleton
 # Devanagari to Sinhala: each word may be a name, but not the ending of a figure.
 CASELESS_WORD = re.compile("(?<![0-9\u0900-\u0dff])[\u0900-\u0dff]{2,}")
@@ -129,29 +137,67 @@ def _slot(name: str) -> int:
     return xxh32_intdigest(f"\0{name}".encode()) % TITLE_BIT
 
 
-def rarest_names(found: bytes, weights: TopicWeights, *, caseless: bool = False) -> tuple[bytes, tuple[int, ...]]:
+def rarest_names(
+    found: bytes, weights: TopicWeights, *, caseless: bool = False, tolls: Iterable[tuple[int, int]] = ()
+) -> tuple[bytes, tuple[int, ...]]:
     """Return the rarest of the packed names of a document, the rarest first, and their look-up keys. Count them.
 
     More are kept of a ``caseless`` text, and first those that another document has: most of its words are no names.
+    A number of people harmed is a name too: reports in all languages give it to their event. ``tolls`` has kinds and
+    values.
     """
     most = MOST_CASELESS_NAMES if caseless else MOST_NAMES
     slots = np.array(list(dict.fromkeys(struct.unpack(f">{len(found) // 2}H", found))), np.uint32)
-    if not len(slots):
-        return b"", ()
     counts = weights.frequencies.learn_slots(slots, documents=0)
     is_rare = counts <= max(_STILL_RARE, weights.frequencies.documents // _COMMON_SHARE)
     is_last = (counts == 0) & caseless
     order = np.lexsort((counts[is_rare], is_last[is_rare]))[:most]
-    chosen = slots[is_rare].take(order).tolist()
-    keys = tuple(
-        slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in chosen[: _CASELESS_KEYS if caseless else _KEYS]
-    )
+    names = slots[is_rare].take(order).tolist()
+    first = list(starmap(_toll_slot, tolls))[:_MOST_TOLLS]
+    large = [slot << 16 for slot in first if slot & (2 * _LARGEST_EXACT - 1) >= _LARGE]  # one of these is enough to find it
+    looked_up = first + large + names[: _CASELESS_KEYS if caseless else _KEYS]
+    keys = tuple(slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in looked_up)
+    chosen = (first + names)[:most]
     return struct.pack(f">{len(chosen)}H", *chosen), keys
 
 
-def names_score(a: bytes, b: bytes) -> float:
-    """Return the cosine of the names of two documents, less if they have few in common, 0 if they have too few."""
-    if len(shared_terms(a, b)) < LEAST_COMMON_NAMES:
+def _toll_slot(kind: int, value: int) -> int:
+    """Return the slot of a toll, which no name has. Values from ``_LARGEST_EXACT`` on are rounded."""
+    if value >= _LARGEST_EXACT:
+        value = _LARGEST_EXACT + min(_LARGEST_EXACT - 1, int(_STEPS * math.log(value / _LARGEST_EXACT)))
+    return TITLE_BIT | kind * 2 * _LARGEST_EXACT | value
+
+
+@lru_cache(8192)
+def _tolls(names: bytes) -> dict[int, int]:
+    """Return the largest toll of each kind among packed names; those that are too large to be exact are rounded."""
+    slots = struct.unpack(f">{len(names) // 2}H", names)
+    return dict(sorted(divmod(slot - TITLE_BIT, 2 * _LARGEST_EXACT) for slot in slots if slot >= TITLE_BIT))
+
+
+class SharedTolls(NamedTuple):
+    """What the tolls of two documents have in common."""
+
+    equal: int = 0  # tolls that are equal
+    bits: float = 0.0  # how improbable that is: two events of a day often have 2 dead, seldom 17 hurt as well
+    is_risen: bool = False  # none is equal, but one is higher than before
+
+    @property
+    def are_those_of_one_event(self) -> bool:
+        return self.equal > 1 and self.bits >= _BITS_OF_ONE_EVENT
+
+
+def shared_tolls(new: bytes, old: bytes) -> SharedTolls:
+    """Return what the tolls among the names of two documents have in common."""
+    tolls, before = _tolls(new), _tolls(old)
+    equal = [value for kind, value in tolls.items() if 1 < value == before.get(kind)]
+    risen = any(2 < before.get(kind, 0) < value <= _MOST_RISEN * before[kind] for kind, value in tolls.items())
+    return SharedTolls(len(equal), sum(map(math.log2, equal)), risen and not equal)
+
+
+def names_score(a: bytes, b: bytes, least: int = LEAST_COMMON_NAMES) -> float:
+    """Return the cosine of the names of two documents, less if they have few in common, 0 if fewer than ``least``."""
+    if len(shared_terms(a, b)) < least:
         return 0.0
     return min(1.0, max(0.0, topic_cosine(a, b) + (LEAST_COSINE - least_cosine(a, b))))
 

@@ -20,6 +20,7 @@ LESS_COVERED = 0.05
 
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
+TOLL_LESS = 0.1  # two topics need so much less for each toll that both tell, for two at most
 NAMELESS_SCORE = 0.40  # of two topics whose documents have names, but none in common
 FIRST_COSINE = 0.15  # of a document and the first document of the story that it joins by its topic
 STRONG_SCORE = 0.36  # of two topics: then a story may have moved on from its first document
@@ -189,7 +190,8 @@ def other_topic(pair: Pair) -> Finding | None:
 
 
 def low_topic_score(pair: Pair) -> Finding:
-    added = SAME_SOURCE_EXTRA * pair.same_source
+    equal, _, risen = pair.tolls
+    added = SAME_SOURCE_EXTRA * (pair.same_source and not (equal or risen)) - TOLL_LESS * min(equal + risen, 2)
     measured = _raised("score of the topics", pair.topic_score, pair.policy.topic_threshold, "topic_threshold", added)
     if pair.vector_cosine is None:
         return too_low(measured)
@@ -200,7 +202,7 @@ def low_topic_score(pair: Pair) -> Finding:
 def no_common_name(pair: Pair) -> Finding | None:
     """Reports of one event name somebody or something alike; vectors tell it too."""
     new, old = pair.new.names, pair.old.names
-    if pair.vector_cosine is not None or not (new and old) or shared_terms(new, old):
+    if pair.vector_cosine is not None or not (new and old) or shared_terms(new, old) or any(pair.tolls):
         return None
     measured = Measured("score of the topics", pair.topic_score, NAMELESS_SCORE)
     return too_low("both have rare names, but none of them in common", measured)
@@ -211,9 +213,9 @@ def far_from_first(pair: Pair) -> Finding | None:
 
     A high score, or a score with vectors, needs less of this.
     """
-    if not pair.old.first_topic:
+    if not pair.old.first_topic or pair.tolls.equal:
         return None
-    is_strong = pair.vector_cosine is not None or pair.topic_score >= STRONG_SCORE
+    is_strong = pair.vector_cosine is not None or pair.topic_score >= STRONG_SCORE or any(pair.tolls)
     least = FIRST_COSINE_IF_STRONG if is_strong else FIRST_COSINE
     cosine = topic_cosine(pair.new.topic, pair.old.first_topic)
     return too_low(Measured("cosine with the first document of the story", cosine, least))
@@ -232,9 +234,11 @@ def few_common_names(pair: Pair) -> Finding | None:
     if pair.vector_cosine is not None:
         return None
     new, old = pair.new.names, pair.old.names
-    common = Measured("names that both languages share", len(shared_terms(new, old)), LEAST_COMMON_NAMES)
+    common = Measured("names that both languages share", len(shared_terms(new, old)), pair.least_names)
+    if pair.tolls.are_those_of_one_event:
+        return too_low(common)
     least = least_cosine(new, old)
-    added = SAME_SOURCE_EXTRA * pair.same_source
+    added = SAME_SOURCE_EXTRA * (pair.same_source and not any(pair.tolls))
     cosine = _raised("cosine of the names", topic_cosine(new, old), least, f"{least:g}" if added else "", added)
     return too_low(common, cosine)
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from scrapy_neardup.evidence.changes import Change, changes_between
 from scrapy_neardup.evidence.differences import Comparison, Side, compare
 from scrapy_neardup.evidence.likeness import Likeness, likeness_of, share_of
-from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, names_score
+from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, SharedTolls, names_score, shared_tolls
 from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, topic_score
 from scrapy_neardup.evidence.vectors import cosine_of
@@ -239,7 +239,10 @@ class Pair:
     @property
     def least_names(self) -> int:
         """Return how many names two languages must share: fewer if vectors tell the rest."""
-        return 1 if self.new.vector and self.old.vector else LEAST_COMMON_NAMES
+        if self.new.vector and self.old.vector:
+            return 1
+        others = 0 if self.tolls.bits >= 7 else 1 if self.tolls.bits >= 2.3 else LEAST_COMMON_NAMES
+        return min(LEAST_COMMON_NAMES, self.tolls.equal + others)
 
     @cached_property
     def term_score(self) -> float:
@@ -258,6 +261,10 @@ class Pair:
         return min(1.0, self.term_score + self.vector_part)
 
     @cached_property
+    def tolls(self) -> SharedTolls:
+        return shared_tolls(self.new.names, self.old.names)
+
+    @cached_property
     def names_score(self) -> float:
         """Return how well the names agree, in one alphabet: their cosine, less with three common ones, 0 with fewer."""
-        return names_score(self.new.names, self.old.names)
+        return names_score(self.new.names, self.old.names, self.least_names)

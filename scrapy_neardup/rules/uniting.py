@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scrapy_neardup.evidence.names import LEAST_COSINE
+from scrapy_neardup.evidence.names import LEAST_COSINE, shared_tolls
 from scrapy_neardup.evidence.topic import NO_TOPIC, shared_terms, topic_cosine
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
@@ -78,12 +78,14 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     two events would.
     """
     near, far = (match, other) if other.two_languages else (other, match)
+    cosine = topic_cosine(first_topic(match.old), first_topic(other.old))
+    if _tell_one_toll(match, other) and (far.two_languages or cosine >= FIRST_COSINE_IF_STRONG):
+        return True
     if not _joins_clearly(near):
         return False
     members = _members(near, alive)
     pairs = list(itertools.product(members, _members(far, alive)))
     is_strong = not match.new.vector and all(map(_is_strong, (near, far)))
-    cosine = topic_cosine(first_topic(match.old), first_topic(other.old))
     are_firsts_alike = cosine >= (FIRST_COSINE_IF_STRONG if is_strong or match.new.vector else FIRST_COSINE)
     if are_firsts_alike and _mean_of_vectors(pairs) >= UNITING_VECTORS:
         return True
@@ -93,6 +95,13 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
             return False
         return _mean_of_topics([(match.new, each) for each in members]) >= least
     return are_firsts_alike and _mean_of_topics(pairs) >= least
+
+
+def _tell_one_toll(match: Pair, other: Pair) -> bool:
+    """Decide whether a document has its tolls in common with both others, or goes on from one of them."""
+    if match.tolls.are_those_of_one_event or other.tolls.are_those_of_one_event:
+        return any(match.tolls) and any(other.tolls)
+    return bool(match.tolls.equal and other.tolls.equal) and shared_tolls(match.old.names, other.old.names).bits >= 2.3
 
 
 def _joins_clearly(pair: Pair) -> bool:

@@ -49,6 +49,9 @@ _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
 _WIDEST = 100  # times the low bound of a range
+_WORDS = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
+_GATE = 400
+HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER and kind not in (FigureKind.VICTIMS, FigureKind.ARRESTED))
 _LONGEST_SUM = 12  # tokens between two parts of a sum: "two teachers and five students"
 
 
@@ -135,6 +138,22 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
         for each in told
         if each.kind > FigureKind.OTHER or not is_background
     ]
+
+
+def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, int]]:
+    """Return kind and value of the numbers of people harmed that the beginning of an article tells.
+
+    Most articles tell no harm, and are not read for it.
+    """
+    words = _WORDS.findall(fold(f"{title}\n{text[:_GATE]}").casefold())
+    if not any(meaning.kind in HARM for meaning in filter(None, map(meaning_of, set(words)))):
+        return []
+    tolls = tolls_of(title, text[:_LONGEST], language)
+    told = dict[FigureKind, int]()  # the first toll of each kind
+    for each in tolls:
+        if each.kind in HARM and each.low and not each.is_increment:
+            told.setdefault(each.kind, int(each.low))
+    return sorted(told.items())
 
 
 def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
