@@ -249,14 +249,18 @@ class NearDupSettings:
     [Apprise](https://appriseit.com/services/): ``["slack://…", "mailto://…"]``. Run ``pip install apprise`` first. See
     docs/howto/alerts.md."""
 
+    events_atom: str | None = setting(None, values.optional(values.path("the path of a file, or None"), ""))
+    """An Atom file of the newest 100 events, for feed readers: ``"/var/www/html/events.xml"``. It is replaced as a
+    whole with each event. See docs/howto/alerts.md#a-feed-reader."""
+
     events_levels: tuple[str, ...] = setting(LEVELS, values.levels)
-    """Which levels the webhook and the services get, such as ``["breaking"]``. The feed and the signal get all."""
+    """Which levels the webhook, the services and the Atom file get, such as ``["breaking"]``. The feed of JSON lines
+    and the signal get all."""
 
     events_sections: tuple[str, ...] = setting(values.SECTIONS, values.sections)
-    """Of which sections the webhook and the services get events. They also get events without a section.
+    """Of which sections these receivers get events. They also get events without a section.
 
-    The section is the commonest that the addresses of the pages name, such as ``/deportes/``. The feed and the signal
-    get all.
+    The section is the commonest that the addresses of the pages name, such as ``/deportes/``.
     """
 
     @classmethod
@@ -281,11 +285,11 @@ class NearDupSettings:
         return ZoneInfo(self.events_timezone)
 
     @property
-    def receivers(self) -> tuple[str | None, str | None, tuple[str, ...]] | None:
-        """Return the webhook, its secret, and the services; None if events are sent to nobody."""
-        if not self.events_webhook and not self.events_notify:
+    def receivers(self) -> tuple[str | None, str | None, tuple[str, ...], str | None] | None:
+        """Return the webhook, its secret, the services, and the Atom file; None if events are sent to nobody."""
+        if not (self.events_webhook or self.events_notify or self.events_atom):
             return None
-        return self.events_webhook, self.events_webhook_secret, self.events_notify
+        return self.events_webhook, self.events_webhook_secret, self.events_notify, self.events_atom
 
     def feeds(self) -> dict[str, str]:
         """Return the uri of each feed that is set, by the name of its setting."""

@@ -73,7 +73,7 @@ async def run(options: Options, values: Values) -> int:
         raise InputError("-O, --events and --stories: only one of them can be standard output")
     refuse_overwriting(paths, [options.input])
     # A replay cannot send events: only `Announcer` makes receivers. Do not ask for what these settings need.
-    for name in ("EVENTS_FEED", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET", "EVENTS_NOTIFY"):
+    for name in ("EVENTS_FEED", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET", "EVENTS_NOTIFY", "EVENTS_ATOM"):
         values.pop(f"NEARDUP_{name}", None)
     configured = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": options.store})
     is_alone = options.store == "memory://"
