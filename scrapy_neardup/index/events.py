@@ -76,7 +76,8 @@ class Events(Part):
         In the same atomic step the claim is kept as an event on its way. Then it is granted again whenever it asks.
         Raise StoreUnavailable if the store does not answer in time; then ask again with the same token.
         """
-        key, outbox = bytes.fromhex(claim.story), self.layout.outbox
+        key = bytes.fromhex(claim.story)
+        outbox = self.layout.outbox
         calls = [
             Call("RUNS", self.layout.runs),
             Call("HGET", outbox, (claim.token,)),
@@ -143,7 +144,8 @@ class Events(Part):
         clock, rows = await answers(client, [Call("RUNS", self.layout.runs), Call("HGETALL", self.layout.outbox)])
         beats = Heartbeats.of(self.partition.run, clock)
         now = beats.now // 1000
-        taken_over, gone = list[Granted](), list[bytes]()
+        taken_over = list[Granted]()
+        gone = list[bytes]()
         for token, packed in cast("dict[bytes, bytes]", rows).items():
             second, claim = self._read_waiting(token, packed, now)
             if claim is None:

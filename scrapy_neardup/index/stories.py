@@ -67,7 +67,9 @@ class Stories(Part):
             united = cast("StoredStory", stories[each])
             united.counters.last = max(united.counters.last, join.member.seen_at)
             writes += self.writes(united, 2 * self.policy.window)
-        counters, before, states = story.counters, story.counters.joined, story.ledger.changed
+        counters = story.counters
+        before = story.counters.joined
+        states = story.ledger.changed
         expected = [Expected(Call("HGET", self.layout.story(key), ("version",)), story.version)]
         join = with_news(story.told, story.ledger, join, first_text, is_begun=before > 0)
         to_keep = count_join(
@@ -102,7 +104,8 @@ class Stories(Part):
             return found[1].snapshot
         if not may_unite(stays.counters, moves.counters):
             return found[0].snapshot
-        known, begun = {*stays.members}, list[tuple[bytes, bytes]]()
+        known = {*stays.members}
+        begun = list[tuple[bytes, bytes]]()
         if not found[1].counters.joined:
             begun = begin_story(found[1].counters, found[1].ledger, other)
             found[1].members.update(begun)
@@ -190,7 +193,9 @@ class Stories(Part):
 
         It then lives for ``seconds``; with 0 it lives as long as before.
         """
-        counters, name, two_windows = story.counters, self.layout.story(story.key), 2 * self.policy.window
+        counters = story.counters
+        name = self.layout.story(story.key)
+        two_windows = 2 * self.policy.window
         fields: list[Argument] = ["counts", counters.pack(), *(each for member in members for each in member)]
         if ledger := pack_ledger(story.ledger):
             fields += "ledger", ledger

@@ -184,7 +184,8 @@ CLAIM = PackedFields(
 RECEIVER_BYTES = 4
 
 _EXTENT = struct.Struct(">3I")
-_ITEM, _SOURCE = struct.Struct(">I8x"), struct.Struct(">4xI2x")
+_ITEM = struct.Struct(">I8x")
+_SOURCE = struct.Struct(">4xI2x")
 
 
 @dataclass(slots=True)

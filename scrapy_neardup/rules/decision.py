@@ -26,7 +26,9 @@ from scrapy_neardup.story import Join
 
 # A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
 # of the smaller one, the rest of it is a block of its own: then the smaller one must have more of its size.
-_NEAR_SIZE, _NEAR_SIZE_IF_HELD, _HELD = 0.75, 0.9, 0.9
+_NEAR_SIZE = 0.75
+_NEAR_SIZE_IF_HELD = 0.9
+_HELD = 0.9
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from scrapy_neardup.rules.findings import Finding, Measured, applying, too_low
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.text.display import one_line
 
-LEAST_COMMON, LEAST_COMMON_OF_ONE_SOURCE = 0.5, 0.67  # mean share that two copies have in common
+LEAST_COMMON = 0.5  # mean share that two copies have in common
+LEAST_COMMON_OF_ONE_SOURCE = 0.67
 WEIGHTS_OF_COMMON = {"resemblance": 4, "containment": 4, "titles": 2, "beginnings": 1}  # in this mean
 LIKE_FORMS = 0.7  # two forms have this share of their titles in common, and each text tells less of the other title
 LESS_COVERED = 0.05

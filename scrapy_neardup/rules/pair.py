@@ -142,7 +142,8 @@ class Pair:
         """Return the figures, times and codes that have another value in the new text, nothing without texts."""
         if self.comparison is None or self.new_text is None or self.old_text is None or not self.policy.keep_updates:
             return ()
-        new, old = self._side(self.new, self.new_text), self._side(self.old, self.old_text)
+        new = self._side(self.new, self.new_text)
+        old = self._side(self.old, self.old_text)
         return changes_between(new, old, self.comparison)
 
     @property
