@@ -48,11 +48,12 @@ _MOST_FOUND = 128  # names of a document
 _MOST_CHARACTERS = 600  # of a line
 _MOST_CHARACTERS_OF_NAMES = 4000  # of a text, in which the words of its names are looked for
 _KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x3A3E_5EED
-_LARGEST_EXACT, _STEPS = 1 << 10, 50  # of tolls
-_LARGE = 5
 _MOST_TOLLS = 3
-_BITS_OF_ONE_EVENT = 5.5
+_LARGE_TOLL = 5  # one that is equal is enough to look at two documents
+_LARGEST_EXACT, _STEPS = 1 << 10, 50  # of tolls
+_VALUES = 2 * _LARGEST_EXACT  # slots of a kind of tolls
 _MOST_RISEN = 3  # times: a toll within a day
+_SLOT_BITS = 16
 _LONGEST, _SHORTEST = 5, 3  # letters of a skeleton
 # Devanagari to Sinhala: each word may be a name, but not the ending of a figure.
 CASELESS_WORD = re.compile("(?<![0-9\u0900-\u0dff])[\u0900-\u0dff]{2,}")
@@ -143,8 +144,8 @@ def rarest_names(
     """Return the rarest of the packed names of a document, the rarest first, and their look-up keys. Count them.
 
     More are kept of a ``caseless`` text, and first those that another document has: most of its words are no names.
-    A number of people harmed is a name too: reports in all languages give it to their event. ``tolls`` has kinds and
-    values.
+    ``tolls`` are kinds and values of numbers of people harmed, which stand first: they are names of an event that all
+    languages share.
     """
     most = MOST_CASELESS_NAMES if caseless else MOST_NAMES
     slots = np.array(list(dict.fromkeys(struct.unpack(f">{len(found) // 2}H", found))), np.uint32)
@@ -153,43 +154,41 @@ def rarest_names(
     is_last = (counts == 0) & caseless
     order = np.lexsort((counts[is_rare], is_last[is_rare]))[:most]
     names = slots[is_rare].take(order).tolist()
-    first = list(starmap(_toll_slot, tolls))[:_MOST_TOLLS]
-    large = [slot << 16 for slot in first if slot & (2 * _LARGEST_EXACT - 1) >= _LARGE]  # one of these is enough to find it
-    looked_up = first + large + names[: _CASELESS_KEYS if caseless else _KEYS]
+    of_tolls = list(starmap(_toll_slot, tolls))[:_MOST_TOLLS]
+    looked_up = of_tolls + [slot << _SLOT_BITS for slot in of_tolls if slot % _VALUES >= _LARGE_TOLL]
+    looked_up += names[: _CASELESS_KEYS if caseless else _KEYS]
     keys = tuple(slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in looked_up)
-    chosen = (first + names)[:most]
+    chosen = (of_tolls + names)[:most]
     return struct.pack(f">{len(chosen)}H", *chosen), keys
 
 
 def _toll_slot(kind: int, value: int) -> int:
-    """Return the slot of a toll, which no name has. Values from ``_LARGEST_EXACT`` on are rounded."""
+    """Return the slot of a toll, which no name has. A value from ``_LARGEST_EXACT`` on is rounded."""
     if value >= _LARGEST_EXACT:
-        value = _LARGEST_EXACT + min(_LARGEST_EXACT - 1, int(_STEPS * math.log(value / _LARGEST_EXACT)))
-    return TITLE_BIT | kind * 2 * _LARGEST_EXACT | value
+        steps = int(_STEPS * math.log(value / _LARGEST_EXACT))
+        value = min(_VALUES - 1, _LARGEST_EXACT + steps)
+    return TITLE_BIT + kind * _VALUES + value
 
 
 @lru_cache(8192)
 def _tolls(names: bytes) -> dict[int, int]:
-    """Return the largest toll of each kind among packed names; those that are too large to be exact are rounded."""
-    slots = struct.unpack(f">{len(names) // 2}H", names)
-    return dict(sorted(divmod(slot - TITLE_BIT, 2 * _LARGEST_EXACT) for slot in slots if slot >= TITLE_BIT))
+    """Return the tolls among packed names: their values, or steps of large ones, by kind."""
+    slots = struct.unpack_from(f">{len(names) // 2}H", names)
+    return dict(divmod(slot - TITLE_BIT, _VALUES) for slot in slots if slot >= TITLE_BIT)
 
 
 class SharedTolls(NamedTuple):
-    """What the tolls of two documents have in common."""
+    """What the numbers of people harmed in two documents have in common."""
 
-    equal: int = 0  # tolls that are equal
-    bits: float = 0.0  # how improbable that is: two events of a day often have 2 dead, seldom 17 hurt as well
-    is_risen: bool = False  # none is equal, but one is higher than before
-
-    @property
-    def are_those_of_one_event(self) -> bool:
-        return self.equal > 1 and self.bits >= _BITS_OF_ONE_EVENT
+    equal: int  # numbers that are equal
+    bits: float  # the sum of their binary logarithms: two events of a day often have 2 dead, seldom 12 dead and 17 hurt
+    is_risen: bool  # none is equal, but one has risen since the old document
 
 
 def shared_tolls(new: bytes, old: bytes) -> SharedTolls:
     """Return what the tolls among the names of two documents have in common."""
-    tolls, before = _tolls(new), _tolls(old)
+    tolls = _tolls(new)
+    before = _tolls(old)
     equal = [value for kind, value in tolls.items() if 1 < value == before.get(kind)]
     risen = any(2 < before.get(kind, 0) < value <= _MOST_RISEN * before[kind] for kind, value in tolls.items())
     return SharedTolls(len(equal), sum(map(math.log2, equal)), risen and not equal)

@@ -7,7 +7,7 @@ the list of this guard says: related, or copies, or no copies.
 from __future__ import annotations
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, least_cosine
+from scrapy_neardup.evidence.names import least_cosine
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, shared_terms, topic_cosine, topic_parts
 from scrapy_neardup.rules.findings import Finding, Measured, applying, too_low
 from scrapy_neardup.rules.pair import Pair
@@ -21,7 +21,8 @@ LESS_COVERED = 0.05
 
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
-TOLL_LESS = 0.1  # two topics need so much less for each toll that both tell, for two at most
+TOLL_LESS = 0.1  # two topics need so much less for each toll that both tell, or that has risen, for two at most
+TOLLS_OF_ONE_EVENT = 5.5  # bits of two equal tolls, beside which the cosine of other names says nothing
 NAMELESS_SCORE = 0.40  # of two topics whose documents have names, but none in common
 FIRST_COSINE = 0.15  # of a document and the first document of the story that it joins by its topic
 STRONG_SCORE = 0.36  # of two topics: then a story may have moved on from its first document
@@ -191,8 +192,7 @@ def other_topic(pair: Pair) -> Finding | None:
 
 
 def low_topic_score(pair: Pair) -> Finding:
-    equal, _, risen = pair.tolls
-    added = SAME_SOURCE_EXTRA * (pair.same_source and not (equal or risen)) - TOLL_LESS * min(equal + risen, 2)
+    added = SAME_SOURCE_EXTRA * pair.is_other_of_source - TOLL_LESS * min(2, pair.tolls.equal + pair.tolls.is_risen)
     measured = _raised("score of the topics", pair.topic_score, pair.policy.topic_threshold, "topic_threshold", added)
     if pair.vector_cosine is None:
         return too_low(measured)
@@ -236,10 +236,10 @@ def few_common_names(pair: Pair) -> Finding | None:
         return None
     new, old = pair.new.names, pair.old.names
     common = Measured("names that both languages share", len(shared_terms(new, old)), pair.least_names)
-    if pair.tolls.are_those_of_one_event:
+    if pair.tolls.bits >= TOLLS_OF_ONE_EVENT and pair.tolls.equal > 1:
         return too_low(common)
     least = least_cosine(new, old)
-    added = SAME_SOURCE_EXTRA * (pair.same_source and not any(pair.tolls))
+    added = SAME_SOURCE_EXTRA * pair.is_other_of_source
     cosine = _raised("cosine of the names", topic_cosine(new, old), least, f"{least:g}" if added else "", added)
     return too_low(common, cosine)
 

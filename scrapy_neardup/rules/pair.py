@@ -27,6 +27,7 @@ LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more
 _NO_SOURCE = _NO_NUMBER = bytes(4)
 _NO_URL = _NO_CONTENT = bytes(8)
 _NO_LANGUAGE = bytes(2)
+OTHER_NAMES = ((7, 0), (2.3, 1))  # names that two languages need beside equal tolls of so many bits
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
 
 
@@ -239,10 +240,10 @@ class Pair:
 
     @property
     def least_names(self) -> int:
-        """Return how many names two languages must share: fewer if vectors tell the rest."""
+        """Return how many names two languages must share, tolls among them: fewer if vectors or tolls tell the rest."""
         if self.new.vector and self.old.vector:
             return 1
-        others = 0 if self.tolls.bits >= 7 else 1 if self.tolls.bits >= 2.3 else LEAST_COMMON_NAMES
+        others = next((least for bits, least in OTHER_NAMES if self.tolls.bits >= bits), LEAST_COMMON_NAMES)
         return min(LEAST_COMMON_NAMES, self.tolls.equal + others)
 
     @cached_property
@@ -264,6 +265,11 @@ class Pair:
     @cached_property
     def tolls(self) -> SharedTolls:
         return shared_tolls(self.new.names, self.old.names)
+
+    @property
+    def is_other_of_source(self) -> bool:
+        """Return whether one source printed both, and no toll shows that the new one goes on with the old one."""
+        return self.same_source and not any(self.tolls)
 
     @cached_property
     def names_score(self) -> float:

@@ -17,6 +17,7 @@ from scrapy_neardup.rules.guards import (
     SAME_ARTICLE,
     SAME_SOURCE_EXTRA,
     STRONG_SCORE,
+    TOLLS_OF_ONE_EVENT,
 )
 from scrapy_neardup.rules.match import Match, best_match
 from scrapy_neardup.rules.pair import Pair
@@ -25,6 +26,7 @@ from scrapy_neardup.rules.systems.news import NOT_BY_TOPIC
 # A document joins two stories if it scores this much more than it needs to, and if their members are that much alike.
 UNITING_EXTRA, UNITING_COSINE = 0.04, 0.25
 UNITING_COSINE_IF_STRONG, UNITING_NAMES = 0.15, 2  # if it scores ``STRONG_SCORE`` with both, and shares so many names
+UNITING_BITS = 2.3  # of the tolls that it has in common with both
 UNITING_VECTORS = 0.5  # mean cosine of the vectors of the members of two stories that are one
 
 
@@ -75,17 +77,17 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     The first documents must be alike too, because somebody could write many members that fit both stories. If one story
     is in another language, the names must be enough, a member must share one with the other story, and the document
     stands for the members, which share no terms with it. Names alone join no stories: one page that lists the names of
-    two events would.
+    two events would. But tolls that all have in common tell one event.
     """
     near, far = (match, other) if other.two_languages else (other, match)
-    cosine = topic_cosine(first_topic(match.old), first_topic(other.old))
-    if _tell_one_toll(match, other) and (far.two_languages or cosine >= FIRST_COSINE_IF_STRONG):
+    if far.two_languages and _tell_one_toll(match, other):
         return True
     if not _joins_clearly(near):
         return False
     members = _members(near, alive)
     pairs = list(itertools.product(members, _members(far, alive)))
     is_strong = not match.new.vector and all(map(_is_strong, (near, far)))
+    cosine = topic_cosine(first_topic(match.old), first_topic(other.old))
     are_firsts_alike = cosine >= (FIRST_COSINE_IF_STRONG if is_strong or match.new.vector else FIRST_COSINE)
     if are_firsts_alike and _mean_of_vectors(pairs) >= UNITING_VECTORS:
         return True
@@ -98,10 +100,13 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
 
 
 def _tell_one_toll(match: Pair, other: Pair) -> bool:
-    """Decide whether a document has its tolls in common with both others, or goes on from one of them."""
-    if match.tolls.are_those_of_one_event or other.tolls.are_those_of_one_event:
-        return any(match.tolls) and any(other.tolls)
-    return bool(match.tolls.equal and other.tolls.equal) and shared_tolls(match.old.names, other.old.names).bits >= 2.3
+    """Decide whether a document goes on with the tolls of two others, and they have a toll in common."""
+    tolls = (match.tolls, other.tolls)
+    if not all(map(any, tolls)):
+        return False
+    if max(each.bits for each in tolls) >= TOLLS_OF_ONE_EVENT:
+        return True
+    return all(each.equal for each in tolls) and shared_tolls(match.old.names, other.old.names).bits >= UNITING_BITS
 
 
 def _joins_clearly(pair: Pair) -> bool:

@@ -49,9 +49,9 @@ _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
 _WIDEST = 100  # times the low bound of a range
-_WORDS = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
-_GATE = 400
-HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER and kind not in (FigureKind.VICTIMS, FigureKind.ARRESTED))
+_WORD = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
+_HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {FigureKind.VICTIMS, FigureKind.ARRESTED}
+_FIRST_WORDS = 400  # characters of a text that has tolls of its event: one of their words tells harm
 _LONGEST_SUM = 12  # tokens between two parts of a sum: "two teachers and five students"
 
 
@@ -141,17 +141,16 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
 
 
 def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, int]]:
-    """Return kind and value of the numbers of people harmed that the beginning of an article tells.
+    """Return kind and value of the numbers of people harmed, and of homes, that the beginning of an article tells.
 
-    Most articles tell no harm, and are not read for it.
+    They are the first of each kind. Most articles tell no harm, which is seen before sentences are read.
     """
-    words = _WORDS.findall(fold(f"{title}\n{text[:_GATE]}").casefold())
-    if not any(meaning.kind in HARM for meaning in filter(None, map(meaning_of, set(words)))):
+    words = _WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold())
+    if not any(meaning.kind in _HARM for meaning in filter(None, map(meaning_of, set(words)))):
         return []
-    tolls = tolls_of(title, text[:_LONGEST], language)
-    told = dict[FigureKind, int]()  # the first toll of each kind
-    for each in tolls:
-        if each.kind in HARM and each.low and not each.is_increment:
+    told = dict[int, int]()
+    for each in tolls_of(title, text[:_LONGEST], language):
+        if each.kind in _HARM and each.low and not each.is_increment:
             told.setdefault(each.kind, int(each.low))
     return sorted(told.items())
 
