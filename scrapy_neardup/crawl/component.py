@@ -14,12 +14,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter, is_item
+from scrapy import Item
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
@@ -186,11 +188,20 @@ def tags_of(verdict: Verdict, fields: Mapping[str, str]) -> dict[str, Any]:
 def tag_item(adapter: ItemAdapter, verdict: Verdict, fields: Mapping[str, str]) -> bool:
     """Write the tags into the fields that an item can take. Return whether it took any."""
     is_tagged = False
+    _put_own_fields_first(type(adapter.item))
     for name, tag in tags_of(verdict, fields).items():
         with suppress(Exception):  # the item does not declare this field, is frozen, or has validators
             adapter[name] = tag
             is_tagged = True
     return is_tagged
+
+
+@lru_cache(1000)
+def _put_own_fields_first(item_class: type) -> None:
+    """Put the tags that a class of items inherits behind its other fields: feeds write them in this order."""
+    name = "fields" if issubclass(item_class, Item) else "__dataclass_fields__"
+    if fields := vars(item_class).get(name):
+        setattr(item_class, name, dict(sorted(fields.items(), key=lambda each: each[0] in TAGS)))
 
 
 def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) -> NearDupSettings:
