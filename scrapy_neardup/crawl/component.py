@@ -31,7 +31,7 @@ from scrapy_neardup.crawl.item_context import ItemContexts
 from scrapy_neardup.document import MOST_CHARACTERS, TAGS, Verdict
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
-from scrapy_neardup.settings.values import load_callable
+from scrapy_neardup.settings.values import ARTICLE_FIELDS, load_callable
 from scrapy_neardup.text.display import one_line, without_password
 
 logger = logging.getLogger(__name__)
@@ -159,6 +159,8 @@ def load_item_class(name: str | type) -> type:
 def text_of(adapter: ItemAdapter, field: str | None) -> str:
     """Return the beginning of the text in an item's field, or "" if it is missing, blank or not a text."""
     value = adapter.get(field or "")
+    if value is None and field in ARTICLE_FIELDS and "articleBody" in adapter:
+        value = adapter.get(ARTICLE_FIELDS[field])
     if isinstance(value, list | tuple):  # item loaders without output processors leave a list
         value = "\n".join(part[:MOST_CHARACTERS] for part in value[:_MOST_PARTS] if isinstance(part, str))
     if not isinstance(value, str):
