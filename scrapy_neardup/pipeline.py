@@ -17,7 +17,7 @@ from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
 from scrapy_neardup.crawl.announcer import Announcer
 from scrapy_neardup.crawl.component import Component, log_window_location, name_of, tag_item, tags_of, text_of
-from scrapy_neardup.crawl.feeds import dropped_row, recorded_row
+from scrapy_neardup.crawl.feeds import dropped_row, overwritten_feed, recorded_row
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
 from scrapy_neardup.crawl.item_fates import ItemFates
 from scrapy_neardup.crawl.run_summary import note_name
@@ -88,6 +88,14 @@ class NearDupPipeline(Component):
         self.crawler.signals.connect(self._log_run, engine_stopped)  # as the last thing: after Scrapy's stats
         try:
             await self.detector.open()
+            if self.settings.action == "drop" and (feed := overwritten_feed(self.crawler.settings)):
+                summary = await self.detector.index.summary()
+                if summary.documents:
+                    logger.warning(
+                        "%s is overwritten (-O), and what earlier crawls have seen is dropped, so it will hold only"
+                        " what is new. To keep its items, append with -o",
+                        feed,
+                    )
         except StoreError as error:
             logger.error("The store cannot be opened, so items pass unchecked until it can: %s", error)
             self.count("store/errors")

@@ -140,6 +140,7 @@ class NearDupSettings:
     "published"}``. A part with the field None is not read.
 
     - ``text``: an item with a text is judged by it, and its page is not extracted.
+      Without one, ``articleBody``, ``headline`` and ``inLanguage`` are read, as zyte-common-items name them.
     - ``url``: says whether the page's text belongs to the item. See docs/how-it-works.md#which-text-belongs-to-an-item.
     - ``title``: default: the title of the page.
     - ``language``: a code such as ``pt-BR``; default: the language that the page names. If title and text are clearly

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from browser import find_chromium
 from guides import GUIDES, ROOT, SITE, block, blocks, crawl_guide, settings_in, settings_of
+from itemadapter import ItemAdapter
 from json_lines import read_lines
 from news_site import NewsSite, article, page
 from newsdesk import opened, report
@@ -19,7 +20,9 @@ from projects import FERRY, Crawl, Project
 from redis import Redis
 from scrapy_processes import run_python
 from servers import RedisServer
+from zyte_common_items import Article
 
+from scrapy_neardup.crawl.component import text_of
 from scrapy_neardup.document import TAGS
 
 EXAMPLE = ROOT / "example_project"
@@ -49,6 +52,8 @@ def test_an_article_of_a_page_object_is_tagged(crawl_page: Callable[..., Crawl])
     (item,) = crawl_page("scrapy-poet.md", "articles").items
     assert (item["headline"], item["neardup_status"]) == ("Ferry runs aground", "original")
     assert item["articleBody"].split() == article("ferry").split()
+    adapter = ItemAdapter(Article(url="https://a.example/", headline="Ferry", articleBody="It ran aground."))
+    assert [text_of(adapter, name) for name in ("title", "text", "body")] == ["Ferry", "It ran aground.", ""]
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from scrapy_neardup.content.head import language_code
 from scrapy_neardup.document import KINDS, STATUSES
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS
 from scrapy_neardup.evidence.sources import source_of
+from scrapy_neardup.settings.values import ARTICLE_FIELDS
 from scrapy_neardup.text.display import one_line, printable
 from scrapy_neardup.tools.lab.feed import RecordedDocument
 
@@ -192,6 +193,8 @@ class RowFormat:
 
     def _value(self, raw: Mapping[str, Any], part: str) -> Any:
         name = self._fields[part]
+        if name in ARTICLE_FIELDS and name not in raw and "articleBody" in raw:
+            name = ARTICLE_FIELDS[name]
         return raw.get(name) if name else None
 
     def _time(self, raw: Mapping[str, Any]) -> float | None:
