@@ -7,13 +7,17 @@ news: most of its terms are known. Which sentences are asked for is known from t
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import chain
 
 from xxhash import xxh32_intdigest
 
 from scrapy_neardup.evidence.differences import Comparison
-from scrapy_neardup.evidence.lead import is_quotable
-from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes, terms_of
+from scrapy_neardup.evidence.figures.number_words import all_languages
+from scrapy_neardup.evidence.lead import is_background, is_quotable
+from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences
@@ -22,21 +26,34 @@ MOST_NEWS = 3
 LONGEST_NEWS = 300  # characters of a sentence
 _MOST_READ = 8_000  # characters of a text
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
-_LEAST_NEW, _LEAST_SHARE = 4, 0.45  # of the weight of a sentence
+_LEAST_SHARE, _OWN_SHARE = 0.4, 0.6  # of the terms of a sentence
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
-_LEAST_SCORE = 7.0
+_LEAST_SCORE = 5.0
 _TOLL = 12.0  # is added to the score of a sentence with a new toll
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
-_MOST_SHARED = 4  # terms of the title
+_OF_TITLE, _MOST_OF_TITLE, _MOST_REPEATED = 2, 3, 3  # new terms that the title has, or that the page repeats
 _PLACES = 8  # the sentence of this place tells the news half as probably as the first one
 _HISTORY, _TOO_LONG, _LEAST_OF_BEST = 0.4, 0.6, 0.6
+_BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
+_UNIT = re.compile(r"(?<=[0-9])(?=[^\W\d_])|(?<=[^\W\d_])(?=[0-9])")  # "N200" and "2bn" are a figure and a word
 
 
 def own_sentences(text: str, learned: Sequence[str], comparisons: Sequence[Comparison]) -> tuple[str, ...]:
-    """Return the sentences of a text without those that older texts hold, and without lines learned of its source."""
+    """Return the sentences of a text without those that older texts hold, and without lines learned of its source.
+
+    Background, such as what was reported earlier, and what follows it are left out too.
+    """
     known = [" ".join(line.split()) for line in learned]
-    read = [each for each in whole_sentences(text[:_MOST_READ]) if not _is_among(each, known)]
+    read: list[str] = []
+    passed, before = 0, ""
+    for each in whole_sentences(text[:_MOST_READ]):
+        passed -= 1
+        if is_background(each):
+            passed = _BEHIND_BACKGROUND
+        elif passed < 0 and not before.endswith(",") and not _is_among(each, known):
+            read.append(each)
+        before = each
     for comparison in comparisons:
         new = [" ".join(each.text.split()) for each in comparison.differing if not each.is_title]
         read = [each for each in read if _is_among(each, new)]
@@ -50,7 +67,7 @@ def _is_among(sentence: str, lines: Sequence[str]) -> bool:
 
 def told_by(title: str, text: str, language: str = "") -> list[int]:
     """Return the hashes of the terms of an article, and of its language."""
-    return [language_mark(language), *terms_of(f"{title}\n{text[:_MOST_READ]}")]
+    return [language_mark(language), *{code % NAME for code in _codes(f"{title}\n{text[:_MOST_READ]}", language)}]
 
 
 def language_mark(language: str) -> int:
@@ -59,21 +76,23 @@ def language_mark(language: str) -> int:
 
 
 def news_among(
-    sentences: Sequence[str], title: str, told: Collection[int], new_tolls: Sequence[str] = ()
+    sentences: Sequence[str], title: str, told: Collection[int], new_tolls: Sequence[str] = (), language: str = ""
 ) -> tuple[str, ...]:
     """Return the sentences that tell what was not told, the best first, at most ``MOST_NEWS``.
 
     ``new_tolls`` are sentences with a toll that the story has not told.
     """
     known = set(told)
-    about = terms_of(title)
-    left = {place: _codes(sentence) for place, sentence in enumerate(sentences)}
+    about = {code % NAME for code in _codes(title, language)}
+    left = {place: _codes(sentence, language) for place, sentence in enumerate(sentences)}
+    pages = Counter(chain(about, *({code % NAME for code in codes} for codes in left.values())))
     chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
-    of_tolls = [_TOLL * _is_among(sentence, new_tolls) for sentence in sentences]
+    tolls = {at for at, codes in left.items() if _has_new_toll(sentences[at], codes, known, new_tolls)}
     news: list[str] = []
     least = _LEAST_SCORE
     while left and len(news) < MOST_NEWS:
-        scores = {at: _score(codes, known, about) * chances[at] + of_tolls[at] for at, codes in left.items()}
+        scores = {at: _score(codes, known, about, pages) * chances[at] for at, codes in left.items()}
+        scores |= {at: _TOLL + scores[at] for at in tolls & left.keys()}
         best = max(scores, key=lambda place: (scores[place], -place))
         if scores[best] < least:
             break
@@ -83,24 +102,38 @@ def news_among(
     return tuple(news)
 
 
-def _codes(sentence: str) -> list[int]:
-    return [code for code in term_codes(fold(sentence)) if code < NO_TERM]
+def _has_new_toll(sentence: str, codes: Sequence[int], known: AbstractSet[int], new_tolls: Sequence[str]) -> bool:
+    """Decide whether a sentence has a toll that was not told, and not only told figures."""
+    figures = {code % NAME for code in codes if code & FIGURE}
+    return _is_among(sentence, new_tolls) and (not figures or not figures <= known)
 
 
-def _score(codes: Sequence[int], known: Collection[int], about: Collection[int]) -> float:
-    """Return how much of a sentence is new, and how much of it is about the title of its page; 0 if it is no news."""
+def _codes(text: str, language: str) -> list[int]:
+    """Return the codes of the terms of a text. A number in words has the code of its digits."""
+    folded = _UNIT.sub(" ", fold(text))
+    small = all_languages().by_name[language].small if language in all_languages().by_name else {}
+    numbers = sorted({str(small[word]) for word in small.keys() & folded.casefold().split() if small[word] > 1})
+    codes = term_codes(folded.lower() if folded.isupper() else folded, " ".join(numbers))
+    return [code for code in codes if code < NO_TERM]
+
+
+def _score(codes: Sequence[int], known: Collection[int], about: Collection[int], pages: Counter[int]) -> float:
+    """Return how much of a sentence is new, and how much of that is what its page is about; 0 if it is no news."""
     weights = {code % NAME: _WEIGHT if code >= NAME else 1 for code in codes}
     new = {slot: weight for slot, weight in weights.items() if slot not in known}
-    has_figure = any(code % NAME in new for code in codes if code & FIGURE)
-    weight, shared = sum(new.values()), len(weights.keys() & about)
-    is_new = has_figure or (weight >= _LEAST_NEW and weight >= _LEAST_SHARE * sum(weights.values()))
-    if not is_new or (about and not shared):
+    share = len(new) / max(1, len(weights))
+    if share < _LEAST_SHARE or (about and not weights.keys() & about):
         return 0.0
-    return min(_MOST_COUNTED, weight) + _WEIGHT * (has_figure + min(_MOST_SHARED, shared))
+    has_figure = any(code & FIGURE and code % NAME in new for code in codes)
+    of_title = len(new.keys() & about)
+    repeated = sum(pages[slot] > 1 for slot in new)
+    if not has_figure and (not repeated or (share < _OWN_SHARE and not of_title)):
+        return 0.0  # its page is about something else, or it is told in other words
+    score = min(_MOST_COUNTED, sum(new.values())) / 2 + _WEIGHT * has_figure + min(_MOST_REPEATED, repeated)
+    return score + _OF_TITLE * min(_MOST_OF_TITLE, of_title)
 
 
 def _chance(sentence: str, place: int) -> float:
     """Return how probably a sentence of this place tells the news of its page, compared with one of its beginning."""
-    chance = 1 / (1 + place / _PLACES)
-    chance *= _HISTORY if _YEAR.search(sentence) else 1
-    return chance * (_TOO_LONG if len(sentence) > LONGEST_NEWS else 1)
+    chance = _HISTORY if _YEAR.search(sentence) else 1
+    return chance * (_TOO_LONG if len(sentence) > LONGEST_NEWS else 1) / (1 + place / _PLACES)

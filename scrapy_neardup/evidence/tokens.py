@@ -39,6 +39,8 @@ _TABLE: dict[str, Any] = read_table("wording.json")
 _MARKS = (LINE_END, COMMA, "(")
 FRACTIONS = {word: Decimal(value) for value, words in _TABLE["fractions"].items() for word in words.split()}
 TEASERS = sorted(_TABLE["teasers"].split("|"), key=len, reverse=True)
+BACKGROUND = _TABLE["background"]
+"""A pattern for folded words by which a sentence tells what was known earlier, or another event."""
 NOTICES = tuple(_TABLE["notices"].split("|"))
 AGENCIES = frozenset(_TABLE["agencies"].split())
 VAGUE, FUNCTION_WORDS, INCREMENTS, QUALIFIERS = (

@@ -38,7 +38,7 @@ def with_news(told: list[int], ledger: Ledger, join: Join, first_text: StoredTex
     if join.member.status != "related" or language_mark(join.language) in told:
         printed = cached_tolls_of(document.title, document.text, document.language)
         new_tolls = [each.text for each in printed if (each.kind, float(each.low)) not in tolls]
-        news = news_among(join.sentences, document.title, told, new_tolls)
+        news = news_among(join.sentences, document.title, told, new_tolls, join.language)
     told[:] = united_told(told, terms)
     return replace(join, member=replace(join.member, news=news))
 

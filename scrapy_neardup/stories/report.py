@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timezone, tzinfo
 from typing import Any
 
-from scrapy_neardup.evidence.lead import lead_under
+from scrapy_neardup.evidence.lead import is_background, tells_headline
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.stories.event import SpecialReport, StoryEvent
 from scrapy_neardup.stories.ledger import Fact, facts_of, sentence_of, states_of, unconfirmed
@@ -121,13 +121,15 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
     if item is None:
         return {"lead": "", "lead_from": None}
     languages = {member.language for member in members if headline in member.title}
+    of_headline = terms_of(headline) or {0}
     titles = [*filter(None, {member.owner: terms_of(member.title) for member in members}.values())]
 
     def rank(row: tuple[str, Member]) -> tuple[bool, bool, float, int]:
         sentence, member = row
         terms = terms_of(sentence)
-        told = sum(len(terms & title) / len(title) for title in titles) / (MOST_TERMS + len(terms))
-        return bool(lead_under(headline, sentence)), member.language in languages, told, member.number
+        told = sum(len(terms & title) / len(title) for title in [*titles, *[of_headline] * len(titles)])
+        is_told = tells_headline(headline, sentence) and not is_background(sentence)
+        return is_told, member.language in languages, told / (MOST_TERMS + len(terms)), member.number
 
     said = [(sentence, member) for member in members for sentence in member.news[:MOST_LEADS]]
     said += [(event.lead, item)] if event.lead else []

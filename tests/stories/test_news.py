@@ -128,10 +128,13 @@ def test_what_a_story_has_told_is_bounded() -> None:
 def test_news_is_bounded() -> None:
     names = ("Aberfoyle Brindle", "Cardew Dunmore", "Eskdale Fairlie", "Garrick Hollis", "Ismay Jarrow")
     sentences = [
-        f"Inspector {each} said in Tarnfield that {at + 21} people left{' ever' * 60}." for at, each in enumerate(names)
+        f"Inspector {each} said that {at + 21} people fled Tarnfield by boat{' ever' * 60}."
+        for at, each in enumerate(names)
     ]
     news = news_among(
-        sentences, "People left Tarnfield", told_by("Tarnfield", "Inspector said that many people left Tarnfield.")
+        sentences,
+        "Many fled Tarnfield by boat",
+        told_by("Tarnfield", "Inspector said that many people left Tarnfield."),
     )
     assert 0 < len(news) <= MOST_NEWS
     assert all(len(each) <= LONGEST_NEWS for each in news)

@@ -20,7 +20,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_neardup.assembly import sketcher_of
-from scrapy_neardup.evidence.lead import find_lead, lead_under
+from scrapy_neardup.evidence.lead import find_lead, tells_headline
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.stories.rules import DAY
 from scrapy_neardup.text.display import counted
@@ -229,8 +229,8 @@ def read_known(page: bytes) -> frozenset[bytes] | None:
 
 def _lead_of(story: FeedStory, texts: Mapping[int, str]) -> str:
     rows = (row for row in story.told[::-1][:_MOST_LEADS] if row.number in texts)
-    leads = (lead_under(story.headline, find_lead(row.title, texts[row.number])) for row in rows)
-    return story.lead or next(filter(None, leads), "")
+    leads = (find_lead(row.title, texts[row.number]) for row in rows)
+    return story.lead or next((each for each in leads if tells_headline(story.headline, each)), "")
 
 
 def _stories_of(gathered: Gathered) -> tuple[Links, list[FeedStory]]:

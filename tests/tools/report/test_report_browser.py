@@ -15,10 +15,12 @@ from newsstand import JudgedSite
 from playwright.sync_api import Browser, Page
 from report_items import FERRY, item
 
+from scrapy_neardup.evidence.news import LONGEST_NEWS
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.tools.report.feed_stories import Period
 from scrapy_neardup.tools.report.gathering import gather
 from scrapy_neardup.tools.report.page import build_report, read_known
+from scrapy_neardup.tools.report.rows import clean_line
 
 WriteReport = Callable[..., Path]
 PARTS = ("news", "stories", "drops", "review", "numbers")
@@ -334,10 +336,11 @@ def test_what_was_dropped_was_lost(browser: Browser, tmp_path: Path) -> None:
         "</script><script>document.title = 'stolen'</script>",
         "\u202e\u2066 evil \ud800 <img src=x onerror=\"document.title = 'stolen'\">",
         "<!--<script>",
+        f"\x1b[2J{'Donaudampfschiff' * 15}",
     ],
 )
 def test_hostile_values_are_text_in_every_part(browser: Browser, write_report: WriteReport, hostile: str) -> None:
-    fields = dict.fromkeys(("title", "language", "neardup_reason"), hostile)
+    fields = dict.fromkeys(("title", "language", "neardup_reason", "neardup_news"), hostile)
     changes = f"dead: 4 -> {hostile}"
     items = [
         item(text=f"{hostile} and a body of four people.", **fields),
@@ -352,6 +355,10 @@ def test_hostile_values_are_text_in_every_part(browser: Browser, write_report: W
             page.locator(f"#{part}").wait_for()
         page.evaluate("location.hash = '#story/0'")
         page.locator("#story .members").wait_for()  # the browser tells the page of the new hash later
+        told = page.locator("#story q").first.inner_text()
+        assert told == clean_line(hostile, LONGEST_NEWS)
+        fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        assert page.evaluate(fits), "a very long word is broken"
         press(page, "j", "j")
         page.locator("#story .compare .sides ins").first.wait_for()
         assert page.title().startswith("News of 2023-11-14")

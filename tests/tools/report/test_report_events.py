@@ -411,6 +411,18 @@ def test_a_digest_counts_what_it_does_not_list_and_names_the_option(tmp_path: Pa
     assert "--most" not in every
 
 
+def test_hostile_news_is_one_quoted_line_of_a_digest(tmp_path: Path) -> None:
+    hostile = f"Hale \x1b[2J\u202e said {'Donaudampfschiff' * 40}\nBcc: everybody@example.org"
+    rows = [item(), item(1, "update", neardup_news=hostile, neardup_changes="dead: 4 -> 9", language="\x1b[2J")]
+    news_in(rows, tmp_path)
+    message = digest_of(tmp_path)
+    assert message["Bcc"] is None
+    (line,) = [each for each in message.get_content().split("\n") if "Hale" in each]
+    assert not set(line) & set("\x1b\u202e")
+    assert len(line) < 400
+    assert ' "Hale' in line
+
+
 def test_a_digest_reaches_up_to_now(tmp_path: Path) -> None:
     news_in([item(), item(1, "duplicate", title="--boundary--\nBcc: x")], tmp_path)
     assert "1 story of several items" in digest_of(tmp_path).get_content()

@@ -112,7 +112,7 @@ def test_no_element_has_a_style_a_handler_or_an_address_of_the_network(day_repor
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_values_become_neither_elements_nor_broken_text(tmp_path: Path, text: str) -> None:
-    names = ("title", "text", "neardup_reason", "neardup_changes", "language")
+    names = ("title", "text", "neardup_reason", "neardup_changes", "neardup_news", "language")
 
     def page_with(value: str) -> str:
         fields = dict.fromkeys(names, value)
