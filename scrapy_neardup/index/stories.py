@@ -69,7 +69,7 @@ class Stories(Part):
             writes += self.writes(united, 2 * self.policy.window)
         counters, before, states = story.counters, story.counters.joined, story.ledger.changed
         expected = [Expected(Call("HGET", self.layout.story(key), ("version",)), story.version)]
-        join = with_news(story.told, story.ledger, join, first_text, is_begun=before > 0)
+        join = with_news(story.told, story.ledger, counters, join, first_text)
         to_keep = count_join(
             counters, story.ledger, join, {each.hex() for each in story.members}, first_text, key.hex()
         )
