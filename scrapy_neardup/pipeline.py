@@ -190,7 +190,7 @@ class NearDupPipeline(Component):
                 context.document.settling = asyncio.create_task(self._settle(context.document, verdict))
             verdict = await asyncio.shield(context.document.settling)
         url = self._url(adapter, context.page)
-        title = text_of(adapter, self.settings.item_fields["title"]) or context.page.title
+        title = text_of(adapter, self.settings.item_fields["title"]) or context.page.head.title
         await self.announcer.tell(item, verdict, title, url)
         if verdict.would_drop and self._drops(adapter, verdict):
             if (document := context.take_document()) is not None:
@@ -250,21 +250,24 @@ class NearDupPipeline(Component):
             self.fates.add_item(document)
 
     def _document(self, adapter: ItemAdapter, text: str, page: Page, *, is_of_page: bool) -> Document:
+        fields = self.settings.item_fields
         # Only the first text of a page is the text of the page: a second text is not a new version of the first.
         is_page = is_of_page and page.claim_url()
-        own_language = language_code(name_of(adapter, self.settings.item_fields["language"]))
+        own_language = language_code(name_of(adapter, fields["language"]))
         url = self._url(adapter, page)
         canonical = page.canonical_for(url) if is_of_page else ""
         url_is_own = is_page or not is_of_page
         document = self.detector.document(
             text,
             url=url,
-            title=text_of(adapter, self.settings.item_fields["title"]) or (page.title if is_page else ""),
+            title=text_of(adapter, fields["title"]) or (page.head.title if is_page else ""),
             seen_at=self._seen_at(adapter),
             canonical=canonical,
-            language=own_language or (page.language if is_of_page else ""),
+            language=own_language or (page.head.language if is_of_page else ""),
+            sections="\n".join((text_of(adapter, fields["section"]), page.head.section if is_of_page else "")),
+            publishers=(name_of(adapter, fields["publisher"]), page.head.publisher if is_of_page else ""),
             url_is_own=url_is_own,
-            counts_now=bool(self.settings.item_fields["time"]),
+            counts_now=bool(fields["time"]),
             sketch=page.sketch if text == page.text else b"",
         )
         if self.settings.record is not None:

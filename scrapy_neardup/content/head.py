@@ -1,9 +1,11 @@
-"""Decode the bytes of a page, and read what its head says of it: title, language and its own url."""
+"""Decode the bytes of a page, and read what it says of itself: title, language, section, publisher, its own url."""
 
 from __future__ import annotations
 
 import codecs
+import json
 import re
+from contextlib import suppress
 from html import unescape
 from typing import NamedTuple
 
@@ -23,6 +25,8 @@ _ATTRIBUTE = re.compile(r"""(?<!\S)([\w:-]{1,30})\s{0,9}=\s{0,9}(?:"([^"]*)"|'([
 _TITLE = re.compile(r"[^>]{0,500}>(.{0,5000}?)</title\b", re.IGNORECASE | re.DOTALL)
 _LONG_NUMBER = re.compile("&#x?[0-9a-f]{100,}", re.IGNORECASE)
 _LANGUAGE = re.compile(r"\s*([a-z]{2,3})\s*(?:$|[-_,;])", re.IGNORECASE | re.ASCII)
+_MOST_SCRIPTS, _MOST_NAMES = 10, 10  # of linked data
+_LONGEST_SAID = 300  # characters of sections, or of a publisher
 _NO_LANGUAGE = ("und", "mul", "zxx", "mis")  # ISO 639 for no one language
 
 
@@ -33,6 +37,8 @@ class PageHead(NamedTuple):
     language: str = ""  # ISO 639 code in <html lang>, else in og:locale or Content-Language
     canonical: str = ""  # the url in <link rel="canonical">, as it stands there
     is_whole: bool = False  # its end was found, so the rest of the page says nothing else
+    section: str = ""  # the sections that it names, a line each: article:section, articleSection, breadcrumbs
+    publisher: str = ""  # og:site_name, else the publisher of its linked data
 
 
 def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:
@@ -55,13 +61,46 @@ def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:
         elif name not in said:
             element = _TITLE.match(text, part.end())
             said[name] = element[1] if element else ""
+    linked = _linked(text)
     languages = (said.get(name, "") for name in ("lang", "xml:lang", "og:locale", "content-language"))
     return PageHead(
         " ".join(_unescaped(said.get("og:title") or said.get("title", "")).split())[:_LONGEST_TITLE],
         next(filter(None, map(language_code, languages)), ""),
         _unescaped(said.get("canonical", "")).strip(),
         is_whole,
+        _unescaped("\n".join((said.get("article:section", ""), *linked["section"], *linked["crumb"])))[:_LONGEST_SAID],
+        _unescaped(next(filter(None, (said.get("og:site_name"), *linked["publisher"])), ""))[:_LONGEST_SAID],
     )
+
+
+def _linked(text: str) -> dict[str, list[str]]:
+    """Return the sections, the names of breadcrumbs and the publishers that the linked data of a page name."""
+    said: dict[str, list[str]] = {"section": [], "crumb": [], "publisher": []}
+    for script in text.split("application/ld+json", _MOST_SCRIPTS)[1:]:
+        for thing in _things(script.partition(">")[2].partition("</script")[0]):
+            said["section"] += _names(thing.get("articleSection"))
+            said["publisher"] += _names(thing.get("publisher"))
+            said["crumb"] += _names(thing.get("itemListElement")) if thing.get("@type") == "BreadcrumbList" else []
+    return said
+
+
+def _things(text: str) -> list[dict[str, object]]:
+    """Return all objects in a JSON text, none if it is no JSON."""
+    values: list[object] = []
+    with suppress(ValueError, RecursionError):
+        values.append(json.loads(text))
+    for value in values:  # and those that it holds, which are added meanwhile
+        values += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [value for value in values if isinstance(value, dict)]
+
+
+def _names(value: object) -> list[str]:
+    """Return the texts that a value of linked data is, and the names of the things in it."""
+    if isinstance(value, dict):
+        return _names(value.get("name") or value.get("item"))
+    if isinstance(value, list):
+        return [each for one in value[:_MOST_NAMES] for each in _names(one)]
+    return [value] if isinstance(value, str) else []
 
 
 def _said(name: str, text: str) -> dict[str, str]:
@@ -75,9 +114,9 @@ def _said(name: str, text: str) -> dict[str, str]:
     if name != "meta" or not content:
         return {}
     labels = {attributes.get(label, "").lower() for label in ("property", "http-equiv")}
-    used = labels & {"og:title", "og:locale", "content-language"}
-    if attributes.get("name", "").lower() == "og:title":  # some pages give it so
-        used.add("og:title")
+    used = labels & {"og:locale", "content-language"}
+    labels.add(attributes.get("name", "").lower())  # some pages give it so
+    used |= labels & {"og:title", "og:site_name", "article:section"}
     return dict.fromkeys(used, content)
 
 

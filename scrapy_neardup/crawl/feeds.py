@@ -243,6 +243,8 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
         "language": document.language,
         "text": document.text[:MOST_CHARACTERS],
     }
+    said = {"section": document.section, "publisher": document.publisher}
+    row |= {name: value for name, value in said.items() if value}
     if canonical not in ("", document.url):
         row["canonical"] = canonical
     if not url_is_own:

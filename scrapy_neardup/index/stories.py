@@ -71,7 +71,7 @@ class Stories(Part):
         before = story.counters.joined
         states = story.ledger.changed
         expected = [Expected(Call("HGET", self.layout.story(key), ("version",)), story.version)]
-        join = with_news(story.told, story.ledger, join, first_text, is_begun=before > 0)
+        join = with_news(story.told, story.ledger, counters, join, first_text)
         to_keep = count_join(
             counters, story.ledger, join, {each.hex() for each in story.members}, first_text, key.hex()
         )

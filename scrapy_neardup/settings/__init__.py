@@ -145,6 +145,8 @@ class NearDupSettings:
     - ``title``: default: the title of the page.
     - ``language``: a code such as ``pt-BR``; default: the language that the page names. If title and text are clearly
       in another language, that one counts.
+    - ``section``: such as ``Sports``; default: what the page says, or its url.
+    - ``publisher``: a name, domain or url. See docs/how-it-works.md#sources.
     - ``time``: when the document was seen, as a ``datetime`` or ``struct_time``, Unix seconds, ISO 8601, RFC 822 or
       another English form; default: the time of the check. Without a zone it is UTC. A zone that may mean several
       offsets, such as IST, is wrong. A wrong time, or one in the future, counts as now. See
@@ -261,7 +263,7 @@ class NearDupSettings:
     events_sections: tuple[str, ...] = setting(values.SECTIONS, values.sections)
     """Of which sections these receivers get events. They also get events without a section.
 
-    The section is the commonest that the addresses of the pages name, such as ``/deportes/``.
+    The section is the commonest that the pages name, or their addresses, such as ``/deportes/``.
     """
 
     @classmethod

@@ -34,6 +34,8 @@ ITEM_FIELDS: dict[str, str | None] = {
     "url": "url",
     "title": "title",
     "language": "language",
+    "section": "section",
+    "publisher": None,
     "time": None,
 }
 

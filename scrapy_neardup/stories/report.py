@@ -133,10 +133,17 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
 
     said = [(sentence, member) for member in members for sentence in member.news[:MOST_LEADS]]
     said += [(event.lead, item)] if event.lead else []
-    new = [(sentence, item) for sentence in item.news if event.level == "update"]
+    new = _news_since(event, item) if event.level == "update" else []
     new = [each for each in new if len(terms_of(each[0]) & terms_of(f"{headline} {item.title}")) >= LEAST_SHARED]
     lead, page = max(new or said, key=rank, default=(headline, item))
     return {"lead": lead, "lead_from": {**_place(page), "language": page.language}}
+
+
+def _news_since(event: StoryEvent, item: Member) -> list[tuple[str, Member]]:
+    """Return the news of the document that tipped an event, or else of the first since the last signal that has any."""
+    since = (each for each in event.members if each.number > event.story.signalled.items)
+    told = next((each for each in (item, *since) if each.news), item)
+    return [(sentence, told) for sentence in told.news]
 
 
 def iso(second: int) -> str:

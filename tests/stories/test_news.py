@@ -11,7 +11,7 @@ from scrapy_neardup.crawl.component import tags_of
 from scrapy_neardup.document import Verdict
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, news_among, own_sentences, told_by
 from scrapy_neardup.records.ledgers import pack_told, read_told
-from scrapy_neardup.records.stories import MEMBER, pack_member, unpack_member
+from scrapy_neardup.records.stories import MEMBER, StoryCounters, pack_member, unpack_member
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.news import MOST_TOLD, united_told, with_news
 from scrapy_neardup.stories.messages import message_of
@@ -60,7 +60,7 @@ def test_nobody_knows_what_is_new_in_the_first_report_of_a_language(
     first = Member("0" * 16, "", "", "a.example", "a", "original", language="en")
     member = replace(first, id=document.id, status="related")
     join = Join(first, member, document=document, language=language, sentences=(NEWS,))
-    joined = with_news([], Ledger(), join, StoredText.of("Fire", OLD), is_begun=False)
+    joined = with_news([], Ledger(), StoryCounters(), join, StoredText.of("Fire", OLD))
     assert (joined.member.news, joined.first.news) == (news, (OLD,))
 
 

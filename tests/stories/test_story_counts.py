@@ -262,7 +262,7 @@ async def test_an_update_is_granted_once_each_time_an_event_doubles(open_index: 
     assert await granted(9) == 0  # of what is no event
     await indexes[0].events.claim(Claim(FIRST.id, "watch", extent=Extent(5, 5)))
     assert [await granted(sources) for sources in (9, 10, 11, 19, 20)] == [0, 1, 0, 0, 1]
-    assert (await joined(indexes[1], join("copy", 60, "copy.example"))).signalled == (20, 20, 0)
+    assert (await joined(indexes[1], join("copy", 60, "copy.example"))).signalled == Extent(20, 20)
 
     await indexes[2].events.claim(Claim(FIRST.id, "ended", last_source=story.sources[-1]))
     assert await granted(400) == 0
@@ -319,8 +319,8 @@ async def test_what_was_signalled_never_shrinks(index: Index) -> None:
 
     granted = await index.events.claim(Claim(FIRST.id, "update", extent=Extent(50, 50, 3)))
     assert granted is not None
-    assert granted.claim.signalled == (20, 20, 3)
-    assert (await joined(index, join("copy", 60, "copy.example"))).signalled == (50, 50, 3)
+    assert granted.claim.signalled == Extent(20, 20, 3)
+    assert (await joined(index, join("copy", 60, "copy.example"))).signalled == Extent(50, 50, 3)
 
 
 @pytest.mark.parametrize(("topic", "joins"), [("ABCDEfgh", True), ("VWXYZfgh", False)])
