@@ -19,7 +19,11 @@ _CHARACTERS = 4  # of a script without spaces count as a word
 _BETWEEN = re.compile(rf"""([{LINE_ENDS}{FULL_STOPS}.!?]+)["')\]」』]*[^\S{LINE_ENDS}]*""")
 _LAST_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+$")  # its marks are no \w
 _LONGEST_WORD, _LONGEST_SHORT = 12, 6  # characters that are looked at, and those of an abbreviation with its marks
-_LONGER = ("prof", "dott", "проф", "акад")  # other words of four small letters are no abbreviations
+_LONGER = frozenset("prof dott sept capt supt insp univ conn mass tenn проф акад".split())  # of four letters
+_FEWEST_WORDS, _SHORTEST_MEAN = (
+    50,
+    3.8,
+)  # characters of the words of a text; any of the shorter words of Vietnamese may end a sentence
 # In German an ordinal has a full stop and a capital behind it: "am 13. November".
 _DAY = re.compile(r"[0-9]{1,2}\. (?:Jan|Feb|Marz|Apr|Mai |Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
 
@@ -64,11 +68,12 @@ def read_sentences(*texts: str, longest: int | None = None) -> list[list[Printed
 def _starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the characters and the tokens with which sentences begin; those without a token are left out."""
     text = reading.text
-    is_free = (reading.flags.take(reading.ends) & STOP == 0) & (reading.ends - reading.starts <= _LONGEST_SHORT)
-    known = {
-        text[begin:end]
-        for begin, end in zip(reading.starts[is_free].tolist(), reading.ends[is_free].tolist(), strict=True)
-    }
+    lengths = reading.ends - reading.starts
+    is_free = lengths <= _LONGEST_SHORT
+    if len(lengths) < _FEWEST_WORDS or lengths.mean() > _SHORTEST_MEAN:
+        is_free &= reading.flags.take(reading.ends) & STOP == 0
+    places = zip(reading.starts[is_free].tolist(), reading.ends[is_free].tolist(), strict=True)
+    known = {text[begin:end] for begin, end in places}
     start = np.array([each.end() for each in _BETWEEN.finditer(text, 0, len(text) - 1) if _is_end(text, each, known)])
     first = reading.starts.searchsorted(start)
     has_tokens = next_starts(first, len(reading.starts)) > first
@@ -101,11 +106,11 @@ def _is_abbreviation(word: str, known: AbstractSet[str], *, is_numbered: bool) -
         return True  # an initial
     is_short = letters < 4
     if word.lower() == word.upper():
-        is_short = letters == 2  # a script without capitals
+        is_short = letters == 2 and "\u0900" <= word[0] <= "\u0dff"  # initials in the scripts of India
     elif letters > 2 and word.isupper():
         is_short = False
     elif letters == 4:
-        is_short = word[0].isupper() or word in _LONGER
+        is_short = word.lower() in _LONGER
     return is_short and (is_numbered or word not in known)
 
 

@@ -18,6 +18,7 @@ Das Schiff fuhr am 13. November ca. 40 Seemeilen nach Norden. | Es sank.
 Об этом сообщил инж. Петров из Москвы на встрече. | Работы начнутся завтра.
 船は沈没した。|「乗客は無事だ。」|船長は語った。
 नौका डूब गई। | डॉ. वर्मा सुरक्षित हैं।
+배는 어제 침몰했다. | 승객은 모두 구조됐다.
 படகு நேற்று கவிழ்ந்தது. | எம். ஜி. ராமன் காப்பாற்றப்பட்டார்.
 غرقت العبارة أمس. | ونجا د. سالم العلي.
 გუშინ ბორანი ჩაიძირა. | კაპიტანი გადარჩა.
@@ -31,7 +32,11 @@ def test_sentences_end_where_a_reader_ends_them(line: str) -> None:
 
 
 def test_two_texts_are_cut_alike() -> None:
-    text = "The crew reached Bex. It was dark."
-    one, other = read_sentences(text, "They knew Bex, a village.\n" + text)
+    text = "The passengers reached Bex. Everything was dark."
+    one, other = read_sentences(text, "Passengers knew Bex, a village.\n" + text)
     assert [*one] == other[1:]
     assert len(whole_sentences(text)) == 1
+
+
+def test_short_words_of_vietnamese_are_no_abbreviations() -> None:
+    assert len(whole_sentences("Trời đã tối khi họ trả tự do. Họ đã ngủ. " * 6)) == 12
