@@ -26,7 +26,6 @@ from scrapy_neardup.rules.systems.news import NOT_BY_TOPIC
 # A document joins two stories if it scores this much more than it needs to, and if their members are that much alike.
 UNITING_EXTRA, UNITING_COSINE = 0.04, 0.25
 UNITING_COSINE_IF_STRONG, UNITING_NAMES = 0.15, 2  # if it scores ``STRONG_SCORE`` with both, and shares so many names
-UNITING_BITS = 2.3  # of the tolls that it has in common with both
 UNITING_VECTORS = 0.5  # mean cosine of the vectors of the members of two stories that are one
 
 
@@ -106,7 +105,7 @@ def _tell_one_toll(match: Pair, other: Pair) -> bool:
         return False
     if max(each.bits for each in tolls) >= TOLLS_OF_ONE_EVENT:
         return True
-    return all(each.equal for each in tolls) and shared_tolls(match.old.names, other.old.names).bits >= UNITING_BITS
+    return all(each.equal for each in tolls) and shared_tolls(match.old.names, other.old.names).equal > 0
 
 
 def _joins_clearly(pair: Pair) -> bool:
