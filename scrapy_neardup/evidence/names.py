@@ -52,7 +52,8 @@ _MOST_TOLLS = 3
 _LARGE_TOLL = 5  # one that is equal is enough to look at two documents
 _LARGEST_EXACT, _STEPS = 1 << 10, 50  # of tolls
 _VALUES = 2 * _LARGEST_EXACT  # slots of a kind of tolls
-_MOST_RISEN = 3  # times: a toll within a day
+_LEAST_BITS = 2.3  # of equal tolls
+_LEAST_RISEN, _MOST_RISEN = 4, 3  # a toll that rises, and how many times within a day
 _SLOT_BITS = 16
 _LONGEST, _SHORTEST = 5, 3  # letters of a skeleton
 # Devanagari to Sinhala: each word may be a name, but not the ending of a figure.
@@ -185,13 +186,15 @@ class SharedTolls(NamedTuple):
     is_risen: bool  # none is equal, but one has risen since the old document
 
 
-def shared_tolls(new: bytes, old: bytes) -> SharedTolls:
-    """Return what the tolls among the names of two documents have in common."""
-    tolls = _tolls(new)
-    before = _tolls(old)
-    equal = [value for kind, value in tolls.items() if 1 < value == before.get(kind)]
-    risen = any(2 < before.get(kind, 0) < value <= _MOST_RISEN * before[kind] for kind, value in tolls.items())
-    return SharedTolls(len(equal), sum(map(math.log2, equal)), risen and not equal)
+def shared_tolls(new_names: bytes, old_names: bytes) -> SharedTolls:
+    """Return what the tolls among the names of two documents have in common. Small ones tell nothing."""
+    tolls = _tolls(new_names)
+    before = _tolls(old_names)
+    equal = [math.log2(value) for kind, value in tolls.items() if value == before.get(kind)]
+    if sum(equal) >= _LEAST_BITS:
+        return SharedTolls(len(equal), sum(equal), is_risen=False)
+    pairs = [(before.get(kind, 0), value) for kind, value in tolls.items()]
+    return SharedTolls(0, 0.0, any(_LEAST_RISEN <= old < new <= _MOST_RISEN * old for old, new in pairs))
 
 
 def names_score(a: bytes, b: bytes, least: int = LEAST_COMMON_NAMES) -> float:

@@ -27,7 +27,7 @@ LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more
 _NO_SOURCE = _NO_NUMBER = bytes(4)
 _NO_URL = _NO_CONTENT = bytes(8)
 _NO_LANGUAGE = bytes(2)
-OTHER_NAMES = ((7, 0), (2.3, 1))  # names that two languages need beside equal tolls of so many bits
+OTHER_NAMES = ((7, 0), (3.3, 1))  # names that two languages need beside equal tolls of so many bits
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
 
 

@@ -26,14 +26,15 @@ from scrapy_neardup.rules.systems.news import NOT_BY_TOPIC
 # A document joins two stories if it scores this much more than it needs to, and if their members are that much alike.
 UNITING_EXTRA, UNITING_COSINE = 0.04, 0.25
 UNITING_COSINE_IF_STRONG, UNITING_NAMES = 0.15, 2  # if it scores ``STRONG_SCORE`` with both, and shares so many names
-UNITING_BITS = 2.3  # of the tolls that it has in common with both
 UNITING_VECTORS = 0.5  # mean cosine of the vectors of the members of two stories that are one
 
 
 def in_united_story(match: Match, alive: Sequence[Match]) -> Match | None:
     """Return the best match that is in another story, if that is one with the story of the match."""
     other = best_match(each for each in alive if each.pair.old.story != match.pair.old.story)
-    return other if other is not None and _unites(match.pair, other.pair, alive) else None
+    if other is None:
+        return None
+    return other if _tell_one_toll(match.pair, other.pair) or _unites(match.pair, other.pair, alive) else None
 
 
 def is_bridge(match: Match, alive: Sequence[Match]) -> bool:
@@ -77,11 +78,9 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
     The first documents must be alike too, because somebody could write many members that fit both stories. If one story
     is in another language, the names must be enough, a member must share one with the other story, and the document
     stands for the members, which share no terms with it. Names alone join no stories: one page that lists the names of
-    two events would. But tolls that all have in common tell one event.
+    two events would.
     """
     near, far = (match, other) if other.two_languages else (other, match)
-    if far.two_languages and _tell_one_toll(match, other):
-        return True
     if not _joins_clearly(near):
         return False
     members = _members(near, alive)
@@ -100,13 +99,16 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
 
 
 def _tell_one_toll(match: Pair, other: Pair) -> bool:
-    """Decide whether a document goes on with the tolls of two others, and they have a toll in common."""
+    """Decide whether a document goes on with the tolls of two others in two languages, with a toll of all in common.
+
+    In one language other reports of one form have equal tolls too.
+    """
     tolls = (match.tolls, other.tolls)
-    if not all(map(any, tolls)):
+    if not all(map(any, tolls)) or not (match.two_languages or other.two_languages):
         return False
     if max(each.bits for each in tolls) >= TOLLS_OF_ONE_EVENT:
         return True
-    return all(each.equal for each in tolls) and shared_tolls(match.old.names, other.old.names).bits >= UNITING_BITS
+    return all(each.equal for each in tolls) and shared_tolls(match.old.names, other.old.names).equal > 0
 
 
 def _joins_clearly(pair: Pair) -> bool:

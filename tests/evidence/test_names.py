@@ -171,6 +171,8 @@ async def test_a_report_joins_a_story_in_another_language_by_its_tolls(tolls: st
     [
         ({1: 12, 2: 17}, {1: 12, 2: 17}, (2, True, False)),
         ({1: 12}, {1: 4, 2: 12}, (0, False, True)),
+        ({1: 2, 2: 3}, {1: 2, 2: 3}, (2, True, False)),
+        ({1: 3}, {1: 3}, (0, False, False)),
         ({1: 4}, {1: 12}, (0, False, False)),
         ({1: 40}, {1: 12}, (0, False, False)),
         ({1: 1}, {1: 1}, (0, False, False)),
