@@ -15,7 +15,7 @@ from itertools import chain
 from xxhash import xxh32_intdigest
 
 from scrapy_neardup.evidence.differences import Comparison
-from scrapy_neardup.evidence.figures.number_words import all_languages
+from scrapy_neardup.evidence.figures.number_words import NumberWords, all_languages
 from scrapy_neardup.evidence.lead import is_background, is_quotable, whole_sentences
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
 from scrapy_neardup.text.display import one_line
@@ -110,7 +110,7 @@ def _has_new_toll(sentence: str, codes: Sequence[int], known: AbstractSet[int], 
 def _codes(text: str, language: str) -> list[int]:
     """Return the codes of the terms of a text. A number in words has the code of its digits."""
     folded = _UNIT.sub(" ", fold(text))
-    small = all_languages().by_name[language].small if language in all_languages().by_name else {}
+    small = all_languages().by_name.get(language or "en", NumberWords({}, {})).small
     numbers = sorted({str(small[word]) for word in small.keys() & folded.casefold().split() if small[word] > 1})
     codes = term_codes(folded.lower() if folded.isupper() else folded, " ".join(numbers))
     return [code for code in codes if code < NO_TERM]
