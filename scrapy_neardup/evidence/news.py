@@ -15,7 +15,7 @@ from itertools import chain
 from xxhash import xxh32_intdigest
 
 from scrapy_neardup.evidence.differences import Comparison
-from scrapy_neardup.evidence.figures.number_words import all_languages
+from scrapy_neardup.evidence.figures.number_words import NumberWords, all_languages
 from scrapy_neardup.evidence.lead import is_background, is_quotable
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
 from scrapy_neardup.text.display import one_line
@@ -28,7 +28,8 @@ _MOST_READ = 8_000  # characters of a text
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
 _LEAST_SHARE, _OWN_SHARE = 0.4, 0.6  # of the terms of a sentence
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
-_LEAST_SCORE = 5.0
+_LEAST_SCORE = 6.0
+_REPEATS = 1  # is taken from the score of a sentence for each term of the title that was told: it says it again
 _TOLL = 12.0  # is added to the score of a sentence with a new toll
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
 _OF_TITLE, _MOST_OF_TITLE, _MOST_REPEATED = 2, 3, 3  # new terms that the title has, or that the page repeats
@@ -111,7 +112,7 @@ def _has_new_toll(sentence: str, codes: Sequence[int], known: AbstractSet[int], 
 def _codes(text: str, language: str) -> list[int]:
     """Return the codes of the terms of a text. A number in words has the code of its digits."""
     folded = _UNIT.sub(" ", fold(text))
-    small = all_languages().by_name[language].small if language in all_languages().by_name else {}
+    small = all_languages().by_name.get(language or "en", NumberWords({}, {})).small
     numbers = sorted({str(small[word]) for word in small.keys() & folded.casefold().split() if small[word] > 1})
     codes = term_codes(folded.lower() if folded.isupper() else folded, " ".join(numbers))
     return [code for code in codes if code < NO_TERM]
@@ -130,7 +131,8 @@ def _score(codes: Sequence[int], known: Collection[int], about: Collection[int],
     if not has_figure and (not repeated or (share < _OWN_SHARE and not of_title)):
         return 0.0  # its page is about something else, or it is told in other words
     score = min(_MOST_COUNTED, sum(new.values())) / 2 + _WEIGHT * has_figure + min(_MOST_REPEATED, repeated)
-    return score + _OF_TITLE * min(_MOST_OF_TITLE, of_title)
+    repeats = len(weights.keys() & about) - of_title
+    return score + _OF_TITLE * min(_MOST_OF_TITLE, of_title) - _REPEATS * repeats
 
 
 def _chance(sentence: str, place: int) -> float:
