@@ -5,9 +5,10 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from contextlib import suppress
+from collections.abc import Iterator
 from html import unescape
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple
 
 # How many characters or bytes at the beginning of a page are looked at.
 MOST_HEAD_BYTES = 200_000
@@ -25,7 +26,8 @@ _ATTRIBUTE = re.compile(r"""(?<!\S)([\w:-]{1,30})\s{0,9}=\s{0,9}(?:"([^"]*)"|'([
 _TITLE = re.compile(r"[^>]{0,500}>(.{0,5000}?)</title\b", re.IGNORECASE | re.DOTALL)
 _LONG_NUMBER = re.compile("&#x?[0-9a-f]{100,}", re.IGNORECASE)
 _LANGUAGE = re.compile(r"\s*([a-z]{2,3})\s*(?:$|[-_,;])", re.IGNORECASE | re.ASCII)
-_MOST_SCRIPTS, _MOST_NAMES = 10, 10  # of linked data
+_LINKED_DATA = re.compile("<script\\b[^<>]{0,200}ld\\+json[^<>]{0,200}>", re.IGNORECASE)
+_MOST_LINKED_DATA, _MOST_NAMES = 5, 10  # elements of a page, and names in one of them
 _LONGEST_SAID = 300  # characters of sections, or of a publisher
 _NO_LANGUAGE = ("und", "mul", "zxx", "mis")  # ISO 639 for no one language
 
@@ -61,41 +63,39 @@ def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:
         elif name not in said:
             element = _TITLE.match(text, part.end())
             said[name] = element[1] if element else ""
-    linked = _linked(text)
+    linked = list(linked_data(text))
+    crumbs = [part.get("itemListElement") for part in linked if part.get("@type") == "BreadcrumbList"]
+    sections = [*_names([part.get("articleSection") for part in linked]), *_names(crumbs)]
+    publishers = _names([part.get("publisher") for part in linked])
     languages = (said.get(name, "") for name in ("lang", "xml:lang", "og:locale", "content-language"))
     return PageHead(
         " ".join(_unescaped(said.get("og:title") or said.get("title", "")).split())[:_LONGEST_TITLE],
         next(filter(None, map(language_code, languages)), ""),
         _unescaped(said.get("canonical", "")).strip(),
         is_whole,
-        _unescaped("\n".join((said.get("article:section", ""), *linked["section"], *linked["crumb"])))[:_LONGEST_SAID],
-        _unescaped(next(filter(None, (said.get("og:site_name"), *linked["publisher"])), ""))[:_LONGEST_SAID],
+        _unescaped("\n".join((said.get("article:section", ""), *sections)))[:_LONGEST_SAID],
+        _unescaped(next(filter(None, (said.get("og:site_name"), *publishers)), ""))[:_LONGEST_SAID],
     )
 
 
-def _linked(text: str) -> dict[str, list[str]]:
-    """Return the sections, the names of breadcrumbs and the publishers that the linked data of a page name."""
-    said: dict[str, list[str]] = {"section": [], "crumb": [], "publisher": []}
-    for script in text.split("application/ld+json", _MOST_SCRIPTS)[1:]:
-        for thing in _things(script.partition(">")[2].partition("</script")[0]):
-            said["section"] += _names(thing.get("articleSection"))
-            said["publisher"] += _names(thing.get("publisher"))
-            said["crumb"] += _names(thing.get("itemListElement")) if thing.get("@type") == "BreadcrumbList" else []
-    return said
+def linked_data(html: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects that the JSON-LD of a page has at its top. Those of a teaser stand elsewhere in it."""
+    for script in islice(_LINKED_DATA.finditer(html), _MOST_LINKED_DATA):
+        try:
+            given = _objects(json.loads(html[script.end() : html.find("</script", script.end())], strict=False))
+        except (ValueError, RecursionError):
+            continue
+        yield from given
+        yield from (part for each in given for name in ("@graph", "mainEntity") for part in _objects(each.get(name)))
 
 
-def _things(text: str) -> list[dict[str, object]]:
-    """Return all objects in a JSON text, none if it is no JSON."""
-    values: list[object] = []
-    with suppress(ValueError, RecursionError):
-        values.append(json.loads(text))
-    for value in values:  # and those that it holds, which are added meanwhile
-        values += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [value for value in values if isinstance(value, dict)]
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects in a value of JSON that is one, or a list of some."""
+    return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
 
 
 def _names(value: object) -> list[str]:
-    """Return the texts that a value of linked data is, and the names of the things in it."""
+    """Return the texts that a value of JSON-LD is, and the names of the things in it."""
     if isinstance(value, dict):
         return _names(value.get("name") or value.get("item"))
     if isinstance(value, list):

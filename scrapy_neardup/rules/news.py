@@ -26,10 +26,10 @@ MOST_TOLD = 4096
 
 
 DEVELOPMENT = struct.Struct(">I16s24s")
-"""What may become a development: when it was first told, the hashes of up to eight new names and figures, and the
-owners that tell it in title or lead."""
+"""What may become a development: when it was first told, the hashes of up to eight new terms, names first, and the
+owners that tell at least half of them in title or lead."""
 
-_TERMS, _LEAST_TERMS = 8, 3
+_TERMS, _LEAST_TERMS = 8, 4
 _LEAST_TELLING = 3  # owners
 _MOST_TELLING = 8  # developments that a story follows at the same time, the newest
 _LEAD = 500  # characters of a text in which it is told
@@ -63,15 +63,15 @@ def with_news(
         printed = cached_tolls_of(document.title, document.text, document.language)
         new_tolls = [each.text for each in printed if (each.kind, float(each.low)) not in tolls]
         news = news_among(join.sentences, document.title, told, new_tolls, join.language)
-    _note_telling(counters, [each for each in _names(news[:1]) if each not in told], join, document)
+    _note_telling(counters, [each for each in _names_first(news[:1]) if each not in told], join, document)
     told[:] = united_told(told, terms)
     return replace(join, member=replace(join.member, news=news))
 
 
-def _names(sentences: Sequence[str]) -> list[int]:
-    """Return the hashes of the names and figures of sentences."""
-    codes = (code for each in sentences for code in term_codes(fold(each)))
-    return list(dict.fromkeys(code % NAME for code in codes if NAME <= code < NO_TERM))
+def _names_first(sentences: Sequence[str]) -> list[int]:
+    """Return the hashes of the terms of sentences, those of names and figures first."""
+    codes = [code for each in sentences for code in term_codes(fold(each)) if code < NO_TERM]
+    return list(dict.fromkeys(code % NAME for code in sorted(codes, key=lambda code: code < NAME)))
 
 
 def _note_telling(counters: StoryCounters, new: Sequence[int], join: Join, document: Document) -> None:
@@ -81,16 +81,17 @@ def _note_telling(counters: StoryCounters, new: Sequence[int], join: Join, docum
     """
     if not counters.is_open or not (new or counters.telling):
         return
+    own = owner_hash(join.member.owner)
     lead = terms_of(f"{document.title}\n{document.text[:_LEAD]}")
     found = [DEVELOPMENT.unpack(each) for each in split(counters.telling, DEVELOPMENT.size)]
     if len(new) >= _LEAST_TERMS:
-        found.append((join.time, struct.pack(f">{_TERMS}H", *(*new, *(0,) * _TERMS)[:_TERMS]), b""))
+        found.append((join.time, struct.pack(f">{_TERMS}H", *(*new, *(0,) * _TERMS)[:_TERMS]), own))
     telling = []
     for since, packed, owners in found[-_MOST_TELLING:]:
         terms = {*struct.unpack(f">{_TERMS}H", packed)} - {0}
         known = {*split(owners, 4)} - {NO_OWNER}
         if len(terms & lead) >= max(_LEAST_TERMS, len(terms) / 2):
-            known.add(owner_hash(join.member.owner))
+            known.add(own)
         if len(known) >= max(_LEAST_TELLING, sources_needed(len(counters.sources) // SOURCE_BYTES)):
             counters.developments += 1
             counters.telling = b""  # other terms of the same news

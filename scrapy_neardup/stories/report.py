@@ -140,8 +140,10 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
 
 
 def _news_since(event: StoryEvent, item: Member) -> list[tuple[str, Member]]:
-    """Return the news of the document that tipped an event, or else of the first since the last signal that has any."""
-    since = (each for each in event.members if each.number > event.story.signalled.items)
+    """Return the news of the document that tipped an update, after a development that of the first that has any."""
+    story = event.story
+    is_told = story.developments > story.signalled.developments
+    since = [each for each in event.members if is_told and each.number > story.signalled.items]
     told = next((each for each in (item, *since) if each.news), item)
     return [(sentence, told) for sentence in told.news]
 
