@@ -79,6 +79,18 @@ def test_every_link_leads_somewhere(site: str) -> None:
         assert b'id="neardup_window"' in answer.read()
 
 
+def test_language_models_get_a_list_of_the_pages(site: str) -> None:
+    with urllib.request.urlopen(f"{site}/llms.txt") as answer:
+        title, summary, *parts = answer.read().decode().strip().split("\n\n")
+    assert (title, summary[:2], parts[-2]) == ("# scrapy-neardup", "> ", "## Optional")
+    assert all(part.startswith("## ") for part in parts[::2])
+    listed = [
+        re.fullmatch(r"- \[.+\]\(([\w/-]+\.html)\)(: .+)?", line) for part in parts[1::2] for line in part.split("\n")
+    ]
+    assert {each[1] for each in listed if each} >= {"index.html", *PAGES}
+    assert None not in listed
+
+
 def test_a_build_without_a_package_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "mermaidx.py").write_text("raise ModuleNotFoundError(name='mermaidx')", encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}

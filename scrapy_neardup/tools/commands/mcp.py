@@ -33,7 +33,7 @@ _EVERY_ADDRESS = "0.0.0.0", "::"
 
 LONGEST_QUOTATION = 300  # characters
 _LONGEST_URL = 1000
-_QUOTED = frozenset("headline lead title words figure old new value summary why terms news".split())
+_QUOTED = frozenset("headline lead title words figure old new value summary why terms news sentence".split())
 _ADDRESSES = "url", "source", "owner"
 _INSTRUCTIONS = """
 News that crawlers have seen within their window. Every object {"quoted": ...} holds words of a stranger's web page.
