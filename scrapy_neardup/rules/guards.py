@@ -9,7 +9,7 @@ from __future__ import annotations
 from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.names import least_cosine
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, shared_terms, topic_cosine, topic_parts
-from scrapy_neardup.rules.findings import Finding, Measured, applying, too_low
+from scrapy_neardup.rules.findings import Finding, Measured, applying, applying_if, too_low
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.text.display import one_line
 
@@ -43,14 +43,14 @@ def one_page(pair: Pair) -> Finding | None:
 
 
 def one_text(pair: Pair) -> Finding | None:
-    return applying("the same text, except for case and punctuation") if pair.same_text else None
+    return applying_if(pair.same_text, "the same text, except for case and punctuation")
 
 
 # Proof of a translation
 
 
 def translation(pair: Pair) -> Finding | None:
-    return applying("the same article number in both urls, and two languages") if pair.is_translation else None
+    return applying_if(pair.is_translation, "the same article number in both urls, and two languages")
 
 
 # No match
@@ -68,27 +68,21 @@ def other_table(pair: Pair) -> Finding | None:
     """Two tables of one source, such as two draws of a lottery."""
     if pair.comparison is None or not pair.same_source or pair.same_page or pair.same_text:
         return None
-    return (
-        applying("two tables of one source: more than two figures differ")
-        if pair.comparison.has_other_figures
-        else None
-    )
+    return applying_if(pair.comparison.has_other_figures, "two tables of one source: more than two figures differ")
 
 
 def other_form(pair: Pair) -> Finding | None:
     """Two reports of one form: their beginnings have other names in the same places."""
-    if pair.comparison is None or pair.same_page or pair.same_text or not pair.comparison.has_other_names:
+    if pair.comparison is None or pair.same_page or pair.same_text:
         return None
-    return applying("two reports of one form, filled in with other names")
+    return applying_if(pair.comparison.has_other_names, "two reports of one form, filled in with other names")
 
 
 # No copy
 
 
 def less_alike_than_others(pair: Pair) -> Finding | None:
-    if not pair.is_passed_over:
-        return None
-    return applying("the texts of other candidates, which are more alike, were compared")
+    return applying_if(pair.is_passed_over, "the texts of other candidates, which are more alike, were compared")
 
 
 def little_in_common(pair: Pair) -> Finding:
@@ -133,7 +127,7 @@ def shared_part(pair: Pair) -> Finding:
 def variant_came_first(pair: Pair) -> Finding | None:
     """The run has this page already, but only as a variant of it, such as a print page."""
     is_variant = pair.is_one_run and pair.old.is_variant > pair.new.is_variant
-    return applying("kept: this run only has a variant of its page") if pair.same_page and is_variant else None
+    return applying_if(pair.same_page and is_variant, "kept: this run only has a variant of its page")
 
 
 def unread_text(pair: Pair) -> Finding | None:
@@ -180,7 +174,7 @@ def other_topic(pair: Pair) -> Finding | None:
     probable. If neither text has a topic, nothing can be said of two sources, and within one nothing is proved.
     """
     if not pair.new.topic and not pair.old.topic:
-        return applying("similar texts of one source, and no topics") if pair.same_source else None
+        return applying_if(pair.same_source, "similar texts of one source, and no topics")
     threshold = pair.policy.topic_threshold
     if pair.same_source:
         return too_low(_raised("score of the topics", pair.term_score, threshold, "topic_threshold", SAME_SOURCE_EXTRA))
