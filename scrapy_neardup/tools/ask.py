@@ -212,7 +212,7 @@ class Ask:
         told |= await self._telling(claim, await self._index.documents.records_of(members - candidates.keys()))
         if not told:
             summary = await self._index.summary()
-            if summary.documents < LEAST_DOCUMENTS or len(summary.documents_per_hour) < LEAST_HOURS:
+            if summary.documents < LEAST_DOCUMENTS or len(summary.documents_per_slice) < LEAST_HOURS:
                 return {"measured": False, "why": "the window is too young to say that nobody tells it"}
         rows = [{**self._stored(key, told[key][0]), "sentence": told[key][1]} for key in sorted(told)]
         return {

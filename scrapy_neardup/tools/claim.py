@@ -19,7 +19,6 @@ import numpy as np
 from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.figure import find_figures
 from scrapy_neardup.evidence.figures.tolls import tolls_of
-from scrapy_neardup.evidence.lead import whole_sentences
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
 from scrapy_neardup.records.learned import Frequencies
 from scrapy_neardup.records.texts import StoredText
@@ -27,6 +26,7 @@ from scrapy_neardup.rules.ledger import against, supporters_of
 from scrapy_neardup.stories.ledger import label_of
 from scrapy_neardup.story import Ledger, PrintedFigure
 from scrapy_neardup.text.folding import fold
+from scrapy_neardup.text.sentences import whole_sentences
 
 MOST_WORDS = 60  # a longer sentence is a text
 LEAST_DOCUMENTS, LEAST_HOURS = 100, 2  # of a window that can say that nobody tells a claim
