@@ -54,33 +54,29 @@ def with_news(
     document = join.document
     if not told or document is None:
         return join
-    if not join.sentences:
-        _note_telling(counters, (), join, document)
-        return join
-    terms = told_by(document.title, document.text, join.language)
     news: tuple[str, ...] = ()
-    if join.member.status != "related" or language_mark(join.language) in told:
+    if join.sentences and (join.member.status != "related" or language_mark(join.language) in told):
         printed = cached_tolls_of(document.title, document.text, document.language)
         new_tolls = [each.text for each in printed if (each.kind, float(each.low)) not in tolls]
         news = news_among(join.sentences, document.title, told, new_tolls)
-    _note_telling(counters, [each for each in _names_first(news[:1]) if each not in told], join, document)
-    told[:] = united_told(told, terms)
+    _note_telling(counters, news, told, join, document)
+    if join.sentences:
+        told[:] = united_told(told, told_by(document.title, document.text, join.language))
     return replace(join, member=replace(join.member, news=news))
 
 
-def _names_first(sentences: Sequence[str]) -> list[int]:
-    """Return the hashes of the terms of sentences, those of names and figures first."""
-    codes = [code for each in sentences for code in term_codes(fold(each)) if code < NO_TERM]
-    return list(dict.fromkeys(code % NAME for code in sorted(codes, key=lambda code: code < NAME)))
-
-
-def _note_telling(counters: StoryCounters, new: Sequence[int], join: Join, document: Document) -> None:
+def _note_telling(
+    counters: StoryCounters, news: Sequence[str], told: Sequence[int], join: Join, document: Document
+) -> None:
     """Note that a document tells a running event something new, or what others told. Count what enough owners tell.
 
     These are as many owners as a state of the ledger needs, and at least three.
     """
-    if not counters.is_open or not (new or counters.telling):
+    if not counters.is_open or not (news or counters.telling):
         return
+    codes = [code for each in news[:1] for code in term_codes(fold(each)) if code < NO_TERM]
+    names_first = sorted(codes, key=lambda code: code < NAME)
+    new = [term for term in dict.fromkeys(code % NAME for code in names_first) if term not in told]
     own = owner_hash(join.member.owner)
     lead = terms_of(f"{document.title}\n{document.text[:_LEAD]}")
     found = [DEVELOPMENT.unpack(each) for each in split(counters.telling, DEVELOPMENT.size)]
