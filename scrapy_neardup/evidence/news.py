@@ -82,6 +82,12 @@ def news_among(
     return tuple(news)
 
 
+def new_terms(sentence: str, told: Collection[int]) -> list[int]:
+    """Return the hashes of the terms of a sentence that were not told, those of names and figures first."""
+    codes = sorted(_codes(sentence), key=lambda code: code < NAME)
+    return [term for term in dict.fromkeys(code % NAME for code in codes) if term not in told]
+
+
 def _codes(sentence: str) -> list[int]:
     return [code for code in term_codes(fold(sentence)) if code < NO_TERM]
 

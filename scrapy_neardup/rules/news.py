@@ -10,14 +10,13 @@ from functools import lru_cache
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.lead import find_lead
-from scrapy_neardup.evidence.news import language_mark, news_among, told_by
-from scrapy_neardup.evidence.titles import NAME, NO_TERM, term_codes, terms_of
+from scrapy_neardup.evidence.news import language_mark, new_terms, news_among, told_by
+from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import NO_OWNER, SOURCE_BYTES, StoryCounters, owner_hash
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.ledger import sources_needed
 from scrapy_neardup.story import Join, Ledger
-from scrapy_neardup.text.folding import fold
 
 cached_tolls_of = lru_cache(maxsize=16)(tolls_of)  # they are read for the ledger too, and a commit may be tried again
 
@@ -74,9 +73,7 @@ def _note_telling(
     """
     if not counters.is_open or not (news or counters.telling):
         return
-    codes = [code for each in news[:1] for code in term_codes(fold(each)) if code < NO_TERM]
-    names_first = sorted(codes, key=lambda code: code < NAME)
-    new = [term for term in dict.fromkeys(code % NAME for code in names_first) if term not in told]
+    new = new_terms(" ".join(news[:1]), told)
     own = owner_hash(join.member.owner)
     lead = terms_of(f"{document.title}\n{document.text[:_LEAD]}")
     found = [DEVELOPMENT.unpack(each) for each in split(counters.telling, DEVELOPMENT.size)]
