@@ -96,11 +96,16 @@ def _objects(value: Any) -> list[dict[str, Any]]:
 
 def _names(value: object) -> list[str]:
     """Return the texts that a value of JSON-LD is, and the names of the things in it."""
-    if isinstance(value, dict):
-        return _names(value.get("name") or value.get("item"))
-    if isinstance(value, list):
-        return [each for one in value[:_MOST_NAMES] for each in _names(one)]
-    return [value] if isinstance(value, str) else []
+    values = [value]
+    found: list[str] = []
+    for each in values:  # and those that it holds, which are added meanwhile
+        if isinstance(each, dict):
+            values.append(each.get("name") or each.get("item"))
+        elif isinstance(each, list):
+            values += each[:_MOST_NAMES]
+        elif isinstance(each, str):
+            found.append(each)
+    return found
 
 
 def _said(name: str, text: str) -> dict[str, str]:

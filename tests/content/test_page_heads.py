@@ -84,6 +84,7 @@ SAID = {
         "Post",
     ),
     "no json": ('<script type="application/ld+json">{"articleSection": "Sports",</script>', "", ""),
+    "deep": (f'<script type="application/ld+json">{{"articleSection": {"[" * 600}{"]" * 600}}}</script>', "", ""),
     "too deep": (f'<script type="application/ld+json">{"[" * 100_000}</script>', "", ""),
     "names of names": (
         '<script type="application/ld+json">{"publisher": {"name": [1, {"name": null}]}}</script>',

@@ -161,7 +161,9 @@ async def test_a_flood_of_one_source_updates_nothing(newsroom: Newsroom) -> None
 
 ARREST = "Inspector Halvorsen arrested Quillfeather for the fire near Tarnfield on Tuesday evening."
 IN_OTHER_WORDS = "For the fire Quillfeather, a dock worker, was held near Tarnfield by Halvorsen on Tuesday evening."
-BACKGROUND = "Before the fire Mayor Oldershaw opened the harbour of Brackenmoor together with Governor Lintworth many years ago."
+BACKGROUND = (
+    "Before the fire Mayor Oldershaw opened the harbour of Brackenmoor together with Governor Lintworth many years ago."
+)
 
 
 async def test_a_development_that_a_burst_of_owners_tells_is_told_once(newsroom: Newsroom) -> None:
