@@ -38,9 +38,9 @@ class PageHead(NamedTuple):
     title: str = ""  # og:title, else the title element; without markup and on one line
     language: str = ""  # ISO 639 code in <html lang>, else in og:locale or Content-Language
     canonical: str = ""  # the url in <link rel="canonical">, as it stands there
-    is_whole: bool = False  # its end was found, so the rest of the page says nothing else
+    is_whole: bool = False  # its end was found, so the rest of the page says nothing else, except in JSON-LD
     section: str = ""  # the sections that it names, a line each: article:section, articleSection, breadcrumbs
-    publisher: str = ""  # og:site_name, else the publisher of its linked data
+    site_name: str = ""  # og:site_name, else the publisher of its linked data
 
 
 def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:

@@ -98,7 +98,7 @@ SAID = {
 def test_a_page_says_its_section_and_its_publisher(name: str) -> None:
     html, section, publisher = SAID[name]
     head = read_head(f"<!doctype html><html><head>{html}".encode())
-    assert (" ".join(head.section.split()), head.publisher) == (section, publisher)
+    assert (" ".join(head.section.split()), head.site_name) == (section, publisher)
 
 
 CHARSETS = {
