@@ -185,8 +185,9 @@ class NearDupDetector:
         canonical: str = "",
         url_is_own: bool = True,
         language: str = "",
-        sections: str = "",
-        publishers: tuple[str, str] = ("", ""),
+        section: str = "",
+        publisher: str = "",
+        site_name: str = "",
         counts_now: bool = False,
         sketch: bytes = b"",
     ) -> Document:
@@ -194,8 +195,8 @@ class NearDupDetector:
 
         ``seen_at`` is in Unix seconds; the default is the time now. ``canonical`` is the url that the page gives as
         its own. ``url_is_own`` is False if several documents share the page. ``language`` is a tag such as "pt-BR".
-        ``sections`` names the sections of the page, a line each; else its url does. ``publishers`` are the publisher
-        that a feed names, and the one that the page names: sources with one publisher count once for events.
+        ``section`` names the sections of the page, a line each; else its url does. ``publisher`` is what a feed says,
+        ``site_name`` what the page says: sources with one publisher count once for events.
         ``counts_now`` is True if the page itself gives ``seen_at``. Then it counts for events at the time now, unless
         NEARDUP_SOURCE_OWNERS has its source, or the window is young, so that old pages are new to it. A time that is
         yet to come counts as now, and shows that the clock of the source is wrong. ``sketch`` is the one that a worker
@@ -213,8 +214,9 @@ class NearDupDetector:
             canonical=canonical,
             url_is_own=url_is_own,
             language=language,
-            sections=sections,
-            publishers=publishers,
+            section=section,
+            publisher=publisher,
+            site_name=site_name,
             sketch=sketch,
         )
         if is_ahead and len(self._wrong_clocks) < _MOST_WRONG_CLOCKS:

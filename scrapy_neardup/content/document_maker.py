@@ -86,13 +86,15 @@ class DocumentMaker:
         canonical: str,
         url_is_own: bool,
         language: str,
-        sections: str,
-        publishers: tuple[str, str],
+        section: str,
+        publisher: str,
+        site_name: str,
         sketch: bytes,
     ) -> Document:
         """Return a document, see ``NearDupDetector.document``."""
-        given = (text, url, title, canonical, language, sections)
-        text, url, title, canonical, language, sections = (each if isinstance(each, str) else "" for each in given)
+        given = (text, url, title, canonical, language, section, publisher, site_name)
+        read = (each if isinstance(each, str) else "" for each in given)
+        text, url, title, canonical, language, section, publisher, site_name = read
         url = without_surrogates(url)
         title = without_surrogates(title[:_LONGEST_TITLE])
         seconds = self.seconds(seen_at)
@@ -111,8 +113,8 @@ class DocumentMaker:
             article=article_number(page),
             language=language_of(title, text, language_code(language)),
             canonical=canonical[:LONGEST_URL] if url_is_own and source_of(canonical) == source else "",
-            section=section_of(url, sections),
-            publisher=publisher_of(source, *publishers),
+            section=section_of(url, section),
+            publisher=publisher_of(source, publisher, site_name),
             sketch=sketch,
         )
 

@@ -38,9 +38,9 @@ class PageHead(NamedTuple):
     title: str = ""  # og:title, else the title element; without markup and on one line
     language: str = ""  # ISO 639 code in <html lang>, else in og:locale or Content-Language
     canonical: str = ""  # the url in <link rel="canonical">, as it stands there
-    is_whole: bool = False  # its end was found, so the rest of the page says nothing else
+    is_whole: bool = False  # its end was found, so the rest of the page says nothing else, except in JSON-LD
     section: str = ""  # the sections that it names, a line each: article:section, articleSection, breadcrumbs
-    publisher: str = ""  # og:site_name, else the publisher of its linked data
+    site_name: str = ""  # og:site_name, else the publisher of its linked data
 
 
 def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:
@@ -96,11 +96,16 @@ def _objects(value: Any) -> list[dict[str, Any]]:
 
 def _names(value: object) -> list[str]:
     """Return the texts that a value of JSON-LD is, and the names of the things in it."""
-    if isinstance(value, dict):
-        return _names(value.get("name") or value.get("item"))
-    if isinstance(value, list):
-        return [each for one in value[:_MOST_NAMES] for each in _names(one)]
-    return [value] if isinstance(value, str) else []
+    values = [value]
+    found: list[str] = []
+    for each in values:  # and those that it holds, which are added meanwhile
+        if isinstance(each, dict):
+            values.append(each.get("name") or each.get("item"))
+        elif isinstance(each, list):
+            values += each[:_MOST_NAMES]
+        elif isinstance(each, str):
+            found.append(each)
+    return found
 
 
 def _said(name: str, text: str) -> dict[str, str]:

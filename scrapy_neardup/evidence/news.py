@@ -109,6 +109,12 @@ def _has_new_toll(sentence: str, codes: Sequence[int], known: AbstractSet[int], 
     return _is_among(sentence, new_tolls) and (not figures or not figures <= known)
 
 
+def new_terms(sentence: str, told: Collection[int], language: str) -> list[int]:
+    """Return the hashes of the terms of a sentence that were not told, those of names and figures first."""
+    codes = sorted(_codes(sentence, language), key=lambda code: code < NAME)
+    return [term for term in dict.fromkeys(code % NAME for code in codes) if term not in told]
+
+
 def _codes(text: str, language: str) -> list[int]:
     """Return the codes of the terms of a text. A number in words has the code of its digits."""
     folded = _UNIT.sub(" ", fold(text))

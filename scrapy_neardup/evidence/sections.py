@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from scrapy_neardup.evidence.figures.number_words import read_table
 from scrapy_neardup.evidence.sources import LONGEST_URL
@@ -22,11 +22,13 @@ _TOPICS: dict[str, str] = {word: topic for topic, words in read_table("sections.
 
 
 def section_of(url: str, said: str = "") -> str:
-    """Return the section that the first of the names in ``said`` means, else the first part of the url's path.
+    """Return the section that the first of the names in ``said`` means, a line each, else the url: path, then host.
 
     Return "" if none of them is known.
     """
-    names = (fold(each).casefold() for each in (*_names_in(said), *_folders_of(url)))
+    parts = unquote(url[:LONGEST_URL].partition("?")[0]).split("/")  # the last part is the title
+    host = "".join(parts[2:3]).partition(".")[0]
+    names = (fold(each).casefold() for each in (*_names_in(said), *parts[3:-1][:_FIRST], host))
     return next((_TOPICS[name] for name in names if name in _TOPICS), "")
 
 
@@ -37,12 +39,3 @@ def _names_in(said: str) -> Iterator[str]:
         yield "-".join(words)
         if len(words) == _WORDS:  # "World politics", "Sports News"
             yield from words
-
-
-def _folders_of(url: str) -> list[str]:
-    try:
-        parts = urlsplit(url[:LONGEST_URL])
-    except ValueError:
-        return []
-    folders = unquote(parts.path).split("/")[1:-1]  # the last part is the title
-    return [*folders[:_FIRST], *parts.netloc.split(".")[:1]]

@@ -10,14 +10,13 @@ from functools import lru_cache
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.lead import find_lead
-from scrapy_neardup.evidence.news import language_mark, news_among, told_by
-from scrapy_neardup.evidence.titles import NAME, NO_TERM, term_codes, terms_of
+from scrapy_neardup.evidence.news import language_mark, new_terms, news_among, told_by
+from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import NO_OWNER, SOURCE_BYTES, StoryCounters, owner_hash
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.ledger import sources_needed
 from scrapy_neardup.story import Join, Ledger
-from scrapy_neardup.text.folding import fold
 
 cached_tolls_of = lru_cache(maxsize=16)(tolls_of)  # they are read for the ledger too, and a commit may be tried again
 
@@ -54,33 +53,27 @@ def with_news(
     document = join.document
     if not told or document is None:
         return join
-    if not join.sentences:
-        _note_telling(counters, (), join, document)
-        return join
-    terms = told_by(document.title, document.text, join.language)
     news: tuple[str, ...] = ()
-    if join.member.status != "related" or language_mark(join.language) in told:
+    if join.sentences and (join.member.status != "related" or language_mark(join.language) in told):
         printed = cached_tolls_of(document.title, document.text, document.language)
         new_tolls = [each.text for each in printed if (each.kind, float(each.low)) not in tolls]
         news = news_among(join.sentences, document.title, told, new_tolls, join.language)
-    _note_telling(counters, [each for each in _names_first(news[:1]) if each not in told], join, document)
-    told[:] = united_told(told, terms)
+    _note_telling(counters, news, told, join, document)
+    if join.sentences:
+        told[:] = united_told(told, told_by(document.title, document.text, join.language))
     return replace(join, member=replace(join.member, news=news))
 
 
-def _names_first(sentences: Sequence[str]) -> list[int]:
-    """Return the hashes of the terms of sentences, those of names and figures first."""
-    codes = [code for each in sentences for code in term_codes(fold(each)) if code < NO_TERM]
-    return list(dict.fromkeys(code % NAME for code in sorted(codes, key=lambda code: code < NAME)))
-
-
-def _note_telling(counters: StoryCounters, new: Sequence[int], join: Join, document: Document) -> None:
+def _note_telling(
+    counters: StoryCounters, news: Sequence[str], told: Sequence[int], join: Join, document: Document
+) -> None:
     """Note that a document tells a running event something new, or what others told. Count what enough owners tell.
 
     These are as many owners as a state of the ledger needs, and at least three.
     """
-    if not counters.is_open or not (new or counters.telling):
+    if not counters.is_open or not (news or counters.telling):
         return
+    new = new_terms(" ".join(news[:1]), told, join.language)
     own = owner_hash(join.member.owner)
     lead = terms_of(f"{document.title}\n{document.text[:_LEAD]}")
     found = [DEVELOPMENT.unpack(each) for each in split(counters.telling, DEVELOPMENT.size)]

@@ -84,6 +84,7 @@ SAID = {
         "Post",
     ),
     "no json": ('<script type="application/ld+json">{"articleSection": "Sports",</script>', "", ""),
+    "deep": (f'<script type="application/ld+json">{{"articleSection": {"[" * 600}{"]" * 600}}}</script>', "", ""),
     "too deep": (f'<script type="application/ld+json">{"[" * 100_000}</script>', "", ""),
     "names of names": (
         '<script type="application/ld+json">{"publisher": {"name": [1, {"name": null}]}}</script>',
@@ -97,7 +98,7 @@ SAID = {
 def test_a_page_says_its_section_and_its_publisher(name: str) -> None:
     html, section, publisher = SAID[name]
     head = read_head(f"<!doctype html><html><head>{html}".encode())
-    assert (" ".join(head.section.split()), head.publisher) == (section, publisher)
+    assert (" ".join(head.section.split()), head.site_name) == (section, publisher)
 
 
 CHARSETS = {

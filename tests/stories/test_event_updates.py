@@ -167,13 +167,14 @@ BACKGROUND = "Before the fire Mayor Oldershaw opened the harbour of Brackenmoor 
 async def test_a_development_that_a_burst_of_owners_tells_is_told_once(newsroom: Newsroom) -> None:
     """Also in other words. What stands far below in their texts is no development."""
     body = text("fire")
+    denied = f"{body}\nQuillfeather denies it, Inspector Halvorsen told a paper of Tarnfield later that evening."
     for n in range(6):
         await newsroom.publish("fire", f"s{n}", n * MINUTE, text=body)
     for n in range(3):
         await newsroom.publish("fire", f"b{n}", (10 + n) * MINUTE, text=f"{body}\n{BACKGROUND}")
     for n, told in enumerate((ARREST, ARREST, IN_OTHER_WORDS)):
-        await newsroom.publish("fire", "s1", (20 + n) * MINUTE, text=f"{told}\n{body}")
-        await newsroom.publish("fire", f"s{2 + n}", (20 + n) * MINUTE, text=f"{told}\n{body}")
+        await newsroom.publish("fire", "s1", (20 + n) * MINUTE, text=f"{told}\n{denied}")
+        await newsroom.publish("fire", f"s{2 + n}", (20 + n) * MINUTE, text=f"{told}\n{denied}")
     report = special_report(newsroom.events[-1])
     assert newsroom.levels == ["breaking", "update"]
     assert message_of(report).title == "Update: news that several sources tell"

@@ -387,13 +387,15 @@ async def test_sources_that_name_one_publisher_count_once(name: str) -> None:
     async with opened(store="memory://", event_rule="count") as room:
         for n, host in enumerate([*hosts, "other.example"] * 6):
             at_home = publishers if host != "other.example" else ("", "")
-            await room.publish("fire", host, n * MINUTE, url=f"https://{host}/{n}", publishers=at_home)
+            await room.publish(
+                "fire", host, n * MINUTE, url=f"https://{host}/{n}", publisher=at_home[0], site_name=at_home[1]
+            )
     assert len(room.events[0].story.sources) == count + 1
 
 
 async def test_a_host_that_claims_many_publishers_takes_the_place_of_one_source(newsroom: Newsroom) -> None:
     for n in range(9):
-        await newsroom.publish("fire", "liar", n, publishers=(f"s{n}.example", ""))
+        await newsroom.publish("fire", "liar", n, publisher=f"s{n}.example")
     for n in range(6):
         await newsroom.publish("fire", f"s{n}", n * MINUTE)
     assert newsroom.levels == ["breaking"]

@@ -219,8 +219,9 @@ def document_of(page: RecordedPage, detector: NearDupDetector, seen_at: float | 
         canonical=page.canonical,
         url_is_own=extra.get("url_is_own") is not False,
         language=page.language,
-        sections="\n".join((str(extra.get("section", "")), page.head.section)),
-        publishers=(str(extra.get("publisher", "")), page.head.publisher),
+        section="\n".join((str(extra.get("section", "")), page.head.section)),
+        publisher=str(extra.get("publisher", "")),
+        site_name=page.head.site_name,
         sketch=page.sketch,
     )
 
