@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import islice, pairwise
+from itertools import islice, pairwise, zip_longest
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import LABELS, PEOPLE, SILENT, FigureKind, is_of_page, kind_of, meaning_of
@@ -37,7 +37,7 @@ _WITH_CUE = {
     FigureKind.SCORE: "match",
     FigureKind.VOTES: "election",
 }
-_AROUND = ("at least", "about", "more", "between", "not news", "with others", "confirmed", "suspected")
+_AROUND = ("at least", "about", "more", "between", "from", "not news", "with others", "confirmed", "suspected")
 _ANYWHERE = ("history", "corrects", "no match", *_WITH_CUE.values())
 # Without a table, every sentence is taken to have such words.
 _UNLESS_KNOWN = {"disease": ".?", "damage": ".?", "election": ".?"}
@@ -48,6 +48,7 @@ _YEARS = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
+_GAP = 2  # tokens between an old value and the new one
 _WIDEST = 100  # times the low bound of a range
 _WORD = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
 _HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {FigureKind.VICTIMS, FigureKind.ARRESTED}
@@ -175,10 +176,27 @@ def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: s
             folded = pattern.sub(replacement, folded)
     tokens, starts = number_tokens(folded)
     words = list(tokens)
-    placed = place_figures(tokens, starts, language, len(tokens))
+    placed = _newest_values(words, place_figures(tokens, starts, language, len(tokens)), cues)
     if placed and (cues.anywhere["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
     return _Sentence(sentence, folded, words, placed)
+
+
+def _newest_values(words: list[str], placed: Sequence[Placed], cues: _Cues) -> list[Placed]:
+    """Return the figures without old values, as in "the number of injured rose from 30 to 45"."""
+    newest = []
+    kind = 0  # of the old value before
+    for each, following in zip_longest(placed, placed[1:]):
+        figure = each.figure
+        if kind and figure.kind in (0, PEOPLE):
+            each = each._replace(figure=figure._replace(kind=kind))
+        kind = 0
+        if following and following.first - each.end <= _GAP and cues.around["from"].search(_around(words, each)):
+            before = filter(None, map(meaning_of, words[each.first :: -1]))
+            kind = next((meaning.kind for meaning in before), 0)
+        if not kind:
+            newest.append(each)
+    return newest
 
 
 def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> bool:
