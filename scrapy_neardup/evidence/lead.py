@@ -17,7 +17,11 @@ from scrapy_neardup.text.folding import fold
 _END = re.compile(r"""[.!?…؟۔।॥]+["'”’»)\]]*(?=\s|$|[A-ZÀ-ÞА-Я])|[。！？]+["'”’」』）]*""")
 _SHORT_WORD = re.compile(r"(?<!\w)([^\W\d_]{1,4})$")
 _LONGER = ("prof", "dott", "проф", "акад")  # other words of four small letters are no abbreviations
-_CREDIT = re.compile(r"(?i)[(\[|](?:picture|photo|image|foto|bild|фото|credit)\b")
+# A caption, or a line that only names who told: "Об этом сообщает МЧС."
+_CREDIT = re.compile(
+    r"(?i)[(\[|](?:picture|photo|image|foto|bild|фото|credit)\b"
+    r"|^(?:об этом|про це|як передає|как передает|this was (?:disclosed|made known)|\w+ (?:disclosed|stated) this\b)"
+)
 _QUOTES = re.compile('["„“”«»]')
 _BACKGROUND = re.compile(BACKGROUND)
 _OPENING = 60  # characters of a sentence that say whether it is background

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
+from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.lead import find_lead
-from scrapy_neardup.evidence.news import language_mark, news_among, told_by
+from scrapy_neardup.evidence.news import LEAST_OF_VERSION, LEAST_SCORE, language_mark, news_among, told_by
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.story import Join, Ledger
 
@@ -35,10 +36,13 @@ def with_news(told: list[int], ledger: Ledger, join: Join, first_text: StoredTex
         return join
     terms = told_by(document.title, document.text, join.language)
     news: tuple[str, ...] = ()
-    if join.member.status != "related" or language_mark(join.language) in told:
+    is_version = join.member.status != "related"
+    if is_version or language_mark(join.language) in told:
         printed = cached_tolls_of(document.title, document.text, document.language)
-        new_tolls = [each.text for each in printed if (each.kind, float(each.low)) not in tolls]
-        news = news_among(join.sentences, document.title, told, new_tolls, join.language)
+        counted = [each for each in printed if each.kind is not FigureKind.MONEY]
+        new_tolls = [each.text for each in counted if (each.kind, float(each.low)) not in tolls]
+        least = LEAST_OF_VERSION if is_version else LEAST_SCORE
+        news = news_among(join.sentences, document.title, told, new_tolls, join.language, least)
     told[:] = united_told(told, terms)
     return replace(join, member=replace(join.member, news=news))
 
