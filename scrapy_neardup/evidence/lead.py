@@ -13,7 +13,11 @@ from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences
 
-_CREDIT = re.compile(r"(?i)[(\[|](?:picture|photo|image|foto|bild|фото|credit)\b")
+# A caption, or a line that only names who told: "Об этом сообщает МЧС."
+_CREDIT = re.compile(
+    r"(?i)[(\[|](?:picture|photo|image|foto|bild|фото|credit)\b"
+    r"|^(?:об этом|про це|як передає|как передает|this was (?:disclosed|made known)|\w+ (?:disclosed|stated) this\b)"
+)
 _QUOTES = re.compile('["„“”«»]')
 _BACKGROUND = re.compile(BACKGROUND)
 _OPENING = 60  # characters of a sentence that say whether it is background

@@ -18,6 +18,7 @@ from scrapy_neardup.evidence.differences import Comparison
 from scrapy_neardup.evidence.figures.number_words import NumberWords, all_languages
 from scrapy_neardup.evidence.lead import is_background, is_quotable
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
+from scrapy_neardup.evidence.tokens import SAY_NOTHING
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import whole_sentences
@@ -28,7 +29,7 @@ _MOST_READ = 8_000  # characters of a text
 _WEIGHT = 2  # of a name or a figure; that of another term is 1
 _LEAST_SHARE, _OWN_SHARE = 0.4, 0.6  # of the terms of a sentence
 _MOST_COUNTED = 10  # of the weight of a sentence: a longer one tells no more
-_LEAST_SCORE = 6.0
+LEAST_SCORE, LEAST_OF_VERSION = 7.0, 4.0  # the texts of two versions of an article tell what is new
 _REPEATS = 1  # is taken from the score of a sentence for each term of the title that was told: it says it again
 _TOLL = 12.0  # is added to the score of a sentence with a new toll
 _MARKS = "=+-@–—• "  # a spreadsheet takes a cell that begins with one for a formula
@@ -37,6 +38,7 @@ _PLACES = 8  # the sentence of this place tells the news half as probably as the
 _HISTORY, _TOO_LONG, _LEAST_OF_BEST = 0.4, 0.6, 0.6
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
+_SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
 _UNIT = re.compile(r"(?<=[0-9])(?=[^\W\d_])|(?<=[^\W\d_])(?=[0-9])")  # "N200" and "2bn" are a figure and a word
 
 
@@ -77,7 +79,12 @@ def language_mark(language: str) -> int:
 
 
 def news_among(
-    sentences: Sequence[str], title: str, told: Collection[int], new_tolls: Sequence[str] = (), language: str = ""
+    sentences: Sequence[str],
+    title: str,
+    told: Collection[int],
+    new_tolls: Sequence[str] = (),
+    language: str = "",
+    least: float = LEAST_SCORE,
 ) -> tuple[str, ...]:
     """Return the sentences that tell what was not told, the best first, at most ``MOST_NEWS``.
 
@@ -90,7 +97,6 @@ def news_among(
     chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
     tolls = {at for at, codes in left.items() if _has_new_toll(sentences[at], codes, known, new_tolls)}
     news: list[str] = []
-    least = _LEAST_SCORE
     while left and len(news) < MOST_NEWS:
         scores = {at: _score(codes, known, about, pages) * chances[at] for at, codes in left.items()}
         scores |= {at: _TOLL + scores[at] for at in tolls & left.keys()}
@@ -121,7 +127,7 @@ def _codes(text: str, language: str) -> list[int]:
     small = all_languages().by_name.get(language or "en", NumberWords({}, {})).small
     numbers = sorted({str(small[word]) for word in small.keys() & folded.casefold().split() if small[word] > 1})
     codes = term_codes(folded.lower() if folded.isupper() else folded, " ".join(numbers))
-    return [code for code in codes if code < NO_TERM]
+    return [code for code in codes if code < NO_TERM and code % NAME not in _SMALL_WORDS]
 
 
 def _score(codes: Sequence[int], known: Collection[int], about: Collection[int], pages: Counter[int]) -> float:

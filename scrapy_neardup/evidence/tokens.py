@@ -58,7 +58,7 @@ _KINDS: dict[str, TokenKind] = {
     **dict.fromkeys(_TABLE["negations"].split(), "negation"),
 }
 _PIECES: dict[str, TokenKind] = {word: kind for word, kind in _KINDS.items() if len(word) > 1 and word > "\u0e00"}
-_SAY_NOTHING = FUNCTION_WORDS.union(_TABLE["reporting"].split(), _TABLE["relative_days"].split())
+SAY_NOTHING = FUNCTION_WORDS.union(_TABLE["reporting"].split(), _TABLE["relative_days"].split())
 
 FIRM: frozenset[TokenKind] = frozenset(("number", "quantity", "code", "time", "negation"))
 """Kinds of tokens that count wherever they stand."""
@@ -119,7 +119,7 @@ class Token(NamedTuple):
     @property
     def says(self) -> bool:
         """Return whether a word may change what a sentence says: no article, no pronoun, no "said" or "today"."""
-        return (len(self.text) > 2 or self.text > FIRST_SYLLABIC) and self.text not in _SAY_NOTHING
+        return (len(self.text) > 2 or self.text > FIRST_SYLLABIC) and self.text not in SAY_NOTHING
 
 
 def tokens_of(text: str, language: str = "", names: frozenset[str] = frozenset()) -> list[Token]:
@@ -310,7 +310,7 @@ def piece_of(tokens: Sequence[Token]) -> Token | None:
 def say_nothing(tokens: Sequence[Token]) -> bool:
     """Return whether tokens are only words such as "said"; without spaces these are several characters."""
     words = [each.text.removeprefix(_ARABIC_AND) or each.text for each in tokens]
-    return "".join(words) in _SAY_NOTHING or all(word in _SAY_NOTHING for word in words)
+    return "".join(words) in SAY_NOTHING or all(word in SAY_NOTHING for word in words)
 
 
 def is_spelled(word: str, token: Token) -> bool:

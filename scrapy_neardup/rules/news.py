@@ -8,9 +8,10 @@ from dataclasses import replace
 from functools import lru_cache
 
 from scrapy_neardup.document import Document
+from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.lead import find_lead
-from scrapy_neardup.evidence.news import language_mark, new_terms, news_among, told_by
+from scrapy_neardup.evidence.news import LEAST_OF_VERSION, LEAST_SCORE, language_mark, new_terms, news_among, told_by
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import NO_OWNER, SOURCE_BYTES, StoryCounters, owner_hash
@@ -54,10 +55,13 @@ def with_news(
     if not told or document is None:
         return join
     news: tuple[str, ...] = ()
-    if join.sentences and (join.member.status != "related" or language_mark(join.language) in told):
+    is_version = join.member.status != "related"
+    if join.sentences and (is_version or language_mark(join.language) in told):
         printed = cached_tolls_of(document.title, document.text, document.language)
-        new_tolls = [each.text for each in printed if (each.kind, float(each.low)) not in tolls]
-        news = news_among(join.sentences, document.title, told, new_tolls, join.language)
+        counted = [each for each in printed if each.kind is not FigureKind.MONEY]
+        new_tolls = [each.text for each in counted if (each.kind, float(each.low)) not in tolls]
+        least = LEAST_OF_VERSION if is_version else LEAST_SCORE
+        news = news_among(join.sentences, document.title, told, new_tolls, join.language, least)
     _note_telling(counters, news, told, join, document)
     if join.sentences:
         told[:] = united_told(told, told_by(document.title, document.text, join.language))
