@@ -177,7 +177,9 @@ def server_of(ask: Ask, token: str = "") -> MCPServer:
         return call
 
     # There is no authorization server: the team shares the token by other means. So nobody reads the issuer's url.
-    auth = AuthSettings.model_validate({"issuer_url": "http://localhost", "resource_server_url": None}) if token else None
+    auth = (
+        AuthSettings.model_validate({"issuer_url": "http://localhost", "resource_server_url": None}) if token else None
+    )
     server = MCPServer(
         "scrapy-neardup",
         version=__version__,
