@@ -190,7 +190,7 @@ def tags_of(verdict: Verdict, fields: Mapping[str, str]) -> dict[str, Any]:
 def tag_item(adapter: ItemAdapter, verdict: Verdict, fields: Mapping[str, str]) -> bool:
     """Write the tags into the fields that an item can take. Return whether it took any."""
     is_tagged = False
-    _put_own_fields_first(type(adapter.item))
+    _put_own_fields_first(adapter.item.__class__)
     for name, tag in tags_of(verdict, fields).items():
         with suppress(Exception):  # the item does not declare this field, is frozen, or has validators
             adapter[name] = tag

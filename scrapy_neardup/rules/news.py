@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -54,18 +54,25 @@ def with_news(
     document = join.document
     if not told or document is None:
         return join
-    news: tuple[str, ...] = ()
-    is_version = join.member.status != "related"
-    if join.sentences and (is_version or language_mark(join.language) in told):
-        printed = cached_tolls_of(document.title, document.text, document.language)
-        counted = [each for each in printed if each.kind is not FigureKind.MONEY]
-        new_tolls = [each.text for each in counted if (each.kind, float(each.low)) not in tolls]
-        least = LEAST_OF_VERSION if is_version else LEAST_SCORE
-        news = news_among(join.sentences, document.title, told, new_tolls, join.language, least)
+    news = _news_of(document, told, tolls, join)
     _note_telling(counters, news, told, join, document)
     if join.sentences:
         told[:] = united_told(told, told_by(document.title, document.text, join.language))
     return replace(join, member=replace(join.member, news=news))
+
+
+def _news_of(
+    document: Document, told: Sequence[int], tolls: Collection[tuple[FigureKind, float]], join: Join
+) -> tuple[str, ...]:
+    """Return the news of a document. Of a report in other words, it must be in a language in which the story is told."""
+    is_version = join.member.status != "related"
+    if not join.sentences or not (is_version or language_mark(join.language) in told):
+        return ()
+    printed = cached_tolls_of(document.title, document.text, document.language)
+    counted = [each for each in printed if each.kind is not FigureKind.MONEY]
+    new_tolls = [each.text for each in counted if (each.kind, float(each.low)) not in tolls]
+    least = LEAST_OF_VERSION if is_version else LEAST_SCORE
+    return news_among(join.sentences, document.title, told, new_tolls, join.language, least)
 
 
 def _note_telling(

@@ -92,7 +92,8 @@ async def run(options: Options, values: Values) -> int:
         names = _names(options.http[0], options.name, token)
     async with live_detector(options, values) as detector:
         if options.http:
-            await _serve(server_of(Ask(detector), token), *options.http, names)
+            host, port = options.http
+            await _serve(server_of(Ask(detector), token), host, port, names)
         else:
             await server_of(Ask(detector)).run_stdio_async()
     return 0
@@ -176,7 +177,9 @@ def server_of(ask: Ask, token: str = "") -> MCPServer:
         return call
 
     # There is no authorization server: the team shares the token by other means. So nobody reads the issuer's url.
-    auth = AuthSettings(issuer_url="http://localhost", resource_server_url=None) if token else None
+    auth = (
+        AuthSettings.model_validate({"issuer_url": "http://localhost", "resource_server_url": None}) if token else None
+    )
     server = MCPServer(
         "scrapy-neardup",
         version=__version__,
