@@ -83,7 +83,7 @@ class Events(Part):
             Call("HGET", outbox, (claim.token,)),
             Call("HLEN", outbox),
             Call("HGETALL", self.layout.ended),
-            self._stories.read_whole(key),
+            Call("HGETALL", self.layout.story(key)),
         ]
         clock, granted, waiting, ended, whole = await answers(client, calls)
         if granted:

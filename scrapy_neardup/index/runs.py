@@ -149,22 +149,13 @@ class Runs(Part):
             raise ConflictError
         return beats.now, min((first for first, _ in beats.of_run.values()), default=beats.now)
 
-    async def deliver(self, documents: Sequence[str]) -> bool:
-        """Tell the store that documents with these ids are delivered. Those it does not have are left out.
-
-        Return True, so that ``Breaker.ask`` returns something else if the store fails.
-        """
-        return await self._settle(documents, DELIVERED)
-
-    async def withdraw(self, documents: Sequence[str]) -> bool:
-        """Tell the store that documents with these ids are lost. Their records stay, for they name what was alike.
-
-        Return True, as ``deliver`` does.
-        """
-        return await self._settle(documents, WITHDRAWN)
-
     @swaps
-    async def _settle(self, client: Client, documents: Sequence[str], life: int) -> bool:
+    async def settle(self, client: Client, documents: Sequence[str], life: int) -> bool:
+        """Tell the store that documents with these ids are ``DELIVERED`` or ``WITHDRAWN``. Leave out what it lacks.
+
+        The records of withdrawn documents stay, for they name what was alike. Return True, so that ``Breaker.ask``
+        returns something else if the store fails.
+        """
         calls = [self._read(bytes.fromhex(document)) for document in documents]
         commits = []
         for call, packed in zip(calls, await answers(client, calls), strict=True):

@@ -23,7 +23,6 @@ from scrapy_neardup.records.stored_stories import (
     StoredStory,
     asked_story,
     followed,
-    members_of,
     missing_stories,
     whole_story,
 )
@@ -152,17 +151,6 @@ class Stories(Part):
                 break
         return final
 
-    @reads
-    async def members(self, client: Client, story: str) -> tuple[Member, ...]:
-        """Return the members of a story that are kept, in the order they joined. A story that is gone has none."""
-        (answer,) = await answers(client, [self.read_whole(bytes.fromhex(story))])
-        return read_members(members_of(cast("dict[bytes, bytes]", answer)).items())
-
-    async def count(self, client: Client) -> int:
-        """Count the stories without those that became a part of another one."""
-        counters = await self.counters_of(client, await client.fields(self.layout.stories))
-        return sum(each is None or not each.moved for each in counters)
-
     async def counters_of(self, client: Client, keys: Iterable[bytes]) -> list[StoryCounters | None]:
         """Return the counters of stories, None for each story that is damaged."""
         keys = list(keys)
@@ -179,14 +167,11 @@ class Stories(Part):
     async def final(self, client: Client, key: bytes) -> StoredStory:
         """Return the story that a story became a part of, which may be itself, with all its members."""
         while True:
-            (answer,) = await answers(client, [self.read_whole(key)])
+            (answer,) = await answers(client, [Call("HGETALL", self.layout.story(key))])
             found = whole_story(key, answer)
             if not found.counters.moved:
                 return found
             key = found.counters.moved
-
-    def read_whole(self, key: bytes) -> Call:
-        return Call("HGETALL", self.layout.story(key))
 
     def writes(self, story: StoredStory, seconds: int = 0, members: Collection[tuple[bytes, bytes]] = ()) -> list[Call]:
         """Return the commands that write new members and what has changed of a story, except its version.

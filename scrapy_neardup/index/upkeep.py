@@ -47,6 +47,7 @@ async def survey(client: Client, partition: Partition, stories: Stories) -> Stor
     own = [each for each in names if each.config == layout.config]
     documents = await _counts_per_slice(client, own, "records")
     texts = await _counts_per_slice(client, own, "texts")
+    counters = await stories.counters_of(client, await client.fields(layout.stories))
     events, waiting = await answers(client, [Call("HLEN", layout.events), Call("HLEN", layout.outbox)])
     namespaces = set[str]()
     if not documents:
@@ -59,7 +60,7 @@ async def survey(client: Client, partition: Partition, stories: Stories) -> Stor
         documents_per_slice=documents,
         texts=sum(texts.values()),
         store=await client.facts([each.name for each in own] or [layout.prefix]),
-        stories=await stories.count(client),
+        stories=sum(each is None or not each.moved for each in counters),
         events=cast("int", events),
         waiting=cast("int", waiting),
         other_configs=tuple(sorted({each.config for each in names} - {layout.config})),

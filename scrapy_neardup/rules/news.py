@@ -62,9 +62,9 @@ def with_news(
 
 
 def _news_of(
-    document: Document, told: Sequence[int], tolls: Collection[tuple[FigureKind, float]], join: Join
+    document: Document, told: Sequence[int], tolls: Collection[tuple[int, float]], join: Join
 ) -> tuple[str, ...]:
-    """Return the news of a document. Of a report in other words, it must be in a language in which the story is told."""
+    """Return the news of a document. Of a report in other words, its language must be one of the story."""
     is_version = join.member.status != "related"
     if not join.sentences or not (is_version or language_mark(join.language) in told):
         return ()

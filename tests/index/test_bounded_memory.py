@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import OpenIndex
-from documents import DAY, FIRST, HOUR, MINUTE, START, Article, check, join, joined, overwrite, stored
+from documents import DAY, FIRST, HOUR, MINUTE, START, Article, check, join, joined, members_in, overwrite, stored
 from newsdesk import text
 from redis import Redis
 
@@ -192,7 +192,7 @@ async def test_a_crawl_with_a_shorter_window_ends_no_document_or_story_of_anothe
         for hour in range(8):
             await check(other, Article(f"new {hour}", at=hour * HOUR))
 
-        assert len(await index.stories.members(FIRST.id)) == 2
+        assert len(await members_in(index, FIRST.id)) == 2
         assert len(await index.documents.records()) == 9
 
 

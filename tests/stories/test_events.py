@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from documents import DAY, end_event
+from documents import DAY, end_event, members_in
 from newsdesk import BOTH, BUDGET, HOUR, MINUTE, START, Newsroom, opened, text, toll
 from projects import FERRY, Project
 from redis import Redis
@@ -235,7 +235,7 @@ async def test_a_report_in_other_words_leaves_the_first_document_its_language(ne
     verdict = await newsroom.publish("own report", "other", MINUTE, text=BOTH, language="en")
     assert verdict.status == "related"
     assert verdict.story is not None
-    members = await newsroom.detector.index.stories.members(verdict.story)
+    members = await members_in(newsroom.detector.index, verdict.story)
     assert [member.language for member in members] == ["en", "en"]
 
 

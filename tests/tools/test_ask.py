@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+from documents import members_in
 from newsdesk import BOTH, BUDGET, START, Newsroom, opened, text, toll
 
 from scrapy_neardup.exceptions import InputError
@@ -85,7 +86,7 @@ async def test_an_event_has_the_id_under_which_receivers_got_it(room: Newsroom, 
             await room.publish(fire, f"s{number}", first + 60 * number)
     known = {(event.id, event.item) for event in room.events}
     older, newer = sorted({event.story.id for event in room.events})
-    (other,) = [each for each in await room.detector.index.stories.members(newer) if each.id == newer]
+    (other,) = [each for each in await members_in(room.detector.index, newer) if each.id == newer]
     await room.detector.index.stories.unite(older, other)
     await room.publish("fire", "late", 3600)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import CONFIG, OpenIndex
-from documents import HOUR, MINUTE, START, Article, check, joined
+from documents import HOUR, MINUTE, START, Article, check, joined, members_in
 from faults import FAULTS, LOST, Clock, Network, detector_on
 from fleet import Fleet, open_client
 from newsdesk import opened, text
@@ -147,7 +147,7 @@ async def test_a_copy_is_registered_with_its_story_or_not_at_all(
             await other.publish("fire", "copier", MINUTE)
             network.lose_answers(0)
         registered = len(await room.detector.index.documents.records()) == 2
-        members = await room.detector.index.stories.members(original.story or "")
+        members = await members_in(room.detector.index, original.story or "")
 
     assert [each.source for each in members] == (["wire.example", "copier.example"] if registered else [])
 
