@@ -14,9 +14,8 @@ from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.news import LEAST_OF_VERSION, LEAST_SCORE, language_mark, new_terms, news_among, told_by
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.records.packing import split
-from scrapy_neardup.records.stories import NO_OWNER, SOURCE_BYTES, StoryCounters, owner_hash
+from scrapy_neardup.records.stories import NO_OWNER, StoryCounters, owner_hash
 from scrapy_neardup.records.texts import StoredText
-from scrapy_neardup.rules.ledger import sources_needed
 from scrapy_neardup.story import Join, Ledger
 
 cached_tolls_of = lru_cache(maxsize=16)(tolls_of)  # they are read for the ledger too, and a commit may be tried again
@@ -30,7 +29,7 @@ DEVELOPMENT = struct.Struct(">I16s24s")
 owners that tell at least half of them in title or lead."""
 
 _TERMS, _LEAST_TERMS = 8, 4
-_LEAST_TELLING = 3  # owners
+_NEEDED = 3  # owners
 _MOST_TELLING = 8  # developments that a story follows at the same time, the newest
 _LEAD = 500  # characters of a text in which it is told
 _SPAN = 2 * 3600  # seconds in which enough owners must tell it
@@ -78,10 +77,7 @@ def _news_of(
 def _note_telling(
     counters: StoryCounters, news: Sequence[str], told: Sequence[int], join: Join, document: Document
 ) -> None:
-    """Note that a document tells a running event something new, or what others told. Count what enough owners tell.
-
-    These are as many owners as a state of the ledger needs, and at least three.
-    """
+    """Note that a document tells a running event something new, or what others told. Count what enough owners tell."""
     if not counters.is_open or not (news or counters.telling):
         return
     new = new_terms(" ".join(news[:1]), told, join.language)
@@ -96,7 +92,7 @@ def _note_telling(
         known = {*split(owners, 4)} - {NO_OWNER}
         if len(terms & lead) >= max(_LEAST_TERMS, len(terms) / 2):
             known.add(own)
-        if len(known) >= max(_LEAST_TELLING, sources_needed(len(counters.sources) // SOURCE_BYTES)):
+        if len(known) >= _NEEDED:
             counters.developments += 1
             counters.telling = b""  # other terms of the same news
             return
