@@ -16,15 +16,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import Any, cast
 
 from distributed import Client, as_completed
-from distributed.scheduler import KilledWorker
 
 from scrapy_neardup import __version__
 from scrapy_neardup.exceptions import InputError, NearDupError
 from scrapy_neardup.records.learned import NOTHING, add_counts
-from scrapy_neardup.text.display import counted
 from scrapy_neardup.tools.cluster import steps
 from scrapy_neardup.tools.cluster.exchange import Stats, stats_of, whole_file, write_stats
 
@@ -35,7 +34,6 @@ _WAIT_SECONDS = 60  # for the first worker
 _TOLD_SECONDS = 30.0  # between two lines of progress
 
 UNFINISHED = "unfinished"  # a folder of the output
-_AGAIN = "give the command again to go on"
 
 Tell = Callable[[str], None]
 
@@ -132,33 +130,29 @@ class Replay:
         start = told = time.perf_counter()
         documents = 0
         waiting = {
-            self._client.submit(
-                _task, step, self.job, number, *tasks[number], path, key=f"{name}-{number}-{self.job.work.name}"
-            ): number
+            self._client.submit(_task, path, step, self.job, number, *tasks[number], key=str(path)): number
             for number, path in enumerate(paths)
             if number not in done
         }
         for future in as_completed(list(waiting)):
             number = waiting.pop(future)
-            try:
-                done[number] = future.result()
-            except KilledWorker as error:
-                raise NearDupError(f"{name}, task {number}: it ended several workers: {error}; {_AGAIN}") from error
-            except Exception as error:
-                raise NearDupError(f"{name}, task {number}: {type(error).__name__}: {error}; {_AGAIN}") from error
+            if error := future.exception():
+                reason = f"{name}, task {number}: {type(error).__name__}: {error}"
+                raise NearDupError(f"{reason}; give the command again to go on") from error
+            done[number] = future.result()
             documents += documents_of(done[number])
-            seconds = time.perf_counter() - start
-            if not waiting or time.perf_counter() - told > _TOLD_SECONDS:
-                told = time.perf_counter()
-                speed = f", {counted(documents, 'document')}, {documents / seconds:,.0f} a second" if documents else ""
-                self._tell(f"{name}: {len(done)} of {len(paths)} tasks in {seconds:.1f} s{speed}")
+            now = time.perf_counter()
+            if not waiting or now - told > _TOLD_SECONDS:
+                told = now
+                speed = f", {documents / (now - start):,.0f} documents a second" if documents else ""
+                self._tell(f"{name}: {len(done)} of {len(paths)} tasks in {now - start:.1f} s{speed}")
         return [done[number] for number in range(len(paths))]
 
 
-def _task(step: Callable[..., Stats], job: steps.Job, number: int, *arguments: Any) -> Stats:
-    """Do a task in a worker. The last argument is the file that says that it is done."""
-    stats = step(job, number, *arguments[:-1])
-    write_stats(arguments[-1], stats)
+def _task(path: Path, step: Callable[..., Stats], *arguments: Any) -> Stats:
+    """Do a task in a worker. ``path`` then has its stats."""
+    stats = step(*arguments)
+    write_stats(path, stats)
     return stats
 
 

@@ -29,8 +29,8 @@ _PLACE = np.dtype([("group", "u4"), ("second", "u4"), ("line", "u4"), ("offset",
 
 
 def pack(value: object) -> bytes:
-    raw = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-    return len(raw).to_bytes(4, "big") + pa.compress(raw, "zstd", asbytes=True)
+    raw = pickle.dumps(value)
+    return len(raw).to_bytes(4, "big") + bytes(pa.compress(raw, "zstd"))
 
 
 def unpack(packed: bytes) -> Any:

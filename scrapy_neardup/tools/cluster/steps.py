@@ -121,8 +121,6 @@ class Answer(NamedTuple):
 
 def read_file(job: Job, number: int) -> Stats:
     detector = NearDupDetector(replace(job.settings, store="memory://"), run="")
-    topics = detector.sketcher.topics
-    sketch = sketch_ahead(ahead_options(detector.preset, min_words=job.settings.min_words))
     rows = RowWriter(job.stem("documents", number))
     answers = RowWriter(job.stem("answers", number))
     slots = [0] * SLOTS
@@ -136,30 +134,42 @@ def read_file(job: Job, number: int) -> Stats:
             for page in batch:
                 line = page.recorded.line
                 clock = clock if page.recorded.time is None else page.recorded.time
-                if page.error is None and page.reason is None and has_words(page.text):
+                if page.error is None and has_words(page.text):
                     found.append((line, page.recorded.id, document_of(page, detector, clock)))
                     continue
-                told += [page.error][: _TOLD - len(told)] if page.error else []
-                verdict = Verdict("unchecked", reason=page.reason or (None if page.error else "no-text"))
-                answer = Answer(page.recorded.id, verdict, Judged(page, verdict).counted, page.error)
-                answers.add(number, line, 0, pickle.dumps(tuple(answer)))
-            ahead = [b""] * len(found)
-            if found and detector.preset.is_of_text_alone:
-                ahead = sketch([each.text for *_, each in found])
-            for (at, given, document), sketched in zip(found, ahead, strict=True):
-                if topics and sketched:
-                    topics.topic(unpack_sketch(sketched).lead, Origin.of(document).terms)
+                told = [*told, *filter(None, [page.error])][:_TOLD]
+                answers.add(number, line, 0, pickle.dumps(tuple(_without_text(page))))
+            for (at, given, _), document in zip(found, _sketched(detector, [each[2] for each in found]), strict=True):
                 slot = (int.from_bytes(source_hash(document.source), "big") or at) % SLOTS
                 slots[slot] += 1
-                row = pack((number, at, given, replace(document, sketch=sketched)))
-                rows.add(slot, int(document.seen_at), at, row)
+                rows.add(slot, int(document.seen_at), at, pack((number, at, given, document)))
     rows.end_run()
     answers.end_run()
-    if topics:
+    if detector.sketcher.topics:
         with whole_file(job.stem("terms", number)) as file:
-            file.write(topics.frequencies.take_pending())
+            file.write(detector.sketcher.topics.frequencies.take_pending())
     stats = {"documents": sum(slots), "lines": line, "slots": slots, "told": told}
     return {**stats, "runs": rows.runs, "answers": answers.runs}
+
+
+def _without_text(page: RecordedPage) -> Answer:
+    verdict = Verdict("unchecked", reason="no-text" if page.error is None else page.reason)
+    return Answer(page.recorded.id, verdict, Judged(page, verdict).counted, page.error)
+
+
+def _sketched(detector: NearDupDetector, documents: Sequence[Document]) -> list[Document]:
+    """Return documents with the sketches of their texts, and count the terms of these."""
+    if not (documents and detector.preset.is_of_text_alone):
+        return [*documents]
+    sketch = _sketcher(ahead_options(detector.preset, min_words=detector.settings.min_words))
+    sketches = sketch([each.text for each in documents])
+    if detector.sketcher.topics:
+        for document, sketched in zip(documents, sketches, strict=True):
+            detector.sketcher.topics.topic(unpack_sketch(sketched).lead, Origin.of(document).terms)
+    return [replace(document, sketch=sketched) for document, sketched in zip(documents, sketches, strict=True)]
+
+
+_sketcher = lru_cache(1)(sketch_ahead)
 
 
 def _pages(reader: PageReader, path: Path) -> Iterator[RecordedPage]:
@@ -368,8 +378,8 @@ def decide(job: Job, number: int, addresses: tuple[int, int], runs: Sequence[str
             answers.add(of_file, line, 0, pickle.dumps(tuple(answer)))
     answers.end_run()
     rows = np.zeros(len(linked), _LINK)
-    for row, (_, *values) in zip(rows, linked, strict=True):
-        row["match"], row["is_copy"], row["held"] = values
+    for place, (_, *values) in enumerate(linked):
+        rows[place] = tuple(values)
     links.write(np.array([address for address, *_ in linked], np.uint64), rows)
     return {"documents": addresses[1] - addresses[0], "runs": answers.runs, "links": links.runs[0]}
 

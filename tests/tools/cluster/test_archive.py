@@ -202,16 +202,17 @@ def test_a_warc_has_its_pages_with_their_times_and_urls(tmp_path: Path) -> None:
     assert len({page.id for page in pages}) == 1000
     path.write_bytes(path.read_bytes()[:-3000])
     *pages, last = read_documents(path)
-    assert 900 < len(pages) < 1000
+    assert 800 < len(pages) < 1000
     assert last.error is not None
-    assert f"{path}:{2 * len(pages) + 1}: cannot be read further" in last.error
+    assert "cannot be read further: Compressed file ended before" in last.error
 
 
 def add_record(file: gzip.GzipFile, kind: str, number: int, head: str, body: str) -> None:
     record = warc.WarcRecord()
-    record.init_headers(0, getattr(warc.WarcRecordType, kind))
+    record.init_headers(getattr(warc.WarcRecordType, kind))
     record.headers["WARC-Target-URI"] = f"https://paper.example/{number}"
     record.headers["WARC-Date"] = datetime.fromtimestamp(NOON + number, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    record.headers["Content-Type"] = f"application/http; msgtype={kind}"
     record.set_bytes_content(f"{head}\r\n{body}".encode())
     record.write(file)
 
@@ -226,14 +227,14 @@ def test_a_key_of_many_documents_is_paired_with_the_newest_in_bounded_memory(
     monkeypatch.setattr(steps, "_MOST_PAIRS", most)
     draw = np.random.default_rng(1)
     postings = np.zeros(3000, steps._POSTING)
-    postings["key"] = draw.permutation(3000).astype(np.uint64) * np.uint64(1 << 30)
+    postings["key"] = draw.permutation(3000).astype(np.uint64) * np.uint64(1 << 36)
     postings["address"] = np.arange(3000)
     postings["weight"] = 2
     keys = draw.choice([5, 5, 5, 6, 7, 8, 9], 3000).astype(np.uint32)
     writer = exchange.ColumnWriter(tmp_path / "postings")
     for part in np.array_split(np.arange(3000), 3):
         writer.write(keys[part], postings[part])
-    job = steps.Job(tmp_path, tmp_path, NearDupSettings.from_mapping({"NEARDUP_WINDOW": 3600}), (), 0.0)
+    job = steps.Job(tmp_path, tmp_path, NearDupSettings.from_mapping({"NEARDUP_WINDOW": 7200}), (), 0.0)
     stats = steps.find_pairs(job, 0, (0, 1 << 32), writer.runs)
     assert (len(stats["runs"]) > 1) == (most == 500)
 
