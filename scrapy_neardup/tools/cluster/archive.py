@@ -124,8 +124,8 @@ class Replay:
         name: str = "",
     ) -> list[Stats]:
         """Do what is not done yet of the tasks of a step. Return the stats of all."""
-        name = name or step.__name__
-        paths = [self.job.work / f"{name}-{number}.done" for number in range(len(tasks))]
+        stem = self.job.work / (name or step.__name__)
+        paths = [Path(f"{stem}-{number}.done") for number in range(len(tasks))]
         done = {number: stats for number, path in enumerate(paths) if (stats := stats_of(path))}
         start = told = time.perf_counter()
         documents = 0
@@ -137,16 +137,20 @@ class Replay:
         for future in as_completed(list(waiting)):
             number = waiting.pop(future)
             if error := future.exception():
-                reason = f"{name}, task {number}: {type(error).__name__}: {error}"
+                reason = f"{stem.name}, task {number}: {type(error).__name__}: {error}"
                 raise NearDupError(f"{reason}; give the command again to go on") from error
             done[number] = future.result()
             documents += documents_of(done[number])
             now = time.perf_counter()
             if not waiting or now - told > _TOLD_SECONDS:
                 told = now
-                speed = f", {documents / (now - start):,.0f} documents a second" if documents else ""
-                self._tell(f"{name}: {len(done)} of {len(paths)} tasks in {now - start:.1f} s{speed}")
+                self._tell(_progress(stem.name, len(done), len(paths), documents, now - start))
         return [done[number] for number in range(len(paths))]
+
+
+def _progress(name: str, done: int, tasks: int, documents: int, seconds: float) -> str:
+    speed = f", {documents / seconds:,.0f} documents a second" if documents else ""
+    return f"{name}: {done} of {tasks} tasks in {seconds:.1f} s{speed}"
 
 
 def _task(path: Path, step: Callable[..., Stats], *arguments: Any) -> Stats:
