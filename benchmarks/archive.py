@@ -139,7 +139,7 @@ if __name__ == "__main__":
     else:
         articles = [json.loads(line) for line in options.files[0].open(encoding="utf-8")]
         print(
-            "documents, with two workers: a second, CPU ms a document, most MB; in one process: a second, CPU ms; faster"
+            "documents; with two workers: a second, CPU ms each, most MB; in one process: a second, CPU ms; times faster"
         )
         for count in options.documents:
             with TemporaryDirectory() as name:
