@@ -138,9 +138,7 @@ if __name__ == "__main__":
                 compare_verdicts(each, Path(name) / "out")
     else:
         articles = [json.loads(line) for line in options.files[0].open(encoding="utf-8")]
-        print(
-            "documents; with two workers: a second, CPU ms each, most MB; in one process: a second, CPU ms; times faster"
-        )
+        print("documents; two workers: a second, CPU ms each, most MB; one process: a second, CPU ms; times faster")
         for count in options.documents:
             with TemporaryDirectory() as name:
                 measure(articles, count, Path(name), alone=options.what == "speed")
