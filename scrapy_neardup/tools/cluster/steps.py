@@ -120,7 +120,7 @@ class Answer(NamedTuple):
 
 
 def read_file(job: Job, number: int) -> Stats:
-    detector = NearDupDetector(replace(job.settings, store="memory://"), run="")
+    detector = NearDupDetector(job.settings, run="")
     rows = RowWriter(job.stem("documents", number))
     answers = RowWriter(job.stem("answers", number))
     slots = [0] * SLOTS

@@ -78,6 +78,9 @@ OPTIONS = (
 
 
 def run(options: Options, values: Values) -> int:
+    # A replay cannot send events: only `Announcer` makes receivers. Do not ask for what these settings need.
+    for name in ("EVENTS_FEED", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET", "EVENTS_NOTIFY"):
+        values.pop(f"NEARDUP_{name}", None)
     if options.cluster:
         return _run_on_cluster(options, values)
     if len(options.input) > 1 or options.parquet:
@@ -91,9 +94,6 @@ async def _run(options: Options, values: Values) -> int:
     if paths.count(STDOUT) > 1:
         raise InputError("-O, --events and --stories: only one of them can be standard output")
     refuse_overwriting(paths, [options.input])
-    # A replay cannot send events: only `Announcer` makes receivers. Do not ask for what these settings need.
-    for name in ("EVENTS_FEED", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET", "EVENTS_NOTIFY"):
-        values.pop(f"NEARDUP_{name}", None)
     configured = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": options.store})
     is_alone = options.store == "memory://"
     # A replay in memory gives the same document ids every time. In a shared store each replay is a new run.
@@ -148,11 +148,12 @@ async def _run(options: Options, values: Values) -> int:
 
 def _run_on_cluster(options: Options, values: Values) -> int:
     """Replay on a cluster, whose packages nobody else needs."""
-    needed("pyarrow"), needed("distributed")
+    for module in ("distributed", "pyarrow"):
+        needed(module)
     from scrapy_neardup.tools.cluster.archive import Replay, connected, resumed
     from scrapy_neardup.tools.cluster.steps import Job
 
-    settings = NearDupSettings.from_mapping(values)
+    settings = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
     refused = {
         "--events": options.events,
         "--stories": options.stories,
@@ -182,8 +183,10 @@ def _run_on_cluster(options: Options, values: Values) -> int:
     summary = _summary(counts, time.perf_counter() - start)
     if options.json:
         print_json(summary)
-    else:
+    elif counts["documents"]:
         _print(summary, stderr=False)
+    if not counts["documents"]:
+        print_error(f"{inputs[0]}: {_NO_DOCUMENT if counts['errors'] else 'the file has no documents'}")
     return int(counts["errors"] > 0)
 
 

@@ -177,6 +177,7 @@ def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
     assert len({row["original"] for part in parts for row in part if row["would_drop"]}) > 20
 
 
+@pytest.mark.versions
 def test_a_warc_has_its_pages_with_their_times_and_urls(tmp_path: Path) -> None:
     path = tmp_path / "CC-NEWS-20260301.warc.gz"
     with path.open("wb") as file:
