@@ -42,7 +42,7 @@ OPTIONS = (
         type=Path,
         nargs="+",
         help="JSON lines (plain, .gz, .xz, .zst): id, url, title, time and text, html or file; - is standard input;"
-        " .parquet with such columns; .warc.gz with pages; many files only with --cluster",
+        " or .parquet, or .warc.gz; many files only with --cluster",
     ),
     option(
         "-O",
@@ -50,7 +50,7 @@ OPTIONS = (
         metavar="OUT.jsonl",
         type=Path,
         help="write the verdicts here: one line for each input line, in the same order; - is standard output; with"
-        " --cluster a folder, which gets a part for each file",
+        " --cluster a folder",
     ),
     option("--events", metavar="EVENTS.jsonl", type=Path, help="write one special report for each event here"),
     option(
@@ -70,9 +70,9 @@ OPTIONS = (
     option(
         "--cluster",
         metavar="ADDRESS",
-        help="the address of a Dask scheduler, or local to start one here: judge by time, without stories and events",
+        help="a Dask scheduler, or local to start one here",
     ),
-    option("--parquet", action="store_true", help="write parts in Parquet, not in JSON lines (with --cluster)"),
+    option("--parquet", action="store_true", help="with --cluster: write Parquet"),
     json_option("the summary as one JSON object"),
 )
 
