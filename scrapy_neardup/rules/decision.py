@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -260,16 +259,11 @@ def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, i
 
 
 def _dropped_copy(match: Match, copy: Record, policy: Policy) -> Record:
-    """Return the record of a copy that is dropped, or would be if the crawl dropped copies.
-
-    Its ``kept_share_parts`` are the share of its text that documents hold which are kept. They are at least the least
-    share of a drop: what is dropped now is dropped again when its page is crawled again.
-    """
-    parts = max(int(WHOLE_TEXT * match.kept_share), math.ceil(WHOLE_TEXT * policy.drop_share))
+    """Return the record of a copy that is dropped, or would be if the crawl dropped copies."""
     if policy.drops and match.pair.old.life.state == "delivered":  # its match is delivered, so nobody has to ask for it
         copy = replace(copy, packed_life=DELIVERED)
     elif policy.drops and copy.life.state != "delivered":
         # A page that is crawled again and again links to the one that is kept: chains do not grow.
         is_again = match.pair.same_page and match.pair.same_text and match.pair.old.is_dropped
         copy = replace(copy, packed_life=copy.life.as_dropped, match=match.pair.old.match if is_again else match.key)
-    return replace(copy, kept_share_parts=parts)
+    return replace(copy, kept_share_parts=policy.held_parts(match.kept_share))

@@ -28,7 +28,7 @@ _PAGES_AHEAD = 128  # for each worker, so that they go on while documents are ju
 _PAGE_ERRORS = (OSError, ValueError, ExtractionError)
 _FIRST = 512  # texts: a small file is done before a worker has started
 _MOST_IDS = 500_000  # some 128 MB
-_VERDICT = [each.name for each in fields(Verdict) if each.name != "id"]
+VERDICT_FIELDS = [each.name for each in fields(Verdict) if each.name != "id"]
 _TOGETHER = 256  # checks that may travel together; they are made in input order all the same
 
 
@@ -244,7 +244,7 @@ class OutputFormat:
             self._ids[judged.document.id] = given
             if len(self._ids) > self._most_ids:
                 self._ids.popitem(last=False)
-        row = {"id": given, **{name: getattr(judged.verdict, name) for name in _VERDICT}}
+        row = {"id": given, **{name: getattr(judged.verdict, name) for name in VERDICT_FIELDS}}
         for name in ("original", "match", "story"):
             if row[name] is not None:
                 row[name] = self.given_id(row[name])
