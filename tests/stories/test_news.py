@@ -199,3 +199,9 @@ def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is
     title = "Owner Halvorsen arrested in Skerrow"
     found = news_among([new], title, told_by("Port of Skerrow", told, "en"), language="en")
     assert found == ((new,) if is_news else ())
+
+
+def test_a_told_toll_is_no_news() -> None:
+    sentence = '"Three people died on the scene in Skerrow," the police said.'
+    told = told_by("", "In Skerrow 3 people died on the scene, the police said.", "en")
+    assert news_among([sentence], "Three die in Skerrow", told, [sentence], "en") == ()
