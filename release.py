@@ -38,6 +38,7 @@ ROOT = Path(__file__).parent
 OLDEST = (3, 10)
 EXTRAS = {
     "alerts": "apprise",
+    "cluster": "distributed",
     "fast": "resiliparse",
     "hiredis": "hiredis",
     "mcp": "mcp",

@@ -23,6 +23,7 @@ from shared import half_of, print_table
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evidence.tokens import tokens_of
 from scrapy_neardup.records.documents import new_record
+from scrapy_neardup.records.stories import StoryCounters
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.rules.news import with_news
@@ -71,7 +72,7 @@ def main() -> None:
         decision = judge(detector, old, new)
         join = decision.join
         text = StoredText.of(old.title or "", old.text or "")
-        news = with_news([], Ledger(), join, text, is_begun=False).member.news if join else ()
+        news = with_news([], Ledger(), StoryCounters(), join, text).member.news if join else ()
         found = counted(pair, decision, news)
         counts[half_of(new.url or "")].update(found)
         if options.lines:

@@ -11,7 +11,8 @@ from scrapy_neardup.content.worker import Sketching, WorkerOptions
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.policy import Policy
-from scrapy_neardup.rules.systems import news, published
+from scrapy_neardup.rules.systems.news import NEWS
+from scrapy_neardup.rules.systems.published import PUBLISHED
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import FACTORY, Sketcher, ahead_options
 
@@ -73,5 +74,5 @@ def judge_of(settings: NearDupSettings) -> Judge:
         measure=preset.measure,
         collisions=preset.collisions,
     )
-    system = news if preset.guarded else published
+    system = NEWS if preset.guarded else PUBLISHED
     return Judge(policy, system, settings.owner_of, source_of)

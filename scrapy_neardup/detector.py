@@ -185,6 +185,9 @@ class NearDupDetector:
         canonical: str = "",
         url_is_own: bool = True,
         language: str = "",
+        section: str = "",
+        publisher: str = "",
+        site_name: str = "",
         counts_now: bool = False,
         sketch: bytes = b"",
     ) -> Document:
@@ -192,6 +195,8 @@ class NearDupDetector:
 
         ``seen_at`` is in Unix seconds; the default is the time now. ``canonical`` is the url that the page gives as
         its own. ``url_is_own`` is False if several documents share the page. ``language`` is a tag such as "pt-BR".
+        ``section`` names the sections of the page, a line each; else its url does. ``publisher`` is what a feed says,
+        ``site_name`` what the page says: sources with one publisher count once for events.
         ``counts_now`` is True if the page itself gives ``seen_at``. Then it counts for events at the time now, unless
         NEARDUP_SOURCE_OWNERS has its source, or the window is young, so that old pages are new to it. A time that is
         yet to come counts as now, and shows that the clock of the source is wrong. ``sketch`` is the one that a worker
@@ -209,6 +214,9 @@ class NearDupDetector:
             canonical=canonical,
             url_is_own=url_is_own,
             language=language,
+            section=section,
+            publisher=publisher,
+            site_name=site_name,
             sketch=sketch,
         )
         if is_ahead and len(self._wrong_clocks) < _MOST_WRONG_CLOCKS:
@@ -370,5 +378,7 @@ class NearDupDetector:
         if join is None or not isinstance(checked.story, Story):
             return verdict
         verdict = replace(verdict, news=checked.story.news)
+        if self.breaker.is_open:  # the store hangs since an earlier document of the group: wait for it only once
+            return verdict
         event = await self.breaker.ask(self.stories.joined(join, checked.story))
         return replace(verdict, event=event.level) if event else verdict

@@ -64,6 +64,8 @@ class Document:
     article: str = ""  # the number by which its source knows the article; "" if the url has none
     language: str = ""  # ISO 639 code of the text, "" if it is unknown
     canonical: str = ""  # the url that the page gives as its own, if it is of the same source
+    section: str = ""  # one of ``settings.values.SECTIONS``, "" if it is unknown
+    publisher: str = ""  # who publishes it, as feed or page say, see ``evidence.sources.publisher_of``
     counted_at: float | None = None  # when it counts for events, in Unix seconds; None if that is ``seen_at``
     is_clock_wrong: bool = False  # its source has given times that were yet to come, so ``seen_at`` proves nothing
     sketch: bytes = field(default=b"", repr=False, compare=False)  # of the text, if a worker made one

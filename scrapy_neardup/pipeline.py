@@ -17,7 +17,7 @@ from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.content.head import language_code
 from scrapy_neardup.crawl.announcer import Announcer
 from scrapy_neardup.crawl.component import Component, log_window_location, name_of, tag_item, tags_of, text_of
-from scrapy_neardup.crawl.feeds import dropped_row, recorded_row
+from scrapy_neardup.crawl.feeds import dropped_row, overwritten_feed, recorded_row
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
 from scrapy_neardup.crawl.item_fates import ItemFates
 from scrapy_neardup.crawl.run_summary import note_name
@@ -88,6 +88,14 @@ class NearDupPipeline(Component):
         self.crawler.signals.connect(self._log_run, engine_stopped)  # as the last thing: after Scrapy's stats
         try:
             await self.detector.open()
+            if self.settings.action == "drop" and (feed := overwritten_feed(self.crawler.settings)):
+                summary = await self.detector.index.summary()
+                if summary.documents:
+                    logger.warning(
+                        "%s is overwritten (-O), and what earlier crawls have seen is dropped, so it will hold only"
+                        " what is new. To keep its items, append with -o",
+                        feed,
+                    )
         except StoreError as error:
             logger.error("The store cannot be opened, so items pass unchecked until it can: %s", error)
             self.count("store/errors")
@@ -170,7 +178,7 @@ class NearDupPipeline(Component):
                 return item
             await self._wait_for_turn(context)
             adapter = ItemAdapter(item)
-            answer = self._ask(adapter, context.page)
+            answer = self._ask(adapter, context)
         finally:
             await context.leave()
         with self.shared.backlog.counted():
@@ -182,7 +190,7 @@ class NearDupPipeline(Component):
                 context.document.settling = asyncio.create_task(self._settle(context.document, verdict))
             verdict = await asyncio.shield(context.document.settling)
         url = self._url(adapter, context.page)
-        title = text_of(adapter, self.settings.item_fields["title"]) or context.page.title
+        title = text_of(adapter, self.settings.item_fields["title"]) or context.page.head.title
         await self.announcer.tell(item, verdict, title, url)
         if verdict.would_drop and self._drops(adapter, verdict):
             if (document := context.take_document()) is not None:
@@ -207,17 +215,18 @@ class NearDupPipeline(Component):
         if context.place is not None:
             await context.place.wait_for_turn()
 
-    def _ask(self, adapter: ItemAdapter, page: Page) -> Verdict | asyncio.Task[Verdict]:
+    def _ask(self, adapter: ItemAdapter, context: ItemContext) -> Verdict | asyncio.Task[Verdict]:
         """Return the verdict of an item that cannot be judged, or else ask for it.
 
         Items without a text of their own share the verdict of their page.
         """
+        page = context.page
         try:
             is_of_page = page.is_named_by(name_of(adapter, self.settings.item_fields["url"]))
             if text := text_of(adapter, self.settings.item_fields["text"]):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
                 pending = PendingDocument(document, None, self.fates.finish)
-                self.fates.add_item(pending)  # notes it in the context of the item too
+                self._follow(context, pending)
                 return asyncio.create_task(self._ask_detector(document, pending))
             if problem := _missing_text(page, is_of_page=is_of_page):
                 self.summary.miss_text(adapter, problem)
@@ -228,28 +237,38 @@ class NearDupPipeline(Component):
                 document = self._document(adapter, page.text, page, is_of_page=True)
                 page.document = PendingDocument(document, page.place, self.fates.finish)
                 page.verdict = asyncio.create_task(self._ask_detector(document, page.document))
-            self.fates.add_item(page.document)
+            self._follow(context, page.document)
             return page.verdict
         except Exception as error:
             self.log_fault(error, "An item")
             return unchecked("internal-error")
 
+    def _follow(self, context: ItemContext, document: PendingDocument) -> None:
+        """Follow an item of this document, unless no pipeline of ours has seen it before the verdict."""
+        if context.item is not None:
+            context.document = document
+            self.fates.add_item(document)
+
     def _document(self, adapter: ItemAdapter, text: str, page: Page, *, is_of_page: bool) -> Document:
+        fields = self.settings.item_fields
         # Only the first text of a page is the text of the page: a second text is not a new version of the first.
         is_page = is_of_page and page.claim_url()
-        own_language = language_code(name_of(adapter, self.settings.item_fields["language"]))
+        own_language = language_code(name_of(adapter, fields["language"]))
         url = self._url(adapter, page)
         canonical = page.canonical_for(url) if is_of_page else ""
         url_is_own = is_page or not is_of_page
         document = self.detector.document(
             text,
             url=url,
-            title=text_of(adapter, self.settings.item_fields["title"]) or (page.title if is_page else ""),
+            title=text_of(adapter, fields["title"]) or (page.head.title if is_page else ""),
             seen_at=self._seen_at(adapter),
             canonical=canonical,
-            language=own_language or (page.language if is_of_page else ""),
+            language=own_language or (page.head.language if is_of_page else ""),
+            section="\n".join((text_of(adapter, fields["section"]), page.head.section if is_of_page else "")),
+            publisher=name_of(adapter, fields["publisher"]),
+            site_name=page.head.site_name if is_of_page else "",
             url_is_own=url_is_own,
-            counts_now=bool(self.settings.item_fields["time"]),
+            counts_now=bool(fields["time"]),
             sketch=page.sketch if text == page.text else b"",
         )
         if self.settings.record is not None:

@@ -38,6 +38,8 @@ class Member:
     number: int = 0
     is_counted: bool = True  # False if it is listed only, and counts neither as an item nor as a source
     counted_at: int | None = None  # of a story's first document: when it counts, None if that is ``seen_at``. Not kept
+    section: str = ""  # see ``evidence.sections``
+    publisher: str = ""  # sources with one publisher count once. Not kept
     has_many_figures: bool = False  # a result, a price list: it counts less for an alarm. Not kept
 
     @property
@@ -158,21 +160,22 @@ class Ledger:
 
 
 class Extent(NamedTuple):
-    """The size of a story: its items, its independent sources and the states of its ledger."""
+    """The size of a story: its items, its independent sources, the states of its ledger and its developments."""
 
     items: int = 0
     sources: int = 0
     states: int = 0  # of its ledger so far
+    developments: int = 0  # see ``rules/news.py``
 
     def warrants_update(self, signalled: Extent) -> bool:
-        """Return whether a running event has doubled since the extent ``signalled``, or its ledger has a new state.
+        """Return whether a running event has doubled since the extent ``signalled``, or has a new state or development.
 
         An event has doubled if its number of independent sources has doubled. If it had at most one source, its number
         of items must have doubled.
         """
         by_sources = signalled.sources > 1
         before, now = (signalled.sources, self.sources) if by_sources else (signalled.items, self.items)
-        return now >= 2 * before > 0 or self.states > signalled.states
+        return now >= 2 * before > 0 or self.states > signalled.states or self.developments > signalled.developments
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +195,12 @@ class Story:
     is_muted: bool = False  # nothing but its end is noted, and nobody is told
     source_languages: tuple[str, ...] = ()  # of the first item of each of ``sources``, or ``MANY_FIGURES``
     news: tuple[str, ...] = ()  # of the document that joined
+    developments: int = 0  # that enough owners told while the event was running
 
     @property
     def extent(self) -> Extent:
-        """Return the counts of items, independent sources and states of the ledger."""
-        return Extent(self.items, len(self.sources), self.ledger.changed)
+        """Return the counts of items, independent sources, states of the ledger and developments."""
+        return Extent(self.items, len(self.sources), self.ledger.changed, self.developments)
 
     @property
     def is_running(self) -> bool:

@@ -25,7 +25,8 @@ from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index import Index, Policy, index_from_url
-from scrapy_neardup.rules.systems import System, news
+from scrapy_neardup.rules.systems import System
+from scrapy_neardup.rules.systems.news import NEWS
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.tools.report.gathering import gather
 from scrapy_neardup.tools.report.page import build_report
@@ -156,7 +157,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         kinds: Iterable[str] = USUAL
         if everything:
             kinds = STORES
-        elif is_marked("every_store"):
+        elif is_marked("every_store") and metafunc.config.option.markexpr != "versions":
             kinds = [*USUAL, *RESTRICTED, OTHERS[len(metafunc.function.__name__) % len(OTHERS)]]
         elif is_marked("in_memory"):
             kinds = ["memory"]
@@ -188,7 +189,7 @@ async def open_index(namespace: str) -> AsyncIterator[OpenIndex]:
         url: str,
         policy: Policy = Policy(),  # noqa: B008 (frozen)
         *,
-        system: System = news,
+        system: System = NEWS,
         namespace: str = "",
         config: str = CONFIG,
         timeout: float = 5.0,

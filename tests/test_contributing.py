@@ -56,4 +56,4 @@ def test_the_examples_work(tmp_path: Path) -> None:
 
 
 def test_there_is_an_example_of_each_kind() -> None:
-    assert list(EXAMPLES) == ["A guard", "A store", "A setting"]
+    assert list(EXAMPLES) == ["A guard", "A setting"]

@@ -15,8 +15,6 @@ from projects import ITEM_A_PAGE, Project
 
 import scrapy_neardup
 
-pytestmark = pytest.mark.versions
-
 ROOT = Path(__file__).parent.parent
 HEAVY = {"trafilatura", "datasketch", "scipy", "numpy", "redis", "resiliparse", "tldextract", "courlan"}
 
@@ -122,6 +120,7 @@ assert datasketch.__version__
 """
 
 
+@pytest.mark.versions
 def test_documents_are_judged_without_scipy_and_datasketch_is_there_for_others() -> None:
     loaded_by(JUDGED + THEN_DATASKETCH)
 

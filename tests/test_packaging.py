@@ -120,6 +120,7 @@ def test_the_floors_are_the_versions_that_are_tested() -> None:
     project = (ROOT / "pyproject.toml").read_text("utf-8")
     (dependencies,) = re.findall(r"^dependencies = \[(.*?)^\]", project, re.MULTILINE | re.DOTALL)
     floors = dict(re.findall(r'^    "([\w-]+)>=([\d.]+)[;"]', dependencies, re.MULTILINE))
-    floors |= re.findall(r'^fast = \["([\w-]+)>=([\d.]+)"\]', project, re.MULTILINE)
+    for extra in re.findall(r"^(?:cluster|fast) = (.+)$", project, re.MULTILINE):
+        floors |= re.findall(r'"([\w-]+)>=([\d.]+)"', extra)
     oldest = dict(re.findall(r"^([\w-]+)==(.+)$", (ROOT / "tests/oldest.txt").read_text("utf-8"), re.MULTILINE))
     assert {name: floor for name, floor in floors.items() if name not in NOT_PINNED} == oldest

@@ -1,8 +1,8 @@
 """Draw the Mermaid blocks of the pages as SVG while the site is built, so that the site needs no network.
 
-Also write the public API and the keys of a report, and keep the pages of decisions out of the search: they answer
-questions about the code, not about its use. The page of questions comes first in the search. The link to the
-repository is where the sources were cloned from.
+Also write llms.txt (a list of the pages for language models), the public API and the keys of a report, and keep the
+pages of decisions out of the search: they answer questions about the code, not about its use. The page of questions
+comes first in the search. The link to the repository is where the sources were cloned from.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ except ModuleNotFoundError as error:
 
 SETTING = re.compile("^### (NEARDUP_)(\\w+)$", re.MULTILINE)
 BLOCK = re.compile("^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PROSE = re.compile(r"^(?!```)[A-Z`\[][^|\n]{20,}(?:\n[^\n]+)*", re.MULTILINE)  # a paragraph
+LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+LISTED: dict[str, list[str]] = {}  # lines of llms.txt, by section
 REMOTE = re.compile(r"(?:https?://(?:[^@/]*@)?|ssh://git@|git@)([\w.-]+)[:/](.+?)(?:\.git)?/?")  # without passwords
 
 
@@ -44,6 +47,24 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.src_uri == "event-report.md":
         markdown += "\n" + table()
     return BLOCK.sub(lambda block: f'<div class="picture">{_svg(block[1])}</div>', markdown)
+
+
+def on_env(env: Any, files: Any, **_: Any) -> Any:
+    """Note title, address and first sentence of each page, for llms.txt. See https://llmstxt.org."""
+    LISTED.clear()
+    for page in (file.page for file in files.documentation_pages()):
+        first = PROSE.search(page.markdown)
+        told = " ".join(LINK.sub(r"\1", first[0]).split()).partition(". ")[0].rstrip(".:") if first else ""
+        section = page.parent.title if page.parent else "Optional"
+        LISTED.setdefault(section, []).append(f"- [{page.title}]({page.url})" + (f": {told}" if told else ""))
+    return env
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    sections = sorted(LISTED, key=lambda section: section == "Optional")
+    parts = [f"## {section}\n\n" + "\n".join(LISTED[section]) for section in sections]
+    text = "\n\n".join((f"# {config.site_name}\n\n> {config.site_description}", *parts))
+    Path(config.site_dir, "llms.txt").write_text(f"{text}\n", encoding="utf-8")
 
 
 def _svg(source: str) -> str:

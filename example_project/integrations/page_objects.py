@@ -24,12 +24,7 @@ POET: dict[str, Any] = {
         "scrapy_poet.Addon": 400,
         "scrapy_neardup.Addon": 500,
     },
-    "NEARDUP_ITEM_FIELDS": {
-        "text": "articleBody",
-        "title": "headline",
-        "time": "datePublished",
-        "language": "inLanguage",
-    },
+    "NEARDUP_ITEM_FIELDS": {"time": "datePublished"},
 }
 
 

@@ -19,7 +19,8 @@ import xxhash
 from scrapy_neardup.content.head import language_code
 from scrapy_neardup.content.urls import article_number, url_identity, without_surrogates
 from scrapy_neardup.document import LAST_SECOND, Document
-from scrapy_neardup.evidence.sources import LONGEST_URL, source_of
+from scrapy_neardup.evidence.sections import section_of
+from scrapy_neardup.evidence.sources import LONGEST_URL, publisher_of, source_of
 
 _LONGEST_TITLE = 1000  # characters
 _LONGEST_TIME = 100
@@ -85,11 +86,15 @@ class DocumentMaker:
         canonical: str,
         url_is_own: bool,
         language: str,
+        section: str,
+        publisher: str,
+        site_name: str,
         sketch: bytes,
     ) -> Document:
         """Return a document, see ``NearDupDetector.document``."""
-        given = (text, url, title, canonical, language)
-        text, url, title, canonical, language = (each if isinstance(each, str) else "" for each in given)
+        given = (text, url, title, canonical, language, section, publisher, site_name)
+        read = (each if isinstance(each, str) else "" for each in given)
+        text, url, title, canonical, language, section, publisher, site_name = read
         url = without_surrogates(url)
         title = without_surrogates(title[:_LONGEST_TITLE])
         seconds = self.seconds(seen_at)
@@ -108,6 +113,8 @@ class DocumentMaker:
             article=article_number(page),
             language=language_of(title, text, language_code(language)),
             canonical=canonical[:LONGEST_URL] if url_is_own and source_of(canonical) == source else "",
+            section=section_of(url, section),
+            publisher=publisher_of(source, publisher, site_name),
             sketch=sketch,
         )
 

@@ -1,11 +1,14 @@
-"""Decode the bytes of a page, and read what its head says of it: title, language and its own url."""
+"""Decode the bytes of a page, and read what it says of itself: title, language, section, publisher, its own url."""
 
 from __future__ import annotations
 
 import codecs
+import json
 import re
+from collections.abc import Iterator
 from html import unescape
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple
 
 # How many characters or bytes at the beginning of a page are looked at.
 MOST_HEAD_BYTES = 200_000
@@ -23,6 +26,9 @@ _ATTRIBUTE = re.compile(r"""(?<!\S)([\w:-]{1,30})\s{0,9}=\s{0,9}(?:"([^"]*)"|'([
 _TITLE = re.compile(r"[^>]{0,500}>(.{0,5000}?)</title\b", re.IGNORECASE | re.DOTALL)
 _LONG_NUMBER = re.compile("&#x?[0-9a-f]{100,}", re.IGNORECASE)
 _LANGUAGE = re.compile(r"\s*([a-z]{2,3})\s*(?:$|[-_,;])", re.IGNORECASE | re.ASCII)
+_LINKED_DATA = re.compile("<script\\b[^<>]{0,200}ld\\+json[^<>]{0,200}>", re.IGNORECASE)
+_MOST_LINKED_DATA, _MOST_NAMES = 5, 10  # elements of a page, and names in one of them
+_LONGEST_SAID = 300  # characters of sections, or of a publisher
 _NO_LANGUAGE = ("und", "mul", "zxx", "mis")  # ISO 639 for no one language
 
 
@@ -32,7 +38,9 @@ class PageHead(NamedTuple):
     title: str = ""  # og:title, else the title element; without markup and on one line
     language: str = ""  # ISO 639 code in <html lang>, else in og:locale or Content-Language
     canonical: str = ""  # the url in <link rel="canonical">, as it stands there
-    is_whole: bool = False  # its end was found, so the rest of the page says nothing else
+    is_whole: bool = False  # its end was found, so the rest of the page says nothing else, except in JSON-LD
+    section: str = ""  # the sections that it names, a line each: article:section, articleSection, breadcrumbs
+    site_name: str = ""  # og:site_name, else the publisher of its linked data
 
 
 def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:
@@ -55,13 +63,49 @@ def read_head(html: str | bytes, encoding: str | None = None) -> PageHead:
         elif name not in said:
             element = _TITLE.match(text, part.end())
             said[name] = element[1] if element else ""
+    linked = list(linked_data(text))
+    crumbs = [part.get("itemListElement") for part in linked if part.get("@type") == "BreadcrumbList"]
+    sections = [*_names([part.get("articleSection") for part in linked]), *_names(crumbs)]
+    publishers = _names([part.get("publisher") for part in linked])
     languages = (said.get(name, "") for name in ("lang", "xml:lang", "og:locale", "content-language"))
     return PageHead(
         " ".join(_unescaped(said.get("og:title") or said.get("title", "")).split())[:_LONGEST_TITLE],
         next(filter(None, map(language_code, languages)), ""),
         _unescaped(said.get("canonical", "")).strip(),
         is_whole,
+        _unescaped("\n".join((said.get("article:section", ""), *sections)))[:_LONGEST_SAID],
+        _unescaped(next(filter(None, (said.get("og:site_name"), *publishers)), ""))[:_LONGEST_SAID],
     )
+
+
+def linked_data(html: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects that the JSON-LD of a page has at its top. Those of a teaser stand elsewhere in it."""
+    for script in islice(_LINKED_DATA.finditer(html), _MOST_LINKED_DATA):
+        try:
+            given = _objects(json.loads(html[script.end() : html.find("</script", script.end())], strict=False))
+        except (ValueError, RecursionError):
+            continue
+        yield from given
+        yield from (part for each in given for name in ("@graph", "mainEntity") for part in _objects(each.get(name)))
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects in a value of JSON that is one, or a list of some."""
+    return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
+
+
+def _names(value: object) -> list[str]:
+    """Return the texts that a value of JSON-LD is, and the names of the things in it."""
+    values = [value]
+    found: list[str] = []
+    for each in values:  # and those that it holds, which are added meanwhile
+        if isinstance(each, dict):
+            values.append(each.get("name") or each.get("item"))
+        elif isinstance(each, list):
+            values += each[:_MOST_NAMES]
+        elif isinstance(each, str):
+            found.append(each)
+    return found
 
 
 def _said(name: str, text: str) -> dict[str, str]:
@@ -75,9 +119,9 @@ def _said(name: str, text: str) -> dict[str, str]:
     if name != "meta" or not content:
         return {}
     labels = {attributes.get(label, "").lower() for label in ("property", "http-equiv")}
-    used = labels & {"og:title", "og:locale", "content-language"}
-    if attributes.get("name", "").lower() == "og:title":  # some pages give it so
-        used.add("og:title")
+    used = labels & {"og:locale", "content-language"}
+    labels.add(attributes.get("name", "").lower())  # some pages give it so
+    used |= labels & {"og:title", "og:site_name", "article:section"}
     return dict.fromkeys(used, content)
 
 

@@ -5,13 +5,12 @@ Everything here takes linear time, and next to none on most pages.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from html import unescape
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from scrapy_neardup.content.head import linked_data
 from scrapy_neardup.evidence.figures.number_words import all_languages
 from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.text.folding import fold
@@ -69,8 +68,6 @@ _TITLES = (
     re.compile("""og:title["']?\\s+content\\s?=\\s?["']([^<>]{1,500})"""),
 )
 _DESCRIPTION = re.compile("""description["']?\\s+content\\s?=\\s?["']([^<>]{1,1000})""")
-_LINKED_DATA = re.compile("<script\\b[^<>]{0,200}ld\\+json[^<>]{0,200}>", re.IGNORECASE)
-_MOST_LINKED_DATA = 5  # elements of a page
 _STOPS = re.compile("[.!?…。！？।॥؟۔።][\"'”’»)\\]\\s]*$")
 _LABEL = re.compile(r"[^.!?]{0,30}:")  # of a teaser: "Read more: ..."
 
@@ -184,7 +181,9 @@ def _lead_of(blocks: list[_Block], html: str, start: int) -> list[str]:
     """Return the texts of those blocks behind the last headline that are part of a lead."""
     head = html[:start]
     title = _terms(head, *_TITLES)
-    descriptions = [_terms(head, _DESCRIPTION), *map(terms_of, _descriptions_in_linked_data(html))]
+    articles = [part for part in linked_data(html) if "Article" in str(part.get("@type"))]
+    said = [each for part in articles if isinstance(each := part.get("description"), str)]
+    descriptions = [_terms(head, _DESCRIPTION), *map(terms_of, said)]
     headline = frozenset[int]()
     lead: dict[str, None] = {}
     for block in blocks:
@@ -201,25 +200,6 @@ def _terms(head: str, *patterns: re.Pattern[str]) -> frozenset[int]:
     """Return the terms of the first text that one of the patterns finds in the head of a page."""
     found = next(filter(None, (pattern.search(head) for pattern in patterns)), None)
     return terms_of(unescape(found[1])) if found else frozenset()
-
-
-def _descriptions_in_linked_data(html: str) -> Iterator[str]:
-    """Yield what the JSON-LD of a page says of its article. That of a teaser or of the site stands elsewhere in it."""
-    for script in islice(_LINKED_DATA.finditer(html), _MOST_LINKED_DATA):
-        try:
-            given = _objects(json.loads(html[script.end() : html.find("</script", script.end())], strict=False))
-        except (ValueError, RecursionError):
-            continue
-        inner = [part for each in given for name in ("@graph", "mainEntity") for part in _objects(each.get(name))]
-        for part in (*given, *inner):
-            description = part.get("description")
-            if isinstance(description, str) and "Article" in str(part.get("@type")):
-                yield description
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects in a value of JSON that is one, or a list of some."""
-    return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
 
 
 def _tells(

@@ -14,12 +14,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter, is_item
+from scrapy import Item
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
@@ -29,7 +31,7 @@ from scrapy_neardup.crawl.item_context import ItemContexts
 from scrapy_neardup.document import MOST_CHARACTERS, TAGS, Verdict
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
-from scrapy_neardup.settings.values import load_callable
+from scrapy_neardup.settings.values import ARTICLE_FIELDS, load_callable
 from scrapy_neardup.text.display import one_line, without_password
 
 logger = logging.getLogger(__name__)
@@ -157,6 +159,8 @@ def load_item_class(name: str | type) -> type:
 def text_of(adapter: ItemAdapter, field: str | None) -> str:
     """Return the beginning of the text in an item's field, or "" if it is missing, blank or not a text."""
     value = adapter.get(field or "")
+    if value is None and field in ARTICLE_FIELDS and "articleBody" in adapter:
+        value = adapter.get(ARTICLE_FIELDS[field])
     if isinstance(value, list | tuple):  # item loaders without output processors leave a list
         value = "\n".join(part[:MOST_CHARACTERS] for part in value[:_MOST_PARTS] if isinstance(part, str))
     if not isinstance(value, str):
@@ -186,11 +190,20 @@ def tags_of(verdict: Verdict, fields: Mapping[str, str]) -> dict[str, Any]:
 def tag_item(adapter: ItemAdapter, verdict: Verdict, fields: Mapping[str, str]) -> bool:
     """Write the tags into the fields that an item can take. Return whether it took any."""
     is_tagged = False
+    _put_own_fields_first(adapter.item.__class__)
     for name, tag in tags_of(verdict, fields).items():
         with suppress(Exception):  # the item does not declare this field, is frozen, or has validators
             adapter[name] = tag
             is_tagged = True
     return is_tagged
+
+
+@lru_cache(1000)
+def _put_own_fields_first(item_class: type) -> None:
+    """Put the tags that a class of items inherits behind its other fields: feeds write them in this order."""
+    name = "fields" if issubclass(item_class, Item) else "__dataclass_fields__"
+    if fields := vars(item_class).get(name):
+        setattr(item_class, name, dict(sorted(fields.items(), key=lambda each: each[0] in TAGS)))
 
 
 def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) -> NearDupSettings:

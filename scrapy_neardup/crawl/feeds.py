@@ -164,6 +164,15 @@ class JsonLinesFeed:
         return self._gzip or self._file
 
 
+def overwritten_feed(settings: BaseSettings) -> str:
+    """Return the path of a local feed with items that this crawl replaces, as -O does; "" if there is none."""
+    for uri, options in settings.getdict("FEEDS").items():
+        path = Path(str(uri).removeprefix("file://"))
+        if options.get("overwrite") and path.is_file() and path.stat().st_size:
+            return str(path)
+    return ""
+
+
 def _remove_old_files(folder: Path) -> None:
     for path in folder.glob("*-????-??-??.jsonl"):
         with suppress(OSError):  # somebody else removes it too
@@ -234,6 +243,8 @@ def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dic
         "language": document.language,
         "text": document.text[:MOST_CHARACTERS],
     }
+    said = {"section": document.section, "publisher": document.publisher}
+    row |= {name: value for name, value in said.items() if value}
     if canonical not in ("", document.url):
         row["canonical"] = canonical
     if not url_is_own:

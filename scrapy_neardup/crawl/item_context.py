@@ -39,8 +39,7 @@ class Page:
         self.place = place
         self.encoding: str | None = None  # None if it is unknown
         self.canonical = url  # the url that the page gives as its own
-        self.language = ""  # ISO 639 code
-        self.title = ""
+        self.head = PageHead()
         self.reading: asyncio.Task[None] | None = None  # reads what the items of the page need of it
         self.has_begun_extraction = False
         self.text = ""
@@ -54,8 +53,7 @@ class Page:
 
     def add_head(self, head: PageHead, canonical: str) -> None:
         """Add what the page says of itself. ``canonical`` is the url of its head if that can be believed."""
-        self.language = head.language
-        self.title = head.title
+        self.head = head
         self.canonical = canonical
         self._identities.add(url_identity(canonical) or canonical)
         own = own_url(head.canonical, self.url)

@@ -58,14 +58,11 @@ class ItemFates:
         return bool(self._documents)
 
     def add_item(self, document: PendingDocument) -> None:
-        """Follow the current item, which belongs to this document, until it is delivered or lost."""
-        current = current_item.get()
-        if current.item is not None:
-            self._watch_files()
-            document.items += 1
-            current.document = document
-            if not document.is_kept:
-                self.register(document, document.id)
+        """Follow one more item of this document until it is delivered or lost."""
+        self._watch_files()
+        document.items += 1
+        if not document.is_kept:
+            self.register(document, document.id)
 
     def register(self, document: PendingDocument, document_id: str) -> None:
         fate = self._fates.pop(document.id, None) or asyncio.get_running_loop().create_future()

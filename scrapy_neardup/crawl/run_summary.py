@@ -18,6 +18,7 @@ from scrapy_neardup.document import STATUSES, Verdict, counted_names
 from scrapy_neardup.evidence.figures.counted import rank_of
 from scrapy_neardup.evidence.sources import source_of
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.settings.values import MIN_SOURCES
 from scrapy_neardup.stories.summary import read_change
 from scrapy_neardup.story import LEVELS
 from scrapy_neardup.text.display import counted, printable
@@ -96,6 +97,11 @@ HINTS = {
         "{share} have nothing in the field {time_field!r} (time in NEARDUP_ITEM_FIELDS), so they count as seen now:"
         " let the spider fill it, or name another field",
     ),
+    "local-hosts": (
+        _NEARLY_ALL,
+        "{share} are of local hosts: each is one source, whatever its port, and an event needs several. Give each paper"
+        " a host name of its own",
+    ),
     "only-revisits": (
         _NEARLY_ALL,
         "{share} are pages that a crawl has seen within {hours:g} hours. To begin anew, empty the window with"
@@ -136,6 +142,7 @@ class RunSummary:
         self._statuses: Counter[str] = Counter()  # and details: ``duplicate/revisit``
         self.untagged: Counter[str] = Counter()  # classes of items that take no tag
         self._long_fields: Counter[str] = Counter()  # of items without a text
+        self._local_sites: Counter[str] = Counter()  # with their ports
         self._would_drop = 0
         self._stories: dict[str, _RunStory] = {}
         self._changes: dict[tuple[str | None, str], tuple[str, int]] = {}  # (story, change) -> first title, items
@@ -146,6 +153,10 @@ class RunSummary:
     def add(self, verdict: Verdict, *, title: str, url: str) -> None:
         self.judged += 1
         self._statuses.update(counted_names(verdict))
+        source = source_of(url)
+        if source == "localhost" or source.replace(".", "").isdigit():
+            self.problems["local-hosts"] += 1
+            note_name(self._local_sites, url.split("/", 3)[2])
         self._would_drop += verdict.would_drop
         for line in verdict.changes:
             first, items = self._changes.get((verdict.story, line), (title[:_LONGEST_TITLE], 0))
@@ -158,7 +169,7 @@ class RunSummary:
             self._stories = dict(nlargest(_MOST_STORIES // 2, self._stories.items(), key=lambda each: each[1].items))
         story = self._stories.setdefault(verdict.story, _RunStory(title[:_LONGEST_TITLE], url[:_LONGEST_URL]))
         story.items += 1
-        if len(story.sources) < _MOST_SOURCES and (source := source_of(url)):
+        if source and len(story.sources) < _MOST_SOURCES:
             story.sources.add(self._settings.owner_of(source))
 
     def add_event(self, report: Mapping[str, Any]) -> None:
@@ -275,6 +286,8 @@ class RunSummary:
         if (revisits := self._statuses["duplicate/revisit"]) >= _FEWEST_REVISITS:
             counts["only-revisits"] = revisits
         counts["untagged"] = self.untagged.total()
+        if self._levels or len(self._local_sites) < MIN_SOURCES:
+            counts["local-hosts"] = 0
         remedy = f"set NEARDUP_ITEM_FIELDS = {{'text': {_most(self._long_fields)!r}}}, which holds long texts"
         for name, (least, text) in HINTS.items():
             if (items := counts[name]) and items >= least * self.judged:

@@ -28,8 +28,9 @@ from scrapy_neardup.evidence.tokens import (
     signs_of,
     tokens_of,
 )
-from scrapy_neardup.text.alignment import Aligned, Printed, align, read_sentences
+from scrapy_neardup.text.alignment import LONGEST, Aligned, align
 from scrapy_neardup.text.folding import fold
+from scrapy_neardup.text.sentences import Printed, read_sentences
 
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
 HALF = 0.5  # the same share, for a few words in the place of a few
@@ -219,12 +220,13 @@ class _BothTexts:
 
 def compare(new: Side, old: Side, learned: Sequence[str] = ()) -> Comparison:
     """Compare two texts. ``learned`` are the lines of the new text that are boilerplate of its source."""
-    sentences, olds = read_sentences(f"{new.title}\n{new.text}", f"{old.title}\n{old.text}")
+    texts = f"{new.title}\n{new.text}", f"{old.title}\n{old.text}"
+    sentences, olds, *lines = read_sentences(*texts, *learned, longest=LONGEST)
     olds = _without_teasers(olds, bool(old.title))
     old_words = sum(len(each.tokens) for each in olds[bool(old.title) :])
     known = _BothTexts(new, old)
     found, cells = [], _cells(olds)
-    left_out = {each.tokens for each in chain.from_iterable(read_sentences(*learned))} if learned else set()
+    left_out = {each.tokens for each in chain.from_iterable(lines)}
     for number, each in enumerate(align(sentences, olds)):
         is_title = bool(new.title) and number == 0
         above = sentences[max(0, number - 1)]

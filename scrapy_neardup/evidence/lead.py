@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from scrapy_neardup.evidence.changes import contradict
 from scrapy_neardup.evidence.figures.figure import SENTENCE_ENDS, find_figures
@@ -12,11 +11,8 @@ from scrapy_neardup.evidence.titles import terms_of
 from scrapy_neardup.evidence.tokens import BACKGROUND
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
+from scrapy_neardup.text.sentences import whole_sentences
 
-# Where a sentence may end: behind its closing quotes. Before a space, a full stop may be that of an abbreviation.
-_END = re.compile(r"""[.!?…؟۔।॥]+["'”’»)\]]*(?=\s|$|[A-ZÀ-ÞА-Я])|[。！？]+["'”’」』）]*""")
-_SHORT_WORD = re.compile(r"(?<!\w)([^\W\d_]{1,4})$")
-_LONGER = ("prof", "dott", "проф", "акад")  # other words of four small letters are no abbreviations
 # A caption, or a line that only names who told: "Об этом сообщает МЧС."
 _CREDIT = re.compile(
     r"(?i)[(\[|](?:picture|photo|image|foto|bild|фото|credit)\b"
@@ -48,32 +44,6 @@ def find_lead(headline: str, text: str) -> str:
         if is_lead and (not headline or tells_headline(headline, sentence)):
             return one_line(sentence, _LONGEST)
     return ""
-
-
-def whole_sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a text, each on one line. An abbreviation, such as "Dec." or "инж.", ends no sentence.
-
-    A short word with a full stop is an abbreviation if the text never has it without one.
-    """
-    for line in text.split("\n"):
-        begin = 0
-        for end in _END.finditer(line):
-            if end[0] != "." or not _is_abbreviated(line, end.start(), text):
-                yield " ".join(line[begin : end.end()].split())
-                begin = end.end()
-        if rest := " ".join(line[begin:].split()):
-            yield rest
-
-
-def _is_abbreviated(line: str, stop: int, text: str) -> bool:
-    behind = line[stop + 1 : stop + 3].strip()[:1]
-    word = _SHORT_WORD.search(line, max(0, stop - 6), stop)
-    if word is None or behind.islower():
-        return behind.islower()
-    if word[0].lower() == word[0].upper() or (len(word[0]) > 3 and word[0].islower() and word[0] not in _LONGER):
-        return False
-    is_alone = any(f" {word[0]}{mark}" in text for mark in " ,;:)?")
-    return len(word[0]) == 1 or behind.isdigit() or not is_alone
 
 
 def is_quotable(sentence: str) -> bool:

@@ -15,11 +15,12 @@ from xxhash import xxh32_intdigest
 
 from scrapy_neardup.evidence.differences import Comparison
 from scrapy_neardup.evidence.figures.number_words import NumberWords, all_languages
-from scrapy_neardup.evidence.lead import is_background, is_quotable, whole_sentences
+from scrapy_neardup.evidence.lead import is_background, is_quotable
 from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
 from scrapy_neardup.evidence.tokens import SAY_NOTHING
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.text.folding import fold
+from scrapy_neardup.text.sentences import whole_sentences
 
 MOST_NEWS = 3
 LONGEST_NEWS = 300  # characters of a sentence
@@ -111,6 +112,12 @@ def news_among(
         news.append(one_line(sentences[best], LONGEST_NEWS))
         known.update(code % NAME for code in left.pop(best))
     return tuple(news)
+
+
+def new_terms(sentence: str, told: Collection[int], language: str) -> list[int]:
+    """Return the hashes of the terms of a sentence that were not told, those of names and figures first."""
+    codes = sorted(_codes(sentence, language), key=lambda code: code < NAME)
+    return [term for term in dict.fromkeys(code % NAME for code in codes) if term not in told]
 
 
 def _codes(text: str, language: str) -> list[int]:

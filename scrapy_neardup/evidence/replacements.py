@@ -13,6 +13,8 @@ from typing import NamedTuple
 from scrapy_neardup.evidence.figures.counted import meaning_of
 from scrapy_neardup.evidence.figures.number_words import MONTHS
 from scrapy_neardup.evidence.tokens import (
+    ABOUT,
+    BOUNDS,
     FIRM,
     FIRST_SYLLABIC,
     FUNCTION_WORDS,
@@ -80,7 +82,8 @@ class Place(NamedTuple):
         if before and not self.came and any(each.kind == "number" for each in self.gone):
             return before
         added = [each.text for each in self.came if each.text in INCREMENTS]
-        return (before or behind) if len(added) == len(self.came) == 1 else None
+        is_added = len(added) == len(self.came) == 1 and all(each.text not in INCREMENTS for each in self.gone)
+        return (before or behind) if is_added else None
 
     @property
     def size(self) -> float:
@@ -107,7 +110,18 @@ class Place(NamedTuple):
         """Return whether a small word became its opposite, such as "before" and "after", or a letter another one."""
         pair = {each.text for each in (*self.gone, *self.came)}
         are_letters = all(len(each) == 1 and each < FIRST_SYLLABIC and each not in FUNCTION_WORDS for each in pair)
-        return len(self.gone) == len(self.came) == 1 and (pair in OPPOSITES or (are_letters and len(pair) == 2))
+        is_other = (are_letters and len(pair) == 2) or any(pair <= words for words in OPPOSITES)
+        return len(self.gone) == len(self.came) == 1 and len(pair) == 2 and is_other
+
+    @property
+    def is_other_bound(self) -> bool:
+        """Return whether a value has another bound: "over" in the place of "under", or of "at" before a number."""
+        if not self.gone or not self.came or self.size > SHORT:
+            return False
+        words = [{each.text for each in side} & BOUNDS.keys() for side in (self.gone, self.came)]
+        old, new = ({BOUNDS[word] for word in side} for side in words)
+        is_more = words[0] | words[1] <= INCREMENTS and len(self.gone) == len(self.came)  # "two more", "two further"
+        return old != new and bool((old and new) or (any(self.numbers) and not is_more))
 
     @property
     def is_qualified(self) -> bool:
@@ -120,7 +134,7 @@ class Place(NamedTuple):
         """Return False if only function words differ, or if words of the old sentence are just left out."""
         if any(each.kind in FIRM or each.text not in FUNCTION_WORDS for each in self.came):
             return True
-        if self.is_opposite or self.is_qualified or self.recounted:
+        if self.is_opposite or self.is_other_bound or self.is_qualified or self.recounted:
             return True
         is_left_out = any(each.kind == "negation" for each in self.gone) or piece_of(self.gone) is not None
         return self.size <= SHORT and is_left_out
@@ -251,10 +265,11 @@ def _word_for_word(place: Place, gone: Sequence[Token], came: Sequence[Token], h
     """Return the words in the place of others in an otherwise equal sentence, if they may change what it says."""
     if not gone and len(came) == 1 and is_unspaced(came[0]) and came[0].text < _FIRST_IDEOGRAPH:
         return Difference("word", "", _printed(came))  # no word has one letter, so it became another word
-    if place.is_opposite or place.is_qualified:
+    if place.is_opposite or place.is_other_bound or place.is_qualified:
         return Difference("word", _printed(gone), _printed(came))
     olds, news = ([each for each in side if each.says_if_alone and each.kind != "negation"] for side in (gone, came))
-    if not olds or not news or place.size > SHORT or _is_wording(olds, news, has):
+    are_hedges = all(each.text in ABOUT for each in (*olds, *news))
+    if not olds or not news or are_hedges or place.size > SHORT or _is_wording(olds, news, has):
         return None
     return Difference("word", _printed(olds), _printed(news))
 

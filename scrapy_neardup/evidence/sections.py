@@ -1,35 +1,41 @@
-"""The section of an article, by the words of its address: ``/sport/``, ``/deportes/``, ``sport.paper.example``.
+"""The section of an article, by what its page or feed says, or else by its address: ``/sport/``, ``/deportes/``.
 
 Sections are the seventeen top media topics of IPTC. ``sections.json`` has the words of many languages for each.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from urllib.parse import unquote, urlsplit
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote
 
 from scrapy_neardup.evidence.figures.number_words import read_table
 from scrapy_neardup.evidence.sources import LONGEST_URL
 from scrapy_neardup.text.folding import fold
 
 _FIRST = 3  # parts of a path that name a section
+_MOST_WORDS = 6  # of a name; the last breadcrumb may be a headline
+_WORDS = 2  # of a name whose words are looked at one by one
+_BETWEEN = re.compile("[\\n,;:/|&\u00b7\u00bb\u203a>+]")  # "Sports / Football", "Arts & Culture"
 
 _TOPICS: dict[str, str] = {word: topic for topic, words in read_table("sections.json").items() for word in words}
 
 
-def section_of(url: str) -> str:
-    """Return the section of an article: that of the first part of its path that names one, "" if none does."""
-    try:
-        parts = urlsplit(url[:LONGEST_URL])
-    except ValueError:
-        return ""
-    folders = unquote(parts.path).split("/")[1:-1]  # the last part is the title
-    names = (fold(each).casefold() for each in (*folders[:_FIRST], *parts.netloc.split(".")[:1]))
+def section_of(url: str, said: str = "") -> str:
+    """Return the section that the first of the names in ``said`` means, a line each, else the url: path, then host.
+
+    Return "" if none of them is known.
+    """
+    parts = unquote(url[:LONGEST_URL].partition("?")[0]).split("/")  # the last part is the title
+    host = "".join(parts[2:3]).partition(".")[0]
+    names = (fold(each).casefold() for each in (*_names_in(said), *parts[3:-1][:_FIRST], host))
     return next((_TOPICS[name] for name in names if name in _TOPICS), "")
 
 
-def commonest_section(urls: Iterable[str]) -> str:
-    """Return the section that most of these addresses have that name one, "" if none does."""
-    found = Counter(filter(None, map(section_of, urls))).most_common(1)
-    return found[0][0] if found else ""
+def _names_in(said: str) -> Iterator[str]:
+    short = (each for each in said.split("\n") if len(each.split()) <= _MOST_WORDS)
+    for name in (part for each in short for part in _BETWEEN.split(each)):
+        words = name.split()
+        yield "-".join(words)
+        if len(words) == _WORDS:  # "World politics", "Sports News"
+            yield from words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,6 +26,8 @@ _PLATFORMS = frozenset(
 
 LOCAL = "localhost"
 """The owner of all hosts without a dot: only the network of the crawl knows them."""
+_NO_LETTER = re.compile(r"[\W_]+")
+_FEWEST_WORDS, _MOST_WORDS = 2, 5  # of the name of a publisher
 _NETWORK_BITS = {4: 24, 6: 64}  # of an address: one owner has them all
 _NAT64, _COMPATIBLE = ip_network("64:ff9b::/96"), ip_network("::/96")  # addresses of the old kind in new ones
 
@@ -80,6 +83,20 @@ def platform_of(source: str) -> str:
     if source and "." not in source:
         return LOCAL
     return _suffixes()(source, include_psl_private_domains=False).top_domain_under_public_suffix or source
+
+
+def publisher_of(source: str, given: str, named: str) -> str:
+    """Return who publishes a document of a source: a domain, or the letters of a name. Return "" if nobody says so.
+
+    ``given`` is what the feed says: a name, a domain or a url. ``named`` is the name on the page. It counts if its
+    first words, two or more, are the name of the domain: Business Insider Australia on ``businessinsider.com.au``.
+    """
+    if "." in given and len(given.split()) == 1:
+        return source_of(given) or source_of(_as_url(given))
+    words = [_NO_LETTER.sub("", each) for each in named.casefold().split()[:_MOST_WORDS]]
+    brands = ("".join(words[:count]) for count in range(_FEWEST_WORDS, len(words) + 1))
+    label = _NO_LETTER.sub("", source.partition(".")[0])
+    return _NO_LETTER.sub("", given.casefold()) or next((each for each in brands if each == label), "")
 
 
 def names_of(source: str) -> list[str]:

@@ -46,7 +46,10 @@ AGENCIES = frozenset(_TABLE["agencies"].split())
 VAGUE, FUNCTION_WORDS, INCREMENTS, QUALIFIERS = (
     frozenset(_TABLE[role].split()) for role in ("vague", "function_words", "increments", "qualifiers")
 )
-OPPOSITES = [set(pair.split()) for pair in _TABLE["opposites"].split("|")]
+OPPOSITES = [set(words.split()) for words in _TABLE["opposites"].split("|")]
+# "over", "under", "least", "most": what a bound is, by its word
+ABOUT = HEDGES.union(_TABLE["about"].split())
+BOUNDS = {word: role for role, words in enumerate(_TABLE["bounds"].split("|")) for word in words.split()}
 _SPELLED = {value: frozenset(words.split()) for value, words in _TABLE["numbers"].items()}
 _VALUES = {word: int(value) for value, words in _SPELLED.items() for word in words}
 _KINDS: dict[str, TokenKind] = {
@@ -54,7 +57,6 @@ _KINDS: dict[str, TokenKind] = {
     **dict.fromkeys(_TABLE["quantities"].split(), "quantity"),
     **dict.fromkeys(_TABLE["negations"].split(), "negation"),
 }
-_SMALL_WORDS = FUNCTION_WORDS | HEDGES  # "about", "around"
 _PIECES: dict[str, TokenKind] = {word: kind for word, kind in _KINDS.items() if len(word) > 1 and word > "\u0e00"}
 SAY_NOTHING = FUNCTION_WORDS.union(_TABLE["reporting"].split(), _TABLE["relative_days"].split())
 
@@ -112,7 +114,7 @@ class Token(NamedTuple):
     def says_if_alone(self) -> bool:
         """Return whether a word may change what a sentence says whose rest is equal: most short words do too."""
         is_word = len(self.text) > 1 or self.kind != "word" or self.text > FIRST_SYLLABIC
-        return is_word and self.text not in _SMALL_WORDS
+        return is_word and self.text not in FUNCTION_WORDS
 
     @property
     def says(self) -> bool:

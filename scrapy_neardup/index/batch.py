@@ -20,7 +20,7 @@ from scrapy_neardup.index.layout import SLICE, calls_by_slice, values_by_slice
 from scrapy_neardup.index.partition import Partition
 from scrapy_neardup.index.postings import Generation, Keys, PostedTogether, ShardBits, find_candidates, new_postings
 from scrapy_neardup.index.runs import MOST_LINKS, Heartbeats, kept_by
-from scrapy_neardup.index.store import Call, Client, Commit, Expected, answers, is_version
+from scrapy_neardup.index.store import Call, Client, Commit, Expected, answers, is_other_version
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.documents import NO_TEXT, Record, read_record, seconds_of, with_next_key
 from scrapy_neardup.records.life import DELIVERED
@@ -40,7 +40,7 @@ _same = attrgetter("text_hash", "url_hash")  # equal if two records with one key
 class CheckedDocument:
     """A document that is checked: what was read for it, what was decided, and in the end how it is registered.
 
-    One that was checked before has its ``stored`` record. It is decided again, but not registered.
+    One that was checked before is decided again, with its ``stored`` record, but not registered.
     """
 
     given: Document
@@ -69,11 +69,12 @@ class CheckedDocument:
 
     @property
     def key(self) -> bytes:
+        """The key under which the document is registered. As the first of its kind it is its own original."""
         return self.record.original
 
     @property
     def id(self) -> str:
-        """The id under which the document is registered: its own, or if another has that, the next that is free."""
+        """The same as an id: that of the document, or if another has that, the next that is free."""
         return self.key.hex()
 
     @property
@@ -85,11 +86,6 @@ class CheckedDocument:
         if self.is_settled:
             return self
         return self.error or StoreUnavailable("others change the window all the time")
-
-    @property
-    def compared(self) -> Record:
-        """The record that is compared with those of candidates."""
-        return self.stored or self.record
 
 
 class Batch:
@@ -125,23 +121,17 @@ class Batch:
         self._texts: dict[bytes, StoredText] = {}  # by the key of the document that holds it
         self._stored_stories: StoredStories = {}
 
-    async def check(self, *, again: bool) -> None:
-        """Take all steps. ``again`` says that some of the documents were refused before."""
+    async def check(self, *, again: bool, registers: bool = True) -> None:
+        """Take all steps, or only decide the documents. ``again`` says that some of them were refused before."""
         await self.read_postings(again=again)
-        await self.settle_keys()
+        if registers:
+            await self.settle_keys()
         self.find_candidates()
         await self.read_candidates()
         await self.read_texts()
         await self.decide()
-        await self.commit()
-
-    async def look(self) -> None:
-        """Decide the documents, and register nothing."""
-        await self.read_postings(again=True)
-        self.find_candidates()
-        await self.read_candidates()
-        await self.read_texts()
-        await self.decide()
+        if registers:
+            await self.commit()
 
     # 1. Read the postings
 
@@ -150,13 +140,12 @@ class Batch:
 
         In the first try a generation of which nothing is known counts as empty: if it is not, the commit fails.
         """
-        bits = self._bits
         asked = [(each.keys, one) for each in self.documents for one in each.generations]
-        if again or any(each.own.name not in bits for each in self.documents):
-            await bits.read(self._client, [one for _, one in asked])
-        asked = [(keys, one) for keys, one in asked if one.name in bits]
+        if again or any(each.own.name not in self._bits for each in self.documents):
+            await self._bits.read(self._client, [one for _, one in asked])
+        asked = [(keys, one) for keys, one in asked if one.name in self._bits]
         for _, generation in asked:
-            generation.bits = bits[generation.name]
+            generation.bits = self._bits[generation.name]
         own_keys = {each.key for each in self.documents}
         found = await self._read_packed(own_keys, [one.call(keys) for keys, one in asked])
         for (keys, generation), answer in zip(asked, found, strict=True):
@@ -216,7 +205,6 @@ class Batch:
     def find_candidates(self) -> None:
         """Find the candidates of each document, and post it for those that come after it.
 
-        They are at most 32, those with most weight in common (``postings.find_candidates``).
         The only candidate of a document that was checked before is the one that it is linked to.
         """
         for each in self.documents:
@@ -237,25 +225,23 @@ class Batch:
         for _ in range(MOST_LINKS + 1):
             await self._read_packed(wanted)
             self.records |= {key: self._stored(key) for key in wanted}
-            read = filter(None, map(self.records.get, wanted))
-            linked = {record.match for record in read if record.is_dropped or self._is_lost(record)}
+            found = [(key, record) for key in wanted if (record := self.records[key])]
+            linked = {record.match for key, record in found if record.is_dropped or self._is_lost(key, record)}
             wanted = linked - self.records.keys()
             if not wanted:
                 break
-        for each in self.documents:
-            if each.stored is None:
-                self._add_matches_of_lost(each)
+        self._add_matches_of_lost()
 
-    def _is_lost(self, record: Record) -> bool:
-        _, kept = kept_by(record, self.records.get)
-        return self._heartbeats.state(kept or record) == "lost"
+    def _is_lost(self, key: bytes, record: Record) -> bool:
+        return self._heartbeats.state(record, kept_by(key, record, self.records.get)) == "lost"
 
-    def _add_matches_of_lost(self, new: CheckedDocument) -> None:
+    def _add_matches_of_lost(self) -> None:
         """Add what each lost candidate was like. Otherwise a page that is lost in every run would hide its original."""
-        for key in new.candidates:  # those that are added are looked at too
-            record = self.records.get(key)
-            if record and record.match not in (new.key, *new.candidates) and self._is_lost(record):
-                new.candidates.append(record.match)
+        for new in (each for each in self.documents if each.stored is None):
+            for key in new.candidates:  # those that are added are looked at too
+                record = self.records.get(key)
+                if record and record.match not in (new.key, *new.candidates) and self._is_lost(key, record):
+                    new.candidates.append(record.match)
 
     # 4. Read the texts
 
@@ -263,7 +249,7 @@ class Batch:
         """Read the texts of candidates that are chosen for a second look, and of documents kept instead of them."""
         wanted = set[bytes]()
         for each in self.documents:
-            for pair in chosen_for_second_look(self._pairs_of(each)):
+            for pair in chosen_for_second_look(self._update_pairs(each)):
                 records = (pair.old, self.records.get(pair.kept_key))
                 wanted.update(record.text_at for record in records if record)
         self._texts = await self._partition.texts(self._client, wanted)
@@ -271,19 +257,20 @@ class Batch:
             if each.stored is None and each.record.text_at != NO_TEXT:
                 self._texts[each.key] = StoredText.of(each.given.title, each.given.text)
 
-    def _pairs_of(self, new: CheckedDocument) -> list[Pair]:
-        """Return a document with each candidate whose record is known and that may be a match.
+    def _update_pairs(self, new: CheckedDocument) -> list[Pair]:
+        """Pair a document with each candidate whose record is known, and return the pairs that may match.
 
-        A document of this batch has no record until it is decided.
+        It is done before texts are read, and again before the document is decided: then those before it in this batch
+        have records, and may have changed others. So ``Judge.decide`` chooses again whose texts are compared.
         """
         for key in new.candidates:
             record = self.records.get(key)
             known = new.pairs.get(key)
             if record is None or (key in new.pairs and (known is None or known.old is record)):
                 continue
-            kept_key, kept = kept_by(record, self.records.get)
-            state = self._heartbeats.state(kept or record)
-            pair = Pair(key, new.compared, record, self._judge.policy, state, kept_key)
+            kept = kept_by(key, record, self.records.get)
+            state = self._heartbeats.state(record, kept)
+            pair = Pair(key, new.stored or new.record, record, self._judge.policy, state, kept.key if kept else b"")
             new.pairs[key] = pair if new.stored is not None or self._judge.system.may_match(pair) else None
         return [each for key in new.candidates if (each := new.pairs.get(key)) is not None]
 
@@ -292,15 +279,16 @@ class Batch:
     async def decide(self) -> None:
         """Decide what each document is. The documents behind it are decided as if it was registered."""
         for each in self.documents:
-            pairs = self._pairs_of(each)
+            pairs = self._update_pairs(each)
+            compared = each.stored or each.record
             texts = self._texts_of(key for pair in pairs for key in (pair.key, pair.kept_key))
             document = with_id(each.given, each.id)
             lengths = [len(document.text), *(len(text.text) for text in texts.values())]
             if pairs and max(lengths) >= LONG_TEXT:
                 # To compare them takes long. With Redis that would hold up the event loop; SQLite has a thread anyway.
-                each.decision = await self._client.run_aside(self._judge.decide, document, each.compared, pairs, texts)
+                each.decision = await self._client.run_aside(self._judge.decide, document, compared, pairs, texts)
             else:
-                each.decision = self._judge.decide(document, each.compared, pairs, texts)
+                each.decision = self._judge.decide(document, compared, pairs, texts)
             if each.stored is None:
                 self.records[each.key] = each.decision.record
                 self.records |= {changed: after for changed, (_, after) in each.decision.changed.items()}
@@ -320,8 +308,8 @@ class Batch:
     async def commit(self) -> None:
         """Send a commit for each document, and note the answers. Raise StoreUnavailable if the store is lost.
 
-        A document whose commit is refused is not done then. But if only its story has changed, its match and verdict
-        are still right: it joins the story again.
+        A document whose commit is refused is not done then. But if the store answers with another version, only its
+        story has changed: its match and verdict are still right, and it joins the story again.
         """
         left = self.documents
         for _ in range(_MOST_JOINS):
@@ -332,7 +320,7 @@ class Batch:
             results = dict(zip(commits, await self._client.send([*commits.values()]), strict=True))
             for each in left:
                 self._note(each, results.get(each, _COMMITTED))
-            left = [each for each, result in results.items() if is_version(result)]
+            left = [each for each, result in results.items() if is_other_version(result)]
             if not left:
                 break
             self._stored_stories.clear()
@@ -366,8 +354,8 @@ class Batch:
         second = seconds_of(key)
         expected, writes = self._join(new)
         record = new.stored or new.decision.record
-        kept_key, kept = kept_by(record, self.records.get)
-        new.asks_other_run = kept is not None and kept.life.run not in (DELIVERED, record.life.run)
+        kept = kept_by(key, record, self.records.get)
+        new.asks_other_run = kept is not None and kept.record.life.run not in (DELIVERED, record.life.run)
         if new.stored is not None:
             return Commit(expected, writes) if writes else None
         new.packed = record.pack()
@@ -376,8 +364,8 @@ class Batch:
             needed.insert(0, record.text_at)
         there = [Expected(Call("HEXISTS", layout.records(each), (each,)), b"1") for each in needed]
         if kept is not None and new.asks_other_run:
-            asked = layout.asked(kept.life.run)
-            writes += [Call("HSET", asked, (key, kept_key, b"", b"")), Call("EXPIRE", asked, (window,))]
+            asked = layout.asked(kept.record.life.run)
+            writes += [Call("HSET", asked, (key, kept.key, b"", b"")), Call("EXPIRE", asked, (window,))]
         slice_left = SLICE - second % SLICE + window
         writes = [
             Call("EXPIRE", new.own.name, (new.own.start + new.own.seconds - second + window,)),

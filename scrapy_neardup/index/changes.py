@@ -54,7 +54,8 @@ class Changes(Part):
 
     @reads
     async def _after(self, client: Client, known: str, asked_at: int, most: int, *, is_first: bool) -> ChangesRead:
-        log, behind = self.layout.changes, ("+", "COUNT", most + 2)
+        log = self.layout.changes
+        behind = ("+", "COUNT", most + 2)
         calls = [
             Call("XRANGE", log, (known, *behind)),
             Call("XREVRANGE", log, ("+", "-", "COUNT", 1)),
@@ -90,7 +91,8 @@ class Changes(Part):
     @reads
     async def stories(self, client: Client, keys: Iterable[bytes]) -> dict[bytes, WholeStory]:
         """Return stories with all members that are kept, or in their place the stories that they became a part of."""
-        stories, moved = dict[bytes, WholeStory](), dict[bytes, bytes]()
+        stories = dict[bytes, WholeStory]()
+        moved = dict[bytes, bytes]()
         asked = dict.fromkeys(keys)
         for _ in range(MOST_FOLLOWED):
             calls = [Call("HGETALL", self.layout.story(key)) for key in asked]

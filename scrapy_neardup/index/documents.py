@@ -33,7 +33,8 @@ class Documents(Part):
     def __init__(self, partition: Partition, judge: Judge, stories: Stories) -> None:
         super().__init__(partition)
         self.judge = judge
-        self._batch = partial(Batch, partition, judge, stories, ShardBits())
+        self._stories = stories
+        self._bits = ShardBits()
         self._expiry = Expiry(stories)
 
     async def check(self, documents: Sequence[tuple[Fingerprint, Document]]) -> list[CheckedDocument | StoreError]:
@@ -68,16 +69,19 @@ class Documents(Part):
         record = new_record(fingerprint, document, self.partition.run, keep_text=keep_text)
         return CheckedDocument(document, record, Keys.of(fingerprint))
 
+    def _batch(self, client: Client, documents: list[CheckedDocument], run: int) -> Batch:
+        return Batch(self.partition, self.judge, self._stories, self._bits, client, documents, run=run)
+
     def _steps(self, documents: list[CheckedDocument], again: bool, client: Client) -> Awaitable[None]:
         # A plain function: the store awaits the steps themselves, with its client.
-        return self._batch(client, documents, run=self.partition.run).check(again=again)
+        return self._batch(client, documents, self.partition.run).check(again=again)
 
     @reads
     async def look(self, client: Client, fingerprint: Fingerprint, document: Document) -> tuple[Decision, Records]:
         """Return what a check would decide now, and the records of all candidates. This registers nothing."""
         new = self._new(fingerprint, document, keep_text=False)
-        batch = self._batch(client, [new], run=0)
-        await batch.look()
+        batch = self._batch(client, [new], 0)
+        await batch.check(again=True, registers=False)
         return new.decision, {key: each for key, each in batch.records.items() if each and key != new.key}
 
     # What people ask for

@@ -76,13 +76,14 @@ class Events(Part):
         In the same atomic step the claim is kept as an event on its way. Then it is granted again whenever it asks.
         Raise StoreUnavailable if the store does not answer in time; then ask again with the same token.
         """
-        key, outbox = bytes.fromhex(claim.story), self.layout.outbox
+        key = bytes.fromhex(claim.story)
+        outbox = self.layout.outbox
         calls = [
             Call("RUNS", self.layout.runs),
             Call("HGET", outbox, (claim.token,)),
             Call("HLEN", outbox),
             Call("HGETALL", self.layout.ended),
-            self._stories.read_whole(key),
+            Call("HGETALL", self.layout.story(key)),
         ]
         clock, granted, waiting, ended, whole = await answers(client, calls)
         if granted:
@@ -143,7 +144,8 @@ class Events(Part):
         clock, rows = await answers(client, [Call("RUNS", self.layout.runs), Call("HGETALL", self.layout.outbox)])
         beats = Heartbeats.of(self.partition.run, clock)
         now = beats.now // 1000
-        taken_over, gone = list[Granted](), list[bytes]()
+        taken_over = list[Granted]()
+        gone = list[bytes]()
         for token, packed in cast("dict[bytes, bytes]", rows).items():
             second, claim = self._read_waiting(token, packed, now)
             if claim is None:

@@ -30,17 +30,11 @@ class Index:
     3. Memory is bounded by what the window holds; an idle namespace vanishes by itself.
     4. Checking a document again gives the same status again, and registers nothing. It is the same document if id,
        text and url are the same. If another document has its id, the document gets the next id that is free.
-    5. A match names the original, never another duplicate, even if the original's own hour is over.
+    5. A match names the original, never another duplicate, even if the original's own slice is over.
     6. Data that is read back is length-checked and never evaluated.
     7. Documents in the same order get the same answers, whatever the store, if the same ones wait together: a group is
-       checked at once, and may be cut in another way. In a crowd, a check does not look at every document. It chooses
-       in two steps:
-
-       - Of each key it reads at most ``MOST_POSTINGS`` documents: the newest ones of the window, by their own time.
-       - Of all these it compares at most ``MAX_CANDIDATES``: those that share most keys with the new document, and
-         among equals the oldest.
-
-       A store forgets the other postings of a key; see ``Generation.add``.
+       checked at once, and may be cut in another way. In a crowd, a check does not look at every document: see
+       ``find_candidates`` in postings.py.
     8. A document joins its story in the same atomic step that registers it, and only once, however often it is checked.
        The second document of a story also adds the first one. A story lives for a window after its last member. A level
        of an event is granted to one claim, and to that claim as often as it asks.

@@ -23,8 +23,8 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
                          the newest come last; until ``LEARNED_SECONDS`` after the last addition
 ``…:verdicts:<span>``    HASH minute and name -> count, of ten minutes, for two hours
 
-A slice is an hour, and a generation 65,536 s, and their names are numbers. If the window is over two days, generations
-are longer, and their names say how much: ``<number>x<multiples of 65,536 s>``.
+A slice is ``SLICE`` seconds, a generation ``GENERATION``, and their names are numbers. If the window is over two days,
+generations are longer, and their names say how much: ``<number>x<multiples of GENERATION>``.
 """
 
 from __future__ import annotations
@@ -139,12 +139,13 @@ class Layout:
 
     def spans_of(self, second: int) -> set[Span]:
         """Return the keys that a document of this second is written to."""
-        hour, generation = second // SLICE, second // self._generation
+        records = self._records(second // SLICE)
+        start = second // SLICE * SLICE
         return {
-            Span(self._records(hour), hour * SLICE, SLICE),
+            Span(records, start, SLICE),
             # A text may be that of a later document too.
-            Span(texts_beside(self._records(hour)), hour * SLICE, SLICE + longest_hold(self._window)),
-            *self._spans_of_bands(generation),
+            Span(texts_beside(records), start, SLICE + longest_hold(self._window)),
+            *self._spans_of_bands(second // self._generation),
         }
 
 

@@ -161,7 +161,8 @@ class Knowledge:
         documents are added.
         """
         with self._lock:
-            pending, means = boilerplate.take_pending(), self._means.take_pending(least)
+            pending = boilerplate.take_pending()
+            means = self._means.take_pending(least)
         exchanged = {source: KnownBoilerplate() for source in new_sources} | pending | means
         try:
             found = await self._learned.exchange_boilerplate(exchanged) if exchanged else {}

@@ -192,7 +192,8 @@ class MemoryClient(LocalClient):
         return len(self._hashes.get(key, ()))
 
     def hset(self, key: str, *pairs: Argument) -> None:
-        names, values = map(as_bytes, pairs[::2]), map(as_bytes, pairs[1::2])
+        names = map(as_bytes, pairs[::2])
+        values = map(as_bytes, pairs[1::2])
         self._hashes.setdefault(key, {}).update(zip(names, values, strict=True))
 
     def expire(self, key: str, seconds: float) -> None:

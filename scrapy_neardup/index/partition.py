@@ -32,7 +32,8 @@ R = TypeVar("R")
 P = ParamSpec("P")
 
 _MOST_ATTEMPTS = 100  # how often a step is repeated because others were faster
-_PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds, at most; doubled each time that somebody else was faster
+_PAUSE = 0.002  # seconds, at most; doubled each time that somebody else was faster
+_LONGEST_PAUSE = 0.1
 
 
 class Partition:

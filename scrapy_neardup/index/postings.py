@@ -28,7 +28,9 @@ from scrapy_neardup.records.documents import seconds_of
 MOST_POSTINGS = 16
 
 # What a shared key counts. A shared text or url counts for more than all other keys together.
-IDENTITY_WEIGHT, TEXT_WEIGHT, TOPIC_WEIGHT = 1000, 2, 1
+IDENTITY_WEIGHT = 1000
+TEXT_WEIGHT = 2
+TOPIC_WEIGHT = 1
 
 # How much the shared keys of a candidate must count. One rare term in common makes a candidate only if it is the
 # heaviest of the new document's title: then it counts as a text's key does.
@@ -37,8 +39,10 @@ LEAST_WEIGHT = 2
 # How many records a check reads: first those of the same page or text, then those that share most bands.
 MAX_CANDIDATES = 32
 
-_TAG_BYTES, _HASH_BYTES = 2, 4
-_FEWEST_BITS, _MOST_BITS = 15, 24
+_TAG_BYTES = 2
+_HASH_BYTES = 4
+_FEWEST_BITS = 15
+_MOST_BITS = 24
 _BITS_OF_EMPTY_WINDOW = 15
 _MOST_A_SHARD = 64  # on average; then the documents that follow are posted beside them, in shards for their rate
 _POSTINGS_A_SHARD = 16  # fewer make many fields, more make each check read and write much
@@ -142,7 +146,8 @@ class Generation:
         is_inside = first <= 0 and last >= self.seconds - 1
         posted: dict[bytes, int] = {}
         for number, found in self.postings.items():
-            left, weight = room.get(number, MOST_POSTINGS), keys.weights[number]
+            left = room.get(number, MOST_POSTINGS)
+            weight = keys.weights[number]
             near = found if is_inside else [each for each in found if first <= _seconds_after_start(each) <= last]
             newest = near if len(near) <= left else sorted(near, reverse=True)[:left]
             room[number] = left - len(newest)
@@ -173,10 +178,12 @@ def _added(
     keys: Keys, own: Generation, document: bytes
 ) -> tuple[Sequence[tuple[bytes, bytes]], Sequence[tuple[bytes, bytes]]]:
     """Return ``added`` and ``gone`` of ``NewPostings``: a document replaces the oldest ones at crowded keys."""
-    new, shards = own.posting_of(document), keys.shards(own.bits)
+    new = own.posting_of(document)
+    shards = keys.shards(own.bits)
     if len(set(shards)) == len(shards) and all(len(each) < MOST_POSTINGS for each in own.postings.values()):
         return [(shard, tag + new) for shard, tag in zip(shards, keys.tags, strict=True)], ()  # nearly always
-    added, gone = dict[bytes, bytes](), list[tuple[bytes, bytes]]()
+    added = dict[bytes, bytes]()
+    gone = list[tuple[bytes, bytes]]()
     for number, (shard, tag) in enumerate(zip(shards, keys.tags, strict=True)):
         if len(found := own.postings.get(number, ())) >= MOST_POSTINGS:
             if new <= (oldest := min(found)):
@@ -189,9 +196,14 @@ def _added(
 def find_candidates(keys: Keys, generations: Iterable[Generation], own: bytes, window: int) -> list[bytes]:
     """Return the keys of the documents of the window that share keys with a document, the likeliest first.
 
-    ``generations`` come with the newest first, ``own`` is the document's key. See ``Index`` for the rule.
+    Of each look-up key at most ``MOST_POSTINGS`` documents are read: the newest of the window, by their own time.
+    Of these at most ``MAX_CANDIDATES`` are returned: those whose shared keys count most, and among equals the oldest.
+
+    ``generations`` come with the newest first, ``own`` is the document's key.
     """
-    second, room, votes = seconds_of(own), dict[int, int](), list[tuple[int, bytes]]()
+    second = seconds_of(own)
+    room = dict[int, int]()
+    votes = list[tuple[int, bytes]]()
     for each in generations:
         posted = each.votes(keys, second - window - each.start, second + window - each.start, room)
         votes += [(-count, each.key_of(one)) for one, count in posted.items() if count >= LEAST_WEIGHT]
@@ -243,7 +255,7 @@ class ShardBits(dict[str, int]):
     async def choose(self, client: Client, generation: Generation, slices: Iterable[str], keys: int) -> None:
         """Choose the bits of a generation that has no postings yet, for documents with so many keys.
 
-        It gets as many shards as it will fill if documents keep coming at the rate of these hours of records.
+        It gets as many shards as it will fill if documents keep coming at the rate of these slices of records.
         """
         counts = await answers(client, [Call("HLEN", name) for name in slices])
         busy = [documents for documents in cast("list[int]", counts) if documents]

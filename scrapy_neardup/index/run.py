@@ -13,7 +13,7 @@ from typing import Any
 
 from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, PATIENCE_SECONDS, Fate, Runs
 from scrapy_neardup.index.store import Breaker
-from scrapy_neardup.records.life import LARGEST_RUN
+from scrapy_neardup.records.life import DELIVERED, LARGEST_RUN, WITHDRAWN
 
 logger = logging.getLogger(__name__)
 
@@ -118,10 +118,10 @@ class Run:
         if self._breaker.is_open and not to_lost_store:
             return
         async with self._reporting:
-            for queue, tell in ((self._withdrawn, self._runs.withdraw), (self._queue, self._runs.deliver)):
+            for queue, life in ((self._withdrawn, WITHDRAWN), (self._queue, DELIVERED)):
                 while queue and (to_lost_store or not self._breaker.is_open):
                     batch = queue[:_REPORTED_TOGETHER]
-                    if not await self._breaker.ask(tell(batch), "The delivery of documents"):
+                    if not await self._breaker.ask(self._runs.settle(batch, life), "The delivery of documents"):
                         break
                     del queue[: len(batch)]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 from scrapy_neardup.index.partition import Part, reads, swaps
 from scrapy_neardup.index.store import Call, Client, Commit, ConflictError, Expected, answers
@@ -57,13 +57,12 @@ class Heartbeats:
         """The first heartbeat of the run that asks, 0 if it has none."""
         return self.of_run.get(self.own, (0, 0))[0]
 
-    def state(self, record: Record) -> CandidateState:
-        """Decide whether a document counts as seen.
+    def state(self, record: Record, kept: Kept | None) -> CandidateState:
+        """Decide whether a document counts as seen: if it was dropped, it counts if the one that was ``kept`` does.
 
-        Ask with the record of the document that was kept instead of it, if it was dropped: it counts if that one does.
         If that one is gone before it was known to be delivered, the copy counts while its own run lives.
         """
-        run = record.life.run
+        run = (kept.record if kept else record).life.run
         return "seen" if run in (DELIVERED, self.own) or self.is_alive(run) else "lost"
 
     def is_alive(self, run: int) -> bool:
@@ -77,22 +76,27 @@ class Heartbeats:
         return self.started <= beat <= self.now <= beat + 1000 * DEAD_SECONDS
 
 
-def kept_by(record: Record, record_of: Callable[[bytes], Record | None]) -> tuple[bytes, Record | None]:
-    """Follow a dropped copy to the document that was kept, and return its key and record.
+class Kept(NamedTuple):
+    """The document that was kept when a copy of it was dropped, or the document itself if it was not dropped."""
 
-    Of a document that was not dropped return its record, without a key. Return neither if the document that was kept is
-    gone, or more than ``MOST_LINKS`` away. ``record_of`` returns the record of a document.
+    key: bytes
+    record: Record
+
+
+def kept_by(key: bytes, record: Record, record_of: Callable[[bytes], Record | None]) -> Kept | None:
+    """Follow a document with this key and record to the one that was kept.
+
+    Return None if that one is gone, or more than ``MOST_LINKS`` away. ``record_of`` returns the record of a document.
     """
-    key = b""
     found: Record | None = record
     for _ in range(MOST_LINKS + 1):
         if found is None:
             break
         if not found.is_dropped:
-            return key, found
+            return Kept(key, found)
         key = found.match
         found = record_of(key)
-    return b"", None
+    return None
 
 
 class Runs(Part):
@@ -145,22 +149,13 @@ class Runs(Part):
             raise ConflictError
         return beats.now, min((first for first, _ in beats.of_run.values()), default=beats.now)
 
-    async def deliver(self, documents: Sequence[str]) -> bool:
-        """Tell the store that documents with these ids are delivered. Those it does not have are left out.
-
-        Return True, so that ``Breaker.ask`` returns something else if the store fails.
-        """
-        return await self._settle(documents, DELIVERED)
-
-    async def withdraw(self, documents: Sequence[str]) -> bool:
-        """Tell the store that documents with these ids are lost. Their records stay, for they name what was alike.
-
-        Return True, as ``deliver`` does.
-        """
-        return await self._settle(documents, WITHDRAWN)
-
     @swaps
-    async def _settle(self, client: Client, documents: Sequence[str], life: int) -> bool:
+    async def settle(self, client: Client, documents: Sequence[str], life: int) -> bool:
+        """Tell the store that documents with these ids are ``DELIVERED`` or ``WITHDRAWN``. Leave out what it lacks.
+
+        The records of withdrawn documents stay, for they name what was alike. Return True, so that ``Breaker.ask``
+        returns something else if the store fails.
+        """
         calls = [self._read(bytes.fromhex(document)) for document in documents]
         commits = []
         for call, packed in zip(calls, await answers(client, calls), strict=True):

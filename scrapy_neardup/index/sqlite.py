@@ -141,7 +141,8 @@ class SQLiteFile:
 
     def _watch_log(self) -> None:
         """Warn if the log grows, because somebody reads an old state of the file."""
-        log, had_long_log = Path(f"{self.path}-wal"), self._has_long_log
+        log = Path(f"{self.path}-wal")
+        had_long_log = self._has_long_log
         self._has_long_log = log.exists() and log.stat().st_size > _LONG_LOG_BYTES
         if self._has_long_log and not had_long_log:
             logger.warning(
@@ -312,7 +313,8 @@ class SQLiteClient(LocalClient):
         """Write fields. ``value`` is what a field gets that is there already."""
         if pairs:
             # One statement, because the interpreter's lock is given up and taken again around every step of SQLite.
-            number, rows = self._own(key), ", ".join(["(?, ?, ?)"] * len(pairs))
+            number = self._own(key)
+            rows = ", ".join(["(?, ?, ?)"] * len(pairs))
             values = [each for pair in pairs for each in (number, *pair)]
             update = f"ON CONFLICT (key, field) DO UPDATE SET value = {value}"
             self._sql.execute(f"INSERT INTO {_table(key)} (key, field, value) VALUES {rows} {update}", values)

@@ -28,7 +28,8 @@ LOGGED = b"c"  # the field of an entry of a log
 
 _VERSION_BYTES = 6
 _MOST_WARNINGS = 100  # how many different warnings are logged; many warnings name a document, so they all differ
-_FIRST_LOST, _LONGEST_LOST = 0.5, 15.0  # seconds until a lost store is tried again
+_FIRST_LOST = 0.5  # seconds until a lost store is tried again
+_LONGEST_LOST = 15.0
 
 
 class Call(NamedTuple):
@@ -154,7 +155,7 @@ def new_version() -> bytes:
     return random.randbytes(_VERSION_BYTES)
 
 
-def is_version(answer: object) -> bool:
+def is_other_version(answer: object) -> bool:
     """Return whether the answer to a commit is the version of a hash that others changed, nothing if it is gone."""
     return isinstance(answer, bytes) and len(answer) <= _VERSION_BYTES
 

@@ -23,7 +23,6 @@ from scrapy_neardup.records.stored_stories import (
     StoredStory,
     asked_story,
     followed,
-    members_of,
     missing_stories,
     whole_story,
 )
@@ -67,9 +66,11 @@ class Stories(Part):
             united = cast("StoredStory", stories[each])
             united.counters.last = max(united.counters.last, join.member.seen_at)
             writes += self.writes(united, 2 * self.policy.window)
-        counters, before, states = story.counters, story.counters.joined, story.ledger.changed
+        counters = story.counters
+        before = story.counters.joined
+        states = story.ledger.changed
         expected = [Expected(Call("HGET", self.layout.story(key), ("version",)), story.version)]
-        join = with_news(story.told, story.ledger, join, first_text, is_begun=before > 0)
+        join = with_news(story.told, story.ledger, counters, join, first_text)
         to_keep = count_join(
             counters, story.ledger, join, {each.hex() for each in story.members}, first_text, key.hex()
         )
@@ -102,7 +103,8 @@ class Stories(Part):
             return found[1].snapshot
         if not may_unite(stays.counters, moves.counters):
             return found[0].snapshot
-        known, begun = {*stays.members}, list[tuple[bytes, bytes]]()
+        known = {*stays.members}
+        begun = list[tuple[bytes, bytes]]()
         if not found[1].counters.joined:
             begun = begin_story(found[1].counters, found[1].ledger, other)
             found[1].members.update(begun)
@@ -149,17 +151,6 @@ class Stories(Part):
                 break
         return final
 
-    @reads
-    async def members(self, client: Client, story: str) -> tuple[Member, ...]:
-        """Return the members of a story that are kept, in the order they joined. A story that is gone has none."""
-        (answer,) = await answers(client, [self.read_whole(bytes.fromhex(story))])
-        return read_members(members_of(cast("dict[bytes, bytes]", answer)).items())
-
-    async def count(self, client: Client) -> int:
-        """Count the stories without those that became a part of another one."""
-        counters = await self.counters_of(client, await client.fields(self.layout.stories))
-        return sum(each is None or not each.moved for each in counters)
-
     async def counters_of(self, client: Client, keys: Iterable[bytes]) -> list[StoryCounters | None]:
         """Return the counters of stories, None for each story that is damaged."""
         keys = list(keys)
@@ -176,21 +167,20 @@ class Stories(Part):
     async def final(self, client: Client, key: bytes) -> StoredStory:
         """Return the story that a story became a part of, which may be itself, with all its members."""
         while True:
-            (answer,) = await answers(client, [self.read_whole(key)])
+            (answer,) = await answers(client, [Call("HGETALL", self.layout.story(key))])
             found = whole_story(key, answer)
             if not found.counters.moved:
                 return found
             key = found.counters.moved
-
-    def read_whole(self, key: bytes) -> Call:
-        return Call("HGETALL", self.layout.story(key))
 
     def writes(self, story: StoredStory, seconds: int = 0, members: Collection[tuple[bytes, bytes]] = ()) -> list[Call]:
         """Return the commands that write new members and what has changed of a story, except its version.
 
         It then lives for ``seconds``; with 0 it lives as long as before.
         """
-        counters, name, two_windows = story.counters, self.layout.story(story.key), 2 * self.policy.window
+        counters = story.counters
+        name = self.layout.story(story.key)
+        two_windows = 2 * self.policy.window
         fields: list[Argument] = ["counts", counters.pack(), *(each for member in members for each in member)]
         if ledger := pack_ledger(story.ledger):
             fields += "ledger", ledger

@@ -27,7 +27,7 @@ class StoreSummary:
     location: str
     namespace: str
     config: str
-    documents_per_hour: dict[int, int]  # number of the slice -> documents
+    documents_per_slice: dict[int, int]  # by the number of the slice
     store: Facts  # of the store itself
     texts: int = 0  # kept; documents with equal texts share one
     stories: int = 0  # without those that became a part of another one
@@ -38,28 +38,29 @@ class StoreSummary:
 
     @property
     def documents(self) -> int:
-        return sum(self.documents_per_hour.values())
+        return sum(self.documents_per_slice.values())
 
 
 async def survey(client: Client, partition: Partition, stories: Stories) -> StoreSummary:
     layout = partition.layout
     names = [KeyName.of(name) for name in await client.names(layout.of_namespace)]
     own = [each for each in names if each.config == layout.config]
-    hours = await _counts_per_slice(client, own, "records")
+    documents = await _counts_per_slice(client, own, "records")
     texts = await _counts_per_slice(client, own, "texts")
+    counters = await stories.counters_of(client, await client.fields(layout.stories))
     events, waiting = await answers(client, [Call("HLEN", layout.events), Call("HLEN", layout.outbox)])
     namespaces = set[str]()
-    if not hours:
+    if not documents:
         everything = map(KeyName.of, await client.names(ALL_NAMESPACES))
         namespaces = {each.namespace for each in everything if each.kind == "records"} - {layout.namespace}
     return StoreSummary(
         location=partition.store.location,
         namespace=layout.namespace,
         config=layout.config,
-        documents_per_hour=hours,
+        documents_per_slice=documents,
         texts=sum(texts.values()),
         store=await client.facts([each.name for each in own] or [layout.prefix]),
-        stories=await stories.count(client),
+        stories=sum(each is None or not each.moved for each in counters),
         events=cast("int", events),
         waiting=cast("int", waiting),
         other_configs=tuple(sorted({each.config for each in names} - {layout.config})),

@@ -53,7 +53,8 @@ RECORD_WITH_VECTOR = PackedFields("record", {**RECORD.fields, "vector": "H*"}, V
 """A record with a vector. Without ``NEARDUP_EMBEDDER`` no record has one, and none is a byte longer for it."""
 
 _EVIDENCE = [each.name for each in fields(Evidence)]
-_VALUES, _VALUES_WITH_VECTOR = attrgetter(*RECORD.fields), attrgetter(*RECORD_WITH_VECTOR.fields)
+_VALUES = attrgetter(*RECORD.fields)
+_VALUES_WITH_VECTOR = attrgetter(*RECORD_WITH_VECTOR.fields)
 
 
 @dataclass(slots=True)
@@ -61,7 +62,7 @@ class Record(Evidence):
     """One registered document, its fields in the order of ``RECORD``.
 
     ``original`` and ``story`` are document keys; an original has its own key in both. A copy also has the url and title
-    of its original, so that it can link to an original whose own hour has expired.
+    of its original, so that it can link to an original whose own slice has expired.
 
     ``kept_share_parts`` is the share of the document's text, in parts of ``WHOLE_TEXT``, that a crawl that drops copies
     still has in its feed. It is ``WHOLE_TEXT`` if the document was kept. Otherwise it is the share of the text that its
@@ -157,7 +158,8 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = DELIVERE
 
 def with_next_key(new: Record) -> Record:
     """Return a new record under the next key of the same second, because another document has its key."""
-    second, number = new.original[:4], int.from_bytes(new.original[4:], "big")
+    second = new.original[:4]
+    number = int.from_bytes(new.original[4:], "big")
     key = second + ((number + 1) % (1 << 32)).to_bytes(4, "big")
     return replace(new, original=key, story=key, match=key, text_at=key if any(new.text_at) else NO_TEXT)
 

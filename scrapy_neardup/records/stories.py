@@ -23,7 +23,7 @@ from scrapy_neardup.text.display import one_line
 
 logger = logging.getLogger(__name__)
 
-VERSION = 11
+VERSION = 12
 """Of members, of the counters and changes of stories, and of events on their way."""
 
 MEMBER = PackedFields(
@@ -35,13 +35,14 @@ MEMBER = PackedFields(
         "is_counted": "B",
         "topic": "H",
         "language": "B*",
+        "section": "B*",
         "source": "B*",
         "owner": "B*",
         "url": "H*",
         "title": "H*",
         "changes": "H*",
         "terms": "H*",
-        "news": "*",  # members of an earlier release have none
+        "news": "*",
     },
     VERSION,
 )
@@ -85,7 +86,7 @@ def pack_member(member: Member) -> bytes:
         KINDS.index(member.kind) + 1 if member.kind else 0,
         member.is_counted,
         round(member.topic * _TOPIC_PARTS),
-        *(cut_to_bytes(each, _MAX_NAME_BYTES) for each in (member.language, member.source)),
+        *(cut_to_bytes(each, _MAX_NAME_BYTES) for each in (member.language, member.section, member.source)),
         b"" if member.owner == member.source else cut_to_bytes(member.owner, _MAX_NAME_BYTES),
         cut_to_bytes(member.url, MAX_URL_BYTES),
         one_line(member.title, _MAX_MEMBER_TITLE).encode("utf-8", "replace"),
@@ -102,7 +103,7 @@ def unpack_member(key: bytes, data: bytes) -> Member:
     if len(key) != KEY_BYTES or status >= len(STATUSES) or kind > len(KINDS) or topic > _TOPIC_PARTS:
         raise StoreError(f"member {key.hex()}: {len(data)} bytes are no member of this version")
     decoded = (text.decode("utf-8", "replace") for text in texts)
-    language, source, owner, url, title, changes, terms, news = decoded
+    language, section, source, owner, url, title, changes, terms, news = decoded
     return Member(
         id=key.hex(),
         url=url,
@@ -113,6 +114,7 @@ def unpack_member(key: bytes, data: bytes) -> Member:
         kind=KINDS[kind - 1] if kind else None,
         changes=tuple(changes.split("\n")) if changes else (),
         language=language,
+        section=section,
         topic=topic / _TOPIC_PARTS,
         terms=tuple(terms.split("\n")) if terms else (),
         news=tuple(news.split("\n")) if news else (),
@@ -141,8 +143,9 @@ LEVEL_BITS: dict[Level, int] = {"watch": WATCH, "breaking": BREAKING, "ended": E
 ITEM_BYTES = 12
 """An entry of ``items_seen``: the second at which an item counts, and its document key."""
 
-SOURCE_BYTES = 10
-"""An entry of ``sources``: 4 bytes of the owner, the second at which its first item counts, and its language."""
+SOURCE_BYTES = 14
+"""An entry of ``sources``: 4 bytes of the owner, the second at which its first item counts, its language, and 4 bytes
+of the publisher that it names, or ``NO_OWNER``."""
 
 COUNTERS = PackedFields(
     "story",
@@ -154,9 +157,11 @@ COUNTERS = PackedFields(
         "last": "I",
         "items_seen": "H*",
         "sources": "H*",
-        "signalled": "12s",
+        "signalled": "16s",
         "united": "H*",
         "moved": "B*",
+        "developments": "I",
+        "telling": "H*",
     },
     VERSION,
 )
@@ -170,8 +175,8 @@ CLAIM = PackedFields(
         "story": "8s",
         "item": "B*",
         "time": "I",
-        "extent": "12s",
-        "signalled": "12s",
+        "extent": "16s",
+        "signalled": "16s",
         "joined": "I",
         "copies": "I",
         "breaking_over": "I",
@@ -183,8 +188,9 @@ CLAIM = PackedFields(
 
 RECEIVER_BYTES = 4
 
-_EXTENT = struct.Struct(">3I")
-_ITEM, _SOURCE = struct.Struct(">I8x"), struct.Struct(">4xI2x")
+_EXTENT = struct.Struct(">4I")
+_ITEM = struct.Struct(">I8x")
+_SOURCE = struct.Struct(">4xI6x")
 
 
 @dataclass(slots=True)
@@ -198,9 +204,11 @@ class StoryCounters:
     last: int = 0  # the latest second of any member
     items_seen: bytes = b""  # the newest items
     sources: bytes = b""
-    signalled: bytes = bytes(12)  # the extent of the story at its last signal, see ``pack_extent``
+    signalled: bytes = bytes(16)  # the extent of the story at its last signal, see ``pack_extent``
     united: bytes = b""  # keys of the stories that became a part of this one
     moved: bytes = b""  # key of the story that this one became a part of, empty if it did not
+    developments: int = 0
+    telling: bytes = b""  # what may become a development, see ``Development``
 
     @property
     def is_open(self) -> bool:
@@ -225,6 +233,7 @@ class StoryCounters:
             sources=tuple(second for second, _, _ in sources),
             levels=tuple(level for level, bit in LEVEL_BITS.items() if self.levels & bit),
             ledger=ledger,
+            developments=self.developments,
             signalled=read_extent(self.signalled),
             is_muted=bool(self.levels & MUTED),
             united=tuple(key.hex() for key in split(self.united, KEY_BYTES)),
@@ -260,11 +269,11 @@ def _seconds(entry: struct.Struct, packed: bytes) -> list[int]:
 def read_sources(packed: bytes) -> EventSources:
     """Read entries of ``StoryCounters.sources``, in the order of their times."""
     entries = split(packed, SOURCE_BYTES)
-    return tuple(sorted((seconds_of(each[4:8]), each[:4], each[8:].decode("latin-1").strip()) for each in entries))
+    return tuple(sorted((seconds_of(each[4:8]), each[:4], each[8:10].decode("latin-1").strip()) for each in entries))
 
 
 def read_extent(packed: bytes) -> Extent:
-    """Read the items, sources and states that ``pack_extent`` packed."""
+    """Read the items, sources, states and developments that ``pack_extent`` packed."""
     return Extent(*_EXTENT.unpack(packed))
 
 

@@ -18,9 +18,11 @@ _MOST_OF_TITLE = 300  # characters
 _MOST_BYTES = 4 * (_MOST_OF_TITLE + 1 + MOST_STORED)  # a character has at most 4 in UTF-8
 _NEAR = 500  # characters before the cut, in which the end of a line or sentence is looked for
 _END = re.compile("\n|[.!?](?=\\s)|[\u3002\uff01\uff1f\u0964\u0965\u061f\u06d4]")
-_WHOLE, _CUT = b"\1", b"\2"
+_WHOLE = b"\1"
+_CUT = b"\2"
 _CHECKSUM_BYTES = 4
-_LEVEL, _RAW = 6, -15
+_LEVEL = 6
+_RAW = -15
 
 
 class StoredText(NamedTuple):

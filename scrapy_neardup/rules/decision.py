@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -19,13 +18,16 @@ from scrapy_neardup.rules.match import Match, best_match
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.rules.policy import Policy, longest_hold
 from scrapy_neardup.rules.second_look import Texts, with_second_look
-from scrapy_neardup.rules.systems import NOT_DROPPED, System, news
+from scrapy_neardup.rules.systems import NOT_DROPPED, System
+from scrapy_neardup.rules.systems.news import NEWS
 from scrapy_neardup.rules.uniting import in_united_story, is_bridge, narrowed
 from scrapy_neardup.story import Join
 
 # A copy is *near* if the smaller shingle set has this share of the shingles of both. If the larger one holds nearly all
 # of the smaller one, the rest of it is a block of its own: then the smaller one must have more of its size.
-_NEAR_SIZE, _NEAR_SIZE_IF_HELD, _HELD = 0.75, 0.9, 0.9
+_NEAR_SIZE = 0.75
+_NEAR_SIZE_IF_HELD = 0.9
+_HELD = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Judge:
     """
 
     policy: Policy
-    system: System = news
+    system: System = NEWS
     owner_of: Callable[[str], str] = str
     source_of: Callable[[str], str] = str
 
@@ -257,16 +259,11 @@ def _linked(record: Record, match: Match, policy: Policy, *, is_dropped: bool, i
 
 
 def _dropped_copy(match: Match, copy: Record, policy: Policy) -> Record:
-    """Return the record of a copy that is dropped, or would be if the crawl dropped copies.
-
-    Its ``kept_share_parts`` are the share of its text that documents hold which are kept. They are at least the least
-    share of a drop: what is dropped now is dropped again when its page is crawled again.
-    """
-    parts = max(int(WHOLE_TEXT * match.kept_share), math.ceil(WHOLE_TEXT * policy.drop_share))
+    """Return the record of a copy that is dropped, or would be if the crawl dropped copies."""
     if policy.drops and match.pair.old.life.state == "delivered":  # its match is delivered, so nobody has to ask for it
         copy = replace(copy, packed_life=DELIVERED)
     elif policy.drops and copy.life.state != "delivered":
         # A page that is crawled again and again links to the one that is kept: chains do not grow.
         is_again = match.pair.same_page and match.pair.same_text and match.pair.old.is_dropped
         copy = replace(copy, packed_life=copy.life.as_dropped, match=match.pair.old.match if is_again else match.key)
-    return replace(copy, kept_share_parts=parts)
+    return replace(copy, kept_share_parts=policy.held_parts(match.kept_share))

@@ -42,6 +42,11 @@ def applying(fact: str) -> Finding:
     return Finding(True, (fact,))
 
 
+def applying_if(applies: bool, fact: str) -> Finding | None:
+    """Return a finding that applies, or None: then there is nothing to say."""
+    return Finding(True, (fact,)) if applies else None
+
+
 def too_low(*facts: Measured | str) -> Finding:
     """Return a finding that applies if one of the values does not reach its bound."""
     return Finding(any(isinstance(fact, Measured) and not fact.is_reached for fact in facts), facts)

@@ -7,19 +7,22 @@ the list of this guard says: related, or copies, or no copies.
 from __future__ import annotations
 
 from scrapy_neardup.document import WHOLE_TEXT
-from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, least_cosine
+from scrapy_neardup.evidence.names import least_cosine
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, shared_terms, topic_cosine, topic_parts
-from scrapy_neardup.rules.findings import Finding, Measured, applying, too_low
+from scrapy_neardup.rules.findings import Finding, Measured, applying, applying_if, too_low
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.text.display import one_line
 
-LEAST_COMMON, LEAST_COMMON_OF_ONE_SOURCE = 0.5, 0.67  # mean share that two copies have in common
+LEAST_COMMON = 0.5  # mean share that two copies have in common
+LEAST_COMMON_OF_ONE_SOURCE = 0.67
 WEIGHTS_OF_COMMON = {"resemblance": 4, "containment": 4, "titles": 2, "beginnings": 1}  # in this mean
 LIKE_FORMS = 0.7  # two forms have this share of their titles in common, and each text tells less of the other title
 LESS_COVERED = 0.05
 
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
+TOLL_LESS = 0.1  # two topics need so much less for each toll that both tell, or that has risen, for two at most
+TOLLS_OF_ONE_EVENT = 5.5  # bits of two equal tolls, beside which the cosine of other names says nothing
 NAMELESS_SCORE = 0.40  # of two topics whose documents have names, but none in common
 FIRST_COSINE = 0.15  # of a document and the first document of the story that it joins by its topic
 STRONG_SCORE = 0.36  # of two topics: then a story may have moved on from its first document
@@ -40,14 +43,14 @@ def one_page(pair: Pair) -> Finding | None:
 
 
 def one_text(pair: Pair) -> Finding | None:
-    return applying("the same text, except for case and punctuation") if pair.same_text else None
+    return applying_if(pair.same_text, "the same text, except for case and punctuation")
 
 
 # Proof of a translation
 
 
 def translation(pair: Pair) -> Finding | None:
-    return applying("the same article number in both urls, and two languages") if pair.is_translation else None
+    return applying_if(pair.is_translation, "the same article number in both urls, and two languages")
 
 
 # No match
@@ -65,27 +68,21 @@ def other_table(pair: Pair) -> Finding | None:
     """Two tables of one source, such as two draws of a lottery."""
     if pair.comparison is None or not pair.same_source or pair.same_page or pair.same_text:
         return None
-    return (
-        applying("two tables of one source: more than two figures differ")
-        if pair.comparison.has_other_figures
-        else None
-    )
+    return applying_if(pair.comparison.has_other_figures, "two tables of one source: more than two figures differ")
 
 
 def other_form(pair: Pair) -> Finding | None:
     """Two reports of one form: their beginnings have other names in the same places."""
-    if pair.comparison is None or pair.same_page or pair.same_text or not pair.comparison.has_other_names:
+    if pair.comparison is None or pair.same_page or pair.same_text:
         return None
-    return applying("two reports of one form, filled in with other names")
+    return applying_if(pair.comparison.has_other_names, "two reports of one form, filled in with other names")
 
 
 # No copy
 
 
 def less_alike_than_others(pair: Pair) -> Finding | None:
-    if not pair.is_passed_over:
-        return None
-    return applying("the texts of other candidates, which are more alike, were compared")
+    return applying_if(pair.is_passed_over, "the texts of other candidates, which are more alike, were compared")
 
 
 def little_in_common(pair: Pair) -> Finding:
@@ -130,7 +127,7 @@ def shared_part(pair: Pair) -> Finding:
 def variant_came_first(pair: Pair) -> Finding | None:
     """The run has this page already, but only as a variant of it, such as a print page."""
     is_variant = pair.is_one_run and pair.old.is_variant > pair.new.is_variant
-    return applying("kept: this run only has a variant of its page") if pair.same_page and is_variant else None
+    return applying_if(pair.same_page and is_variant, "kept: this run only has a variant of its page")
 
 
 def unread_text(pair: Pair) -> Finding | None:
@@ -177,7 +174,7 @@ def other_topic(pair: Pair) -> Finding | None:
     probable. If neither text has a topic, nothing can be said of two sources, and within one nothing is proved.
     """
     if not pair.new.topic and not pair.old.topic:
-        return applying("similar texts of one source, and no topics") if pair.same_source else None
+        return applying_if(pair.same_source, "similar texts of one source, and no topics")
     threshold = pair.policy.topic_threshold
     if pair.same_source:
         return too_low(_raised("score of the topics", pair.term_score, threshold, "topic_threshold", SAME_SOURCE_EXTRA))
@@ -189,7 +186,7 @@ def other_topic(pair: Pair) -> Finding | None:
 
 
 def low_topic_score(pair: Pair) -> Finding:
-    added = SAME_SOURCE_EXTRA * pair.same_source
+    added = SAME_SOURCE_EXTRA * pair.is_other_of_source - TOLL_LESS * min(2, pair.tolls.equal + pair.tolls.is_risen)
     measured = _raised("score of the topics", pair.topic_score, pair.policy.topic_threshold, "topic_threshold", added)
     if pair.vector_cosine is None:
         return too_low(measured)
@@ -200,7 +197,7 @@ def low_topic_score(pair: Pair) -> Finding:
 def no_common_name(pair: Pair) -> Finding | None:
     """Reports of one event name somebody or something alike; vectors tell it too."""
     new, old = pair.new.names, pair.old.names
-    if pair.vector_cosine is not None or not (new and old) or shared_terms(new, old):
+    if pair.vector_cosine is not None or not (new and old) or shared_terms(new, old) or any(pair.tolls):
         return None
     measured = Measured("score of the topics", pair.topic_score, NAMELESS_SCORE)
     return too_low("both have rare names, but none of them in common", measured)
@@ -211,9 +208,9 @@ def far_from_first(pair: Pair) -> Finding | None:
 
     A high score, or a score with vectors, needs less of this.
     """
-    if not pair.old.first_topic:
+    if not pair.old.first_topic or pair.tolls.equal:
         return None
-    is_strong = pair.vector_cosine is not None or pair.topic_score >= STRONG_SCORE
+    is_strong = pair.vector_cosine is not None or pair.topic_score >= STRONG_SCORE or any(pair.tolls)
     least = FIRST_COSINE_IF_STRONG if is_strong else FIRST_COSINE
     cosine = topic_cosine(pair.new.topic, pair.old.first_topic)
     return too_low(Measured("cosine with the first document of the story", cosine, least))
@@ -232,9 +229,11 @@ def few_common_names(pair: Pair) -> Finding | None:
     if pair.vector_cosine is not None:
         return None
     new, old = pair.new.names, pair.old.names
-    common = Measured("names that both languages share", len(shared_terms(new, old)), LEAST_COMMON_NAMES)
+    common = Measured("names that both languages share", len(shared_terms(new, old)), pair.least_names)
+    if pair.tolls.bits >= TOLLS_OF_ONE_EVENT and pair.tolls.equal > 1:
+        return too_low(common)
     least = least_cosine(new, old)
-    added = SAME_SOURCE_EXTRA * pair.same_source
+    added = SAME_SOURCE_EXTRA * pair.is_other_of_source
     cosine = _raised("cosine of the names", topic_cosine(new, old), least, f"{least:g}" if added else "", added)
     return too_low(common, cosine)
 

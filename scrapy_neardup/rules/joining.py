@@ -11,6 +11,8 @@ from scrapy_neardup.evidence.figures.figure import figures_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.names import shared_names
 from scrapy_neardup.evidence.news import own_sentences
+from scrapy_neardup.evidence.sections import section_of
+from scrapy_neardup.evidence.sources import publisher_of
 from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, shared_terms, shared_words, topic_cosine
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.guards import FIRST_COSINE_IF_STRONG
@@ -46,6 +48,8 @@ def join_of(
         """Return the first document of the story of a match. It has no url if that is not known."""
         source = source_of(url) if url else ""
         story = Member(match.story, url, title, source, owner_of(source), "original", language=language)
+        # Its page is not known any more, so its address stands for the section, and for the name of the publisher.
+        story = replace(story, section=section_of(url), publisher=publisher_of(source, source.partition(".")[0], ""))
         if match.id != match.story:
             return story
         has_many = _has_many(document if match.pair.same_text else match.pair.old_text, match.pair.old.size)
@@ -78,6 +82,8 @@ def join_of(
             kind=verdict.kind,
             changes=verdict.changes,
             language=document.language,
+            section=document.section,
+            publisher=document.publisher,
             topic=topic,
             terms=_shared(match, document) if topic else (),
             has_many_figures=_has_many(document, match.pair.new.size),

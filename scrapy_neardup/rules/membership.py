@@ -141,6 +141,7 @@ def unite(
         _note_source(stays, entry)
     unite_ledgers(*ledgers, len(stays.sources) // SOURCE_BYTES)
     stays.signalled = pack_extent(Extent(*map(max, read_extent(stays.signalled), read_extent(moves.signalled))))
+    stays.developments = max(stays.developments, moves.developments)
     stays.united += key_moves + moves.united
     moves.moved = key_stays
     return [
@@ -159,17 +160,19 @@ def _count_item(counters: StoryCounters, member: Member, at: int) -> bool:
     counters.copies += member.status == "duplicate"
     item = second + bytes.fromhex(member.id)
     counters.items_seen = (counters.items_seen + item)[-MOST_ITEM_TIMES * ITEM_BYTES :]
-    return owner != NO_OWNER and _note_source(counters, owner + second + language)
+    return owner != NO_OWNER and _note_source(counters, owner + second + language + owner_hash(member.publisher))
 
 
 def _note_source(counters: StoryCounters, source: bytes) -> bool:
-    """Note an item of an owner, as an entry of ``sources``. Return whether the owner is new to the story."""
-    sources = {entry[:4]: entry for entry in split(counters.sources, SOURCE_BYTES)}
-    known = sources.get(source[:4])
+    """Note an item of an owner, as an entry of ``sources``. Return whether owner and publisher are new to the story."""
+    sources = {entry: {entry[:4], entry[10:]} - {NO_OWNER} for entry in split(counters.sources, SOURCE_BYTES)}
+    names = {source[:4], source[10:]} - {NO_OWNER}
+    known = next((entry for entry, its_names in sources.items() if names & its_names), None)
     if known is None and len(sources) >= MOST_SOURCES:
         return False
     if known is None or source[4:8] < known[4:8]:
-        counters.sources = b"".join({**sources, source[:4]: source}.values())
+        earlier = (entry[:4] + source[4:10] + entry[10:] if entry == known else entry for entry in sources)
+        counters.sources = b"".join((*earlier, source if known is None else b""))
     return known is None
 
 

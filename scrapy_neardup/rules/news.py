@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import FigureKind
 from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.lead import find_lead
-from scrapy_neardup.evidence.news import LEAST_OF_VERSION, LEAST_SCORE, language_mark, news_among, told_by
+from scrapy_neardup.evidence.news import LEAST_OF_VERSION, LEAST_SCORE, language_mark, new_terms, news_among, told_by
+from scrapy_neardup.evidence.titles import terms_of
+from scrapy_neardup.records.packing import split
+from scrapy_neardup.records.stories import NO_OWNER, StoryCounters, owner_hash
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.story import Join, Ledger
 
@@ -18,33 +24,81 @@ MOST_TOLD = 4096
 """How many hashes of weighty terms a story keeps, the newest: about those of 1,000 sentences, in 8 kB."""
 
 
-def with_news(told: list[int], ledger: Ledger, join: Join, first_text: StoredText | None, *, is_begun: bool) -> Join:
+DEVELOPMENT = struct.Struct(">I16s24s")
+"""What may become a development: when it was first told, the hashes of up to eight new terms, names first, and the
+owners that tell at least half of them in title or lead."""
+
+_TERMS, _LEAST_TERMS = 8, 4
+_NEEDED = 3  # owners
+_MOST_TELLING = 8  # developments that a story follows at the same time, the newest
+_LEAD = 500  # characters of a text in which it is told
+_SPAN = 2 * 3600  # seconds in which enough owners must tell it
+
+
+def with_news(
+    told: list[int], ledger: Ledger, counters: StoryCounters, join: Join, first_text: StoredText | None
+) -> Join:
     """Return a join whose member has its news, and whose first document has its lead. Note what the document tells.
 
     ``told`` are the hashes of the terms that the story has told, and ``ledger`` has the figures. A story whose first
     text is not known has no news.
     """
     tolls = {(each.kind, each.low) for each in ledger.printed}
-    if not is_begun and first_text is not None:
+    if not counters.joined and first_text is not None:
         told[:] = told_by(first_text.title, first_text.text, join.first.language)
         first_tolls = cached_tolls_of(first_text.title, first_text.text, join.first.language)
         tolls |= {(each.kind, float(each.low)) for each in first_tolls}
         lead = find_lead(first_text.title, first_text.text)
         join = replace(join, first=replace(join.first, news=(lead,) if lead else ()))
     document = join.document
-    if not told or document is None or not join.sentences:
+    if not told or document is None:
         return join
-    terms = told_by(document.title, document.text, join.language)
-    news: tuple[str, ...] = ()
-    is_version = join.member.status != "related"
-    if is_version or language_mark(join.language) in told:
-        printed = cached_tolls_of(document.title, document.text, document.language)
-        counted = [each for each in printed if each.kind is not FigureKind.MONEY]
-        new_tolls = [each.text for each in counted if (each.kind, float(each.low)) not in tolls]
-        least = LEAST_OF_VERSION if is_version else LEAST_SCORE
-        news = news_among(join.sentences, document.title, told, new_tolls, join.language, least)
-    told[:] = united_told(told, terms)
+    news = _news_of(document, told, tolls, join)
+    _note_telling(counters, news, told, join, document)
+    if join.sentences:
+        told[:] = united_told(told, told_by(document.title, document.text, join.language))
     return replace(join, member=replace(join.member, news=news))
+
+
+def _news_of(
+    document: Document, told: Sequence[int], tolls: Collection[tuple[int, float]], join: Join
+) -> tuple[str, ...]:
+    """Return the news of a document. Of a report in other words, its language must be one of the story."""
+    is_version = join.member.status != "related"
+    if not join.sentences or not (is_version or language_mark(join.language) in told):
+        return ()
+    printed = cached_tolls_of(document.title, document.text, document.language)
+    counted = [each for each in printed if each.kind is not FigureKind.MONEY]
+    new_tolls = [each.text for each in counted if (each.kind, float(each.low)) not in tolls]
+    least = LEAST_OF_VERSION if is_version else LEAST_SCORE
+    return news_among(join.sentences, document.title, told, new_tolls, join.language, least)
+
+
+def _note_telling(
+    counters: StoryCounters, news: Sequence[str], told: Sequence[int], join: Join, document: Document
+) -> None:
+    """Note that a document tells a running event something new, or what others told. Count what enough owners tell."""
+    if not counters.is_open or not (news or counters.telling):
+        return
+    new = new_terms(" ".join(news[:1]), told, join.language)
+    own = owner_hash(join.member.owner)
+    lead = terms_of(f"{document.title}\n{document.text[:_LEAD]}")
+    found = [DEVELOPMENT.unpack(each) for each in split(counters.telling, DEVELOPMENT.size)]
+    if len(new) >= _LEAST_TERMS:
+        found.append((join.time, struct.pack(f">{_TERMS}H", *(*new, *(0,) * _TERMS)[:_TERMS]), own))
+    telling = []
+    for since, packed, owners in found[-_MOST_TELLING:]:
+        terms = {*struct.unpack(f">{_TERMS}H", packed)} - {0}
+        known = {*split(owners, 4)} - {NO_OWNER}
+        if len(terms & lead) >= max(_LEAST_TERMS, len(terms) / 2):
+            known.add(own)
+        if len(known) >= _NEEDED:
+            counters.developments += 1
+            counters.telling = b""  # other terms of the same news
+            return
+        if join.time < since + _SPAN:
+            telling.append(DEVELOPMENT.pack(since, packed, b"".join(known)))
+    counters.telling = b"".join(telling)
 
 
 def united_told(told: list[int], more: list[int]) -> list[int]:

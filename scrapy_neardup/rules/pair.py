@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from scrapy_neardup.evidence.changes import Change, changes_between
 from scrapy_neardup.evidence.differences import Comparison, Side, compare
 from scrapy_neardup.evidence.likeness import Likeness, likeness_of, share_of
-from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, names_score
+from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, SharedTolls, names_score, shared_tolls
 from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, topic_score
 from scrapy_neardup.evidence.vectors import cosine_of
@@ -27,15 +27,16 @@ LEAST_TERMS_WITH_VECTORS = 2  # that two topics share: vectors tell whether more
 _NO_SOURCE = _NO_NUMBER = bytes(4)
 _NO_URL = _NO_CONTENT = bytes(8)
 _NO_LANGUAGE = bytes(2)
+OTHER_NAMES = ((7, 0), (3.3, 1))  # names that two languages need beside equal tolls of so many bits
 VECTOR_WEIGHT = 0.5  # of a cosine of vectors in the score of two topics of one language
 
 
 class Pair:
     """A new document and a candidate. Each kind of evidence is computed when it is first asked for, once.
 
-    ``key`` and ``state`` are those of the candidate. If it was dropped as a copy, ``kept_key`` is the key of the
-    document that was kept, as far as that is known, and ``kept_text`` is the text of this document; otherwise it is
-    ``old_text``. A text is None if the window does not have it, and for all pairs that get no second look.
+    ``key`` and ``state`` are those of the candidate. ``kept_key`` and ``kept_text`` are those of the document that was
+    kept, if the candidate was dropped as a copy of it, otherwise those of the candidate. ``kept_key`` is empty if that
+    document is gone. A text is None if the window does not have it, and for all pairs that get no second look.
     """
 
     def __init__(
@@ -142,7 +143,8 @@ class Pair:
         """Return the figures, times and codes that have another value in the new text, nothing without texts."""
         if self.comparison is None or self.new_text is None or self.old_text is None or not self.policy.keep_updates:
             return ()
-        new, old = self._side(self.new, self.new_text), self._side(self.old, self.old_text)
+        new = self._side(self.new, self.new_text)
+        old = self._side(self.old, self.old_text)
         return changes_between(new, old, self.comparison)
 
     @property
@@ -238,8 +240,11 @@ class Pair:
 
     @property
     def least_names(self) -> int:
-        """Return how many names two languages must share: fewer if vectors tell the rest."""
-        return 1 if self.new.vector and self.old.vector else LEAST_COMMON_NAMES
+        """Return how many names two languages must share, tolls among them: fewer if vectors or tolls tell the rest."""
+        if self.new.vector and self.old.vector:
+            return 1
+        others = next((least for bits, least in OTHER_NAMES if self.tolls.bits >= bits), LEAST_COMMON_NAMES)
+        return min(LEAST_COMMON_NAMES, self.tolls.equal + others)
 
     @cached_property
     def term_score(self) -> float:
@@ -258,6 +263,15 @@ class Pair:
         return min(1.0, self.term_score + self.vector_part)
 
     @cached_property
+    def tolls(self) -> SharedTolls:
+        return shared_tolls(self.new.names, self.old.names)
+
+    @property
+    def is_other_of_source(self) -> bool:
+        """Return whether one source printed both, and no toll shows that the new one goes on with the old one."""
+        return self.same_source and not any(self.tolls)
+
+    @cached_property
     def names_score(self) -> float:
         """Return how well the names agree, in one alphabet: their cosine, less with three common ones, 0 with fewer."""
-        return names_score(self.new.names, self.old.names)
+        return names_score(self.new.names, self.old.names, self.least_names)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.evidence.likeness import Measure
 from scrapy_neardup.evidence.sources import names_of
 from scrapy_neardup.settings import Scope
@@ -49,6 +51,13 @@ class Policy:
     def allows(self, *, same_source: bool) -> bool:
         """Return whether the scope allows a match of two pages of one source, or of two sources."""
         return self.scope == "all" or same_source == (self.scope == "same-source")
+
+    def held_parts(self, share: float) -> int:
+        """Return ``kept_share_parts`` of a dropped copy of whose text documents that are kept hold this share.
+
+        They are at least the least share of a drop: what is dropped now is dropped when its page is crawled again.
+        """
+        return max(int(WHOLE_TEXT * share), math.ceil(WHOLE_TEXT * self.drop_share))
 
     def keeps(self, source: str) -> bool:
         """Return whether no copy by this source is dropped."""

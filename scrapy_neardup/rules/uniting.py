@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scrapy_neardup.evidence.names import LEAST_COSINE
+from scrapy_neardup.evidence.names import LEAST_COSINE, shared_tolls
 from scrapy_neardup.evidence.topic import NO_TOPIC, shared_terms, topic_cosine
 from scrapy_neardup.evidence.vectors import cosine_of
 from scrapy_neardup.records.documents import Record
@@ -17,6 +17,7 @@ from scrapy_neardup.rules.guards import (
     SAME_ARTICLE,
     SAME_SOURCE_EXTRA,
     STRONG_SCORE,
+    TOLLS_OF_ONE_EVENT,
 )
 from scrapy_neardup.rules.match import Match, best_match
 from scrapy_neardup.rules.pair import Pair
@@ -31,7 +32,9 @@ UNITING_VECTORS = 0.5  # mean cosine of the vectors of the members of two storie
 def in_united_story(match: Match, alive: Sequence[Match]) -> Match | None:
     """Return the best match that is in another story, if that is one with the story of the match."""
     other = best_match(each for each in alive if each.pair.old.story != match.pair.old.story)
-    return other if other is not None and _unites(match.pair, other.pair, alive) else None
+    if other is None:
+        return None
+    return other if _tell_one_toll(match.pair, other.pair) or _unites(match.pair, other.pair, alive) else None
 
 
 def is_bridge(match: Match, alive: Sequence[Match]) -> bool:
@@ -93,6 +96,19 @@ def _unites(match: Pair, other: Pair, alive: Sequence[Match]) -> bool:
             return False
         return _mean_of_topics([(match.new, each) for each in members]) >= least
     return are_firsts_alike and _mean_of_topics(pairs) >= least
+
+
+def _tell_one_toll(match: Pair, other: Pair) -> bool:
+    """Decide whether a document goes on with the tolls of two others in two languages, with a toll of all in common.
+
+    In one language other reports of one form have equal tolls too.
+    """
+    tolls = (match.tolls, other.tolls)
+    if not all(map(any, tolls)) or not (match.two_languages or other.two_languages):
+        return False
+    if max(each.bits for each in tolls) >= TOLLS_OF_ONE_EVENT:
+        return True
+    return all(each.equal for each in tolls) and shared_tolls(match.old.names, other.old.names).equal > 0
 
 
 def _joins_clearly(pair: Pair) -> bool:

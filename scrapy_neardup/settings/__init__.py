@@ -140,10 +140,13 @@ class NearDupSettings:
     "published"}``. A part with the field None is not read.
 
     - ``text``: an item with a text is judged by it, and its page is not extracted.
+      Without one, ``articleBody``, ``headline`` and ``inLanguage`` are read, as zyte-common-items name them.
     - ``url``: says whether the page's text belongs to the item. See docs/how-it-works.md#which-text-belongs-to-an-item.
     - ``title``: default: the title of the page.
     - ``language``: a code such as ``pt-BR``; default: the language that the page names. If title and text are clearly
       in another language, that one counts.
+    - ``section``: such as ``Sports``; default: what the page says, or its url.
+    - ``publisher``: a name, domain or url. See docs/how-it-works.md#sources.
     - ``time``: when the document was seen, as a ``datetime`` or ``struct_time``, Unix seconds, ISO 8601, RFC 822 or
       another English form; default: the time of the check. Without a zone it is UTC. A zone that may mean several
       offsets, such as IST, is wrong. A wrong time, or one in the future, counts as now. See
@@ -249,14 +252,18 @@ class NearDupSettings:
     [Apprise](https://appriseit.com/services/): ``["slack://…", "mailto://…"]``. Run ``pip install apprise`` first. See
     docs/howto/alerts.md."""
 
+    events_atom: str | None = setting(None, values.optional(values.path("the path of a file, or None"), ""))
+    """An Atom file of the newest 100 events, for feed readers: ``"/var/www/html/events.xml"``. It is replaced as a
+    whole with each event. See docs/howto/alerts.md#a-feed-reader."""
+
     events_levels: tuple[str, ...] = setting(LEVELS, values.levels)
-    """Which levels the webhook and the services get, such as ``["breaking"]``. The feed and the signal get all."""
+    """Which levels the webhook, the services and the Atom file get, such as ``["breaking"]``. The feed of JSON lines
+    and the signal get all."""
 
     events_sections: tuple[str, ...] = setting(values.SECTIONS, values.sections)
-    """Of which sections the webhook and the services get events. They also get events without a section.
+    """Of which sections these receivers get events. They also get events without a section.
 
-    The section is the commonest that the addresses of the pages name, such as ``/deportes/``. The feed and the signal
-    get all.
+    The section is the commonest that the pages name, or their addresses, such as ``/deportes/``.
     """
 
     @classmethod
@@ -281,11 +288,11 @@ class NearDupSettings:
         return ZoneInfo(self.events_timezone)
 
     @property
-    def receivers(self) -> tuple[str | None, str | None, tuple[str, ...]] | None:
-        """Return the webhook, its secret, and the services; None if events are sent to nobody."""
-        if not self.events_webhook and not self.events_notify:
+    def receivers(self) -> tuple[str | None, str | None, tuple[str, ...], str | None] | None:
+        """Return the webhook, its secret, the services, and the Atom file; None if events are sent to nobody."""
+        if not (self.events_webhook or self.events_notify or self.events_atom):
             return None
-        return self.events_webhook, self.events_webhook_secret, self.events_notify
+        return self.events_webhook, self.events_webhook_secret, self.events_notify, self.events_atom
 
     def feeds(self) -> dict[str, str]:
         """Return the uri of each feed that is set, by the name of its setting."""

@@ -34,8 +34,13 @@ ITEM_FIELDS: dict[str, str | None] = {
     "url": "url",
     "title": "title",
     "language": "language",
+    "section": "section",
+    "publisher": None,
     "time": None,
 }
+
+# The names that schema.org gives these fields, as in zyte-common-items. They count if an item has ``articleBody``.
+ARTICLE_FIELDS = {"text": "articleBody", "title": "headline", "language": "inLanguage"}
 
 _BOOLEANS = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off", ""), False)}
 

@@ -12,6 +12,7 @@ import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.figures.figure import find_figures
+from scrapy_neardup.evidence.figures.tolls import harm_of_head
 from scrapy_neardup.evidence.names import CASELESS_WORD, find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.titles import pack_terms, terms_of
@@ -110,7 +111,8 @@ class Sketcher(TextSketcher):
         caseless = bool(CASELESS_WORD.search(document.title + document.text[:_LEAD_CHARACTERS]))
         if self.topics and self.preset.names and (topic or (caseless and sketch.lead)):
             of_title = pack_names(find_names([fold(document.title)], is_title=True))
-            names, name_keys = rarest_names(of_title + sketch.names, self.topics, caseless=caseless)
+            tolls = harm_of_head(document.title, document.text, document.language)
+            names, name_keys = rarest_names(of_title + sketch.names, self.topics, caseless=caseless, tolls=tolls)
         # One spelling for what a reader cannot tell apart, in title and text, and their signs, which are no tokens:
         # "$3" and "£3", "3" and "-3" would be equal.
         words = " ".join([*fold(document.title).casefold().split(), *signs_of(document.text)])

@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from scrapy_neardup.evidence.sections import commonest_section
 from scrapy_neardup.exceptions import StoreUnavailable
 from scrapy_neardup.index.events import Events, Granted
 from scrapy_neardup.settings.values import SECTIONS
@@ -52,8 +51,9 @@ class StoryEvent:
 
     @property
     def section(self) -> str:
-        """Return the commonest section of the members that count, "" if their addresses name none."""
-        return commonest_section(member.url for member in self.members if member.is_counted)
+        """Return the commonest section of the members that count, "" if they have none."""
+        sections = [each.section for each in self.members if each.is_counted and each.section]
+        return max(sections, key=sections.count, default="")
 
     @property
     def id(self) -> str:
@@ -85,7 +85,7 @@ def event_of(claim: Claim, story: Story, members: Sequence[Member], rule: str) -
 
 def story_then(claim: Claim, story: Story) -> Story:
     """Return the story roughly as it was when somebody made this claim, from the story as it is now."""
-    items, sources, states = claim.extent
+    items, sources, states, developments = claim.extent
     return replace(
         story,
         joined=claim.joined,
@@ -94,6 +94,7 @@ def story_then(claim: Claim, story: Story) -> Story:
         times=story.times[:items],
         sources=story.sources[:sources],
         ledger=story.ledger.until(states),
+        developments=developments,
     )
 
 

@@ -83,7 +83,10 @@ def _growth(report: Mapping[str, Any], level: str) -> str:
         return _NO_GROWTH[level]
     if level == "update":
         before = (report.get("update") or {}).get("sources_before", 0)
-        return f"grown from {before} to {counted(measures.get('sources', 0), 'source')}"
+        sources = measures.get("sources", 0)
+        if 1 < before <= sources < 2 * before:
+            return "news that several sources tell"
+        return f"grown from {before} to {counted(sources, 'source')}"
     if report.get("rule") == "count":
         return f"{counted(measures.get('items_in_4_hours', 0), 'item')} within four hours"
     return f"{counted(measures.get('new_sources_in_an_hour', 0), 'source')} within an hour"

@@ -1,4 +1,4 @@
-"""The receivers of events: a webhook, which gets a JSON POST for each event, and services that Apprise knows."""
+"""The receivers of events: a webhook, which gets a JSON POST for each event, services of Apprise, and an Atom file."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from scrapy_neardup.records.stories import RECEIVER_BYTES
+from scrapy_neardup.stories.atom_feed import AtomFile
 from scrapy_neardup.stories.event import Receiver, Refused
 from scrapy_neardup.stories.messages import message_of
 
@@ -42,10 +43,12 @@ class DeliveryFailed(OSError):
 
 
 def receivers_of(
-    url: str | None, secret: str | None, service_urls: Sequence[str], deadline: float = DEADLINE
+    url: str | None, secret: str | None, service_urls: Sequence[str], path: str | None, deadline: float = DEADLINE
 ) -> list[Receiver]:
-    services = [Service(each, deadline) for each in service_urls]
-    return [Webhook(url, secret, deadline), *services] if url else [*services]
+    receivers: list[Receiver] = [Webhook(url, secret, deadline)] if url else []
+    receivers += [Service(each, deadline) for each in service_urls]
+    receivers += [AtomFile(path)] if path else []
+    return receivers
 
 
 class Webhook:

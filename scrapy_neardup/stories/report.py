@@ -133,10 +133,22 @@ def _lead(event: StoryEvent, members: Sequence[Member], headline: str) -> dict[s
 
     said = [(sentence, member) for member in members for sentence in member.news[:MOST_LEADS]]
     said += [(event.lead, item)] if event.lead else []
-    new = [(sentence, item) for sentence in item.news if event.level == "update"]
-    new = [each for each in new if len(terms_of(each[0]) & terms_of(f"{headline} {item.title}")) >= LEAST_SHARED]
+    new = _news_since(event, item, headline) if event.level == "update" else []
     lead, page = max(new or said, key=rank, default=(headline, item))
     return {"lead": lead, "lead_from": {**_place(page), "language": page.language}}
+
+
+def _news_since(event: StoryEvent, item: Member, headline: str) -> list[tuple[str, Member]]:
+    """Return the news of the document that tipped an update, if it is about the story.
+
+    After a development it is that of the first document that has any.
+    """
+    story = event.story
+    is_told = story.developments > story.signalled.developments
+    since = [each for each in event.members if is_told and each.number > story.signalled.items]
+    told = next((each for each in (item, *since) if each.news), item)
+    of_titles = terms_of(f"{headline} {item.title}")
+    return [(sentence, told) for sentence in told.news if len(terms_of(sentence) & of_titles) >= LEAST_SHARED]
 
 
 def iso(second: int) -> str:

@@ -44,6 +44,7 @@ WATCH_SHARE = 2 / 3
 # join reports of two languages, and names recur: a result or a launch that one source of each of six languages reports
 # is seldom an event. Nor is a result, a forecast or a price list, whose reports are full of figures.
 OTHERS = 2
+DISASTER = 5  # all sources count if two of them agree on so many dead, hurt or missing: no name recurs with its toll
 
 # ``breaking``: at least ``BURST`` times as many new sources as in each of the ``HOURS_BEFORE``. So a story that goes on
 # as it did all day does not become ``breaking``, and one in which something happens does.
@@ -94,7 +95,8 @@ def sources(story: Story, time: float, breaking_over: int) -> Level | None:
     if are_few:
         spans = [(FEW_SPAN, breaking_over)]
     if tells_harm(story):
-        spans.append((FEWHARM_SPAN if are_few else HOUR, max(2, math.ceil(HARM_SHARE * breaking_over))))
+        span = DAY if is_disaster(story) else FEWHARM_SPAN
+        spans.append((span if are_few else HOUR, max(2, math.ceil(HARM_SHARE * breaking_over))))
     if any(_most_told(story, span, time, BURST) >= needed for span, needed in spans):
         return "breaking"
     return "watch" if _most_told(story, HOUR, time) > max(2, int(WATCH_SHARE * breaking_over)) else None
@@ -103,6 +105,11 @@ def sources(story: Story, time: float, breaking_over: int) -> Level | None:
 def tells_harm(story: Story) -> bool:
     """Return whether a source prints a number of dead, injured or missing people."""
     return any(each.kind in HARM and each.value[1] > 0 for each in story.ledger.printed)
+
+
+def is_disaster(story: Story) -> bool:
+    """Return whether sources agree on a large number of people harmed."""
+    return any(kind < FigureKind.OTHER and state.low >= DISASTER for kind, state in story.ledger.current.items())
 
 
 def bursts_of_few(known: Mapping[bytes, tuple[int, int]], now: int) -> dict[str, int]:
@@ -121,7 +128,7 @@ def _most_told(story: Story, span: int, at: float, burst: float = 0) -> int:
     A span counts if it has ``burst`` times the sources of each span before it.
     """
     times = story.sources
-    languages = story.source_languages or ("",) * len(times)
+    languages = ("",) * len(times) if is_disaster(story) or not story.source_languages else story.source_languages
     ends = (end for end in _ends(times, span, at) if _is_burst(times, end, span, burst))
     spans = (languages[bisect_right(times, end - span) : bisect_right(times, end)] for end in ends)
     return max(map(_told, spans), default=0)

@@ -86,6 +86,7 @@ def _agreement(title: str, other: str) -> float:
     return len(words & others) / math.sqrt(len(words) * len(others))
 
 
+@lru_cache(maxsize=1000)
 def _words(title: str) -> set[str]:
     if unspaced := _UNSPACED.findall(title):
         return {first + second for first, second in pairwise(unspaced)}

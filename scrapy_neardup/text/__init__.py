@@ -1,1 +1,1 @@
-"""Fold texts, cut them into tokens and lines, and align the sentences of two texts."""
+"""Fold texts, cut them into tokens, sentences and lines, and align the sentences of two texts."""

@@ -11,27 +11,14 @@ many sentences proposes no partner.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
-import numpy as np
-
-from scrapy_neardup.text.folding import fold_with_places
-from scrapy_neardup.text.lines import sentences
-from scrapy_neardup.text.tokenizer import DECIMAL, SPACE, Reading, next_starts
+from scrapy_neardup.text.sentences import Printed
 
 LONGEST = 64  # tokens of a sentence; a longer one is cut into several
-_CHARACTERS = 4  # of a script without spaces count as a word
 _MOST_PROPOSED = 24  # a word of more old sentences proposes none of them
 _PARTNER = 0.4  # share of the words of a sentence that its partner holds
 _NEIGHBOUR = 0.15  # share that a neighbour of the partner must add
-
-
-class Printed(NamedTuple):
-    """A sentence as it is printed, and the hashes of its tokens."""
-
-    text: str
-    tokens: tuple[int, ...]
 
 
 class Aligned(NamedTuple):
@@ -42,45 +29,6 @@ class Aligned(NamedTuple):
     words: int
     held: int  # of its words, those that its partner has
     is_equal: bool
-
-
-def read_sentences(*texts: str) -> list[list[Printed]]:
-    """Return the sentences of each text. A line ends a sentence, as a full stop does."""
-    reading = Reading.of(*texts)
-    _, first = sentences(reading)
-    counts = next_starts(first, len(reading.starts)) - first
-    if len(counts) and counts.max() > LONGEST:
-        first = np.array(_cut(reading, first.tolist(), counts.tolist()))
-    end = next_starts(first, len(reading.starts)).tolist()
-    starts, hashes, first = reading.starts.take(first), reading.hashes.tolist(), first.tolist()
-    bounds, of_text = reading.bounds.tolist(), [0, *starts.searchsorted(reading.bounds[1:]).tolist()]
-    found = []
-    for text, begins, behind, (one, other) in zip(texts, bounds, bounds[1:], pairwise(of_text), strict=False):
-        _, printed, places = fold_with_places(text)
-        edges = [places[at - begins] for at in (*starts[one:other].tolist(), behind - 1)]
-        words = [printed[start:stop].strip() for start, stop in pairwise(edges)]
-        tokens = [tuple(hashes[begin:stop]) for begin, stop in zip(first[one:other], end[one:other], strict=True)]
-        found.append([*map(Printed, words, tokens)])
-    return found
-
-
-def _cut(reading: Reading, firsts: Sequence[int], counts: Sequence[int]) -> list[int]:
-    """Return the first token of each sentence, and of each part of a long one.
-
-    The words themselves say where a long sentence is cut, so two texts that share words are cut in the same places.
-    Numbers are no such words: another number moves no cut.
-    """
-    is_spaced = (reading.flags.take(reading.starts - 1) & SPACE).astype(bool)
-    is_number = (reading.flags.take(reading.starts) & DECIMAL).astype(bool)
-    ranks = np.where((is_spaced & ~is_number) | reading.are_unspaced, 0, 1) + reading.hashes / 2.0**64
-    cut = []
-    for first, count in zip(firsts, counts, strict=True):
-        cut.append(first)
-        longest = LONGEST * (_CHARACTERS if reading.are_unspaced[first] else 1)
-        while first + count - cut[-1] > longest:
-            begin = cut[-1] + longest // 4
-            cut.append(begin + int(ranks[begin : cut[-1] + longest + 1].argmin()))
-    return cut
 
 
 def align(new: Sequence[Printed], old: Sequence[Printed]) -> list[Aligned]:

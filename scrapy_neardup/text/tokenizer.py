@@ -43,12 +43,12 @@ _UNSPACED = re.compile(
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 # Characters that end a sentence whatever follows, in Han, Devanagari, Arabic, Ethiopic, Myanmar, Khmer and Armenian.
-_FULL_STOPS = "\u3002\uff01\uff1f\u0964\u0965\u061f\u06d4\u1362\u104b\u17d4\u0589"
-_LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+FULL_STOPS = "\u3002\uff01\uff1f\u0964\u0965\u061f\u06d4\u1362\u104b\u17d4\u0589"
+LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _SETS = (
-    (LINE_END, _LINE_ENDS),
-    (STOP, ".!?" + _FULL_STOPS),
-    (FULL_STOP, _FULL_STOPS),
+    (LINE_END, LINE_ENDS),
+    (STOP, ".!?" + FULL_STOPS),
+    (FULL_STOP, FULL_STOPS),
     (CLOSING, "\"')]"),
 )
 _WORD_FLAG = mask(WORD)
@@ -62,7 +62,7 @@ def _entries(character: str) -> tuple[int, int]:
     others = [
         *((flag, character in members) for flag, members in _SETS),
         (DECIMAL if character.isdecimal() else LETTER, character.isalnum()),
-        (SPACE, character.isspace() and character not in _LINE_ENDS),
+        (SPACE, character.isspace() and character not in LINE_ENDS),
         (UPPER, character.isupper()),
         (LOWER, character.islower()),
     ]

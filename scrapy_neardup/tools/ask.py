@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from scrapy_neardup.stories.ledger import label_of, states_of
 from scrapy_neardup.stories.report import iso, languages_of, special_report, why_joined
 from scrapy_neardup.stories.summary import headline_of, read_change
 from scrapy_neardup.story import LEVELS
+from scrapy_neardup.tools.claim import LEAST_DOCUMENTS, LEAST_HOURS, MOST_WORDS, Claim, is_claim
 
 MOST_CHANGES_READ = 500  # by one answer
 
@@ -166,8 +167,16 @@ class Ask:
 
         ``copies`` are the documents of the window with the same text or a version of it. ``reports`` are others on the
         same event. ``owners`` counts the independent owners of all these, ``owners_of_reports`` those of the reports.
+
+        A text of one sentence is a claim. Then ``told`` are the documents that tell it, each with the sentence that
+        says so, and ``figures`` says how many owners print its numbers of people harmed, and who contradicts them. A
+        document that tells a claim does not prove it, and may quote or deny it.
+
+        If ``measured`` is false, nothing is known, and ``why`` says the reason: nobody may have been asked.
         """
-        key, record, status = await self._asked(text, title, url, document)
+        if is_claim(text) and not (title or url or document):
+            return await self._told(text)
+        key, record, status, why = await self._asked(text, title, url, document)
         story = (await self._index.changes.stories([record.story])).get(record.story)
         members = {bytes.fromhex(each.id): _document(each) for each in (story[1] if story else ())}
         records = await self._index.documents.records_of([*{record.original, record.match, *members}])
@@ -177,6 +186,8 @@ class Ask:
         prints = [known[each] for each in sorted(copies)]
         reports = [known[each] for each in sorted(known.keys() - copies)]
         return {
+            "measured": status != "unchecked",
+            "why": why,
             "status": status,
             "story": _summary(*story) if story else None,
             "owners": _owners([*prints, *reports]),
@@ -184,6 +195,43 @@ class Ask:
             "copies": prints,
             "reports": reports,
         }
+
+    async def _told(self, sentence: str) -> Answer:
+        """Return who tells a claim."""
+        topics = self._detector.sketcher.topics
+        if topics is None or not self._index.policy.keep_texts:
+            return {"measured": False, "why": "a claim needs the preset news, and a window that keeps texts"}
+        # As long as an article, because a short text has no topic.
+        _, candidates = await self._look("\n".join([sentence] * MOST_WORDS), sentence)
+        claim = Claim(sentence, topics.frequencies)
+        if claim.why_not:
+            return {"measured": False, "why": claim.why_not}
+        told = await self._telling(claim, candidates)
+        found = await self._index.changes.stories({record.story for record, _ in told.values()})
+        members = {bytes.fromhex(each.id) for _, members in found.values() for each in members}
+        told |= await self._telling(claim, await self._index.documents.records_of(members - candidates.keys()))
+        if not told:
+            summary = await self._index.summary()
+            if summary.documents < LEAST_DOCUMENTS or len(summary.documents_per_slice) < LEAST_HOURS:
+                return {"measured": False, "why": "the window is too young to say that nobody tells it"}
+        rows = [{**self._stored(key, told[key][0]), "sentence": told[key][1]} for key in sorted(told)]
+        return {
+            "measured": True,
+            "why": "",
+            "owners": _owners(rows),
+            "figures": claim.figures([story.ledger for story, _ in found.values()]),
+            "stories": [_summary(*each) for each in found.values()],  # a document alone is no story
+            "told": rows,
+        }
+
+    async def _telling(self, claim: Claim, records: Mapping[bytes, Record]) -> dict[bytes, tuple[Record, str]]:
+        """Return the documents that tell a claim, each with its sentence."""
+        found = {}
+        for key, record in records.items():
+            text = await self._index.documents.text_of(record)
+            if text and (sentence := claim.sentence_in(text)):
+                found[key] = record, sentence
+        return found
 
     async def find(self, name: str) -> tuple[bytes, Record]:
         """Return key and record of the document with an id, or else of the newest one of a page."""
@@ -233,16 +281,16 @@ class Ask:
         finally:
             self._detector.knowledge.discard_learned()
 
-    async def _asked(self, text: str, title: str, url: str, document: str) -> tuple[bytes, Record, str | None]:
-        """Return key and record of the document that somebody asks about, and the status that a text would have."""
+    async def _asked(self, text: str, title: str, url: str, document: str) -> tuple[bytes, Record, str | None, str]:
+        """Return key and record of the document that is asked about, and the status and the reason of a text."""
         if text:
             if not has_words(text):
                 raise InputError("the text has no words")
             decision, _ = await self._look(text, title, url)
-            return b"", decision.record, decision.verdict.status
+            return b"", decision.record, decision.verdict.status, decision.verdict.reason or ""
         if document:
             _key(document)  # raises InputError if it is none
-        return *(await self.find(document or url)), None
+        return *(await self.find(document or url)), None, ""
 
     def _stored(self, key: bytes, record: Record) -> Answer:
         url = record.url.decode("utf-8", "replace")

@@ -71,6 +71,36 @@ def test_the_rest_of_a_page_changes_nothing_in_a_whole_head(html: str, gap: int,
         assert head == read_head(beginning + rest)
 
 
+LINKED = """<script type="application/ld+json">{"@graph": [
+{"@type": "NewsArticle", "articleSection": ["World", "Sports"],
+ "publisher": {"@type": "Organization", "name": "Courier"}},
+{"@type": "BreadcrumbList", "itemListElement": [{"name": "Home"}, {"item": {"name": "Football"}}]}]}</script>"""
+SAID = {
+    "linked data": (LINKED, "World Sports Home Football", "Courier"),
+    "properties": (
+        '<meta property="article:section" content="Life &amp; style"><meta property="og:site_name" content="Post">'
+        f"</head><body>{LINKED}",
+        "Life & style World Sports Home Football",
+        "Post",
+    ),
+    "no json": ('<script type="application/ld+json">{"articleSection": "Sports",</script>', "", ""),
+    "deep": (f'<script type="application/ld+json">{{"articleSection": {"[" * 600}{"]" * 600}}}</script>', "", ""),
+    "too deep": (f'<script type="application/ld+json">{"[" * 100_000}</script>', "", ""),
+    "names of names": (
+        '<script type="application/ld+json">{"publisher": {"name": [1, {"name": null}]}}</script>',
+        "",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_page_says_its_section_and_its_publisher(name: str) -> None:
+    html, section, publisher = SAID[name]
+    head = read_head(f"<!doctype html><html><head>{html}".encode())
+    assert (" ".join(head.section.split()), head.site_name) == (section, publisher)
+
+
 CHARSETS = {
     "utf-8": ("Жёлтый дом", "utf-8"),
     "windows-1251": ("Жёлтый дом", "windows-1251"),
@@ -108,8 +138,9 @@ class News(Pages):
 """
 
 
-def test_a_crawl_takes_the_title_of_the_page_if_the_item_has_none(project: Project, site: NewsSite) -> None:
+def test_a_crawl_takes_title_and_section_of_the_page_if_the_item_has_none(project: Project, site: NewsSite) -> None:
     body, title = in_charset("windows-1251")
+    body = body.replace(b"</head>", b'<meta property="article:section" content="Sports"></head>')
     # More than the 16 that the rule needs: one of them, under its other title, may be taken for a wall.
     urls = [site.publish(f"/{number}", Answer(body, "text/html")) for number in range(18)]
     events = {"NEARDUP_EVENT_RULE": "count", "NEARDUP_EVENTS_FEED": "events.jsonl", "NEARDUP_EXTRACT_TIMEOUT": 60}
@@ -119,6 +150,7 @@ def test_a_crawl_takes_the_title_of_the_page_if_the_item_has_none(project: Proje
     titles = {member["url"].rpartition("/")[2]: member["title"] for member in report["members"]}
     assert titles.pop("5", "By the item") == "By the item"
     assert set(titles.values()) == {title}
+    assert report["section"] == "sport"
 
 
 RUSSIAN = """Жёлтый дом на набережной сгорел в среду вечером, сообщили пожарные. Из здания вывели сорок человек, никто

@@ -17,7 +17,7 @@ from json_lines import read_lines, write_lines
 from news_site import Answer, NewsSite
 from scrapy_processes import run_python, run_scrapy
 
-pytestmark = [pytest.mark.slow, pytest.mark.versions]
+pytestmark = pytest.mark.slow
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
 
@@ -83,6 +83,7 @@ def truth(project: Path) -> list[Row]:
 
 
 @pytest.mark.usefixtures("items")
+@pytest.mark.versions
 def test_crawl_agrees_with_the_truth_file(project: Path) -> None:
     done = run_python(project, "check_truth.py", "items.jsonl")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -178,6 +179,7 @@ def crawl_feeds(project: Path, scrapy: Scrapy, *arguments: str) -> dict[str, Row
     return {row["title"]: row for row in read_lines(project / "feeds.jsonl")}
 
 
+@pytest.mark.versions
 def test_feeds_reads_rss_and_atom_and_obeys_robots(project: Path, scrapy: Scrapy, publisher: NewsSite) -> None:
     rss = RSS.format(base=publisher.url, old=format_datetime(OLD), recent=format_datetime(RECENT))
     feeds = [
@@ -192,6 +194,7 @@ def test_feeds_reads_rss_and_atom_and_obeys_robots(project: Path, scrapy: Scrapy
     assert "/private/rss" not in publisher.requested
 
 
+@pytest.mark.versions
 def test_feeds_reads_a_sitemap_index_and_a_packed_news_sitemap(
     project: Path, scrapy: Scrapy, publisher: NewsSite
 ) -> None:

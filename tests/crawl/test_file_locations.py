@@ -22,8 +22,6 @@ from scrapy_processes import run_python
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.crawl.component import can_be_written, locate_files
 
-pytestmark = pytest.mark.versions
-
 NOBODY = "http://127.0.0.1:9/"  # nothing listens there
 KILLED = """
 import os

@@ -172,8 +172,9 @@ def test_items_without_text_are_told_the_field_that_holds_it(project: Project, s
 def test_a_second_run_over_the_same_pages_is_told_how_to_begin_anew(project: Project, site: NewsSite) -> None:
     urls = [site.publish(f"/{number}", page(article(number))) for number in range(5)]
     assert project.crawl(ITEM_A_PAGE, urls=urls).hints == {}
-    again = project.crawl(ITEM_A_PAGE, urls=urls)
+    again = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_ACTION="drop")
     assert again.hints == {"only-revisits": 5}
+    assert again.lines("WARNING", "items.jsonl is overwritten (-O)", "append with -o")
     assert "empty the window with `scrapy neardup purge`, or set NEARDUP_NAMESPACE to another name" in " ".join(
         block(again.log).split()
     )
@@ -220,3 +221,11 @@ def test_the_time_of_each_step_is_in_the_stats(project: Project, site: NewsSite)
     stats = crawl.stats
     counts = {step: stats[f"neardup/{step}/ms_count"] for step in ("extract", "sketch", "check")}
     assert counts == {"extract": 21, "sketch": 21, "check": 21}
+
+
+def test_papers_on_ports_of_one_host_are_told_why_nothing_rings() -> None:
+    summary = RunSummary(NearDupSettings())
+    for port in range(8001, 8006):
+        assert "hints/local-hosts" not in dict(summary.stats())
+        summary.add(Verdict("original", story="s"), title="Ferry", url=f"http://127.0.0.1:{port}/ferry")
+    assert dict(summary.stats())["hints/local-hosts"] == 5

@@ -55,6 +55,7 @@ WRONG: dict[str, list[object]] = {
     "NEARDUP_STORE_TIMEOUT": [0, "soon", None],
     "NEARDUP_EVENT_RULE": ["no-such-rule", "no.such.rule", "", None],
     "NEARDUP_EVENTS_NOTIFY": ["slack", [5], 5],
+    "NEARDUP_EVENTS_ATOM": [5],
     "NEARDUP_EVENTS_LEVELS": ["loud", ["breaking", "loud"], 5, None],
     "NEARDUP_EVENTS_SECTIONS": ["sports", ["sport", "sports"], 5, None],
     "NEARDUP_EVENTS_PER_DAY": [-1, "few", None],

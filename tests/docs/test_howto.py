@@ -210,7 +210,8 @@ async def reports() -> list[dict[str, Any]]:
 async def test_the_messages_of_the_page_are_those_that_are_sent() -> None:
     page = (GUIDES / "alerts.md").read_text(encoding="utf-8").partition("## What the messages say")[2]
     shown = re.findall("^```text\n(.*?)\n```$", page.partition("\n## ")[0], re.MULTILINE | re.DOTALL)
-    assert ["\n".join(message_of(report)).replace("\u200b", "") for report in await reports()] == shown
+    sent = ["\n".join(message_of(report)).replace("\u200b", "") for report in await reports()]
+    assert [message for message in sent if "; " in message.partition("\n")[0]] == shown
 
 
 def test_a_receiver_checks_the_signature() -> None:

@@ -13,6 +13,7 @@ from scrapy_neardup.evidence.names import (
     pack_names,
     rarest_names,
     shared_names,
+    shared_tolls,
     skeleton,
 )
 from scrapy_neardup.evidence.topic import TopicWeights, shared_terms, topic_cosine
@@ -149,3 +150,40 @@ async def test_names_can_be_switched_off() -> None:
         report = detector.document(RUSSIAN, url="https://two.example/", language="ru", seen_at=START + 1)
         assert [(await detector.check(each)).status for each in (wire, report)] == ["original", "original"]
         assert detector.sketcher.fingerprint(wire).name_keys == ()
+
+
+COLOURLESS_TAMIL = "புயலினால் 12 பேர் உயிரிழந்துள்ளனர். 17 பேர் காயமடைந்துள்ளனர். பாடசாலைகள் மூடப்பட்டுள்ளன, மின்சாரம் இல்லை."
+
+
+@pytest.mark.parametrize(("tolls", "joins"), [("12 17", True), ("11 14", False)])
+async def test_a_report_joins_a_story_in_another_language_by_its_tolls(tolls: str, joins: bool) -> None:
+    dead, hurt = tolls.split()
+    text = f"The storm killed {dead} people, and {hurt} people were injured. " + ENGLISH
+    async with opened("news", "memory://", "x") as detector:
+        tamil = detector.document(COLOURLESS_TAMIL * 2, url="https://one.example/", language="ta", seen_at=START)
+        report = detector.document(text, url="https://two.example/", language="en", seen_at=START + 1)
+        await detector.check(tamil)
+        assert ((await detector.check(report)).status == "related") is joins
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "shared"),
+    [
+        ({1: 12, 2: 17}, {1: 12, 2: 17}, (2, True, False)),
+        ({1: 12}, {1: 4, 2: 12}, (0, False, True)),
+        ({1: 2, 2: 3}, {1: 2, 2: 3}, (2, True, False)),
+        ({1: 3}, {1: 3}, (0, False, False)),
+        ({1: 4}, {1: 12}, (0, False, False)),
+        ({1: 40}, {1: 12}, (0, False, False)),
+        ({1: 1}, {1: 1}, (0, False, False)),
+        ({1: 150_000}, {1: 150_000}, (1, True, False)),
+        ({1: 150_000}, {1: 100_000}, (0, False, True)),
+    ],
+)
+def test_tolls_of_one_event_are_equal_or_rise(
+    new: dict[int, int], old: dict[int, int], shared: tuple[int, bool, bool]
+) -> None:
+    weights = TopicWeights(8)
+    names = [rarest_names(pack_names(["skr"]), weights, tolls=tolls.items())[0] for tolls in (new, old)]
+    equal, bits, is_risen = shared_tolls(*names)
+    assert (equal, bits > 2, is_risen) == shared

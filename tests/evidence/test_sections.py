@@ -1,10 +1,10 @@
-"""The section of an article, by its address."""
+"""The section of an article, by what its page or feed says, or by its address."""
 
 from __future__ import annotations
 
 import pytest
 
-from scrapy_neardup.evidence.sections import commonest_section, section_of
+from scrapy_neardup.evidence.sections import section_of
 from scrapy_neardup.settings.values import SECTIONS
 
 
@@ -29,12 +29,20 @@ def test_the_address_names_the_section(url: str, section: str) -> None:
     assert section_of(url) == section
 
 
-def test_an_event_has_the_commonest_section_of_its_members() -> None:
-    urls = [
-        f"https://{page}" for page in "a.example/politics/1 b.example/politique/1 c.example/sport/1 d.example/1".split()
-    ]
-    assert commonest_section(urls) == "politics"
-    assert commonest_section(urls[3:]) == ""
+@pytest.mark.parametrize(
+    ("said", "section"),
+    [
+        ("Sports", "sport"),
+        ("\nНовости\nСпорт", "sport"),
+        ("News > Business", "economy"),
+        ("Arts & Entertainment", "arts"),
+        ("Sports News", "sport"),
+        ("Home\nPolice look for three men, police say in a statement", "politics"),  # a headline is no section
+        ("Front Page", "politics"),  # as the address says
+    ],
+)
+def test_the_page_names_the_section_before_its_address_does(said: str, section: str) -> None:
+    assert section_of("https://a.example/politics/1", said) == section
 
 
 def test_there_are_seventeen_sections() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import OpenIndex
-from documents import DAY, FIRST, HOUR, MINUTE, START, Article, check, join, joined, overwrite, stored
+from documents import DAY, FIRST, HOUR, MINUTE, START, Article, check, join, joined, members_in, overwrite, stored
 from newsdesk import text
 from redis import Redis
 
@@ -34,7 +34,7 @@ async def test_what_left_the_window_is_removed(index: Index) -> None:
         await check(index, Article(f"newest {number}", at=83 * HOUR))
 
     hour = START // HOUR
-    assert (await index.summary()).documents_per_hour == {hour + 59: 1, hour + 83: 2}
+    assert (await index.summary()).documents_per_slice == {hour + 59: 1, hour + 83: 2}
 
 
 @pytest.mark.parametrize("gap", [3, 30, 3000], ids=lambda days: f"{days} days")
@@ -157,7 +157,7 @@ async def test_a_crawl_a_day_knows_what_it_has_seen_in_31_days(
                 verdict = await detector.check(document)
                 detector.delivery.deliver([document.id])
                 found.setdefault(age, set()).add(verdict.status)
-            hours = (await detector.index.summary()).documents_per_hour
+            hours = (await detector.index.summary()).documents_per_slice
             assert min(hours) * HOUR >= time.time() - window - 2 * HOUR
             await detector.close()
 
@@ -192,7 +192,7 @@ async def test_a_crawl_with_a_shorter_window_ends_no_document_or_story_of_anothe
         for hour in range(8):
             await check(other, Article(f"new {hour}", at=hour * HOUR))
 
-        assert len(await index.stories.members(FIRST.id)) == 2
+        assert len(await members_in(index, FIRST.id)) == 2
         assert len(await index.documents.records()) == 9
 
 

@@ -77,7 +77,7 @@ async def test_the_summary_counts_documents_by_the_hour(index: Index, namespace:
     summary = await index.summary()
 
     hour = START // HOUR
-    assert summary.documents_per_hour == {hour: 3, hour + 1: 1, hour + 5: 1}
+    assert summary.documents_per_slice == {hour: 3, hour + 1: 1, hour + 5: 1}
     assert (summary.documents, summary.namespace, summary.config) == (5, namespace, CONFIG)
     assert summary.store.bytes
 

@@ -17,6 +17,7 @@ from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index import run as run_module
 from scrapy_neardup.index import runs as rules
 from scrapy_neardup.index.store import Call
+from scrapy_neardup.records.life import DELIVERED, WITHDRAWN
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 
@@ -181,7 +182,7 @@ async def test_a_copy_outlives_its_match_if_that_was_delivered_before(
     await begin(index, FIRST, SECOND, THIRD)
     await check_as(index, FIRST, PAGE)
     if was_delivered:
-        await index.runs.deliver([PAGE.id])
+        await index.runs.settle([PAGE.id], DELIVERED)
     await check_as(index, SECOND, COPY)
     await end(index, SECOND)
     name, key = index.layout.records(bytes.fromhex(PAGE.id)), bytes.fromhex(PAGE.id)
@@ -209,13 +210,13 @@ async def test_lost_copies_do_not_hide_what_was_delivered(
     index = await open_index(store_url)
     await begin(index, FIRST)
     await check_as(index, FIRST, PAGE)
-    await index.runs.deliver([PAGE.id])
+    await index.runs.settle([PAGE.id], DELIVERED)
     for run in range(10, 30):
         copy = COPY.copy()
         match = await check_as(index, run, copy)
         assert match is not None
         assert (match.is_seen, match.original) == (True, PAGE.id), run
-        await (index.runs.withdraw([copy.id]) if is_withdrawn else end(index, run))
+        await (index.runs.settle([copy.id], WITHDRAWN) if is_withdrawn else end(index, run))
 
 
 # Several at once.

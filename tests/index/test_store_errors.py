@@ -50,7 +50,7 @@ async def test_a_file_locked_for_longer_than_the_timeout_is_unavailable(open_ind
 
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        answers = await asyncio.gather(*(check(index, Article()) for _ in range(200)), return_exceptions=True)
+        answers = await asyncio.gather(*(check(index, Article()) for _ in range(20)), return_exceptions=True)
         other.execute("ROLLBACK")
 
     assert {type(answer) for answer in answers} == {StoreUnavailable}

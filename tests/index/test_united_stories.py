@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from documents import HOUR, MINUTE, START, beginning, changed, joined, joining
+from documents import HOUR, MINUTE, START, beginning, changed, joined, joining, members_in
 
 from scrapy_neardup.detector import select
 from scrapy_neardup.index import Index
@@ -49,7 +49,7 @@ async def test_its_members_are_those_of_both_and_further_ones_are_numbered_behin
     await joined(index, joining(EARLY, "e", 40 * MINUTE))
     await joined(index, joining(LATE, "f", 41 * MINUTE))
 
-    members = await index.stories.members(EARLY.id)
+    members = await members_in(index, EARLY.id)
 
     assert [each.title for each in members] == ["early", "a", "b", "late", "c", "d", "e", "f"]
     assert [each.number for each in members] == [*range(1, 9)]
@@ -128,7 +128,7 @@ async def test_a_chain_of_unions_is_followed_to_its_end(index: Index) -> None:
     assert await index.stories.final_stories([beginning("another").id]) == {}
     story = await joined(index, joining(firsts[-1], "joins the last one too", HOUR))
     assert (story.id, story.items, set(story.united)) == (firsts[0].id, 16, set(others))
-    assert len(await index.stories.members(firsts[0].id)) == 16
+    assert len(await members_in(index, firsts[0].id)) == 16
 
 
 async def test_a_story_takes_in_a_bounded_number_of_others(index: Index) -> None:
@@ -152,7 +152,7 @@ async def test_a_purge_after_a_union_removes_the_members_of_both(index: Index) -
     for source in ("a.example", "late.example"):
         await index.purge(select(source))
 
-    assert [each.title for each in await index.stories.members(EARLY.id)] == ["early", "b", "c", "e"]
+    assert [each.title for each in await members_in(index, EARLY.id)] == ["early", "b", "c", "e"]
     story = await joined(index, joining(LATE, "f", 2 * HOUR))
     assert (story.id, story.items) == (EARLY.id, 8)
 

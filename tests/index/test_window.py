@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
-from documents import DAY, HOUR, MINUTE, START, WIRE, Article, check, checked
+from documents import DAY, HOUR, MINUTE, START, WIRE, Article, check, checked, members_in
 from newsdesk import opened
 
 from scrapy_neardup.document import Document
@@ -164,7 +164,7 @@ async def test_stories_and_delivery_go_by_the_id_that_a_verdict_names(shared_url
     assert verdicts[0].id == lost.id != verdicts[1].id
     assert [verdict.story for verdict in verdicts] == [lost.id, verdicts[1].id, verdicts[1].id]
     async with opened(store=shared_url, namespace=namespace, run="another") as room:
-        members = await room.detector.index.stories.members(verdicts[1].id)
+        members = await members_in(room.detector.index, verdicts[1].id)
         again = [await room.publish(seed, "later", 60) for seed in ("lost", "kept")]
     assert [member.id for member in members] == [verdicts[1].id, copy.id]
     assert [verdict.status for verdict in again] == ["original", "duplicate"]

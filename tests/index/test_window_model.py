@@ -20,7 +20,7 @@ from scrapy_neardup.index import Policy, index_from_url
 from scrapy_neardup.index import runs as run_rules
 from scrapy_neardup.index.runs import MOST_LINKS
 from scrapy_neardup.records.documents import Record, new_record, with_next_key
-from scrapy_neardup.records.life import WITHDRAWN
+from scrapy_neardup.records.life import DELIVERED, WITHDRAWN
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.decision import Decision, Judge
 from scrapy_neardup.rules.pair import CandidateState, Pair
@@ -224,13 +224,13 @@ class Stage:
     async def _deliver(self, place: int, told: str = "") -> None:
         if self.checked:
             article = self.checked[place % len(self.checked)]
-            await self.index.runs.deliver([article.id])
+            await self.index.runs.settle([article.id], DELIVERED)
             self.model.deliver(article)
 
     async def _withdraw(self, place: int, told: str = "") -> None:
         if self.checked:
             article = self.checked[place % len(self.checked)]
-            await self.index.runs.withdraw([article.id])
+            await self.index.runs.settle([article.id], WITHDRAWN)
             self.model.withdraw(article)
 
 

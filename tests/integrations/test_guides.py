@@ -8,18 +8,23 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from browser import find_chromium
 from guides import GUIDES, ROOT, SITE, block, blocks, crawl_guide, settings_in, settings_of
+from itemadapter import ItemAdapter
 from json_lines import read_lines
 from news_site import NewsSite, article, page
 from newsdesk import opened, report
 from projects import FERRY, Crawl, Project
+from receivers import Receiver
 from redis import Redis
 from scrapy_processes import run_python
 from servers import RedisServer
+from zyte_common_items import Article
 
+from scrapy_neardup.crawl.component import text_of
 from scrapy_neardup.document import TAGS
 
 EXAMPLE = ROOT / "example_project"
@@ -49,6 +54,8 @@ def test_an_article_of_a_page_object_is_tagged(crawl_page: Callable[..., Crawl])
     (item,) = crawl_page("scrapy-poet.md", "articles").items
     assert (item["headline"], item["neardup_status"]) == ("Ferry runs aground", "original")
     assert item["articleBody"].split() == article("ferry").split()
+    adapter = ItemAdapter(Article(url="https://a.example/", headline="Ferry", articleBody="It ran aground."))
+    assert [text_of(adapter, name) for name in ("title", "text", "body")] == ["Ferry", "It ran aground.", ""]
 
 
 @pytest.mark.slow
@@ -62,11 +69,17 @@ def test_urls_come_from_the_queue(crawl_page: Callable[..., Crawl], site: NewsSi
     assert done.statuses == {"original": 1, "duplicate": 1}
 
 
-def test_the_extension_leaves_the_stats_in_a_file(project: Project) -> None:
-    project.write("news/extensions.py", block("monitoring.md", "news/extensions.py"))
-    done = project.crawl(FERRY, **settings_in(block("monitoring.md", "news/settings.py")))
-    stats = json.loads((done.folder / "neardup-stats.json").read_text("utf-8"))
-    assert (stats["neardup/checked"], stats["neardup/original"], stats["neardup/run/kept"]) == (7, 1, 7)
+def test_prometheus_gets_the_figures_of_the_guide(project: Project, receiver: Receiver) -> None:
+    project.write("news/stats.py", block("monitoring.md", "news/stats.py"))
+    given = settings_in(block("monitoring.md", "news/settings.py"))
+    gateway = urlsplit(receiver.url).netloc
+    done = project.crawl(FERRY, **{**given, "SCRAPROM_PUSHGATEWAY_URL": gateway, "NEARDUP_ACTION": "drop"})
+    told = dict(line.rsplit(" ", 1) for line in receiver.requests[-1][1].decode().splitlines() if line[0] != "#")
+
+    assert not done.lines(" ERROR: ")
+    names = "checked_total", "duplicate_total", "dropped_total", "events_breaking_total"
+    assert [told[f'scrapy_neardup_{name}{{spider="news"}}'] for name in names] == ["7.0", "6.0", "6.0", "1.0"]
+    assert float(told['scrapy_neardup_check_ms_mean{spider="news"}']) > 0
 
 
 @pytest.mark.slow

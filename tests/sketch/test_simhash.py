@@ -14,7 +14,7 @@ from texts import START
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.index import Policy
-from scrapy_neardup.rules.systems import published
+from scrapy_neardup.rules.systems.published import PUBLISHED
 from scrapy_neardup.sketch import PRESETS
 from scrapy_neardup.sketch.signatures import block_keys, simhash
 
@@ -60,7 +60,7 @@ async def test_up_to_three_bits_are_a_copy_and_four_to_seven_related(
 ) -> None:
     row = PRESETS["simhash"]
     policy = Policy(threshold=row.threshold, related_threshold=row.related_threshold, measure=row.measure)
-    index = await open_index(store_url, policy, system=published)
+    index = await open_index(store_url, policy, system=PUBLISHED)
     first = bytes(place % 2 for place in range(BITS))
     for number, signature in enumerate((first, flipped(first, set(range(changed))))):
         document = Document(int(START).to_bytes(4, "big").hex() + f"{number:08x}", "", "", "", "", START)

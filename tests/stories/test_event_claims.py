@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import OpenIndex
-from documents import joined
+from documents import joined, members_in
 from faults import Clock, Network
 from json_lines import read_lines
 from news_site import article
@@ -362,7 +362,7 @@ async def test_an_event_keeps_its_id_when_its_story_has_become_a_part_of_another
                 await room.detector.check(room.article(fire, f"s{n}", n * MINUTE))
         events = room.detector.take_events()
         older, newer = sorted(event.story.id for event in events)
-        (first,) = [each for each in await room.detector.index.stories.members(newer) if each.id == newer]
+        (first,) = [each for each in await members_in(room.detector.index, newer) if each.id == newer]
         await room.detector.index.stories.unite(older, first)
         other.detector.stories.unconfirmed_after = 0
         await other.detector.finish()

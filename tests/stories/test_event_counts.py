@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from documents import join, joined
+from documents import join, joined, members_in
 from json_lines import read_lines
 from newsdesk import START, made_up, opened, text
 from projects import Project
@@ -83,7 +83,7 @@ def test_counts_are_the_same_in_message_feed_watch_report_and_digest(tmp_path: P
 async def test_a_member_that_does_not_count_is_listed_and_is_no_source(index: Index) -> None:
     for number, counts in enumerate((True, False, True)):
         story = await joined(index, replace(join(f"{number}", 60 * number, f"s{number}.example"), is_coverage=counts))
-    event = StoryEvent("watch", START, "sources", story, await index.stories.members(story.id))
+    event = StoryEvent("watch", START, "sources", story, await members_in(index, story.id))
     report = special_report(event)
     assert [each["source"] for each in report["sources"]] == ["wire.example", "s0.example", "s2.example"]
     assert (report["measures"]["sources"], report["items"], len(report["members"])) == (3, 3, 4)

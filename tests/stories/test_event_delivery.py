@@ -364,24 +364,13 @@ async def test_a_flood_is_not_read(behaviour: Behaviour) -> None:
     assert grown < 50_000  # kilobytes
 
 
-@pytest.mark.slow
 def test_the_process_ends_whatever_the_receiver_does() -> None:
     """All of them at the same time; that it is a matter of seconds is measured, see docs/events.md."""
     behaviours: list[Behaviour] = [never_answer, drip_headers, drip_interim_answers, drip_body, flood("503 Busy")]
-    receivers = [BadReceiver(each).__enter__() for each in behaviours]
-    processes = []
-    for receiver in receivers:
-        command = [sys.executable, "-c", ENDS, receiver.url]
-        processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
-    try:
-        for process in processes:
-            assert process.communicate(timeout=PATIENCE)[0] == "closed\n"
-            assert process.returncode == 0
-    finally:
-        for process in processes:
-            process.kill()
-        for receiver in receivers:
-            receiver.__exit__()
+    with contextlib.ExitStack() as stack:
+        urls = [stack.enter_context(BadReceiver(each)).url for each in behaviours]
+        command = [sys.executable, "-c", ENDS, *urls]
+        assert subprocess.check_output(command, text=True, timeout=PATIENCE) == "closed\n"
 
 
 # Secrets

@@ -133,7 +133,7 @@ async def service(receiver: Receiver | BadReceiver, deadline: float = PATIENCE) 
         await chat.close()
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("fast_workers")
 async def test_a_service_gets_the_message(reports: list[dict[str, Any]], receiver: Receiver) -> None:
     async with service(receiver) as chat:
         await chat.deliver(reports[1])
@@ -143,6 +143,7 @@ async def test_a_service_gets_the_message(reports: list[dict[str, Any]], receive
     assert headers["Authorization"].startswith("Basic ")
 
 
+@pytest.mark.usefixtures("fast_workers")
 async def test_a_service_gets_no_password_of_a_netrc(
     tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,7 +213,7 @@ async def test_a_crawl_that_ends_on_a_busy_machine_sends_its_message(
         await asyncio.gather(*left, return_exceptions=True)  # the end of the process
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("fast_workers")
 @pytest.mark.parametrize(
     ("status", "error", "reason"),
     [
@@ -236,14 +237,14 @@ async def test_a_service_that_never_answers_is_stopped() -> None:
                 await chat.deliver(report_of("Fog", "https://a.example/1"))
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("fast_workers")
 async def test_the_url_of_a_service_is_no_part_of_logs_or_errors(
     caplog: pytest.LogCaptureFixture, receiver: Receiver, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
     receiver.statuses = [500, 400, 204]
     for url in (receiver.url.replace("http", "form") + "/sEcReT?token=sEcReT", "nonsense://sEcReT", "slack://sEcReT"):
-        (each,) = receivers_of(None, None, [url])
+        (each,) = receivers_of(None, None, [url], None)
         sender = Sender(each, lambda _: report_of("Fog", "https://a.example/1"), lambda *_: None, (0.01, 0.01))
         sender.put("1", StoryEvent("breaking", 1, "sources", Story("00" * 8, 1, 0, 0, (), ()), ()))
         await sender.close()

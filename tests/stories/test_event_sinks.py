@@ -9,6 +9,7 @@ import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import feedparser
 import pytest
 from json_lines import read_lines
 from news_site import NewsSite, article, page
@@ -135,6 +136,7 @@ def test_receivers_get_the_levels_that_are_named(tmp_path: Path, site: NewsSite,
             NEARDUP_EVENTS_WEBHOOK=receiver.url,
             NEARDUP_EVENTS_NOTIFY=[chat.url.replace("http", "json")],
             NEARDUP_EVENTS_FEED="events.jsonl",
+            NEARDUP_EVENTS_ATOM="events.xml",
             NEARDUP_EVENTS_LEVELS=["breaking"],
         )
     assert crawl.neardup["events/watch"] == crawl.neardup["events/breaking"] == 1
@@ -142,6 +144,9 @@ def test_receivers_get_the_levels_that_are_named(tmp_path: Path, site: NewsSite,
     ((_, body),) = chat.requests
     assert json.loads(body)["title"] == "Breaking: 5 sources within an hour"
     assert len((tmp_path / "events.jsonl").read_text("utf-8").splitlines()) == 2
+    (entry,) = feedparser.parse((tmp_path / "events.xml").read_bytes()).entries
+    assert entry.title.startswith("Breaking: 5 sources within an hour – Fire, says ")
+    assert entry.summary
 
 
 def test_an_event_waits_for_its_own_receiver(tmp_path: Path, site: NewsSite, receiver: Receiver) -> None:

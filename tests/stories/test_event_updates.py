@@ -6,10 +6,11 @@ import asyncio
 import json
 from typing import Any
 
-from newsdesk import HOUR, MINUTE, Newsroom, opened, toll
+from newsdesk import HOUR, MINUTE, Newsroom, opened, text, toll
 
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.batch import CheckedDocument
+from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.stories.report import special_report
 
 
@@ -156,3 +157,25 @@ async def test_a_flood_of_one_source_updates_nothing(newsroom: Newsroom) -> None
         await newsroom.publish("fire", "s1", 10 * MINUTE + n, url=f"https://www.s1.example/again/{n}")
 
     assert newsroom.levels == ["breaking"]
+
+
+ARREST = "Inspector Halvorsen arrested Quillfeather for the fire near Tarnfield on Tuesday evening."
+IN_OTHER_WORDS = "For the fire Quillfeather, a dock worker, was held near Tarnfield by Halvorsen on Tuesday evening."
+BACKGROUND = "Before the fire Mayor Oldershaw opened the harbour of Brackenmoor together with Governor Lintworth."
+
+
+async def test_a_development_that_a_burst_of_owners_tells_is_told_once(newsroom: Newsroom) -> None:
+    """Also in other words. What stands far below in their texts is no development."""
+    body = text("fire")
+    denied = f"{body}\nQuillfeather denies it, Inspector Halvorsen told a paper of Tarnfield later that evening."
+    for n in range(6):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=body)
+    for n in range(3):
+        await newsroom.publish("fire", f"b{n}", (10 + n) * MINUTE, text=f"{body}\n{BACKGROUND}")
+    for n, told in enumerate((ARREST, ARREST, IN_OTHER_WORDS)):
+        await newsroom.publish("fire", "s1", (20 + n) * MINUTE, text=f"{told}\n{denied}")
+        await newsroom.publish("fire", f"s{2 + n}", (20 + n) * MINUTE, text=f"{told}\n{denied}")
+    report = special_report(newsroom.events[-1])
+    assert newsroom.levels == ["breaking", "update"]
+    assert message_of(report).title == "Update: news that several sources tell"
+    assert report["lead"] == ARREST

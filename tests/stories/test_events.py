@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from documents import DAY, end_event
+from documents import DAY, end_event, members_in
 from newsdesk import BOTH, BUDGET, HOUR, MINUTE, START, Newsroom, opened, text, toll
 from projects import FERRY, Project
 from redis import Redis
@@ -235,7 +235,7 @@ async def test_a_report_in_other_words_leaves_the_first_document_its_language(ne
     verdict = await newsroom.publish("own report", "other", MINUTE, text=BOTH, language="en")
     assert verdict.status == "related"
     assert verdict.story is not None
-    members = await newsroom.detector.index.stories.members(verdict.story)
+    members = await members_in(newsroom.detector.index, verdict.story)
     assert [member.language for member in members] == ["en", "en"]
 
 
@@ -367,3 +367,36 @@ async def test_editions_of_one_site_that_print_each_other_s_texts_count_once(
         await room.detector.finish(all_over=True)
         events = room.events + room.detector.take_events()
     assert len(events[-1].story.sources) == count + 1
+
+
+AT_HOME = ("", "Business Courier Australia")
+AGENCY = ("https://www.wire.example/", "The Portal")
+PUBLISHERS = {
+    "editions": (["business-courier.com", "businesscourier.com.au", "businesscourier.de"], AT_HOME, 1),
+    "another name": (["business-courier.com", "businesscourier.com.au", "businesscourier.de"], ("", "Courier"), 3),
+    "a name that is elsewhere at home": (["one.example", "two.example", "three.example"], AT_HOME, 3),
+    "texts of an agency in portals": (["wire.example", "two.example", "three.example"], AGENCY, 1),
+    "a name that the feeds give": (["one.example", "two.example", "three.example"], ("North Wire", ""), 2),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHERS)
+async def test_sources_that_name_one_publisher_count_once(name: str) -> None:
+    """Of the first document of a story only the address is known when others join."""
+    hosts, publishers, count = PUBLISHERS[name]
+    async with opened(store="memory://", event_rule="count") as room:
+        for n, host in enumerate([*hosts, "other.example"] * 6):
+            at_home = publishers if host != "other.example" else ("", "")
+            await room.publish(
+                "fire", host, n * MINUTE, url=f"https://{host}/{n}", publisher=at_home[0], site_name=at_home[1]
+            )
+    assert len(room.events[0].story.sources) == count + 1
+
+
+async def test_a_host_that_claims_many_publishers_takes_the_place_of_one_source(newsroom: Newsroom) -> None:
+    for n in range(9):
+        await newsroom.publish("fire", "liar", n, publisher=f"s{n}.example")
+    for n in range(6):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE)
+    assert newsroom.levels == ["breaking"]
+    assert len(newsroom.events[0].story.sources) == 6

@@ -9,10 +9,9 @@ from newsdesk import MINUTE, Newsroom, opened, text
 
 from scrapy_neardup.crawl.component import tags_of
 from scrapy_neardup.document import Verdict
-from scrapy_neardup.evidence.lead import whole_sentences
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS, news_among, own_sentences, told_by
 from scrapy_neardup.records.ledgers import pack_told, read_told
-from scrapy_neardup.records.stories import MEMBER, pack_member, unpack_member
+from scrapy_neardup.records.stories import MEMBER, StoryCounters, pack_member, unpack_member
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.news import MOST_TOLD, united_told, with_news
 from scrapy_neardup.stories.messages import message_of
@@ -61,7 +60,7 @@ def test_nobody_knows_what_is_new_in_the_first_report_of_a_language(
     first = Member("0" * 16, "", "", "a.example", "a", "original", language="en")
     member = replace(first, id=document.id, status="related")
     join = Join(first, member, document=document, language=language, sentences=(NEWS,))
-    joined = with_news([], Ledger(), join, StoredText.of("Fire", OLD), is_begun=False)
+    joined = with_news([], Ledger(), StoryCounters(), join, StoredText.of("Fire", OLD))
     assert (joined.member.news, joined.first.news) == (news, (OLD,))
 
 
@@ -139,22 +138,6 @@ def test_news_is_bounded() -> None:
     )
     assert 0 < len(news) <= MOST_NEWS
     assert all(len(each) <= LONGEST_NEWS for each in news)
-
-
-@pytest.mark.parametrize(
-    ("line", "count"),
-    [
-        ("The ferry sailed on Dec. 24 with Gov. Hale and Dr. Moore aboard. It sank at noon.", 2),
-        ("Об этом сообщил инж. Петров из Москвы на встрече. Работы начнутся завтра.", 2),
-        ("Das Schiff fuhr ca. 40 Seemeilen nach Norden. Es sank.", 2),
-        ("J. R. R. Hale wrote it for the U.S. Navy in 1920. Nobody read it.", 2),
-        ("They went to war, and the war was long. The war ended in spring.", 2),
-        ("船は沈没した。乗客は無事だった。", 2),
-        ("नौका डूब गई। सभी यात्री सुरक्षित हैं।", 2),
-    ],
-)
-def test_an_abbreviation_ends_no_sentence(line: str, count: int) -> None:
-    assert len([*whole_sentences(line)]) == count
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from documents import (
     joined,
     joining,
     member,
+    members_in,
 )
 
 from scrapy_neardup.detector import select
@@ -42,7 +43,7 @@ async def test_members_come_back_whole_and_in_the_order_they_joined(index: Index
     await joined(index, join("copy", 60, "copy.example", kind="exact"))
     await joined(index, late)
 
-    members = await index.stories.members(FIRST.id)
+    members = await members_in(index, FIRST.id)
 
     assert [each.number for each in members] == [1, 2, 3]
     assert [each.title for each in members] == ["first", "copy", "Später"]
@@ -56,7 +57,7 @@ async def test_joining_again_changes_nothing(index: Index) -> None:
     again = [await joined(index, join("copy", 60, "copy.example")) for _ in range(3)]
 
     assert again == [once] * 3
-    assert len(await index.stories.members(FIRST.id)) == 2
+    assert len(await members_in(index, FIRST.id)) == 2
 
 
 async def test_sources_of_one_owner_count_once_and_no_source_never(index: Index) -> None:
@@ -76,6 +77,7 @@ async def test_a_late_document_moves_its_source_to_its_earlier_time(index: Index
     assert story.times == (START, START + 60, START + 600)
 
 
+@pytest.mark.in_memory
 async def test_a_flood_is_counted_in_bounded_space(index: Index) -> None:
     joins = [join(f"item {n}", n, f"{n % 600}.example") for n in range(900)]
 
@@ -86,7 +88,7 @@ async def test_a_flood_is_counted_in_bounded_space(index: Index) -> None:
     assert len(story.times) == MOST_ITEM_TIMES
     assert story.times[-1] == START + 899
     assert len(story.sources) == MOST_SOURCES
-    assert len(await index.stories.members(FIRST.id)) <= MOST_MEMBERS_KEPT + MOST_SOURCES
+    assert len(await members_in(index, FIRST.id)) <= MOST_MEMBERS_KEPT + MOST_SOURCES
 
 
 @pytest.mark.every_store
@@ -108,7 +110,7 @@ async def test_who_changes_a_state_is_kept_for_the_report(index: Index) -> None:
     await joined(index, tips)
     await joined(index, changed("again", "1.example", 12, 80))
 
-    assert [each.id for each in await index.stories.members(FIRST.id)][MOST_MEMBERS_KEPT:] == [tips.member.id]
+    assert [each.id for each in await members_in(index, FIRST.id)][MOST_MEMBERS_KEPT:] == [tips.member.id]
 
 
 async def test_members_that_count_are_counted_by_language(index: Index) -> None:
@@ -116,7 +118,7 @@ async def test_members_that_count_are_counted_by_language(index: Index) -> None:
         await joined(index, speaking(f"copy {number}", language))
     await joined(index, replace(speaking("page again", "de"), is_coverage=False))
 
-    found = languages_of(await index.stories.members(FIRST.id))
+    found = languages_of(await members_in(index, FIRST.id))
     assert list(found.items()) == [("en", 3), ("de", 1), ("eng", 1)]
 
 
@@ -150,7 +152,7 @@ async def test_a_story_is_gone_a_window_after_its_last_member(index: Index) -> N
         await check(index, Article(f"other {hour}", at=hour * HOUR))
         await check(index, Article(f"another {hour}", at=hour * HOUR + MINUTE))
 
-    assert await index.stories.members(FIRST.id) == ()
+    assert await members_in(index, FIRST.id) == ()
     assert (await joined(index, join("new", 30 * HOUR, "new.example"))).items == 2
 
 
@@ -261,7 +263,7 @@ async def test_an_update_is_granted_once_each_time_an_event_doubles(open_index: 
     assert await granted(9) == 0  # of what is no event
     await indexes[0].events.claim(Claim(FIRST.id, "watch", extent=Extent(5, 5)))
     assert [await granted(sources) for sources in (9, 10, 11, 19, 20)] == [0, 1, 0, 0, 1]
-    assert (await joined(indexes[1], join("copy", 60, "copy.example"))).signalled == (20, 20, 0)
+    assert (await joined(indexes[1], join("copy", 60, "copy.example"))).signalled == Extent(20, 20)
 
     await indexes[2].events.claim(Claim(FIRST.id, "ended", last_source=story.sources[-1]))
     assert await granted(400) == 0
@@ -318,8 +320,8 @@ async def test_what_was_signalled_never_shrinks(index: Index) -> None:
 
     granted = await index.events.claim(Claim(FIRST.id, "update", extent=Extent(50, 50, 3)))
     assert granted is not None
-    assert granted.claim.signalled == (20, 20, 3)
-    assert (await joined(index, join("copy", 60, "copy.example"))).signalled == (50, 50, 3)
+    assert granted.claim.signalled == Extent(20, 20, 3)
+    assert (await joined(index, join("copy", 60, "copy.example"))).signalled == Extent(50, 50, 3)
 
 
 @pytest.mark.parametrize(("topic", "joins"), [("ABCDEfgh", True), ("VWXYZfgh", False)])

@@ -19,6 +19,8 @@ from scrapy_neardup.index import Index, Judge
 from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.index.store import Call, Client, answers
 from scrapy_neardup.records.documents import Record
+from scrapy_neardup.records.stored_stories import members_of
+from scrapy_neardup.records.stories import read_members
 from scrapy_neardup.rules.decision import Decision
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.rules.pair import Pair
@@ -277,6 +279,13 @@ async def stored(index: Index, kind: str) -> dict[str, dict[bytes, bytes]]:
         return {name: dict(await client.fields(name)) for name in names}
 
     return await index.store.ask(read)
+
+
+async def members_in(index: Index, story: str) -> tuple[Member, ...]:
+    """Return the members of a story that are kept, in the order they joined. A story that is gone has none."""
+    key = index.layout.story(bytes.fromhex(story))
+    (fields,) = await index.store.ask(lambda client: answers(client, [Call("HGETALL", key)]), reads=True)
+    return read_members(members_of(cast("dict[bytes, bytes]", fields)).items())
 
 
 async def overwrite(index: Index, key: str, fields: dict[bytes, bytes]) -> None:

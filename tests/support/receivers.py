@@ -169,12 +169,13 @@ from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.event import Sender
 
 async def main():
-    sender = Sender(Webhook(sys.argv[1]), special_report, lambda *_: None)
-    for number in range(3):
-        story = Story(f"{number:016x}", 1, 1, 0, (), ())
-        sender.put(story.id, StoryEvent("breaking", number, "sources", story, ()))
+    senders = [Sender(Webhook(url), special_report, lambda *_: None) for url in sys.argv[1:]]
+    for sender in senders:
+        for number in range(3):
+            story = Story(f"{number:016x}", 1, 1, 0, (), ())
+            sender.put(story.id, StoryEvent("breaking", number, "sources", story, ()))
     await asyncio.sleep(0)
-    await sender.close()
+    await asyncio.gather(*(sender.close() for sender in senders))
     print("closed", flush=True)
 
 asyncio.run(main())

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from newsdesk import BOTH, BUDGET, Newsroom, opened, text, toll
+from documents import members_in
+from newsdesk import BOTH, BUDGET, START, Newsroom, opened, text, toll
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import layout
@@ -85,7 +86,7 @@ async def test_an_event_has_the_id_under_which_receivers_got_it(room: Newsroom, 
             await room.publish(fire, f"s{number}", first + 60 * number)
     known = {(event.id, event.item) for event in room.events}
     older, newer = sorted({event.story.id for event in room.events})
-    (other,) = [each for each in await room.detector.index.stories.members(newer) if each.id == newer]
+    (other,) = [each for each in await members_in(room.detector.index, newer) if each.id == newer]
     await room.detector.index.stories.unite(older, other)
     await room.publish("fire", "late", 3600)
 
@@ -109,6 +110,36 @@ async def test_coverage_tells_copies_from_reports(room: Newsroom, ask: Ask) -> N
     assert (by_text["owners"], by_text["owners_of_reports"], by_url["owners"], by_id["owners"]) == (3, 1, 2, 2)
     assert (await ask.coverage(text("new")))["status"] == "original"
     assert (await room.detector.index.summary()).documents == 4, "asking registers nothing"
+
+
+@pytest.mark.in_memory
+async def test_who_tells_a_claim_and_which_toll_contradicts_it(room: Newsroom, ask: Ask) -> None:
+    fire = "{} people were dead after the great fire in the old harbour."
+    young = await ask.coverage("Nine ministers of Ruritania have resigned over the palace of Strelsau.")
+    for minute in range(120):
+        body = f"There were people after {text(minute)}"
+        await room.publish(minute, f"other{minute}", 60 * minute, text=body)
+    for number, dead in enumerate((4, 4, 12, 12)):
+        given = {"title": "Great fire in the old harbour", "seen_at": START + 7200 + 60 * number}
+        await room.detector.check(room.detector.document(toll(dead), url=f"https://s{number}.example/", **given))
+    right, wrong = [await ask.coverage(fire.format(dead)) for dead in (12, 40)]
+    nobody = await ask.coverage("Nine ministers of Ruritania have resigned over the palace of Strelsau.")
+
+    assert right["measured"]
+    assert right["owners"] == 4, "all tell of the fire"
+    assert {each["source"] for each in right["told"]} == {f"s{number}.example" for number in range(4)}
+    assert right["told"][0]["sentence"].startswith("Rescue workers said that 4 people were dead")
+    assert right["figures"] == [{"figure": "dead", "value": "12", "agree": 2, "contradict": []}], "4 is older"
+    (figure,) = wrong["figures"]
+    assert (figure["agree"], {each["value"] for each in figure["contradict"]}) == (0, {"4", "12"})
+    assert (nobody["measured"], nobody["told"], nobody["owners"]) == (True, [], 0)
+    for answer, why in (
+        (young, "the claim has no rare word"),
+        (await ask.coverage("It rained."), "the claim is too short"),
+        (await ask.coverage("It rained. Nobody came."), "too-short"),
+    ):
+        assert not answer["measured"]
+        assert why in answer["why"]
 
 
 async def test_which_articles_are_on_one_site_only(room: Newsroom, ask: Ask) -> None:
@@ -159,7 +190,7 @@ async def test_a_log_that_is_full_forgets_the_oldest_and_says_so(
     monkeypatch.setattr(layout.Layout, "most_changes", 100)
     await publish_fire(room)
     first = await ask.stories()
-    documents = [room.article("fire", f"t{number}", number) for number in range(250)]
+    documents = [room.article("fire", f"t{number}", number) for number in range(210)]
     await room.detector.check_in_order(documents)
 
     late = await ask.stories(first["next"])

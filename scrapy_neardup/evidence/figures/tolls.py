@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import islice, pairwise
+from itertools import islice, pairwise, zip_longest
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import LABELS, PEOPLE, SILENT, FigureKind, is_of_page, kind_of, meaning_of
@@ -20,9 +20,8 @@ from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS
 from scrapy_neardup.evidence.figures.number_words import CURRENCIES, HEDGES, MONTHS, TABLES, WORDS, language_of
 from scrapy_neardup.evidence.figures.numbers import number_tokens
 from scrapy_neardup.story import VAGUE
-from scrapy_neardup.text.folding import fold, fold_with_places
-from scrapy_neardup.text.lines import sentences
-from scrapy_neardup.text.tokenizer import Reading
+from scrapy_neardup.text.folding import fold
+from scrapy_neardup.text.sentences import read_sentences
 
 _REACH = 6  # tokens on either side of a figure that may bound it
 _HEAD = 4  # sentences, the title among them, that say what the news is about
@@ -38,7 +37,7 @@ _WITH_CUE = {
     FigureKind.SCORE: "match",
     FigureKind.VOTES: "election",
 }
-_AROUND = ("at least", "about", "more", "between", "not news", "with others", "confirmed", "suspected")
+_AROUND = ("at least", "about", "more", "between", "from", "not news", "with others", "confirmed", "suspected")
 _ANYWHERE = ("history", "corrects", "no match", *_WITH_CUE.values())
 # Without a table, every sentence is taken to have such words.
 _UNLESS_KNOWN = {"disease": ".?", "damage": ".?", "election": ".?"}
@@ -49,7 +48,11 @@ _YEARS = re.compile(r"(?<![\w.,-])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
+_GAP = 2  # tokens between an old value and the new one
 _WIDEST = 100  # times the low bound of a range
+_WORD = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
+_HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {FigureKind.VICTIMS, FigureKind.ARRESTED}
+_FIRST_WORDS = 400  # characters of a text that has tolls of its event: one of their words tells harm
 _LONGEST_SUM = 12  # tokens between two parts of a sum: "two teachers and five students"
 
 
@@ -138,19 +141,28 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     ]
 
 
+def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, int]]:
+    """Return kind and value of the numbers of people harmed, and of homes, that the beginning of an article tells.
+
+    They are the first of each kind. Most articles tell no harm, which is seen before sentences are read.
+    """
+    words = _WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold())
+    if not any(meaning.kind in _HARM for meaning in filter(None, map(meaning_of, set(words)))):
+        return []
+    told = dict[int, int]()
+    for each in tolls_of(title, text[:_LONGEST], language):
+        if each.kind in _HARM and each.low and not each.is_increment:
+            told.setdefault(each.kind, int(each.low))
+    return sorted(told.items())
+
+
 def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield title and sentences, printed and folded, without lines of the page such as links to other articles."""
-    reading = Reading.of(text)
-    folded, printed, places = fold_with_places(text)
-    begin = int(reading.bounds[0])
-    starts, _ = sentences(reading)
-    edges = [*(start - begin for start in starts.tolist()), len(folded)]
     yield title, fold(title[:_LONGEST]).casefold()
-    for start, end in islice(pairwise(edges), _MOST_SENTENCES):
-        end = min(end, start + _LONGEST)
-        sentence = printed[places[start] : places[end]].strip()
+    for sentence, _ in read_sentences(text)[0][:_MOST_SENTENCES]:
+        sentence = sentence[:_LONGEST]
         if sentence.endswith(SENTENCE_ENDS) or not is_of_page(sentence):
-            yield sentence, folded[start:end].casefold()
+            yield sentence, fold(sentence).casefold()
 
 
 def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: str) -> _Sentence:
@@ -164,10 +176,27 @@ def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: s
             folded = pattern.sub(replacement, folded)
     tokens, starts = number_tokens(folded)
     words = list(tokens)
-    placed = place_figures(tokens, starts, language, len(tokens))
+    placed = _newest_values(words, place_figures(tokens, starts, language, len(tokens)), cues)
     if placed and (cues.anywhere["history"].search(folded) or _is_of_other_time(words, tokens, newest_year)):
         placed = []
     return _Sentence(sentence, folded, words, placed)
+
+
+def _newest_values(words: list[str], placed: Sequence[Placed], cues: _Cues) -> list[Placed]:
+    """Return the figures without old values, as in "the number of injured rose from 30 to 45"."""
+    newest = []
+    kind = 0  # of the old value before
+    for each, following in zip_longest(placed, placed[1:]):
+        figure = each.figure
+        if kind and figure.kind in (0, PEOPLE):
+            each = each._replace(figure=figure._replace(kind=kind))
+        kind = 0
+        if following and following.first - each.end <= _GAP and cues.around["from"].search(_around(words, each)):
+            before = filter(None, map(meaning_of, words[each.first :: -1]))
+            kind = next((meaning.kind for meaning in before), 0)
+        if not kind:
+            newest.append(each)
+    return newest
 
 
 def _is_of_other_time(words: list[str], tokens: list[str], newest_year: str) -> bool:

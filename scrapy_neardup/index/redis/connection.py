@@ -76,7 +76,8 @@ def explain_error(url: str, error: Exception) -> StoreError:
     """Return an error that names the server and what to do: StoreUnavailable if it may come back by itself."""
     from redis import exceptions
 
-    location, text = without_password(url), f"{type(error).__name__}: {error}"
+    location = without_password(url)
+    text = f"{type(error).__name__}: {error}"
     if isinstance(error, exceptions.AuthenticationError | exceptions.NoPermissionError):
         return StoreError(f"{location}: {error}; {_RIGHTS_MEND}")
     if isinstance(error, exceptions.MovedError) and "+cluster" not in url:

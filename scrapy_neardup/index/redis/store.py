@@ -195,7 +195,8 @@ async def server_facts(client: Redis, key: str) -> Facts:
         return Facts({}, ("this user may not call INFO, so it is not known how the server evicts keys",))
     name = "Valkey" if "valkey_version" in info else "Redis"
     version = info.get("valkey_version") or info.get("redis_version", "")
-    limit, policy = int(info.get("maxmemory", 0)), str(info.get("maxmemory_policy", "noeviction"))
+    limit = int(info.get("maxmemory", 0))
+    policy = str(info.get("maxmemory_policy", "noeviction"))
     facts = {
         "server": f"{name} {version}",
         "mode": str(info.get("redis_mode", info.get("server_mode", "standalone"))),

@@ -1,9 +1,9 @@
-"""The judges of one pair: the one for news, and one for each published system."""
+"""The systems, each a judge of one pair: the one for news, and one for all that are published."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
 
 from scrapy_neardup.rules import guards
 from scrapy_neardup.rules.findings import Finding, Guard, ask
@@ -59,11 +59,12 @@ def concluded(pair: Pair, name: RelationName, findings: list[Finding], topic_sco
     return Relation(name, findings, topic_score)
 
 
-class System(Protocol):
-    """Says what a new document is to an old one. The modules of this folder are the systems."""
+class System(NamedTuple):
+    """Says what a new document is to an old one. There are two: ``NEWS`` in news.py, ``PUBLISHED`` in published.py.
 
-    def may_match(self, pair: Pair) -> bool:
-        """Return False only if the relation of the pair is none. This is faster."""
+    ``relation`` returns the relation of a pair, with what the guards found. ``may_match`` returns False only if this
+    relation is none. It is faster.
+    """
 
-    def relation(self, pair: Pair) -> Relation:
-        """Return the relation of a pair, with what the guards found."""
+    may_match: Callable[[Pair], bool]
+    relation: Callable[[Pair], Relation]

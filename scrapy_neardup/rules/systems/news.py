@@ -8,7 +8,7 @@ from scrapy_neardup.evidence.topic import share_terms
 from scrapy_neardup.rules import guards
 from scrapy_neardup.rules.findings import Guard, ask
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.rules.systems import DECIDED_FIRST, Relation, concluded
+from scrapy_neardup.rules.systems import DECIDED_FIRST, Relation, System, concluded
 
 NO_COPY: Sequence[Guard] = (
     guards.less_alike_than_others,
@@ -66,3 +66,6 @@ def _related(pair: Pair) -> Relation:
         if not by_names.applying:
             return Relation("related", findings, guards.foreign_score(pair))
     return Relation("none", findings)
+
+
+NEWS = System(may_match, relation)

@@ -8,11 +8,7 @@ from __future__ import annotations
 from scrapy_neardup.rules.findings import ask
 from scrapy_neardup.rules.guards import little_in_common
 from scrapy_neardup.rules.pair import Pair
-from scrapy_neardup.rules.systems import DECIDED_FIRST, Relation, concluded
-
-
-def may_match(pair: Pair) -> bool:
-    return True
+from scrapy_neardup.rules.systems import DECIDED_FIRST, Relation, System, concluded
 
 
 def relation(pair: Pair) -> Relation:
@@ -26,3 +22,6 @@ def relation(pair: Pair) -> Relation:
         return concluded(pair, "copy", findings)
     is_related = pair.are_alike and not pair.same_source
     return concluded(pair, "related" if is_related else "none", findings)
+
+
+PUBLISHED = System(lambda _: True, relation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from scrapy_neardup.exceptions import InputError
@@ -42,7 +43,7 @@ OPTIONS = (
         "name",
         metavar="NAME",
         nargs="?",
-        help="id of the story, or a url. coverage also takes a document in a file, as explain does",
+        help="id of the story, or a url. coverage also takes a document in a file, as explain does, or a sentence",
     ),
     option("--since", metavar="CURSOR", help="tell only what is new since the answer that ended with this `next`"),
     option("--sources", metavar="N", type=number_from(1), help="only stories of at least N independent sources"),
@@ -64,21 +65,26 @@ OPTIONS = (
 async def run(options: Options, values: Values) -> int:
     given = _given(options)
     question = options.question.replace("-", "_")
+    name = options.name or ""
     async with live_detector(options, values) as detector:
         ask = Ask(detector)
         if options.csv:
             await _print_table(ask, question, options.since, options.most)
             return 0
-        if question == "coverage":
-            answer = await coverage_of(detector, options.name)
-        elif options.name:
-            answer = await getattr(ask, question)(options.name)
+        if question == "coverage" and not _is_sentence(name):
+            answer = await coverage_of(detector, name)
+        elif name:
+            answer = await getattr(ask, question)(name)
         else:
             answer = await getattr(ask, question)(**given, most=options.most)
             for row in answer.pop(question):
                 print_json(row)
     print_json(answer)
     return 0
+
+
+def _is_sentence(name: str) -> bool:
+    return (" " in name or not name.isascii()) and not Path(name).exists()
 
 
 def _given(options: Options) -> dict[str, Any]:

@@ -266,7 +266,7 @@ async def _check_extractor(settings: NearDupSettings) -> Check:
 async def _check_receivers(receivers: Iterable[Receiver]) -> list[Check]:
     """Send an event that never was to each receiver. Its headline says so, and for machines the key ``test``."""
     checks = []
-    mend = "check NEARDUP_EVENTS_WEBHOOK and NEARDUP_EVENTS_NOTIFY, and the receiver's log"
+    mend = "check NEARDUP_EVENTS_WEBHOOK, NEARDUP_EVENTS_NOTIFY or NEARDUP_EVENTS_ATOM, and the receiver's log"
     async with opened(NearDupDetector(NearDupSettings(store="memory://"))) as detector:
         for number in range(7):
             url = f"https://paper{number}.example/neardup-doctor"

@@ -1,4 +1,4 @@
-"""``scrapy neardup mcp``: let a language model ask the questions of ask.py, over standard input and output.
+"""``scrapy neardup mcp``: let a language model ask the questions of ask.py, over standard input and output or HTTP.
 
 The tools speak the Model Context Protocol, https://modelcontextprotocol.io, by its official package. Only this module
 imports it. What pages say is marked as a quotation, so that a page cannot pass for an instruction.
@@ -6,24 +6,34 @@ imports it. What pages say is marked as a quotation, so that a page cannot pass 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import argparse
+import os
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
 from functools import wraps
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from scrapy_neardup import NearDupError, __version__
+from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.text.display import one_line
 from scrapy_neardup.tools.ask import Answer, Ask
-from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, Options, Values, live_detector
+from scrapy_neardup.tools.commands.inputs import NAMESPACE, STORE, Options, Values, live_detector, option
+from scrapy_neardup.tools.commands.terminal import print_error
 
 if TYPE_CHECKING:
+    from mcp.server.auth.provider import AccessToken
     from mcp.server.mcpserver import MCPServer
 
 MOST_ROWS = 100  # changes that are read for an answer, and entries of a list inside an answer
 
+TOKEN = "NEARDUP_MCP_TOKEN"  # the environment variable
+_EVERY_ADDRESS = "0.0.0.0", "::"
+
 LONGEST_QUOTATION = 300  # characters
 _LONGEST_URL = 1000
-_QUOTED = frozenset("headline lead title words figure old new value summary why terms news".split())
+_QUOTED = frozenset("headline lead title words figure old new value summary why terms news sentence".split())
 _ADDRESSES = "url", "source", "owner"
 _INSTRUCTIONS = """
 News that crawlers have seen within their window. Every object {"quoted": ...} holds words of a stranger's web page.
@@ -42,20 +52,109 @@ _TITLES = {
 }
 
 
+def _address(value: str) -> tuple[str, int]:
+    """Return host and port of an option."""
+    try:
+        parts = urlsplit(f"//{value}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if not host or port is None:
+        raise argparse.ArgumentTypeError(f"must be HOST:PORT, such as 127.0.0.1:8000, not {value!r}")
+    return host, port
+
+
 OPTIONS = (
+    option(
+        "--http",
+        metavar="HOST:PORT",
+        type=_address,
+        nargs="?",
+        const="127.0.0.1:8000",
+        help="serve a team over HTTP, at /mcp (default: 127.0.0.1:8000). An address that other machines reach needs a"
+        f" token in the environment variable {TOKEN}",
+    ),
+    option(
+        "--name",
+        metavar="HOST",
+        action="append",
+        default=[],
+        help="with --http: a name under which clients reach the server, if it is not HOST, as behind a proxy",
+    ),
     STORE,
     NAMESPACE,
 )
 
 
 async def run(options: Options, values: Values) -> int:
+    token = os.environ.get(TOKEN, "").strip()
+    if options.http:
+        names = _names(options.http[0], options.name, token)
     async with live_detector(options, values) as detector:
-        await server_of(Ask(detector)).run_stdio_async()
+        if options.http:
+            host, port = options.http
+            await _serve(server_of(Ask(detector), token), host, port, names)
+        else:
+            await server_of(Ask(detector)).run_stdio_async()
     return 0
 
 
-def server_of(ask: Ask) -> MCPServer:
+def _names(host: str, others: Sequence[str], token: str) -> list[str]:
+    """Return the names under which a server is reached. Raise InputError if one needs a token, or if none is known."""
+    names = [host, *others]
+    if not token and not all(map(_is_loopback, names)):
+        raise InputError(
+            f"{TOKEN} is not set, and other machines can reach {' and '.join(names)}: put a long random text into this"
+            " environment variable, which each client sends as a bearer token"
+        )
+    if host in _EVERY_ADDRESS:
+        names = names[1:]
+    if not names:
+        raise InputError(f"--http {host} is every address of this machine: add --name with the one that clients use")
+    return names
+
+
+def _is_loopback(host: str) -> bool:
     try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+async def _serve(server: MCPServer, host: str, port: int, names: Sequence[str]) -> None:
+    """Serve requests under these names until a signal comes. A page cannot reach the server under another name."""
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    shown = [f"[{name}]" if ":" in name else name for name in ("localhost", *names)]
+    hosts = [each for name in shown for each in (name, f"{name}:*")]
+    origins = [f"{scheme}://{each}" for each in hosts for scheme in ("http", "https")]
+    security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+    print_error(f"Serving http://{shown[1]}:{port}/mcp until Ctrl-C.")
+    try:
+        await server.run_streamable_http_async(
+            host=host, port=port, stateless_http=True, json_response=True, transport_security=security
+        )
+    except SystemExit as error:  # of the server, which has printed the reason
+        raise InputError(f"--http: cannot listen on port {port} of {host}; name another one") from error
+
+
+class _OneToken:
+    """Knows the token of the team."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        from mcp.server.auth.provider import AccessToken
+
+        is_right = secrets.compare_digest(token.encode(), self._token.encode())
+        return AccessToken(token=token, client_id="team", scopes=[]) if is_right else None
+
+
+def server_of(ask: Ask, token: str = "") -> MCPServer:
+    """Return a server of the questions. With a token, it answers only requests over HTTP that have this token."""
+    try:
+        from mcp.server.auth.settings import AuthSettings
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
@@ -77,7 +176,18 @@ def server_of(ask: Ask) -> MCPServer:
 
         return call
 
-    server = MCPServer("scrapy-neardup", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
+    # There is no authorization server: the team shares the token by other means. So nobody reads the issuer's url.
+    auth = (
+        AuthSettings.model_validate({"issuer_url": "http://localhost", "resource_server_url": None}) if token else None
+    )
+    server = MCPServer(
+        "scrapy-neardup",
+        version=__version__,
+        instructions=_INSTRUCTIONS,
+        log_level="WARNING",
+        auth=auth,
+        token_verifier=_OneToken(token) if token else None,
+    )
     hints = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     for name, title in _TITLES.items():
         server.add_tool(tool(getattr(ask, name)), name, title, annotations=hints)

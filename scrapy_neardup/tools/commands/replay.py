@@ -28,7 +28,8 @@ from scrapy_neardup.tools.commands.inputs import (
     workers_option,
 )
 from scrapy_neardup.tools.commands.terminal import as_json, print_error, print_json, print_table, verdict_labels
-from scrapy_neardup.tools.lab.feed import RecordedDocument, read_feed, shown
+from scrapy_neardup.tools.lab.archives import read_documents
+from scrapy_neardup.tools.lab.feed import RecordedDocument, needed, shown
 from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, replay
 
 _NO_DOCUMENT = "no line is a document with an id and a text, html or file; give documents as NEARDUP_RECORD writes them"
@@ -39,14 +40,17 @@ OPTIONS = (
         "input",
         metavar="INPUT",
         type=Path,
-        help="JSON lines (plain, .gz, .xz): id, url, title, time and text, html or file; - is standard input",
+        nargs="+",
+        help="JSON lines (plain, .gz, .xz, .zst): id, url, title, time and text, html or file; - is standard input;"
+        " or .parquet, or .warc.gz; many files only with --cluster",
     ),
     option(
         "-O",
         "--output",
         metavar="OUT.jsonl",
         type=Path,
-        help="write the verdicts here: one line for each input line, in the same order; - is standard output",
+        help="write the verdicts here: one line for each input line, in the same order; - is standard output; with"
+        " --cluster a folder",
     ),
     option("--events", metavar="EVENTS.jsonl", type=Path, help="write one special report for each event here"),
     option(
@@ -63,18 +67,33 @@ OPTIONS = (
         help="the store (default: memory://, so the live window stays as it is)",
     ),
     workers_option("processes that extract and sketch"),
+    option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="a Dask scheduler, or local to start one here",
+    ),
+    option("--parquet", action="store_true", help="with --cluster: write Parquet"),
     json_option("the summary as one JSON object"),
 )
 
 
-async def run(options: Options, values: Values) -> int:
+def run(options: Options, values: Values) -> int:
+    # A replay cannot send events: only `Announcer` makes receivers. Do not ask for what these settings need.
+    for name in ("EVENTS_FEED", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET", "EVENTS_NOTIFY", "EVENTS_ATOM"):
+        values.pop(f"NEARDUP_{name}", None)
+    if options.cluster:
+        return _run_on_cluster(options, values)
+    if len(options.input) > 1 or options.parquet:
+        raise InputError("many files, and --parquet, need --cluster local, or the address of a scheduler")
+    (options.input,) = options.input
+    return asyncio.run(_run(options, values))
+
+
+async def _run(options: Options, values: Values) -> int:
     paths = (options.output, options.events, options.stories)
     if paths.count(STDOUT) > 1:
         raise InputError("-O, --events and --stories: only one of them can be standard output")
     refuse_overwriting(paths, [options.input])
-    # A replay cannot send events: only `Announcer` makes receivers. Do not ask for what these settings need.
-    for name in ("EVENTS_FEED", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET", "EVENTS_NOTIFY"):
-        values.pop(f"NEARDUP_{name}", None)
     configured = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": options.store})
     is_alone = options.store == "memory://"
     # A replay in memory gives the same document ids every time. In a shared store each replay is a new run.
@@ -83,7 +102,7 @@ async def run(options: Options, values: Values) -> int:
     levels = Counter[str]()
     output_format = OutputFormat()
     status = 0
-    feed = read_feed(options.input)
+    feed = read_documents(options.input)
     if options.by_time:
         feed = _by_time(feed)
     async with AsyncExitStack() as stack:
@@ -114,13 +133,7 @@ async def run(options: Options, values: Values) -> int:
             _write(stories, {"story": output_format.given_id(story), "final_story": output_format.given_id(final)})
         sys.stdout.flush()
         seconds = time.perf_counter() - start
-    summary = {
-        **{name: counts[name] for name in ("documents", "errors", "wrong_lines")},
-        "seconds": round(seconds, 3),
-        "verdicts": {name: counts[name] for name in verdict_labels(counts)},
-        "events": levels,
-        "stories_united": len(final_stories),
-    }
+    summary = _summary(counts, seconds) | {"events": levels, "stories_united": len(final_stories)}
     # The summary is on standard error if standard output has the verdicts, events or stories.
     if options.json:
         print_json(summary, stderr=STDOUT in paths)
@@ -131,6 +144,60 @@ async def run(options: Options, values: Values) -> int:
     elif not counts["documents"]:
         print_error(f"{shown(options.input)}: {_NO_DOCUMENT if counts['errors'] else 'the file has no documents'}")
     return status or int(counts["errors"] > 0)
+
+
+def _run_on_cluster(options: Options, values: Values) -> int:
+    """Replay on a cluster, whose packages nobody else needs."""
+    for module in ("distributed", "pyarrow"):
+        needed(module)
+    from scrapy_neardup.tools.cluster.archive import Replay, connected, resumed
+    from scrapy_neardup.tools.cluster.steps import Job
+
+    settings = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
+    refused = {
+        "--events": options.events,
+        "--stories": options.stories,
+        "--store": options.store != "memory://",
+        "NEARDUP_EMBEDDER": settings.embedder,
+        f"NEARDUP_PRESET = {settings.preset!r}, which learns from each document,": settings.resolved_preset().learns,
+    }
+    for name in filter(refused.get, refused):
+        raise InputError(f"{name} needs the order of a stream, which --cluster does not have")
+    if options.output is None or STDOUT in (options.output, *options.input):
+        raise InputError("--cluster needs files, and a folder for the output: -O FOLDER")
+    if missing := [path for path in options.input if not path.is_file()]:
+        raise InputError(f"{missing[0]}: is no file")
+    inputs = tuple(path.resolve() for path in options.input)
+    out = options.output.resolve()
+    job = resumed(Job(out, out, settings, inputs, time.time(), options.parquet))
+    start = time.perf_counter()
+    with connected(options.cluster, options.workers) as client:
+        print_error(f"Dask shows its progress at {client.dashboard_link}")
+        counts, told = Replay(client, job, print_error).run()
+    for line in told:
+        print_error(line)
+    if counts["crowded"]:
+        print_error(
+            f"{counts['crowded']:,} times a document shared a look-up key with so many that the newest were taken"
+        )
+    summary = _summary(counts, time.perf_counter() - start)
+    if options.json:
+        print_json(summary)
+    elif counts["documents"]:
+        _print(summary, stderr=False)
+    if not counts["documents"]:
+        print_error(f"{inputs[0]}: {_NO_DOCUMENT if counts['errors'] else 'the file has no documents'}")
+    return int(counts["errors"] > 0)
+
+
+def _summary(counts: Counter[str], seconds: float) -> dict[str, Any]:
+    return {
+        **{name: counts[name] for name in ("documents", "errors", "wrong_lines")},
+        "seconds": round(seconds, 3),
+        "verdicts": {name: counts[name] for name in verdict_labels(counts)},
+        "events": Counter[str](),
+        "stories_united": 0,
+    }
 
 
 def _print(summary: dict[str, Any], *, stderr: bool) -> None:

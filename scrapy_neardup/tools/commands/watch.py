@@ -233,22 +233,22 @@ async def _show_window(detector: NearDupDetector, options: Options) -> None:
         "window": detector.settings.window,
         "scope": detector.settings.scope,
     }
-    hours = {
-        f"{datetime.fromtimestamp(hour * SLICE, timezone.utc):%Y-%m-%dT%H:%MZ}": count
-        for hour, count in summary.documents_per_hour.items()
+    slices = {
+        f"{datetime.fromtimestamp(number * SLICE, timezone.utc):%Y-%m-%dT%H:%MZ}": count
+        for number, count in summary.documents_per_slice.items()
     }
     shown = {**asdict(summary), "documents": summary.documents, **summary.store.facts}
-    for name in ("documents_per_hour", "store", "namespaces"):
+    for name in ("documents_per_slice", "store", "namespaces"):
         del shown[name]
     if options.json:
         warnings = summary.store.warnings
-        more = {"settings": configuration, "documents_per_hour": hours, "warnings": warnings}
+        more = {"settings": configuration, "documents_per_hour": slices, "warnings": warnings}
         print_json({**shown, "bytes": summary.store.bytes, **more})
         return
     thresholds = (f"{name} {configuration[name]}" for name in ("threshold", "related_threshold", "scope"))
     preset = f"preset {detector.preset.name}, {', '.join(thresholds)}, window {detector.settings.window / 3600:g} hours"
     shown |= {"settings": preset, "other_configs": ", ".join(summary.other_configs)}
     rows = [(name.replace("_", " "), value) for name, value in shown.items() if value]
-    print_table("", ("", ""), [*rows, ("bytes", summary.store.bytes or ""), (), *hours.items()])
+    print_table("", ("", ""), [*rows, ("bytes", summary.store.bytes or ""), (), *slices.items()])
     for warning in summary.store.warnings:
         PlainConsole().print(f"Warning: {warning}.", style="bold yellow")

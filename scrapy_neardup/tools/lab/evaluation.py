@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any, TypeVar
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup.content.head import PageHead
 from scrapy_neardup.tools.lab.replay import Judged, RecordedPage, opened, replay
 
 T = TypeVar("T", bound=Hashable)
@@ -185,8 +186,7 @@ def _timed(pages: Sequence[RecordedPage], positions: Sequence[int], window: floa
         replace(
             pages[position],
             recorded=replace(pages[position].recorded, time=_START + step * number),
-            page_title="",
-            page_language="",
+            head=PageHead(),
         )
         for number, position in enumerate(positions)
     ]

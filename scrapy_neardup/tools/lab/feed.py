@@ -1,4 +1,4 @@
-"""Recorded documents: JSON lines, plain, .gz or .xz. A line that cannot be used is reported, never just skipped."""
+"""Recorded documents: JSON lines, plain or packed. A line that cannot be used is reported, never just skipped."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from io import BufferedReader
 from itertools import chain, count, islice
 from pathlib import Path
@@ -94,7 +95,7 @@ def read_feed(path: Path) -> Iterator[RecordedDocument]:
             " If they are the items of a crawl, crawl again with -s NEARDUP_RECORD=recorded.jsonl.gz, and give that"
             " file"
         )
-    return (_document(line, path) for line in chain(first, lines))
+    return (document_of_line(line, path) for line in chain(first, lines))
 
 
 def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[FeedLine]]) -> Iterator[FeedLine]:
@@ -106,12 +107,14 @@ def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[FeedLine]]) -> 
     try:
         # One handle, looked at and then read: a pipe cannot be opened twice.
         with nullcontext(cast("BufferedReader", sys.stdin.buffer)) if path == STDIN else path.open("rb") as file:
-            magic = file.peek(2)[:2]
+            magic = file.peek(4)[:4]
             unpacked: IO[bytes] = file
-            if magic == b"\x1f\x8b":
+            if magic[:2] == b"\x1f\x8b":
                 unpacked = cast("IO[bytes]", gzip.GzipFile(fileobj=file))
-            elif magic == b"\xfd7":
+            elif magic[:2] == b"\xfd7":
                 unpacked = lzma.LZMAFile(file)  # noqa: SIM115
+            elif magic == b"\x28\xb5\x2f\xfd":
+                unpacked = BufferedReader(needed("pyarrow").CompressedInputStream(file, "zstd"))
             for line in read(unpacked):
                 number = line.number
                 yield line
@@ -120,6 +123,14 @@ def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[FeedLine]]) -> 
         if not number:
             raise InputError(f"{shown(path)}: cannot be read: {reason}") from error
         yield FeedLine(number + 1, 0, {}, f"{shown(path)}:{number + 1}: cannot be read further: {reason}")
+
+
+def needed(module: str) -> Any:
+    """Import a module of the extra ``cluster``. Raise InputError if it is not installed."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise InputError(f"{error}; pip install 'scrapy-neardup[cluster]'") from error
 
 
 def objects_of(file: IO[bytes], path: Path, errors: str = "strict") -> Iterator[FeedLine]:
@@ -157,7 +168,7 @@ def shown(path: Path) -> str:
     return "standard input" if path == STDIN else str(path)
 
 
-def _document(line: FeedLine, path: Path) -> RecordedDocument:
+def document_of_line(line: FeedLine, path: Path) -> RecordedDocument:
     where = f"{shown(path)}:{line.number}"
     problem = line.error
     if problem is None:

@@ -17,7 +17,7 @@ from typing import Any
 from scrapy_neardup import Document, NearDupDetector, NearDupSettings, Reason, StoryEvent, Verdict
 from scrapy_neardup.assembly import worker_options
 from scrapy_neardup.content.extractors import MOST_HTML_BYTES, Extracted
-from scrapy_neardup.content.head import language_code, read_head
+from scrapy_neardup.content.head import PageHead, language_code, read_head
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.urls import CanonicalUrls
 from scrapy_neardup.document import counted_names, with_id
@@ -28,7 +28,7 @@ _PAGES_AHEAD = 128  # for each worker, so that they go on while documents are ju
 _PAGE_ERRORS = (OSError, ValueError, ExtractionError)
 _FIRST = 512  # texts: a small file is done before a worker has started
 _MOST_IDS = 500_000  # some 128 MB
-_VERDICT = [each.name for each in fields(Verdict) if each.name != "id"]
+VERDICT_FIELDS = [each.name for each in fields(Verdict) if each.name != "id"]
 _TOGETHER = 256  # checks that may travel together; they are made in input order all the same
 
 
@@ -41,9 +41,8 @@ class RecordedPage:
     reason: Reason | None = None
     error: str | None = None
     canonical: str = ""  # the url that the page gives as its own
-    page_language: str = ""  # ISO 639 code, as the page says
     sketch: bytes = b""  # of the text, if a worker made one
-    page_title: str = ""  # as the page says
+    head: PageHead = PageHead()
 
     @property
     def size(self) -> int:
@@ -51,12 +50,12 @@ class RecordedPage:
 
     @property
     def title(self) -> str:
-        return self.recorded.title or self.page_title
+        return self.recorded.title or self.head.title
 
     @property
     def language(self) -> str:
         given = self.recorded.extra.get("language") or self.recorded.extra.get("lang")
-        return (language_code(given) if isinstance(given, str) else "") or self.page_language
+        return (language_code(given) if isinstance(given, str) else "") or self.head.language
 
 
 _Submitted = tuple[RecordedPage, Future[Extracted] | None, int]  # a page, what a worker makes of it, and its size
@@ -112,7 +111,7 @@ class PageReader:
             canonical = self._canonical.of(head.canonical, entry.url)
         except _PAGE_ERRORS as error:
             return _failed(short, error), None, 0
-        page = RecordedPage(short, "", canonical=canonical, page_language=head.language, page_title=head.title)
+        page = RecordedPage(short, "", canonical=canonical, head=head)
         return page, text, len(html)
 
 
@@ -211,14 +210,18 @@ def _judged(page: RecordedPage, document: Document | None, verdict: Verdict | No
 
 
 def document_of(page: RecordedPage, detector: NearDupDetector, seen_at: float | None = None) -> Document:
+    extra = page.recorded.extra
     return detector.document(
         page.text,
         url=page.recorded.url,
         title=page.title,
         seen_at=seen_at,
         canonical=page.canonical,
-        url_is_own=page.recorded.extra.get("url_is_own") is not False,
+        url_is_own=extra.get("url_is_own") is not False,
         language=page.language,
+        section="\n".join((str(extra.get("section", "")), page.head.section)),
+        publisher=str(extra.get("publisher", "")),
+        site_name=page.head.site_name,
         sketch=page.sketch,
     )
 
@@ -241,7 +244,7 @@ class OutputFormat:
             self._ids[judged.document.id] = given
             if len(self._ids) > self._most_ids:
                 self._ids.popitem(last=False)
-        row = {"id": given, **{name: getattr(judged.verdict, name) for name in _VERDICT}}
+        row = {"id": given, **{name: getattr(judged.verdict, name) for name in VERDICT_FIELDS}}
         for name in ("original", "match", "story"):
             if row[name] is not None:
                 row[name] = self.given_id(row[name])

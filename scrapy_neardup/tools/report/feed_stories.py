@@ -47,6 +47,7 @@ class Signal(NamedTuple):
     key: bytes
     pages: tuple[str, ...] = ()  # the urls of those that first print the figures of ``words``
     states: tuple[State, ...] = ()  # of the ledger
+    section: str = ""
 
 
 class Period(NamedTuple):
@@ -304,7 +305,7 @@ def _signal(report: SpecialReport) -> Signal | None:
     key = key_of(story_id(report), level, time)
     pages = dict.fromkeys(_url(fact) for fact in _objects(report, "facts") if fact.get("is_new"))
     states = tuple(map(_state, _objects(report, "facts")))
-    return Signal(level, time, words, lead, key, tuple(pages), states) if time else None
+    return Signal(level, time, words, lead, key, tuple(pages), states, _name(report.get("section"))) if time else None
 
 
 def _state(fact: Mapping[str, Any]) -> State:

@@ -20,6 +20,7 @@ from scrapy_neardup.content.head import language_code
 from scrapy_neardup.document import KINDS, STATUSES
 from scrapy_neardup.evidence.news import LONGEST_NEWS, MOST_NEWS
 from scrapy_neardup.evidence.sources import source_of
+from scrapy_neardup.settings.values import ARTICLE_FIELDS
 from scrapy_neardup.text.display import one_line, printable
 from scrapy_neardup.tools.lab.feed import RecordedDocument
 
@@ -143,14 +144,12 @@ class RowFormat:
         tags: Mapping[str, Any] = {tag: raw[name] for tag, name in self._tags.items() if name in raw}
         if "status" not in tags and raw.get("status") in STATUSES and "id" in raw:
             tags = raw  # output of a replay
-        kind = tags.get("kind")
-        given = tags.get("status")
-        status = intern(given) if isinstance(given, str) and given in STATUSES else UNTAGGED
+        status = _one_of(STATUSES, tags.get("status"), UNTAGGED)
         url = clean_line(_first(self._value(raw, "url")), LONGEST_URL)
         source, owner = self._publisher(url)
         return Row(
             number=number,
-            id=clean_line(str(raw["id"]), LONGEST_NAME) if isinstance(raw.get("id"), str | int) else "",
+            id=_name(raw.get("id"), LONGEST_NAME),
             url=url,
             title=clean_line(self._value(raw, "title"), LONGEST_TITLE),
             source=source,
@@ -158,7 +157,7 @@ class RowFormat:
             time=self._time(raw),
             language=_language(_first(self._value(raw, "language"))),
             status=status,
-            kind=intern(kind) if isinstance(kind, str) and kind in KINDS else "",
+            kind=_one_of(KINDS, tags.get("kind")),
             reason=intern(clean_line(tags.get("reason"), LONGEST_NAME)),
             original=_name(tags.get("original")),
             match=_name(tags.get("match")),
@@ -192,6 +191,8 @@ class RowFormat:
 
     def _value(self, raw: Mapping[str, Any], part: str) -> Any:
         name = self._fields[part]
+        if name in ARTICLE_FIELDS and name not in raw and "articleBody" in raw:
+            name = ARTICLE_FIELDS[name]
         return raw.get(name) if name else None
 
     def _time(self, raw: Mapping[str, Any]) -> float | None:
@@ -215,8 +216,12 @@ def _language(value: object) -> str:
     return intern(language_code(value[:20])) if isinstance(value, str) else ""
 
 
-def _name(value: object) -> str:
-    return clean_line(str(value), LONGEST_URL) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+def _one_of(allowed: Sequence[str], value: object, otherwise: str = "") -> str:
+    return intern(value) if isinstance(value, str) and value in allowed else otherwise
+
+
+def _name(value: object, most: int = LONGEST_URL) -> str:
+    return clean_line(str(value), most) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
 def _news(value: object) -> tuple[str, ...]:

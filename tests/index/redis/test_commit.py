@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import pytest
 from conftest import OpenIndex
-from documents import FIRST, HOUR, MINUTE, Article, beginning, check, join, joined, joining
+from documents import FIRST, HOUR, MINUTE, Article, beginning, check, join, joined, joining, members_in
 from news_site import article as text
 from redis import Redis
 
@@ -18,6 +18,7 @@ from scrapy_neardup.index.batch import CheckedDocument
 from scrapy_neardup.index.redis.store import RedisClient, RedisStore
 from scrapy_neardup.index.store import Call, Commit
 from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts, unpack_counts
+from scrapy_neardup.records.life import DELIVERED, WITHDRAWN
 from scrapy_neardup.rules.match import Match
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.story import Claim, Extent
@@ -222,7 +223,7 @@ async def test_a_story_that_others_change_is_read_again(
     if step == "join":
         story = await joined(index, join("d", MINUTE, "d.example"))
         assert story.items == before + 1 - gone  # it begins with its first document again
-        titles = {each.title for each in await index.stories.members(FIRST.id)}
+        titles = {each.title for each in await members_in(index, FIRST.id)}
         assert titles >= ({"first", "c", "d"} if change == "join" else {"first", "d"})
     elif step == "claim":
         granted = await index.events.claim(Claim(FIRST.id, "watch", extent=Extent(2, 2), token="0" * 16))
@@ -266,8 +267,8 @@ async def test_a_delivery_is_repeated_if_others_change_what_it_reads(
     article = Article()
     await check(index, article)
 
-    interruptions = interrupt(index, lambda: other.runs.withdraw([article.id]))
-    await index.runs.deliver([article.id])
+    interruptions = interrupt(index, lambda: other.runs.settle([article.id], WITHDRAWN))
+    await index.runs.settle([article.id], DELIVERED)
     assert await index.documents.records() == [], "a record that was removed stays removed"
     assert interruptions.written == [False]
 

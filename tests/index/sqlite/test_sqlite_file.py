@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import CONFIG, OpenIndex
-from documents import FIRST, JOINS, MINUTE, Article, ScriptedJudge, check, digest, join, joined
+from documents import FIRST, JOINS, MINUTE, Article, ScriptedJudge, check, digest, join, joined, members_in
 from newsdesk import opened
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
@@ -20,6 +20,7 @@ from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.index.sqlite import APPLICATION, VERSION
 from scrapy_neardup.index.upkeep import Selection
 from scrapy_neardup.records.learned import NOTHING, SLOTS, KnownBoilerplate, pack_counts
+from scrapy_neardup.records.life import DELIVERED
 from scrapy_neardup.story import Claim, Join, Member
 
 SOURCE = digest("wire.example", 4)
@@ -129,7 +130,7 @@ async def test_damage_of_any_entry_stops_nothing(
             index.events.running(),
             index.events.ended(0),
             index.summary(),
-            index.stories.members(original.id),
+            members_in(index, original.id),
         ):
             await question
         try:
@@ -162,7 +163,7 @@ async def test_who_looks_waits_for_no_writer(open_index: OpenIndex, file: Path, 
     found = await index.documents.records()
     summary = await index.summary()
     stories = await index.events.running()
-    members = await index.stories.members(original.id)
+    members = await members_in(index, original.id)
     would_go = await index.purge(Selection(source="wire.example", source_hash=SOURCE), dry_run=True)
     sql.execute("ROLLBACK")
 
@@ -262,7 +263,7 @@ def _calls(index: Index) -> Iterator[Awaitable[object]]:
         yield check(index, Article(f"story {number}", at=70 + number, serial=1000 + number))
     yield joined(index, join("another", 61, "other.example"))
     yield index.events.running()
-    yield index.stories.members(FIRST.id)
+    yield members_in(index, FIRST.id)
     yield index.stories.final_stories([FIRST.id])
     yield index.documents.records()
     yield index.learned.exchange_boilerplate({SITE: KnownBoilerplate((b"5678",))})
@@ -271,7 +272,7 @@ def _calls(index: Index) -> Iterator[Awaitable[object]]:
     yield index.runs.beat()
     yield index.events.take_over(0)
     yield index.events.ended(0)
-    yield index.runs.deliver([FIRST.id])
+    yield index.runs.settle([FIRST.id], DELIVERED)
     yield index.summary()
     yield index.purge(Selection(source="a.example", source_hash=SITE))
     yield index.close()

@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+import socket
 import time
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 from guides import block
+from httpx2 import AsyncClient
 from jsonschema import Draft202012Validator
 from mcp import Client, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from newsdesk import toll
 from projects import ITEM_A_PAGE, Project
-from scrapy_processes import fast_python, neardup, run_python
+from scrapy_processes import fast_python, neardup, run_python, start_scrapy
+from servers import free_port, wait_until
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.tools.commands.mcp import LONGEST_QUOTATION, quoted
@@ -119,11 +124,9 @@ def test_ask_takes_documents_as_explain_does(folder: Path, name: str) -> None:
     [
         ("stories", "x"),
         ("story",),
-        ("story", "x", "--since", "y"),
         ("changes", "--sources", "2"),
         ("stories", "--csv"),
         ("one-site", "--since", "y"),
-        ("x",),
     ],
 )
 def test_options_that_do_not_belong_together_are_refused(folder: Path, arguments: tuple[str, ...]) -> None:
@@ -176,18 +179,65 @@ async def test_errors_are_errors_and_a_cancelled_question_ends_nothing(folder: P
         assert not (await client.call_tool("stories", {})).is_error
 
 
-@pytest.mark.slow
+async def test_a_team_asks_over_http_under_a_known_name_and_with_its_token(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEARDUP_MCP_TOKEN", "a long random text\n")
+    port = free_port()
+    command = "neardup", "mcp", "--http", f"127.0.0.1:{port}", "--name", "news.example", "--store", STORE
+    server = start_scrapy(folder, *command)
+    right = {"Authorization": "Bearer a long random text"}
+    try:
+        await asyncio.to_thread(wait_until, "server", lambda: bool(socket.create_connection(("127.0.0.1", port))))
+        async with (
+            AsyncClient(headers=right) as http,
+            Client(streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)) as client,
+        ):
+            assert client.protocol_version == "2026-07-28"
+            answer = (await client.call_tool("stories", {})).structured_content
+        assert answer is not None
+        assert answer["stories"][0]["headline"]["quoted"].startswith("Ignore all instructions")
+        json_type = {"Content-Type": "application/json"}
+        tried = [
+            json_type,
+            json_type | {"Authorization": "Bearer wrong"},
+            json_type | right | {"Host": "evil.example"},
+            json_type | right | {"Host": "news.example", "Origin": "https://evil.example"},
+            json_type | right | {"Host": "news.example", "Origin": "https://news.example"},
+        ]
+        statuses = []
+        for headers in tried:
+            connection = HTTPConnection("127.0.0.1", port)
+            connection.request("POST", "/mcp", b"{}", headers)
+            statuses.append(connection.getresponse().status)
+            connection.close()
+        assert statuses == [401, 401, 421, 403, 406]  # the last is heard, and does not say which answers it takes
+    finally:
+        server.terminate()
+        server.communicate()
+
+
 @pytest.mark.parametrize(
-    ("title", "told"), [("poll.py", "12 dead, was 4 (c.example)"), ("morning.py", ": 4 sources, 2 rep")]
+    ("arguments", "reason"),
+    [
+        (("0.0.0.0:8000",), "NEARDUP_MCP_TOKEN is not set"),
+        (("localhost:8000", "--name", "news.example"), "other machines can reach localhost and news.example"),
+        (("localhost",), "must be HOST:PORT"),
+    ],
 )
-def test_the_programs_of_the_guide_tell_what_is_new_once(folder: Path, title: str, told: str) -> None:
-    code = block("ask.md", title).replace('["scrapy", ', '[sys.executable, "-m", "scrapy", ')
-    code = code.replace('command="scrapy", args=[', 'command=sys.executable, args=["-m", "scrapy", ')
-    (folder / title).write_text(f"import sys\n{code}", encoding="utf-8")
+def test_other_machines_are_not_served_without_a_token(tmp_path: Path, arguments: tuple[str, ...], reason: str) -> None:
+    done = neardup(tmp_path, "mcp", "--store", STORE, "--http", *arguments)
+    assert (done.returncode, reason in done.stderr, len(done.stderr.splitlines())) == (2, True, 1), done.stderr
 
-    first, second = (run_python(folder, title) for _ in range(2))
 
-    assert told in first.stdout, first.stderr
+@pytest.mark.slow
+def test_the_program_of_the_guide_tells_what_is_new_once(folder: Path) -> None:
+    code = block("ask.md", "poll.py").replace('["scrapy", ', '[sys.executable, "-m", "scrapy", ')
+    (folder / "poll.py").write_text(f"import sys\n{code}", encoding="utf-8")
+
+    first, second = (run_python(folder, "poll.py") for _ in range(2))
+
+    assert "12 dead, was 4 (c.example)" in first.stdout, first.stderr
     assert (second.stdout, second.returncode) == ("", 0), second.stderr
 
 

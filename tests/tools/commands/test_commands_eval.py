@@ -172,6 +172,6 @@ def test_the_final_stories_count(neardup: Neardup, tmp_path: Path) -> None:
             rows.append({"id": f"{event}-{number}", "text": report(words, (event, number)), "cluster": event})
     write_lines(tmp_path / "gold.jsonl", rows)
     # Documents that are judged together know their final stories, so there must be many.
-    write_lines(tmp_path / "background.jsonl", [{"id": n, "text": text(("other", n))} for n in range(350)])
+    write_lines(tmp_path / "background.jsonl", [{"id": n, "text": text(("other", n))} for n in range(150)])
     found = neardup("eval", "gold.jsonl", "--background", "background.jsonl", "--seeds", "2", "--json").stdout
     assert json.loads(found)["protocols"]["pairwise"]["recall"] == 1

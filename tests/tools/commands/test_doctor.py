@@ -25,8 +25,6 @@ from scrapy_neardup.stories.messages import message_of
 from scrapy_neardup.tools.commands.doctor import sites_of_few
 from scrapy_neardup.tools.lab.replay import opened as running
 
-pytestmark = pytest.mark.versions
-
 ADDON_LINE = 'ADDONS = {"scrapy_neardup.Addon": 500}'
 REACTOR = "twisted.internet.selectreactor.SelectReactor"
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs/event.schema.json").read_text(encoding="utf-8"))

@@ -29,7 +29,7 @@ def record(folder: Path, *texts: str) -> None:
 # A window that is not there
 
 
-@pytest.mark.parametrize("command", [("watch",), ("watch", "--window"), ("explain", "https://a.example/")])
+@pytest.mark.parametrize("command", [("watch",), ("watch", "--window"), ("ask", "coverage", "https://a.example/")])
 def test_a_window_that_is_not_there_is_named_with_the_settings_that_name_it(
     project: Project, command: tuple[str, ...]
 ) -> None:
@@ -53,7 +53,7 @@ def test_commands_that_only_read_leave_the_file_of_the_window_as_it_is(tmp_path:
         ("watch", "--window"),
         ("watch", "--once"),
         ("watch", "--events"),
-        ("explain", one),
+        ("ask", "coverage", one),
         ("explain", one, other),
         ("doctor",),
     ):
@@ -176,7 +176,9 @@ def test_explain_says_of_which_documents_of_the_window_only_exact_repeats_match(
 
 
 @pytest.mark.parametrize(
-    "arguments", [("explain", FIRST, UNKNOWN), ("explain", "https://fire.example:1/new")], ids=["two", "one"]
+    "arguments",
+    [("explain", FIRST, UNKNOWN), ("ask", "coverage", "https://fire.example:1/new")],
+    ids=["explain", "ask"],
 )
 def test_a_page_that_the_window_lacks_is_told_where_to_look(folder: Path, arguments: tuple[str, ...]) -> None:
     done = neardup(folder, *arguments, *WINDOW)

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from documents import members_in
 from projects import Project
 from scrapy_processes import neardup
 
@@ -77,7 +78,7 @@ async def test_a_purged_copy_leaves_its_original(detector: NearDupDetector) -> N
     assert await detector.purge(source="copy.example") == 1
 
     assert await _status(detector, ONE) == "duplicate"
-    assert "copy.example" not in {member.source for member in await detector.index.stories.members(story)}
+    assert "copy.example" not in {member.source for member in await members_in(detector.index, story)}
 
 
 @pytest.mark.every_store
@@ -111,7 +112,7 @@ async def test_a_purged_source_leaves_no_event_that_waits(detector: NearDupDetec
     other_story = (await detector.check(other)).story
     assert story is not None
     assert other_story is not None
-    (tipping,) = [each.id for each in await detector.index.stories.members(story) if each.source == "copy.example"]
+    (tipping,) = [each.id for each in await members_in(detector.index, story) if each.source == "copy.example"]
     for key, item, token in ((story, tipping, TOKENS[0]), (other_story, other.id, TOKENS[1])):
         assert await detector.index.events.claim(Claim(key, "watch", token=token, item=item))
 

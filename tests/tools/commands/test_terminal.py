@@ -25,7 +25,6 @@ COMMANDS = [
     (*command, *output)
     for command in (
         ("watch", "--events"),
-        ("explain", "in.jsonl#1"),
         ("watch", "--window"),
         ("explain", "in.jsonl#1", "in.jsonl#2"),
     )

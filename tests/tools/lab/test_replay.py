@@ -219,7 +219,7 @@ def test_odd_characters_lose_no_line(replay: Replay) -> None:
 def test_a_replay_alarms_nobody(replay: Replay) -> None:
     """And needs nothing that sends alarms, such as Apprise."""
     hook, chat = "NEARDUP_EVENTS_WEBHOOK=http://127.0.0.1:1/", "NEARDUP_EVENTS_NOTIFY=no service"
-    (row,) = replay([{"id": 1, "text": text(1)}], "-s", hook, "-s", chat)
+    (row,) = replay([{"id": 1, "text": text(1)}], "-s", hook, "-s", chat, "-s", "NEARDUP_EVENTS_ATOM=events.xml")
     assert row["status"] == "original"
 
 

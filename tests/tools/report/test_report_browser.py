@@ -285,21 +285,21 @@ def test_the_first_view_explains_the_dots_and_says_who_copies_most(browser: Brow
         assert numbers == sorted(numbers, reverse=True)
 
 
-@pytest.mark.parametrize(("column", "place"), [("source", 0), ("items", 1), ("mostly from", 3)])
-def test_a_table_is_sorted_by_the_column_that_is_clicked(
-    browser: Browser, day_report: Path, column: str, place: int
-) -> None:
+def test_a_table_is_sorted_by_the_column_that_is_clicked(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report, "#numbers") as watched:
-        head = watched.page.locator(".sortable").last.get_by_role("columnheader", name=column)
-        for order, is_reversed in (
-            (("ascending", False), ("descending", True)) if place != 1 else (("descending", True),)
+        table = watched.page.locator(".sortable").last
+        for column, place, order in (
+            ("source", 0, "ascending"),
+            ("source", 0, "descending"),
+            ("items", 1, "descending"),
+            ("mostly from", 3, "ascending"),
         ):
+            head = table.get_by_role("columnheader", name=column)
             head.get_by_role("button").click()
             assert head.get_attribute("aria-sort") == order
-            rows = watched.page.locator(".sortable").last.locator("tbody tr")
-            cells = [texts(row.locator("th, td"))[place] for row in rows.all()]
+            cells = texts(table.locator(f"tbody tr > :nth-child({place + 1})"))
             shown = list(map(int, cells)) if place == 1 else cells
-            assert shown == sorted(shown, reverse=is_reversed)
+            assert shown == sorted(shown, reverse=order == "descending")
 
 
 def test_drops_begin_with_what_loses_most_and_open_side_by_side(browser: Browser, write_report: WriteReport) -> None:
@@ -334,8 +334,7 @@ def test_what_was_dropped_was_lost(browser: Browser, tmp_path: Path) -> None:
     "hostile",
     [
         "</script><script>document.title = 'stolen'</script>",
-        "<img src=x onerror=\"document.title = 'stolen'\">",
-        "\u202e\u2066 evil \ud800",
+        "\u202e\u2066 evil \ud800 <img src=x onerror=\"document.title = 'stolen'\">",
         "<!--<script>",
         f"\x1b[2J{'Donaudampfschiff' * 15}",
     ],

@@ -1,0 +1,144 @@
+"""Compare a replay on a cluster with one in one process: verdicts, speed, memory, and cost at several sizes.
+
+    python benchmarks/archive.py verdicts day-dev.jsonl ng-dev.jsonl
+    python benchmarks/archive.py speed day-dev.jsonl --documents 200000
+    python benchmarks/archive.py sizes day-dev.jsonl --documents 50000 200000 800000
+
+The files are as for ``scrapy neardup replay``, each with at least some thousand articles. For ``speed`` and ``sizes``
+the first of them is repeated: each time a day later, with other urls, figures and without some sentences.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import resource
+import sys
+import time
+from collections import Counter
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup.content.document_maker import parse_time
+from scrapy_neardup.tools.cluster.archive import Replay, connected, resumed
+from scrapy_neardup.tools.cluster.steps import Job
+from scrapy_neardup.tools.commands.replay import _by_time
+from scrapy_neardup.tools.lab.feed import read_feed
+from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, replay
+
+SETTINGS = NearDupSettings.from_mapping({"NEARDUP_STORE": "memory://"})
+LATER = 26 * 3600  # seconds: outside of the window
+
+
+def usage() -> tuple[float, float]:
+    """Return the CPU seconds of this process, and its most memory in MB."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def repeated(rows: list[dict[str, Any]], most: int, folder: Path) -> list[Path]:
+    """Write so many documents, each round of the rows into a file."""
+    draw = random.Random(1)
+    paths = []
+    for start in range(0, most, len(rows)):
+        number = len(paths)
+        paths.append(folder / f"round{number:04}.jsonl")
+        with paths[-1].open("w", encoding="utf-8") as file:
+            figures = str.maketrans("0123456789", "".join(str((figure + number) % 10) for figure in range(10)))
+            for row in rows[: most - start]:
+                lines = [line for line in row["text"].split("\n") if not number or draw.random() > 0.05]
+                changed = {"id": f"{row['id']}-{number}", "url": f"{row['url']}?round={number}"}
+                changed["text"] = "\n".join(lines).translate(figures)
+                file.write(json.dumps({**row, **changed, "time": parse_time(row["time"]) + number * LATER}) + "\n")
+    return paths
+
+
+async def in_one_process(paths: list[Path]) -> list[dict[str, Any]]:
+    """Replay files in this process, without workers."""
+    output = OutputFormat()
+    feed = chain.from_iterable(map(read_feed, paths))
+    if len(paths) == 1:
+        feed = _by_time(feed)
+    async with opened(NearDupDetector(SETTINGS, run="")) as detector:
+        with PageReader(SETTINGS, 1) as reader:
+            return [output.row(judged) async for judged in replay(reader.read(feed), detector, all_over=True)]
+
+
+def on_cluster(paths: list[Path], folder: Path, workers: int) -> dict[str, Any]:
+    """Replay files with workers on this machine. Return what it took."""
+    job = resumed(Job(folder, folder, SETTINGS, tuple(paths), time.time()))
+    with connected("local", workers) as client:
+        start = time.perf_counter()
+        counts, _ = Replay(client, job, lambda line: print("   ", line, file=sys.stderr, flush=True)).run()
+        seconds = time.perf_counter() - start
+        used = client.run(usage)
+    return {
+        "documents": counts["documents"],
+        "seconds": seconds,
+        "cpu": sum(cpu for cpu, _ in used.values()),
+        "memory": max(memory for _, memory in used.values()),
+    }
+
+
+def rows_below(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for part in sorted(folder.glob("*.jsonl")) for line in part.open(encoding="utf-8")]
+
+
+def verdict_of(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what the issue compares: related documents count as originals."""
+    status = "original" if row["status"] == "related" else row["status"]
+    return status, None if status == "original" else row["match"], row["would_drop"]
+
+
+def compare_verdicts(path: Path, folder: Path) -> None:
+    plain = {row["id"]: row for row in asyncio.run(in_one_process([path]))}
+    on_cluster([path], folder, 2)
+    found = rows_below(folder)
+    differing = Counter[str]()
+    for row in found:
+        one, other = verdict_of(plain[row["id"]]), verdict_of(row)
+        if one != other:
+            kind = (
+                f"{one[0]} -> {other[0]}" if one[0] != other[0] else "another match" if one[1] != other[1] else "drop"
+            )
+            differing[kind] += 1
+    share = 1 - sum(differing.values()) / len(found)
+    print(f"| {path.stem} | {len(found):,} | {share:.4f} | {dict(differing)} |", flush=True)
+
+
+def measure(rows: list[dict[str, Any]], most: int, folder: Path, *, alone: bool) -> None:
+    paths = repeated(rows, most, folder)
+    took = on_cluster(paths, folder / "out", 2)
+    line = f"| {most:,} | {took['documents'] / took['seconds']:,.0f} | {1000 * took['cpu'] / most:.2f}"
+    line += f" | {took['memory']:,.0f} |"
+    if alone:
+        start, (cpu, _) = time.perf_counter(), usage()
+        asyncio.run(in_one_process(paths))
+        seconds, cpu = time.perf_counter() - start, usage()[0] - cpu
+        speed = took["documents"] / took["seconds"] / (most / seconds)
+        line += f" {most / seconds:,.0f} | {1000 * cpu / most:.2f} | {speed:.2f} |"
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("verdicts", "speed", "sizes"))
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--documents", nargs="+", type=int, default=[20_000])
+    options = parser.parse_args()
+    if options.what == "verdicts":
+        print("| documents of | documents | equal | differences |\n|---|---|---|---|")
+        for each in options.files:
+            with TemporaryDirectory() as name:
+                compare_verdicts(each, Path(name) / "out")
+    else:
+        articles = [json.loads(line) for line in options.files[0].open(encoding="utf-8")]
+        print("documents; two workers: a second, CPU ms each, most MB; one process: a second, CPU ms; times faster")
+        for count in options.documents:
+            with TemporaryDirectory() as name:
+                measure(articles, count, Path(name), alone=options.what == "speed")

@@ -1,0 +1,133 @@
+"""Cut texts into sentences. An abbreviation, an initial, a decimal or a host name ends none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.text.folding import fold_with_places
+from scrapy_neardup.text.tokenizer import DECIMAL, FULL_STOPS, LINE_ENDS, SPACE, STOP, Reading, next_starts
+
+_CHARACTERS = 4  # of a script without spaces count as a word
+# What may stand between two sentences: ends of lines, or full stops and the quotes that they close, and space.
+_BETWEEN = re.compile(rf"""([{LINE_ENDS}{FULL_STOPS}.!?]+)["')\]」』]*[^\S{LINE_ENDS}]*""")
+_LAST_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+$")  # its marks are no \w
+_LONGEST_WORD, _LONGEST_SHORT = 12, 6  # characters that are looked at, and those of an abbreviation with its marks
+_LONGER = frozenset("prof dott sept capt supt insp univ conn mass tenn проф акад".split())  # of four letters
+_FEWEST_WORDS, _SHORTEST_MEAN = (
+    50,
+    3.8,
+)  # characters of the words of a text; any of the shorter words of Vietnamese may end a sentence
+# In German an ordinal has a full stop and a capital behind it: "am 13. November".
+_DAY = re.compile(r"[0-9]{1,2}\. (?:Jan|Feb|Marz|Apr|Mai |Jun|Jul|Aug|Sep|Okt|Nov|Dez)")
+
+
+class Printed(NamedTuple):
+    """A sentence as it is printed, and the hashes of its tokens."""
+
+    text: str
+    tokens: tuple[int, ...]
+
+
+def whole_sentences(text: str) -> list[str]:
+    """Return the sentences of a text, each on one line, however long it is."""
+    return [" ".join(each.text.split()) for each in read_sentences(text)[0]]
+
+
+def read_sentences(*texts: str, longest: int | None = None) -> list[list[Printed]]:
+    """Return the sentences of each text, but none without a word. A line ends a sentence, as a full stop does.
+
+    The texts are cut alike: an abbreviation of one is one in all. Sentences of more than ``longest`` tokens are cut.
+    """
+    reading = Reading.of(*texts)
+    start, first = _starts(reading)
+    counts = next_starts(first, len(reading.starts)) - first
+    if longest and len(counts) and counts.max() > longest:
+        whole, first = first, np.array(_cut(reading, first.tolist(), counts.tolist(), longest))
+        parts = reading.starts.take(first)
+        parts[first.searchsorted(whole)] = start
+        start = parts
+    end, hashes = next_starts(first, len(reading.starts)).tolist(), reading.hashes.tolist()
+    tokens = [tuple(hashes[begin:stop]) for begin, stop in zip(first.tolist(), end, strict=True)]
+    bounds, of_text = reading.bounds.tolist(), start.searchsorted(reading.bounds).tolist()
+    found = []
+    for text, begins, behind, (one, other) in zip(texts, bounds, bounds[1:], pairwise(of_text), strict=False):
+        _, printed, places = fold_with_places(text)
+        edges = [places[at - begins] for at in (*start[one:other].tolist(), behind - 1)]
+        sentences = (printed[begin:stop].strip() for begin, stop in pairwise(edges))
+        found.append([*map(Printed, sentences, tokens[one:other])])
+    return found
+
+
+def _starts(reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the characters and the tokens with which sentences begin; those without a token are left out."""
+    text = reading.text
+    lengths = reading.ends - reading.starts
+    is_free = lengths <= _LONGEST_SHORT
+    if len(lengths) < _FEWEST_WORDS or lengths.mean() > _SHORTEST_MEAN:
+        is_free &= reading.flags.take(reading.ends) & STOP == 0
+    places = zip(reading.starts[is_free].tolist(), reading.ends[is_free].tolist(), strict=True)
+    known = {text[begin:end] for begin, end in places}
+    start = np.array([each.end() for each in _BETWEEN.finditer(text, 0, len(text) - 1) if _is_end(text, each, known)])
+    first = reading.starts.searchsorted(start)
+    has_tokens = next_starts(first, len(reading.starts)) > first
+    return start[has_tokens], first[has_tokens]
+
+
+def _is_end(text: str, between: re.Match[str], known: AbstractSet[str]) -> bool:
+    """Decide whether a sentence ends with full stops. ``known`` are the words that the texts have without one."""
+    if between[1].strip(".!?"):
+        return True
+    stop, behind = between.span()
+    before, following = text[stop - 1], text[behind]
+    if following != following.title():  # a small letter; those of Georgian begin sentences
+        return False
+    if not text[behind - 1].isspace() and (before.isspace() or not following.isupper()):
+        return False
+    word = _LAST_WORD.search(text, max(0, stop - _LONGEST_WORD), stop)
+    if word is None:
+        return before not in LINE_ENDS
+    if word[0].isdigit():
+        is_listed = text[word.start() - 1] in LINE_ENDS
+        return len(word[0]) > 1 and not is_listed and not _DAY.match(text, word.start())
+    return between[0].strip() != "." or not _is_abbreviation(word[0], known, is_numbered=following.isdigit())
+
+
+def _is_abbreviation(word: str, known: AbstractSet[str], *, is_numbered: bool) -> bool:
+    """Decide whether a word in front of a full stop is short, and the texts never have it without one."""
+    letters = sum(map(str.isalpha, word))
+    if letters < 2:
+        return True  # an initial
+    is_short = letters < 4
+    if word.lower() == word.upper():
+        is_short = letters == 2 and "\u0900" <= word[0] <= "\u0dff"  # initials in the scripts of India
+    elif letters > 2 and word.isupper():
+        is_short = False
+    elif letters == 4:
+        is_short = word.lower() in _LONGER
+    return is_short and (is_numbered or word not in known)
+
+
+def _cut(reading: Reading, firsts: Sequence[int], counts: Sequence[int], most: int) -> list[int]:
+    """Return the first token of each sentence, and of each part of a long one.
+
+    The words themselves say where a long sentence is cut, so two texts that share words are cut in the same places.
+    Numbers are no such words: another number moves no cut.
+    """
+    is_spaced = (reading.flags.take(reading.starts - 1) & SPACE).astype(bool)
+    is_number = (reading.flags.take(reading.starts) & DECIMAL).astype(bool)
+    ranks = np.where((is_spaced & ~is_number) | reading.are_unspaced, 0, 1) + reading.hashes / 2.0**64
+    cut = []
+    for first, count in zip(firsts, counts, strict=True):
+        cut.append(first)
+        longest = most * (_CHARACTERS if reading.are_unspaced[first] else 1)
+        while first + count - cut[-1] > longest:
+            begin = cut[-1] + longest // 4
+            cut.append(begin + int(ranks[begin : cut[-1] + longest + 1].argmin()))
+    return cut

@@ -1,0 +1,113 @@
+"""A claim of one sentence: which texts tell it, and which figures of ledgers agree with it.
+
+A text tells a claim if a passage of it, with its title, has most rare terms of the claim, and its names and figures. So
+a claim in other words, or in another language, may not be found, and a text that denies it may be. How many people were
+harmed need not agree: whether the ledger has another number is what is asked.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+import numpy as np
+
+from scrapy_neardup.evidence.figures.counted import FigureKind
+from scrapy_neardup.evidence.figures.figure import find_figures
+from scrapy_neardup.evidence.figures.tolls import tolls_of
+from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes
+from scrapy_neardup.records.learned import Frequencies
+from scrapy_neardup.records.texts import StoredText
+from scrapy_neardup.rules.ledger import against, supporters_of
+from scrapy_neardup.stories.ledger import label_of
+from scrapy_neardup.story import Ledger, PrintedFigure
+from scrapy_neardup.text.folding import fold
+from scrapy_neardup.text.sentences import whole_sentences
+
+MOST_WORDS = 60  # a longer sentence is a text
+LEAST_DOCUMENTS, LEAST_HOURS = 100, 2  # of a window that can say that nobody tells a claim
+
+_LEAST_TERMS = 3
+_RARE = 2.3  # weight of a term that a tenth of the documents have
+_RARE_FIRST = 4.0  # of a first word that may be a name
+_LEAST_SHARE = 0.65  # of the weights of the terms, in a passage
+_PASSAGE = 3  # sentences
+
+
+def is_claim(text: str) -> bool:
+    return len([*whole_sentences(text)]) == 1 and len(text.split()) <= MOST_WORDS
+
+
+class Claim:
+    """A claim, and what a passage must have to tell it: most of its rare terms, and all names and numbers.
+
+    ``why_not`` says why nobody can be asked for it, "" if that is not so.
+    """
+
+    def __init__(self, sentence: str, frequencies: Frequencies) -> None:
+        self._tolls = [toll for toll in tolls_of("", sentence) if toll.kind is not FigureKind.MONEY]
+        of_tolls = {str(value) for toll in self._tolls for value in (toll.low, toll.high)}
+        self._numbers = _numbers(sentence) - of_tolls
+        codes = [code for code in term_codes(fold(sentence)) if code < FIGURE]
+        slots = np.array(sorted({code % NAME for code in codes}), np.uint32)
+        shares = (frequencies.counts(slots) + 1) / (frequencies.documents + 1)
+        self._weights = {slot: -math.log(share) for slot, share in zip(slots.tolist(), shares.tolist(), strict=True)}
+        self._names = {code % NAME for code in codes if code & NAME}
+        if codes and sentence[:1].isupper() and self._weights[codes[0] % NAME] > _RARE_FIRST:
+            self._names.add(codes[0] % NAME)
+        self.why_not = ""
+        if len(slots) < _LEAST_TERMS:
+            self.why_not = "the claim is too short"
+        elif max(self._weights.values()) < _RARE:
+            self.why_not = "the claim has no rare word"
+
+    def sentence_in(self, text: StoredText) -> str:
+        """Return the sentence of a text that tells most of the claim, "" if the text does not tell it."""
+        sentences = [*whole_sentences(text.text)]
+        title = _terms(text.title)
+        terms = [*map(_terms, sentences)]
+        best = ""
+        least = _LEAST_SHARE
+        for at in range(len(sentences)):
+            passage = sentences[at : at + _PASSAGE]
+            known = title.union(*terms[at : at + _PASSAGE])
+            share = self._share(known)
+            if share > least and self._names <= known and self._numbers <= _numbers("\n".join((text.title, *passage))):
+                least = share
+                best = max(passage, key=lambda each: self._share(_terms(each)))
+        return best
+
+    def _share(self, terms: AbstractSet[int]) -> float:
+        return sum(weight for slot, weight in self._weights.items() if slot in terms) / sum(self._weights.values())
+
+    def figures(self, ledgers: Sequence[Ledger]) -> list[dict[str, Any]]:
+        """Return for each toll of the claim how many owners print it, and how many print what contradicts it."""
+        rows = []
+        for toll in self._tolls:
+            high = None if toll.high is None else float(toll.high)
+            claimed = PrintedFigure(toll.kind, float(toll.low), high, toll.qualifier, False, b"", b"", -1)
+            agree = {each.owner for ledger in ledgers for each in supporters_of(ledger, claimed)}
+            others = {(each.owner, each.words) for ledger in ledgers for each in against(ledger, claimed)}
+            counts = Counter(value for _, value in others)
+            rows.append(
+                {
+                    "figure": label_of(toll.kind),
+                    "value": claimed.words,
+                    "agree": len(agree),
+                    "contradict": [{"value": value, "owners": owners} for value, owners in counts.most_common()],
+                }
+            )
+        return rows
+
+
+def _terms(text: str) -> frozenset[int]:
+    return frozenset(code % NAME for code in term_codes(fold(text)) if code < NO_TERM)
+
+
+def _numbers(text: str) -> set[str]:
+    """Return the figures of a text, also those of dates and names."""
+    return {figure.value for figure in find_figures(text)} | set(re.findall("[0-9]+", text))

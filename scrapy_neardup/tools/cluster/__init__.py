@@ -1,0 +1,1 @@
+"""Replay an archive on a cluster: more documents than one machine can hold."""

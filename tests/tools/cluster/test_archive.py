@@ -1,0 +1,254 @@
+"""A replay on a cluster: a real scheduler, and workers that are killed in each step."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from json_lines import read_lines, write_lines
+from scrapy_processes import fast_python
+
+from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.tools.lab.archives import read_documents
+from scrapy_neardup.tools.lab.feed import read_feed
+from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, replay
+
+distributed = pytest.importorskip("distributed")
+warc = pytest.importorskip("fastwarc.warc")
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+from distributed.diagnostics.plugin import SchedulerPlugin  # noqa: E402
+
+from scrapy_neardup.tools.cluster import archive, exchange, steps  # noqa: E402
+
+NOON = 1_700_000_000
+HTML = "HTTP/1.1 200 OK\r\nContent-Type: text/html"
+MOMENTS = ("answers-", "offsets-", "pairs-", "links-", "follow0-", "00002-")  # one in each step
+# So copies of copies are kept because too little of them is in what was kept.
+SETTINGS = NearDupSettings.from_mapping({"NEARDUP_STORE": "memory://", "NEARDUP_KEEP_UPDATES": False})
+
+
+def sentences(draw: random.Random, count: int) -> list[str]:
+    words = ["".join(map(draw.choice, ("bdfgklmnprstv", "aeiou") * 3)) for _ in range(40)]
+    return [" ".join([f"{draw.randrange(10**6):x}".upper(), *draw.choices(words, k=11)]) + "." for _ in range(count)]
+
+
+def documents(count: int) -> list[dict[str, Any]]:
+    """Return documents of which half are copies, each of the one before it, and one page that comes again and again."""
+    draw = random.Random(7)
+    rows: list[dict[str, Any]] = []
+    while len(rows) < count:
+        body = sentences(draw, 12)
+        title = body[0][:40]
+        for _ in range(draw.choice((1, 1, 2, 3, 8))):
+            page = f"https://paper{draw.randrange(9)}.example/news/{len(rows)}"
+            rows.append({"url": page, "title": title, "text": "\n".join(body)})
+            body = [*body[: draw.randrange(10, len(body) + 1)], *sentences(draw, draw.choice((0, 0, 2, 3)))]
+    again = {"url": "https://paper1.example/live", "title": "Live", "text": "\n".join(sentences(draw, 8))}
+    rows += [again] * 20
+    draw.shuffle(rows)
+    return [{"id": f"d{number}", "time": NOON + 40 * number, **row} for number, row in enumerate(rows)]
+
+
+def write_inputs(folder: Path, rows: list[dict[str, Any]]) -> list[Path]:
+    """Write documents in four formats, with wrong lines among them, and a file that cannot be read."""
+    paths = [folder / name for name in ("in0.jsonl.gz", "in1.jsonl.zst", "in2.parquet", "in3.jsonl")]
+    lines = ["".join(json.dumps(row) + "\n" for row in rows[number::4]).encode() for number in range(4)]
+    paths[0].write_bytes(gzip.compress(lines[0] + b"{broken\n"))
+    with paths[1].open("wb") as file, pa.CompressedOutputStream(file, "zstd") as packed:
+        packed.write(lines[1])
+    table = [{**row, "time": datetime.fromtimestamp(row["time"], timezone.utc)} for row in rows[2::4]]
+    pq.write_table(pa.Table.from_pylist([*table, {"id": "empty"}]), paths[2])
+    paths[3].write_bytes(b'{"id": "wordless", "text": ""}\n' + lines[3])
+    damaged = folder / "in4.parquet"
+    damaged.write_bytes(b"PAR1")
+    return [*paths, damaged]
+
+
+async def plain_replay(path: Path) -> list[dict[str, Any]]:
+    output = OutputFormat()
+    async with opened(NearDupDetector(SETTINGS, run="")) as detector:
+        with PageReader(SETTINGS, 1) as reader:
+            return [output.row(judged) async for judged in replay(reader.read(read_feed(path)), detector)]
+
+
+def compared(rows: list[dict[str, Any]]) -> dict[str, tuple[Any, ...]]:
+    """Return what a replay on a cluster says as another one does."""
+    found = {}
+    for row in rows:
+        status = row["status"].replace("related", "original")
+        copy = tuple(row[name] for name in ("kind", "match", "original", "share"))
+        copy += tuple(row["changes"])
+        found[row["id"]] = (status, row["would_drop"], *(copy if status in ("duplicate", "update") else ()))
+    return found
+
+
+class Workers(SchedulerPlugin):
+    """Two workers. For each that ends there is a new one."""
+
+    def __init__(self, address: str, notes: Path) -> None:
+        script = Path(__file__).parents[2] / "support/dask_worker.py"
+        self.command = [fast_python(), str(script), address, str(notes), *MOMENTS]
+        self.processes = [subprocess.Popen(self.command) for _ in range(2)]
+        self.is_over = False
+
+    def remove_worker(self, *arguments: object, **named: object) -> None:
+        if not self.is_over:
+            self.processes.append(subprocess.Popen(self.command))
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[str, Workers]]:
+    (tmp_path / "notes").mkdir()
+    with distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=None) as here:
+        workers = Workers(here.scheduler_address, tmp_path / "notes")
+        here.scheduler.add_plugin(workers)
+        yield here.scheduler_address, workers
+        workers.is_over = True
+        for process in workers.processes:
+            process.kill()
+            process.wait()
+
+
+def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
+    tmp_path: Path, cluster: tuple[str, Workers]
+) -> None:
+    address, workers = cluster
+    rows = documents(240)
+    inputs = tuple(write_inputs(tmp_path, rows))
+    out = tmp_path / "out"
+    job = steps.Job(out, out, SETTINGS, inputs, time.time())
+    told: list[str] = []
+
+    class Stopped(Exception):
+        pass
+
+    def stop(line: str) -> None:
+        if line.startswith("find_pairs: "):
+            raise Stopped
+
+    with archive.connected(address, 1) as client:
+        with pytest.raises(Stopped):
+            archive.Replay(client, archive.resumed(job), stop).run()
+        with pytest.raises(InputError, match="unfinished parts of other files or settings"):
+            archive.resumed(steps.Job(out, out, SETTINGS, inputs[1:], time.time()))
+        counts, wrong = archive.Replay(client, archive.resumed(job), told.append).run()
+
+    # The second try begins where the first one was stopped.
+    assert told[0].startswith("decide: ")
+    assert sorted(each.name for each in (tmp_path / "notes").iterdir()) == sorted(MOMENTS)
+    assert len(workers.processes) == 2 + len(MOMENTS)
+    assert sorted(each.name for each in out.iterdir()) == [f"0000{number}-in{number}.jsonl" for number in range(5)]
+
+    parts = [read_lines(part) for part in sorted(out.iterdir())]
+    assert [[row["id"] for row in part if row["id"]] for part in parts] == [
+        [row["id"] for row in rows[0::4]],
+        [row["id"] for row in rows[1::4]],
+        [*(row["id"] for row in rows[2::4]), "empty"],
+        ["wordless", *(row["id"] for row in rows[3::4])],
+        [],
+    ]
+    errors = [row["error"] for part in parts for row in part if "error" in row]
+    assert errors == wrong
+    line = len(rows[0::4]) + 1
+    wrong = [f"{inputs[0]}:{line}: not JSON", f"{inputs[2]}:{line}: a document needs", f"{inputs[4]}: "]
+    assert all(error.startswith(beginning) for error, beginning in zip(errors, wrong, strict=True))
+    assert (counts["documents"], counts["errors"], counts["wrong_lines"]) == (len(rows) + 1, 3, 3)
+    assert counts["unchecked/no-text"] == 1
+    assert counts["crowded"] > 0
+
+    write_lines(tmp_path / "all.jsonl", rows)
+    expected = compared(asyncio.run(plain_replay(tmp_path / "all.jsonl")))
+    found = compared([row for part in parts for row in part if row["id"]])
+    assert {name: found[name] for name in expected} == expected
+    assert {status for status, *_ in expected.values()} >= {"original", "duplicate"}
+    assert len({row["original"] for part in parts for row in part if row["would_drop"]}) > 20
+
+
+@pytest.mark.versions
+def test_a_warc_has_its_pages_with_their_times_and_urls(tmp_path: Path) -> None:
+    path = tmp_path / "CC-NEWS-20260301.warc.gz"
+    with path.open("wb") as file:
+        packed = gzip.GzipFile(fileobj=file, mode="wb")
+        for number in range(1000):
+            for kind, head, body in (
+                ("request", "GET / HTTP/1.1\r\n", ""),
+                (
+                    "response",
+                    f"{HTML}; charset=utf-8\r\n",
+                    f"<p>Página {number}</p>",
+                ),
+            ):
+                add_record(packed, kind, number, head, body)
+        add_record(packed, "response", 1000, "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n", "gone")
+        add_record(packed, "response", 1001, "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n", "no page")
+        packed.close()
+    pages = list(read_documents(path))
+    assert [page.url for page in pages] == [f"https://paper.example/{number}" for number in range(1000)]
+    assert [page.time for page in pages] == [NOON + number for number in range(1000)]
+    assert [page.html for page in pages] == [f"<p>Página {number}</p>" for number in range(1000)]
+    assert pages[1].where == f"{path}:4"
+    assert len({page.id for page in pages}) == 1000
+    path.write_bytes(path.read_bytes()[:-3000])
+    *pages, last = read_documents(path)
+    assert 800 < len(pages) < 1000
+    assert last.error is not None
+    assert "cannot be read further: Compressed file ended before" in last.error
+
+
+def add_record(file: gzip.GzipFile, kind: str, number: int, head: str, body: str) -> None:
+    record = warc.WarcRecord()
+    record.init_headers(getattr(warc.WarcRecordType, kind))
+    record.headers["WARC-Target-URI"] = f"https://paper.example/{number}"
+    record.headers["WARC-Date"] = datetime.fromtimestamp(NOON + number, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    record.headers["Content-Type"] = f"application/http; msgtype={kind}"
+    record.set_bytes_content(f"{head}\r\n{body}".encode())
+    record.write(file)
+
+
+@pytest.mark.parametrize("most", [1 << 20, 500])
+def test_a_key_of_many_documents_is_paired_with_the_newest_in_bounded_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """With fewer postings in memory the same pairs are found, in one span of time after the other."""
+    monkeypatch.setattr(steps, "_MOST_POSTINGS", most)
+    monkeypatch.setattr(steps, "_PAIRED_TOGETHER", most)
+    monkeypatch.setattr(steps, "_MOST_PAIRS", most)
+    draw = np.random.default_rng(1)
+    postings = np.zeros(3000, steps._POSTING)
+    postings["key"] = draw.permutation(3000).astype(np.uint64) * np.uint64(1 << 36)
+    postings["address"] = np.arange(3000)
+    postings["weight"] = 2
+    keys = draw.choice([5, 5, 5, 6, 7, 8, 9], 3000).astype(np.uint32)
+    writer = exchange.ColumnWriter(tmp_path / "postings")
+    for part in np.array_split(np.arange(3000), 3):
+        writer.write(keys[part], postings[part])
+    job = steps.Job(tmp_path, tmp_path, NearDupSettings.from_mapping({"NEARDUP_WINDOW": 7200}), (), 0.0)
+    stats = steps.find_pairs(job, 0, (0, 1 << 32), writer.runs)
+    assert (len(stats["runs"]) > 1) == (most == 500)
+
+    times = {int(row["address"]): int(row["key"]) for row in postings}
+    expected = set()
+    for key in range(5, 10):
+        of_key = sorted((times[address], address) for address in np.flatnonzero(keys == key).tolist())
+        for place, (moment, address) in enumerate(of_key):
+            near = [
+                other for then, other in of_key[max(0, place - 16) : place] if (moment >> 32) - (then >> 32) <= 3600
+            ]
+            expected |= {(address, other) for other in near}
+    rows = [exchange.columns_of(run, 0, 1 << 64) for run in stats["runs"]]
+    found = [pair for later, shared in rows for pair in zip(later.tolist(), shared["address"].tolist(), strict=True)]
+    assert len(found) == len(expected)
+    assert set(found) == expected
