@@ -37,7 +37,8 @@ def find_lead(headline: str, text: str) -> str:
     """
     sentences = [each.lstrip("-–— ") for each in whole_sentences(text[:_MOST_READ])]
     terms = terms_of(headline)
-    same = [at for at, each in enumerate(sentences) if overlap_of(terms_of(each), terms) >= _SAME_LINE]
+    lines = [terms_of(each) for each in sentences]
+    same = [at for at, each in enumerate(lines) if len(each & terms) >= _SAME_LINE * max(1, len(each), len(terms))]
     for sentence in sentences[same[0] + 1 if same else 0 :]:
         is_lead = is_quotable(sentence) and len(sentence) <= _LONGEST and not is_background(sentence)
         if is_lead and (not headline or tells_headline(headline, sentence)):
@@ -65,8 +66,3 @@ def tells_headline(headline: str, sentence: str) -> bool:
     if max(len(names), len(terms & terms_of(sentence))) < fewest:
         return False
     return not contradict(find_figures(headline), find_figures(sentence))
-
-
-def overlap_of(terms: frozenset[int], others: frozenset[int]) -> float:
-    """Return the share of the larger set of terms that both have."""
-    return len(terms & others) / max(1, len(terms), len(others))

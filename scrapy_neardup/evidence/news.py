@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from collections.abc import Set as AbstractSet
 from itertools import chain
 
 from xxhash import xxh32_intdigest
@@ -39,6 +38,7 @@ _HISTORY, _TOO_LONG, _LEAST_OF_BEST = 0.4, 0.6, 0.6
 _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
+_LETTERS = re.compile(r"[^\W\d_]+")
 _UNIT = re.compile(r"(?<=[0-9])(?=[^\W\d_])|(?<=[^\W\d_])(?=[0-9])")  # "N200" and "2bn" are a figure and a word
 
 
@@ -94,8 +94,13 @@ def news_among(
     about = {code % NAME for code in _codes(title, language)}
     left = {place: _codes(sentence, language) for place, sentence in enumerate(sentences)}
     pages = Counter(chain(about, *({code % NAME for code in codes} for codes in left.values())))
-    chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
-    tolls = {at for at, codes in left.items() if _has_new_toll(sentences[at], codes, known, new_tolls)}
+    # How probably a sentence of this place tells the news of its page, compared with one of its beginning.
+    chances = [
+        (_HISTORY if _YEAR.search(each) else 1) * (_TOO_LONG if len(each) > LONGEST_NEWS else 1) / (1 + at / _PLACES)
+        for at, each in enumerate(sentences)
+    ]
+    figures = {at: {code % NAME for code in codes if code & FIGURE} for at, codes in left.items()}
+    tolls = {at for at, each in figures.items() if _is_among(sentences[at], new_tolls) and not (each and each <= known)}
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
         scores = {at: _score(codes, known, about, pages) * chances[at] for at, codes in left.items()}
@@ -109,12 +114,6 @@ def news_among(
     return tuple(news)
 
 
-def _has_new_toll(sentence: str, codes: Sequence[int], known: AbstractSet[int], new_tolls: Sequence[str]) -> bool:
-    """Decide whether a sentence has a toll that was not told, and not only told figures."""
-    figures = {code % NAME for code in codes if code & FIGURE}
-    return _is_among(sentence, new_tolls) and (not figures or not figures <= known)
-
-
 def new_terms(sentence: str, told: Collection[int], language: str) -> list[int]:
     """Return the hashes of the terms of a sentence that were not told, those of names and figures first."""
     codes = sorted(_codes(sentence, language), key=lambda code: code < NAME)
@@ -125,7 +124,9 @@ def _codes(text: str, language: str) -> list[int]:
     """Return the codes of the terms of a text. A number in words has the code of its digits."""
     folded = _UNIT.sub(" ", fold(text))
     small = all_languages().by_name.get(language or "en", NumberWords({}, {})).small
-    numbers = sorted({str(small[word]) for word in small.keys() & folded.casefold().split() if small[word] > 1})
+    numbers = sorted(
+        {str(small[word]) for word in small.keys() & _LETTERS.findall(folded.casefold()) if small[word] > 1}
+    )
     codes = term_codes(folded.lower() if folded.isupper() else folded, " ".join(numbers))
     return [code for code in codes if code < NO_TERM and code % NAME not in _SMALL_WORDS]
 
@@ -145,9 +146,3 @@ def _score(codes: Sequence[int], known: Collection[int], about: Collection[int],
     score = min(_MOST_COUNTED, sum(new.values())) / 2 + _WEIGHT * has_figure + min(_MOST_REPEATED, repeated)
     repeats = len(weights.keys() & about) - of_title
     return score + _OF_TITLE * min(_MOST_OF_TITLE, of_title) - _REPEATS * repeats
-
-
-def _chance(sentence: str, place: int) -> float:
-    """Return how probably a sentence of this place tells the news of its page, compared with one of its beginning."""
-    chance = _HISTORY if _YEAR.search(sentence) else 1
-    return chance * (_TOO_LONG if len(sentence) > LONGEST_NEWS else 1) / (1 + place / _PLACES)

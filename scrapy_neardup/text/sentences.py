@@ -88,7 +88,7 @@ def _is_end(text: str, between: re.Match[str], known: AbstractSet[str]) -> bool:
     before, following = text[stop - 1], text[behind]
     if following != following.title():  # a small letter; those of Georgian begin sentences
         return False
-    if not text[behind - 1].isspace() and (before.isspace() or not following.isupper()):
+    if not text[behind - 1].isspace() and (before.isspace() or before.isupper() or not following.isupper()):
         return False
     word = _LAST_WORD.search(text, max(0, stop - _LONGEST_WORD), stop)
     if word is None:

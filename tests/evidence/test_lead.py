@@ -23,6 +23,8 @@ SENTENCE = "A ferry that ran aground off Brackwater on Sunday floated free with 
         (HEADLINE, f"A ferry of Brackwater that floats free again (Picture: Jane Doe).\n{SENTENCE}", SENTENCE),
         (HEADLINE, f"Here is what we know of the ferry of Brackwater that floats free:\n{SENTENCE}", SENTENCE),
         (HEADLINE, f"-- {SENTENCE}", SENTENCE),
+        (HEADLINE, f"{SENTENCE} {'The tide was high. ' * 20}", SENTENCE),
+        (HEADLINE, f"Last month another ferry floated free off Brackwater.\n{SENTENCE}", SENTENCE),
         (HEADLINE, f"“The old ferry of Brackwater floats free, and we are glad.\n{SENTENCE}", SENTENCE),
         ("", f"By Jane Doe\n{SENTENCE}", SENTENCE),
     ],

@@ -140,6 +140,51 @@ def test_news_is_bounded() -> None:
     assert all(len(each) <= LONGEST_NEWS for each in news)
 
 
-def test_a_learned_line_is_no_news() -> None:
-    line = "Subscribe to the Skerrow Herald for 12 coins a month and read everything first."
-    assert own_sentences(f"{line}\n{NEWS}", (line,), ()) == (NEWS,)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Last week the harbour master of Skerrow resigned after 12 years in office.",
+        "In another development, the mayor of Skerrow opened a school for 300 children.",
+        "Напомним, 22 октября суд в Москве арестовал директора порта Скерроу.",
+        "Нагадаємо, у листопаді суд арештував директора порту Скерроу на 60 днів.",
+        "Im vergangenen Jahr hatte der Hafen von Skerrow 40 Arbeiter entlassen.",
+        "El mes pasado el puerto de Skerrow despidió a 40 trabajadores del muelle.",
+        "وكان الميناء قد أعلن عن تسريح 40 عاملا في وقت سابق.",
+    ],
+)
+def test_background_and_what_follows_it_are_no_news(line: str) -> None:
+    rest = "The police counted 30 of them in Tarnfield.\nNobody of them was ever seen again in Tarnfield.\n"
+    assert own_sentences(f"{NEWS}\n{line}\n{rest}{REWORDED}", (), ()) == (NEWS, REWORDED)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Subscribe to the Skerrow Herald for 12 coins a month and read everything first.",
+        "Об этом сообщают в пресс-службе порта города Скерроу.",
+        "Halvorsen disclosed this to the readers of the Tuesday edition.",
+    ],
+)
+def test_a_line_of_the_source_is_no_news(line: str) -> None:
+    assert own_sentences(f"{line}\n{NEWS}", (line,) if line.startswith("Sub") else (), ()) == (NEWS,)
+
+
+@pytest.mark.parametrize(
+    ("told", "new", "is_news"),
+    [
+        ("The port of Skerrow pays N200 million.", "The port of Skerrow pays 200 million.", False),
+        ("The port of Skerrow lost 12 sailors.", "The port of Skerrow lost twelve sailors.", False),
+        ("The port of Skerrow lost 12 sailors.", "The barge Halcyon lies off Cape Morrow near Skerrow.", False),
+        ("The port of Skerrow lost 12 sailors.", "Skerrow police arrested owner Halvorsen of the Halcyon barge.", True),
+    ],
+)
+def test_news_is_new_and_about_what_the_page_is_about(told: str, new: str, *, is_news: bool) -> None:
+    title = "Owner Halvorsen arrested in Skerrow"
+    found = news_among([new], title, told_by("Port of Skerrow", told, "en"), language="en")
+    assert found == ((new,) if is_news else ())
+
+
+def test_a_told_toll_is_no_news() -> None:
+    sentence = '"Three people died on the scene in Skerrow," the police said.'
+    told = told_by("", "In Skerrow 3 people died on the scene, the police said.", "en")
+    assert news_among([sentence], "Three die in Skerrow", told, [sentence], "en") == ()

@@ -13,6 +13,7 @@ They went to war, and the war was long. | The war ended in spring.
 Prices rose by 5%. | The mayor called it "a disgrace". | "We paid $3.50," he said (in May). | 12 shops closed.
 Who did it? | Nobody knows!"
 Read more at news.example.com or call us. | You may call us now.
+The ferry sank, SKERROW.EX - a paper - reported. | You may call TARN.EX now.
 The crossing was slow.|The ferry arrived at 6.30 p.m. on Friday.
 Das Schiff fuhr am 13. November ca. 40 Seemeilen nach Norden. | Es sank.
 Об этом сообщил инж. Петров из Москвы на встрече. | Работы начнутся завтра.
