@@ -6,6 +6,7 @@ and a replay that is started again goes on where it was.
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import shutil
@@ -25,7 +26,7 @@ from scrapy_neardup import __version__
 from scrapy_neardup.exceptions import InputError, NearDupError
 from scrapy_neardup.records.learned import NOTHING, add_counts
 from scrapy_neardup.tools.cluster import steps
-from scrapy_neardup.tools.cluster.exchange import Stats, stats_of, whole_file, write_stats
+from scrapy_neardup.tools.cluster.exchange import Stats, stats_of, whole_file
 
 _MOST_DOCUMENTS = 20_000  # of a task
 _FEWEST_TASKS = 16  # of a step, if there are enough documents
@@ -156,7 +157,8 @@ def _progress(name: str, done: int, tasks: int, documents: int, seconds: float) 
 def _task(path: Path, step: Callable[..., Stats], *arguments: Any) -> Stats:
     """Do a task in a worker. ``path`` then has its stats."""
     stats = step(*arguments)
-    write_stats(path, stats)
+    with whole_file(path) as file:
+        file.write(json.dumps(stats).encode())
     return stats
 
 
