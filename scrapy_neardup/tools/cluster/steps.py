@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -64,7 +64,7 @@ from scrapy_neardup.tools.lab.replay import VERDICT_FIELDS, Judged, PageReader, 
 
 SLOTS = 1024  # into which sources are sorted
 _TOGETHER = 64  # documents
-_DECIDED_TOGETHER = 1024  # documents whose candidates are read together
+_DECIDED_TOGETHER = 4096  # documents whose candidates are read together
 _MOST_STORED = 16_384  # stored documents in memory
 _MOST_POSTINGS = 1 << 20  # in memory
 _PAIRED_TOGETHER = 1 << 17  # postings
@@ -295,6 +295,12 @@ def _open(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
+def forget() -> None:
+    """Close the files that this worker keeps open, so that their space is free when they are removed."""
+    for each in (stored, _open, load):
+        each.cache_clear()
+
+
 class _Votes(Generation):
     """What the look-up keys that candidates share with a document count, by the keys of the candidates."""
 
@@ -322,7 +328,7 @@ def decide(job: Job, number: int, addresses: tuple[int, int], runs: Sequence[str
             own = stored(job.work, address)
             of_file, line, document, known = unpack(own.packed)
             record = replace(own.record, **known)
-            shared = votes.get(address, {})
+            shared = votes(address)
             found = _Votes({key: weight for key, (_, weight) in shared.items()})
             chosen = find_candidates(Keys((), ()), [found], record.original, job.settings.window)
             candidates = {key: stored(job.work, shared[key][0]) for key in chosen}
@@ -344,8 +350,8 @@ def decide(job: Job, number: int, addresses: tuple[int, int], runs: Sequence[str
     return {"documents": addresses[1] - addresses[0], "runs": answers.runs, "links": links.runs[0]}
 
 
-def _votes(runs: Sequence[str], first: int, last: int) -> dict[int, dict[bytes, tuple[int, int]]]:
-    """Return with whom each document shares keys, by its address: by their keys their addresses and what it counts."""
+def _votes(runs: Sequence[str], first: int, last: int) -> Callable[[int], dict[bytes, tuple[int, int]]]:
+    """Return who shares keys with the document of an address: by their keys, their addresses and what that counts."""
     slices = [columns_of(run, first, last) for run in runs]
     later = np.concatenate([np.zeros(0, np.uint64), *(each for each, _ in slices)])
     shared = np.concatenate([np.zeros(0, _SHARED), *(each for _, each in slices)])
@@ -355,12 +361,14 @@ def _votes(runs: Sequence[str], first: int, last: int) -> dict[int, dict[bytes, 
     is_first[1:] = (later[1:] != later[:-1]) | (shared["key"][1:] != shared["key"][:-1])
     starts = np.flatnonzero(is_first)
     weights = np.add.reduceat(shared["weight"], starts) if len(starts) else starts
-    keys = shared["key"][starts].astype(">u8").tobytes()
-    rows = zip(later[starts].tolist(), shared["address"][starts].tolist(), weights.tolist(), strict=True)
-    found: dict[int, dict[bytes, tuple[int, int]]] = {}
-    for place, (address, other, weight) in enumerate(rows):
-        found.setdefault(address, {})[keys[8 * place : 8 * place + 8]] = other, weight
-    return found
+    later, shared = later[starts], shared[starts]
+
+    def votes(address: int) -> dict[bytes, tuple[int, int]]:
+        some = slice(*later.searchsorted(np.array([address, address + 1], np.uint64)))
+        rows = zip(shared["key"][some].tolist(), shared["address"][some].tolist(), weights[some].tolist(), strict=True)
+        return {key.to_bytes(8, "big"): (other, weight) for key, other, weight in rows}
+
+    return votes
 
 
 def _decide(judge: Judge, document: Document, record: Record, candidates: dict[bytes, Stored]) -> Decision:
@@ -435,9 +443,16 @@ def _links(run: str) -> tuple[Array, Array]:
 # 6. Write
 
 
-def write_part(job: Job, number: int, runs: Sequence[str], links: Sequence[str], starts: Sequence[int]) -> Stats:
+def write_part(
+    job: Job,
+    number: int,
+    undecided: Sequence[str],
+    runs: Sequence[str],
+    links: Sequence[str],
+    starts: Sequence[int],
+) -> Stats:
     counts = Counter[str]()
-    answers = (Answer(*pickle.loads(row)) for *_, row in rows_of(runs, number))
+    answers = (Answer(*pickle.loads(row)) for *_, row in rows_of([*undecided, *runs], number))
     with whole_file(job.part(number), job.work) as file:
         table = pq.ParquetWriter(file, _SCHEMA) if job.as_parquet else None
         while batch := list(islice(answers, _WRITTEN_TOGETHER)):
