@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from scrapy_neardup.evidence.changes import Change, changes_between
 from scrapy_neardup.evidence.differences import Comparison, Side, compare
 from scrapy_neardup.evidence.likeness import Likeness, likeness_of, share_of
-from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, names_score
+from scrapy_neardup.evidence.names import names_score
 from scrapy_neardup.evidence.titles import LIKE_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, topic_score
 from scrapy_neardup.evidence.vectors import cosine_of
@@ -213,11 +213,6 @@ class Pair:
         )
 
     @property
-    def is_page_changed(self) -> bool:
-        """Return whether the document is an update, because its page was rewritten."""
-        return self.is_rewritten and (self.policy.keep_updates or self.likeness.score < self.policy.threshold)
-
-    @property
     def is_wall(self) -> bool:
         """Return whether the text stands under unlike titles of the source: then it is no article."""
         is_on_two_pages = self.same_text and self.same_source and not self.same_page
@@ -235,11 +230,6 @@ class Pair:
         """Return how many terms two topics must share: fewer if vectors tell the rest, in one language."""
         has_vectors = bool(self.new.vector and self.old.vector)
         return LEAST_TERMS_WITH_VECTORS if has_vectors and not self.two_languages else LEAST_SHARED_TERMS
-
-    @property
-    def least_names(self) -> int:
-        """Return how many names two languages must share: fewer if vectors tell the rest."""
-        return 1 if self.new.vector and self.old.vector else LEAST_COMMON_NAMES
 
     @cached_property
     def term_score(self) -> float:

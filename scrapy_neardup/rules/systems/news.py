@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES
 from scrapy_neardup.evidence.topic import share_terms
 from scrapy_neardup.rules import guards
 from scrapy_neardup.rules.findings import Guard, ask
@@ -30,7 +31,8 @@ def may_match(pair: Pair) -> bool:
     new, old = pair.new, pair.old
     if pair.same_text or pair.same_url or pair.same_number or share_terms(new.topic, old.topic, pair.least_terms):
         return True
-    return (pair.two_languages and share_terms(new.names, old.names, pair.least_names)) or pair.are_alike
+    least_names = 1 if new.vector and old.vector else LEAST_COMMON_NAMES  # fewer if vectors tell the rest
+    return (pair.two_languages and share_terms(new.names, old.names, least_names)) or pair.are_alike
 
 
 def relation(pair: Pair) -> Relation:
