@@ -22,6 +22,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -46,14 +47,17 @@ SLOTS, IN_TITLE = 1 << 16, 8
 SKEW = 1.5  # some terms are in many topics; the commonest key has as many documents as in an hour of the web
 SOURCES = 500
 TITLE = "A title of the length that titles in the news have"
-TEXT_WORDS = 600
+TEXT_WORDS, SENTENCE = 600, 15
+LETTERS = str.maketrans("0123456789", "ghijklmnop")
+TEXTS = 500  # a near-duplicate has the text of the other one, with another last sentence
 
 
 class Drawn(NamedTuple):
-    """The numbers of one document: its lanes, and the slots of its terms, the heaviest first."""
+    """The numbers of one document: its lanes, the slots of its terms, the heaviest first, and its text."""
 
     lanes: np.ndarray
     slots: np.ndarray
+    text: int
 
 
 def drawn(count: int, seed: int) -> Iterator[Drawn]:
@@ -63,18 +67,18 @@ def drawn(count: int, seed: int) -> Iterator[Drawn]:
     """
     generator, words = np.random.default_rng(seed), np.random.default_rng(seed + 1)
     recent: list[Drawn] = []
-    for _ in range(count):
+    for number in range(count):
         if recent and generator.random() < DUPLICATES:
             other = recent[generator.integers(len(recent))]
             minima = other.lanes.copy()
             changed = generator.integers(0, LANES, LANES // 20)
             minima[changed] = generator.integers(0, 1 << 32, len(changed), dtype=np.uint32)
-            yield Drawn(minima, other.slots)
+            yield Drawn(minima, other.slots, other.text)
         else:
             slots = (SLOTS * words.random(MOST_TOPIC_TERMS) ** SKEW).astype(np.uint16)
             if recent and words.random() < RELATED / (1 - DUPLICATES):
                 slots[::2] = recent[words.integers(len(recent))].slots[::2]
-            document = Drawn(generator.integers(0, 1 << 32, LANES, dtype=np.uint32), slots)
+            document = Drawn(generator.integers(0, 1 << 32, LANES, dtype=np.uint32), slots, number % TEXTS)
             recent = [*recent[-999:], document]
             yield document
 
@@ -87,15 +91,21 @@ def topic_of(slots: np.ndarray) -> tuple[bytes, tuple[int, ...]]:
     return topic, tuple(xxhash.xxh32_intdigest(slot.tobytes(), 77) for slot in slots[:KEYS])
 
 
+@cache
 def text_of(number: int) -> str:
-    """Return a text that takes as many bytes as one of the news, 1.25 kB packed."""
-    words = np.random.default_rng(number).zipf(1.4, TEXT_WORDS) % 20_000
-    return " ".join(f"{word * 2_654_435_761 % 0xFFFFFFF:x}" for word in words.tolist())
+    """Return one of ``TEXTS`` texts that each take as many bytes as one of the news, 1.25 kB packed."""
+    words = [word_of(place) for place in (np.random.default_rng(number).zipf(1.4, TEXT_WORDS) % 20_000).tolist()]
+    return " ".join(f"{' '.join(words[at : at + SENTENCE]).capitalize()}." for at in range(0, TEXT_WORDS, SENTENCE))
+
+
+def word_of(number: int) -> str:
+    """Return a word of letters: digits would be figures, which are compared in another way."""
+    return f"{number * 2_654_435_761 % 0xFFFFFFF:x}".translate(LETTERS)
 
 
 def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fingerprint, Document]]:
     generator = random.Random(seed)
-    for number, (lanes, slots) in enumerate(drawn(count, seed)):
+    for number, (lanes, slots, text) in enumerate(drawn(count, seed)):
         seen_at = end - DAY + DAY * number / count
         origin = generator.randrange(SOURCES)
         url = f"https://www.source-{origin}.example/news/2023/11/14/some-story-{number}.html"
@@ -122,9 +132,7 @@ def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fing
                 content_hash=generator.randbytes(8),
                 language=b"en",
             ),
-            Document(
-                key.hex(), url, "", "A title of the length that titles in the news have", text_of(number), seen_at
-            ),
+            Document(key.hex(), url, "", TITLE, f"{text_of(text)} It is {word_of(number)} here.", seen_at),
         )
 
 
@@ -228,12 +236,12 @@ def datasketch_times(url: str, count: int, checks: int, hourly: bool) -> tuple[l
     hours = [lsh(f"{'hour' if hourly else 'all'}-{hour}") for hour in range(25 if hourly else 1)]
     for hour, index in enumerate(hours):
         with index.insertion_session() as session:
-            for number, (lanes, _) in enumerate(drawn(count // len(hours), seed=hour + 10)):
+            for number, (lanes, *_) in enumerate(drawn(count // len(hours), seed=hour + 10)):
                 session.insert(f"{hour}-{number}", minhash(lanes), check_duplication=False)
     size = (used_memory(url) - before) / count
     times = []
     cpu = server_seconds(url)
-    for number, (lanes, _) in enumerate(drawn(checks, seed=99)):
+    for number, (lanes, *_) in enumerate(drawn(checks, seed=99)):
         document = minhash(lanes)
         start = time.perf_counter()
         for index in hours:

@@ -22,7 +22,8 @@ logger = logging.getLogger(__name__)
 
 RECYCLE_AFTER = 2000  # requests to one worker: the caches of extractors and of lxml grow
 IN_FLIGHT = 16  # pages for each worker
-_MOST_TOGETHER = 8  # texts, which take half of the time of as many texts one by one
+_MOST_TOGETHER = 8  # texts of pages, which take half of the time of as many texts one by one
+_MOST_TEXTS = 32  # of texts without a page: nobody waits for one of them
 _GROUP_SECONDS = 0.015  # that a text waits for another one at most
 _LONG = 8_000  # characters of a text that waits for no other one
 
@@ -125,7 +126,8 @@ class ExtractionProcesses:
         """Send pages to one worker process. Sketch texts together if they are enough or long, or if no page comes."""
         unsketched: list[tuple[Extracted, Future[Extracted]]] = []
         while True:
-            if len(unsketched) == _MOST_TOGETHER or any(len(each.text) >= _LONG for each, _ in unsketched):
+            most = _MOST_TOGETHER if any(each.is_of_page for each, _ in unsketched) else _MOST_TEXTS
+            if len(unsketched) >= most or any(len(each.text) >= _LONG for each, _ in unsketched):
                 self._sketch(worker, unsketched)
             try:
                 job = self._jobs.get(timeout=_GROUP_SECONDS if unsketched else None)

@@ -57,11 +57,13 @@ _LEAST_RISEN, _MOST_RISEN = 4, 3  # a toll that rises, and how many times within
 _SLOT_BITS = 16
 _LONGEST, _SHORTEST = 5, 3  # letters of a skeleton
 # Devanagari to Sinhala: each word may be a name, but not the ending of a figure.
-CASELESS_WORD = re.compile("(?<![0-9\u0900-\u0dff])[\u0900-\u0dff]{2,}")
+CASELESS_WORD = re.compile("[\u0900-\u0dff](?<![0-9\u0900-\u0dff].)[\u0900-\u0dff]+")
 # Capitals of the Latin, Greek and Cyrillic alphabets; a few letters in these blocks are none.
-_NAME = re.compile("(?<!\\w)[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f\u0460-\u052f][^\\W\\d_]{2,}")
+_NAME = re.compile("[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f\u0460-\u052f](?<!\\w.)[^\\W\\d_]{2,}")
 # Figures of two digits and more, also with an ending of an Indic language ("36,504ක්"), and words such as F35.
-_FIGURE = re.compile("(?<![\\w.,])(?:[0-9][0-9.,]*[0-9](?![^\\W\u0900-\u0dff])|[A-Z]+[0-9]+[A-Z0-9]*)")
+_FIGURE = re.compile(
+    "[0-9A-Z](?<![\\w.,].)(?:(?<=[0-9])[0-9.,]*[0-9](?![^\\W\u0900-\u0dff])|(?<=[A-Z])[A-Z]*[0-9]+[A-Z0-9]*)"
+)
 _THOUSANDS = re.compile("[.,](?=[0-9]{3}(?![0-9]))")
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?…])\W*$")
 _VOICED = str.maketrans("ptk", "bdg")

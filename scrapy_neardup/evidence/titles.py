@@ -167,14 +167,16 @@ class _Codes(dict[str, tuple[int, ...]]):
 
         An Arabic word begins behind its article. A Korean word is cut after ``_SYLLABLES`` syllables.
         """
-        is_korean = _HANGUL.match(word) is not None
-        stem = word[:_SYLLABLES] if is_korean else _ARABIC_ARTICLE.sub("", word.casefold())[:_STEM]
-        least = _LEAST_LETTERS if word[0] < _FIRST_WITHOUT_CASE else _LEAST_LETTERS_ELSEWHERE
+        is_elsewhere = word[0] >= _FIRST_WITHOUT_CASE
+        is_korean = is_elsewhere and _HANGUL.match(word) is not None
+        folded = _ARABIC_ARTICLE.sub("", word.casefold()) if is_elsewhere else word.casefold()
+        stem = word[:_SYLLABLES] if is_korean else folded[:_STEM]
+        least = _LEAST_LETTERS_ELSEWHERE if is_elsewhere else _LEAST_LETTERS
         has_weight = len(word) >= least or is_korean or word.isdigit() or (len(word) > 1 and word.isupper())
         code = _hash(stem) if has_weight else NO_TERM
         if word[0].isdigit():
             return code | FIGURE
-        return code | NAME if word[0].isupper() and word.casefold() not in _CALENDAR else code
+        return code | NAME if word[0].isupper() and folded not in _CALENDAR else code
 
 
 _codes = _Codes()

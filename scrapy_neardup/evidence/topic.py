@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, KeysView
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import NamedTuple
@@ -60,6 +60,7 @@ _NAME_FLAG = 0x80
 _KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x709C_51F3
 _BYTE, _SLOT, _NAME_BIT, _NO_TERM = map(mask, (8, 0xFFFF, _NAME_FLAG, NO_TERM))
 _FIGURE, _NAME = map(mask, (FIGURE, NAME))
+_SLOT_NUMBERS = [*range(TITLE_BIT)]  # one object for each slot, because thousands of topics are remembered
 
 
 def read_lead(lines: Iterable[str]) -> bytes:
@@ -231,7 +232,7 @@ def shared_terms(a: bytes, b: bytes) -> list[int]:
 
 
 class _Topic(NamedTuple):
-    terms: frozenset[int]  # their slots
+    terms: KeysView[int]  # their slots
     weights: dict[int, int]  # by slot
     square: int  # sum of the squares of the weights
     in_title: frozenset[int]
@@ -244,9 +245,9 @@ def _topic(packed: bytes) -> _Topic:
     count = min(len(packed) // TOPIC_TERM_BYTES, MOST_TOPIC_TERMS)
     terms = struct.unpack_from(f">{count}H", packed)
     in_title = frozenset([term - TITLE_BIT for term in terms if term >= TITLE_BIT])
-    weights = dict(zip([term % TITLE_BIT for term in terms], TERM_WEIGHTS, strict=False))
+    weights = dict(zip([_SLOT_NUMBERS[term % TITLE_BIT] for term in terms], TERM_WEIGHTS, strict=False))
     return _Topic(
-        frozenset(weights),
+        weights.keys(),
         weights,
         sum([weight * weight for weight in weights.values()]),
         in_title,

@@ -106,7 +106,9 @@ class Stories(Part):
         known = {*stays.members}
         begun = list[tuple[bytes, bytes]]()
         if not found[1].counters.joined:
-            begun = begin_story(found[1].counters, found[1].ledger, other)
+            first = found[1].key
+            text = (await self.partition.texts(client, {first})).get(first)
+            begun = begin_story(found[1].counters, found[1].ledger, other, text)
             found[1].members.update(begun)
         moving = read_members(moves.members.items())
         ledgers = stays.ledger, moves.ledger

@@ -208,7 +208,7 @@ def far_from_first(pair: Pair) -> Finding | None:
 
     A high score, or a score with vectors, needs less of this.
     """
-    if not pair.old.first_topic or pair.tolls.equal:
+    if not pair.old.first_topic:
         return None
     is_strong = pair.vector_cosine is not None or pair.topic_score >= STRONG_SCORE or any(pair.tolls)
     least = FIRST_COSINE_IF_STRONG if is_strong else FIRST_COSINE

@@ -89,7 +89,7 @@ def distinct_features(body: Body, preset: Preset) -> NDArray[np.uint32]:
     if preset.features == "letters":
         return distinct(window_hashes(code_points("".join(body.tokens)).astype(np.uint64), preset.shingle_characters))
     if not body.unspaced:
-        return distinct(body.windows(preset.shingle_words))
+        return distinct(window_hashes(body.hashes, preset.shingle_words))
     are_unspaced = body.reading.are_unspaced.take(body.kept.places)
     return shingle_hashes(body.hashes, preset.shingle_words, preset.shingle_characters, are_unspaced)
 

@@ -172,7 +172,8 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
 
     def sketch(texts: Sequence[str]) -> list[bytes]:
         if len(texts) > 1 and sum(map(len, texts)) > _MOST_CHARACTERS:
-            return [packed for text in texts for packed in sketch([text])]
+            half = len(texts) // 2
+            return sketch(texts[:half]) + sketch(texts[half:])
         start = time.perf_counter()
         made = sketcher.whole(*texts)
         each = 1000 * (time.perf_counter() - start) / len(texts)

@@ -74,7 +74,7 @@ class CharacterTables:
         is_known = self._is_known.take(codes)
         if not is_known.all():
             with self._lock:
-                for code in np.unique(codes[~is_known]).tolist():
+                for code in set(codes[~is_known].tolist()):  # np.unique imports numpy.ma
                     for table, entry in zip(self._tables, self._entries(chr(code)), strict=True):
                         table[code] = entry
                     self._is_known[code] = True  # last, because other threads read without the lock

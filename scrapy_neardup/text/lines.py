@@ -28,7 +28,6 @@ from scrapy_neardup.text.tokenizer import (
     changes,
     edges_of,
     next_starts,
-    window_hashes,
 )
 
 _LEAST_WORDS = 8  # a shorter sentence goes with the one before it
@@ -112,10 +111,6 @@ class Body:
         """Return whether any of the text is in a script written without spaces."""
         reading = self.reading
         return bool(reading.present & UNSPACED) and bool(reading.are_unspaced.take(self.all_lines.places).any())
-
-    def windows(self, width: int) -> NDArray[np.uint32]:
-        """Return the hashes of all runs of ``width`` tokens in the lines that are kept."""
-        return window_hashes(self.hashes, width)
 
     @property
     def words(self) -> int:

@@ -238,14 +238,10 @@ def _tokens(flags: NDArray[np.uint32], present: int) -> tuple[NDArray[np.intp], 
         return edges[::2], edges[1::2]
     kind = flags & (WORD | UNSPACED)
     if present & MARK:
-        kind = np.where(_behind_a_word(flags), WORD, kind)
+        is_mark = (flags & MARK).astype(bool)
+        carriers = np.maximum.accumulate(np.where(is_mark, 0, np.arange(len(flags))))
+        # A mark belongs to a word if nothing but marks stands between them.
+        kind = np.where(is_mark & (flags[carriers] & WORD).astype(bool), WORD, kind)
     in_token = kind != 0
     cut = (kind[1:] != kind[:-1]) | (kind[1:] == UNSPACED)
     return (in_token[1:] & cut).nonzero()[0] + 1, (in_token[:-1] & cut).nonzero()[0] + 1
-
-
-def _behind_a_word(flags: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Return which characters are marks with nothing but marks between them and a word."""
-    is_mark = (flags & MARK).astype(bool)
-    carriers = np.maximum.accumulate(np.where(is_mark, 0, np.arange(len(flags))))
-    return cast("NDArray[np.bool_]", is_mark & (flags[carriers] & WORD).astype(bool))

@@ -22,7 +22,8 @@ from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.text_sketch import pack_sketch, sketch_ahead, unpack_sketch
-from scrapy_neardup.tools.lab.replay import opened
+from scrapy_neardup.tools.lab.feed import RecordedDocument
+from scrapy_neardup.tools.lab.replay import PageReader, opened
 
 FOOT = "Sign up to our newsletter and read the stories of the day before anybody else does."
 TEXTS = [
@@ -199,7 +200,21 @@ async def test_texts_that_come_together_are_sketched_together(module: str) -> No
     try:
         texts = ["x" * 8000, *(f"text {number}" for number in range(10))]
         extracted = await asyncio.gather(*(pool.extract(text, "") for text in texts))
+        alone = [pool.submit(texts[0], ""), *map(pool.submit_text, texts[1:] * 4)]
+        counts = [int((await asyncio.wrap_future(each)).sketch) for each in alone]
     finally:
         pool.close()
     assert [each.text for each in extracted] == texts
     assert [int(each.sketch) for each in extracted] == [1, *[8] * 8, 2, 2]
+    assert counts == [1, *[32] * 32, *[8] * 8], "texts without a page can wait for more of them"
+
+
+def test_texts_of_a_replay_load_no_extractor_in_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "heavy.py").write_text("open('loads', 'a').write('x')\n\ndef extract(html, url):\n    return html\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    options = NearDupSettings(store="memory://", extractor="heavy.extract")
+    with PageReader(options, 1, sketches=True) as reader:
+        pages = list(reader.read(RecordedDocument(number, "", number, text="A text") for number in range(520)))
+    assert pages[-1].sketch
+    assert (tmp_path / "loads").read_text() == "x", "by this process, which checks the setting"

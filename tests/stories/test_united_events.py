@@ -55,6 +55,15 @@ async def test_a_document_that_fits_two_stories_makes_them_one(newsroom: Newsroo
     assert await newsroom.detector.final_stories() == {second.story: first.story}
 
 
+async def test_the_first_document_of_each_story_is_in_the_ledger(newsroom: Newsroom) -> None:
+    reports = {"first": (FIRST, "12 people died. "), "second": (SECOND, "17 people were injured. "), "both": (BOTH, "")}
+    for at, (seed, (names, toll)) in enumerate(reports.items()):
+        verdict = await newsroom.publish(seed, seed, at * MINUTE, text=toll + report(seed, names))
+    key = bytes.fromhex(verdict.story or "")
+    found, _ = (await newsroom.detector.index.changes.stories([key]))[key]
+    assert [each.words for each in found.ledger.printed] == ["12", "17"]
+
+
 @pytest.mark.parametrize("copies", [6, 1], ids=["both were events", "the later one was an event"])
 async def test_no_level_is_raised_twice(newsroom: Newsroom, copies: int) -> None:
     """From the union on there is one event, which doubles and ends once."""

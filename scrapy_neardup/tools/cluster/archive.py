@@ -6,6 +6,7 @@ and a replay that is started again goes on where it was.
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import shutil
@@ -14,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -25,7 +26,7 @@ from scrapy_neardup import __version__
 from scrapy_neardup.exceptions import InputError, NearDupError
 from scrapy_neardup.records.learned import NOTHING, add_counts
 from scrapy_neardup.tools.cluster import steps
-from scrapy_neardup.tools.cluster.exchange import Stats, stats_of, whole_file, write_stats
+from scrapy_neardup.tools.cluster.exchange import Stats, stats_of, whole_file
 
 _MOST_DOCUMENTS = 20_000  # of a task
 _FEWEST_TASKS = 16  # of a step, if there are enough documents
@@ -79,26 +80,27 @@ class Replay:
         documents = sum(stats["documents"] for stats in read)
         size = min(_MOST_DOCUMENTS, documents // _FEWEST_TASKS + 1)
         slots = [sum(each) for each in zip(*(stats["slots"] for stats in read), strict=True)]
-        tasks = [(each, runs, lines_before) for each in _grouped(slots, size)]
-        stored = self._do(steps.fingerprint, tasks, lambda stats: stats["documents"])
+        tasks = [(each,) for each in _grouped(slots, size)]
+        stored = self._do(steps.fingerprint, tasks, lambda stats: stats["documents"], (runs, lines_before))
         postings = sum(stats["postings"] for stats in stored)
         ranges = max(postings // _POSTINGS_A_TASK, min(_FEWEST_TASKS, postings)) + 1
         bounds = [(1 << 32) * number // ranges for number in range(ranges + 1)]
-        runs = _listed(stored, "runs")
-        paired = self._do(steps.find_pairs, [(each, runs) for each in pairwise(bounds)])
+        tasks = [(each,) for each in pairwise(bounds)]
+        paired = self._do(steps.find_pairs, tasks, shared=(_listed(stored, "runs"),))
         parts = [
             ((task << 32) + start, (task << 32) + min(start + size, stats["documents"]))
             for task, stats in enumerate(stored)
             for start in range(0, stats["documents"], size)
         ]
         runs = _listed(paired, "runs")
-        decided = self._do(steps.decide, [(each, runs) for each in parts], lambda stats: stats["documents"])
+        decided = self._do(steps.decide, [(each,) for each in parts], lambda stats: stats["documents"], (runs,))
         links = self._follow([stats["links"] for stats in decided], starts := [start for start, _ in parts])
-        runs = _listed(decided, "runs")
-        tasks = [(each["answers"] + runs, links, starts) for each in read]
-        written = self._do(steps.write_part, tasks, lambda stats: stats.get("documents", 0))
+        tasks = [(each["answers"],) for each in read]
+        shared = (_listed(decided, "runs"), links, starts)
+        written = self._do(steps.write_part, tasks, lambda stats: stats.get("documents", 0), shared)
         counts = sum(map(Counter, written), Counter[str]())
         counts["crowded"] = sum(stats["passed_over"] for stats in paired)
+        self._client.run(steps.forget)
         shutil.rmtree(job.out / UNFINISHED)
         return counts, [line for stats in read for line in stats["told"]]
 
@@ -106,7 +108,8 @@ class Replay:
         """Move all links on until they point to originals. Each time they become twice as long."""
         moved = bool(links)
         while moved:
-            done = self._do(steps.follow, [(links, starts)] * len(links), name=f"follow{links[0].count('+')}")
+            name = f"follow{links[0].count('+')}"
+            done = self._do(steps.follow, [()] * len(links), shared=(links, starts), name=name)
             links = [stats["links"] for stats in done]
             moved = any(stats["moved"] for stats in done)
         return links
@@ -121,16 +124,23 @@ class Replay:
         step: Callable[..., Stats],
         tasks: Sequence[tuple[Any, ...]],
         documents_of: Callable[[Stats], int] = lambda stats: 0,
+        shared: tuple[Any, ...] = (),
         name: str = "",
     ) -> list[Stats]:
-        """Do what is not done yet of the tasks of a step. Return the stats of all."""
+        """Do what is not done yet of the tasks of a step. Return the stats of all.
+
+        What the tasks share is in a file: the scheduler would keep it for each of them.
+        """
         stem = self.job.work / (name or step.__name__)
         paths = [Path(f"{stem}-{number}.done") for number in range(len(tasks))]
         done = {number: stats for number, path in enumerate(paths) if (stats := stats_of(path))}
+        common = Path(f"{stem}.shared")
+        with whole_file(common) as file:
+            pickle.dump((self.job, shared), file)
         start = told = time.perf_counter()
         documents = 0
         waiting = {
-            self._client.submit(_task, path, step, self.job, number, *tasks[number], key=str(path)): number
+            self._client.submit(_task, path, common, step, number, tasks[number], key=str(path)): number
             for number, path in enumerate(paths)
             if number not in done
         }
@@ -153,11 +163,19 @@ def _progress(name: str, done: int, tasks: int, documents: int, seconds: float) 
     return f"{name}: {done} of {tasks} tasks in {seconds:.1f} s{speed}"
 
 
-def _task(path: Path, step: Callable[..., Stats], *arguments: Any) -> Stats:
+def _task(path: Path, common: Path, step: Callable[..., Stats], number: int, arguments: tuple[Any, ...]) -> Stats:
     """Do a task in a worker. ``path`` then has its stats."""
-    stats = step(*arguments)
-    write_stats(path, stats)
+    job, shared = _shared(common)
+    stats = step(job, number, *arguments, *shared)
+    with whole_file(path) as file:
+        file.write(json.dumps(stats).encode())
     return stats
+
+
+@lru_cache(1)
+def _shared(common: Path) -> tuple[steps.Job, tuple[Any, ...]]:
+    found: tuple[steps.Job, tuple[Any, ...]] = pickle.loads(common.read_bytes())
+    return found
 
 
 def _listed(all_stats: Sequence[Stats], name: str) -> list[str]:

@@ -114,18 +114,31 @@ def _rows_of_run(run: str, number: int, group: int, at_once: int) -> Iterator[tu
 
 
 class ColumnWriter:
-    """Writes columns of numbers in runs, each sorted by the first column."""
+    """Writes columns of numbers in runs, each sorted by the first column. Begins a new run after ``most`` rows."""
 
-    def __init__(self, stem: Path) -> None:
+    def __init__(self, stem: Path, most: int = 1 << 20) -> None:
         self._stem = stem
+        self._most = most
+        self._rows: list[tuple[Array, Array]] = []
+        self._left = most
         self.runs: list[str] = []
 
-    def write(self, first: Array, others: Array) -> None:
+    def add(self, first: Array, others: Array) -> None:
+        self._rows.append((first, others))
+        self._left -= len(first)
+        if self._left <= 0:
+            self.end_run()
+
+    def end_run(self) -> None:
+        if not self._rows:
+            return
+        first, others = map(np.concatenate, zip(*self._rows, strict=True))
         order = first.argsort(kind="stable")
         run = f"{self._stem}.{len(self.runs)}"
         save(Path(f"{run}.first.npy"), first[order])
         save(Path(f"{run}.others.npy"), others[order])
         self.runs.append(run)
+        self._rows, self._left = [], self._most
 
 
 def columns_of(run: str, least: int, most: int) -> tuple[Array, Array]:
@@ -143,8 +156,3 @@ def stats_of(path: Path) -> Stats | None:
     except FileNotFoundError:
         return None
     return found
-
-
-def write_stats(path: Path, stats: Stats) -> None:
-    with whole_file(path) as file:
-        file.write(json.dumps(stats).encode())

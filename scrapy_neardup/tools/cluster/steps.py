@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import json
 import pickle
-from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -65,11 +64,11 @@ from scrapy_neardup.tools.lab.replay import VERDICT_FIELDS, Judged, PageReader, 
 
 SLOTS = 1024  # into which sources are sorted
 _TOGETHER = 64  # documents
-_DECIDED_TOGETHER = 1024  # documents whose candidates are read together
+_DECIDED_TOGETHER = 4096  # documents whose candidates are read together
 _MOST_STORED = 16_384  # stored documents in memory
 _MOST_POSTINGS = 1 << 20  # in memory
 _PAIRED_TOGETHER = 1 << 17  # postings
-_MOST_PAIRS = 1 << 21  # in memory
+_MOST_READ = MOST_POSTINGS + 1  # of a look-up key; the last one is only counted
 _WRITTEN_TOGETHER = 4096  # lines of the output
 _TOLD = 10  # errors of a file
 _IS_DROPPED = 1 << 8  # added to the share of a copy that is held
@@ -190,7 +189,8 @@ def fingerprint(
     sketcher = sketcher_of(job.settings)
     if sketcher.topics:
         sketcher.topics.frequencies.replace((job.work / "terms").read_bytes())
-    posted = _Posted(job.stem("postings", number))
+    posted = ColumnWriter(job.stem("postings", number))
+    count = 0
     offsets = [0]
     rows = (row for slot in range(*slots) for *_, row in rows_of(runs, slot))
     with whole_file(job.stem("stored", number)) as file:
@@ -201,40 +201,18 @@ def fingerprint(
                 document = replace(document, id=f"{key:016x}", sketch=b"")
                 record = new_record(each, document, keep_text=job.settings.keep_texts)
                 known = {name: getattr(record, name) for name in ("learned", "tells_title", "is_boilerplate")}
+                keys = Keys.of(each)
+                postings = np.zeros(len(keys.weights), _POSTING)
+                postings["key"], postings["address"] = key, number << 32 | len(offsets) - 1
+                postings["weight"] = keys.weights
+                posted.add(np.array([*keys.numbers], np.uint32), postings)
+                count += len(postings)
                 row = pickle.dumps((record.pack(), given, pack((of_file, line, document, known))))
-                posted.add(key, number << 32 | len(offsets) - 1, Keys.of(each))
                 file.write(row)
                 offsets.append(offsets[-1] + len(row))
     posted.end_run()
     save(job.stem("offsets", number), np.array(offsets, np.uint64))
-    return {"documents": len(offsets) - 1, "postings": posted.count, "runs": posted.writer.runs}
-
-
-class _Posted:
-    """Postings that are written in runs."""
-
-    def __init__(self, stem: Path) -> None:
-        self.writer = ColumnWriter(stem)
-        self.count = 0
-        self._keys = array("I")
-        self._weights = array("H")
-        self._documents: list[tuple[int, int, int]] = []  # how many look-up keys each has, its key and its address
-
-    def add(self, key: int, address: int, keys: Keys) -> None:
-        self._keys.extend(keys.numbers)
-        self._weights.extend(keys.weights)
-        self._documents.append((key, address, len(keys.weights)))
-        if len(self._keys) >= _MOST_POSTINGS:
-            self.end_run()
-
-    def end_run(self) -> None:
-        postings = np.zeros(len(self._keys), _POSTING)
-        documents = np.array(self._documents, np.uint64).reshape(-1, 3)
-        postings["key"], postings["address"] = documents[:, :2].repeat(documents[:, 2].astype(np.int64), axis=0).T
-        postings["weight"] = self._weights
-        self.writer.write(np.array(self._keys, np.uint32), postings)
-        self.count += len(postings)
-        self._keys, self._weights, self._documents = array("I"), array("H"), []
+    return {"documents": len(offsets) - 1, "postings": count, "runs": posted.runs}
 
 
 # 3. Find pairs
@@ -249,7 +227,8 @@ def find_pairs(job: Job, number: int, keys: tuple[int, int], runs: Sequence[str]
     if spans > 1:
         sampled = np.sort(np.concatenate([others["key"][:: 64 * spans] for _, others in slices]))
         bounds[1:1] = np.unique(sampled[[len(sampled) * span // spans for span in range(1, spans)]]).tolist()
-    pairs = _Pairs(job.stem("pairs", number), job.settings.window)
+    pairs = ColumnWriter(job.stem("pairs", number))
+    passed_over = 0
     of_keys, rest = np.zeros(0, np.uint32), np.zeros(0, _POSTING)
     for start, end in pairwise(bounds):
         chosen = [(others["key"] >= start) & (others["key"] < end) for _, others in slices]
@@ -258,51 +237,31 @@ def find_pairs(job: Job, number: int, keys: tuple[int, int], runs: Sequence[str]
         order = np.lexsort((rest["key"], of_keys))
         of_keys, rest = of_keys[order], rest[order]
         for first in range(0, len(rest), _PAIRED_TOGETHER):
-            before = max(0, first - MOST_POSTINGS - 1)
+            before = max(0, first - _MOST_READ)
             block = slice(before, first + _PAIRED_TOGETHER)
-            pairs.find(of_keys[block], rest[block], first - before, start)
+            is_new = rest["key"][block] >= start
+            is_new[: first - before] = False
+            passed_over += _pair(of_keys[block], rest[block], is_new, job.settings.window, pairs)
         # The next documents are paired with the newest ones of each look-up key.
         is_newest = np.ones(len(rest), bool)
-        is_newest[: -MOST_POSTINGS - 1] = of_keys[MOST_POSTINGS + 1 :] != of_keys[: -MOST_POSTINGS - 1]
+        is_newest[:-_MOST_READ] = of_keys[_MOST_READ:] != of_keys[:-_MOST_READ]
         of_keys, rest = of_keys[is_newest], rest[is_newest]
     pairs.end_run()
-    return {"runs": pairs.writer.runs, "passed_over": pairs.passed_over}
+    return {"runs": pairs.runs, "passed_over": passed_over}
 
 
-class _Pairs:
-    """Pairs that are written in runs, sorted by the document that came later."""
-
-    def __init__(self, stem: Path, window: int) -> None:
-        self.writer = ColumnWriter(stem)
-        self.passed_over = 0  # look-up keys of documents that had more postings in the window
-        self._window = window
-        self._found: list[tuple[Array, Array]] = []
-        self._count = 0
-
-    def find(self, of_keys: Array, postings: Array, first: int, start: int) -> None:
-        """Pair postings, of which those before ``first``, or of documents before ``start``, were paired before."""
-        second = (postings["key"] >> np.uint64(32)).astype(np.int64)
-        is_new = postings["key"] >= start
-        is_new[:first] = False
-        for lag in range(1, MOST_POSTINGS + 2):
-            is_pair = (of_keys[lag:] == of_keys[:-lag]) & (second[lag:] - second[:-lag] <= self._window) & is_new[lag:]
-            if lag > MOST_POSTINGS:
-                self.passed_over += int(is_pair.sum())
-                break
-            later = postings[lag:][is_pair]
-            shared = np.zeros(len(later), _SHARED)
-            shared["key"], shared["address"] = (postings[name][:-lag][is_pair] for name in ("key", "address"))
-            shared["weight"] = later["weight"]
-            self._found.append((later["address"], shared))
-            self._count += len(later)
-        if self._count >= _MOST_PAIRS:
-            self.end_run()
-
-    def end_run(self) -> None:
-        if self._found:
-            later, shared = map(np.concatenate, zip(*self._found, strict=True))
-            self.writer.write(later, shared)
-        self._found, self._count = [], 0
+def _pair(of_keys: Array, postings: Array, is_new: Array, window: int, pairs: ColumnWriter) -> int:
+    """Add the pairs of new postings with older ones. Return how many had more of these than are read."""
+    second = (postings["key"] >> np.uint64(32)).astype(np.int64)
+    for lag in range(1, _MOST_READ + 1):
+        is_pair = (of_keys[lag:] == of_keys[:-lag]) & (second[lag:] - second[:-lag] <= window) & is_new[lag:]
+        if lag == _MOST_READ:
+            break
+        shared = np.zeros(int(is_pair.sum()), _SHARED)
+        shared["key"], shared["address"] = (postings[name][:-lag][is_pair] for name in ("key", "address"))
+        shared["weight"] = postings["weight"][lag:][is_pair]
+        pairs.add(postings["address"][lag:][is_pair], shared)
+    return int(is_pair.sum())
 
 
 # 4. Decide
@@ -336,6 +295,12 @@ def _open(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
+def forget() -> None:
+    """Close the files that this worker keeps open, so that their space is free when they are removed."""
+    for each in (stored, _open, load):
+        each.cache_clear()
+
+
 class _Votes(Generation):
     """What the look-up keys that candidates share with a document count, by the keys of the candidates."""
 
@@ -363,7 +328,7 @@ def decide(job: Job, number: int, addresses: tuple[int, int], runs: Sequence[str
             own = stored(job.work, address)
             of_file, line, document, known = unpack(own.packed)
             record = replace(own.record, **known)
-            shared = votes.get(address, {})
+            shared = votes(address)
             found = _Votes({key: weight for key, (_, weight) in shared.items()})
             chosen = find_candidates(Keys((), ()), [found], record.original, job.settings.window)
             candidates = {key: stored(job.work, shared[key][0]) for key in chosen}
@@ -380,12 +345,13 @@ def decide(job: Job, number: int, addresses: tuple[int, int], runs: Sequence[str
     rows = np.zeros(len(linked), _LINK)
     for place, (_, *values) in enumerate(linked):
         rows[place] = tuple(values)
-    links.write(np.array([address for address, *_ in linked], np.uint64), rows)
+    links.add(np.array([address for address, *_ in linked], np.uint64), rows)
+    links.end_run()
     return {"documents": addresses[1] - addresses[0], "runs": answers.runs, "links": links.runs[0]}
 
 
-def _votes(runs: Sequence[str], first: int, last: int) -> dict[int, dict[bytes, tuple[int, int]]]:
-    """Return with whom each document shares keys, by its address: by their keys their addresses and what it counts."""
+def _votes(runs: Sequence[str], first: int, last: int) -> Callable[[int], dict[bytes, tuple[int, int]]]:
+    """Return who shares keys with the document of an address: by their keys, their addresses and what that counts."""
     slices = [columns_of(run, first, last) for run in runs]
     later = np.concatenate([np.zeros(0, np.uint64), *(each for each, _ in slices)])
     shared = np.concatenate([np.zeros(0, _SHARED), *(each for _, each in slices)])
@@ -395,12 +361,14 @@ def _votes(runs: Sequence[str], first: int, last: int) -> dict[int, dict[bytes, 
     is_first[1:] = (later[1:] != later[:-1]) | (shared["key"][1:] != shared["key"][:-1])
     starts = np.flatnonzero(is_first)
     weights = np.add.reduceat(shared["weight"], starts) if len(starts) else starts
-    keys = shared["key"][starts].astype(">u8").tobytes()
-    rows = zip(later[starts].tolist(), shared["address"][starts].tolist(), weights.tolist(), strict=True)
-    found: dict[int, dict[bytes, tuple[int, int]]] = {}
-    for place, (address, other, weight) in enumerate(rows):
-        found.setdefault(address, {})[keys[8 * place : 8 * place + 8]] = other, weight
-    return found
+    later, shared = later[starts], shared[starts]
+
+    def votes(address: int) -> dict[bytes, tuple[int, int]]:
+        some = slice(*later.searchsorted(np.array([address, address + 1], np.uint64)))
+        rows = zip(shared["key"][some].tolist(), shared["address"][some].tolist(), weights[some].tolist(), strict=True)
+        return {key.to_bytes(8, "big"): (other, weight) for key, other, weight in rows}
+
+    return votes
 
 
 def _decide(judge: Judge, document: Document, record: Record, candidates: dict[bytes, Stored]) -> Decision:
@@ -463,7 +431,8 @@ def follow(job: Job, number: int, links: Sequence[str], starts: Sequence[int]) -
         moved["held"][mine] = np.take_along_axis(others["held"][mine], inner, axis=1)
         count += len(mine)
     writer = ColumnWriter(Path(f"{links[number]}+"))
-    writer.write(first, moved)
+    writer.add(first, moved)
+    writer.end_run()
     return {"links": writer.runs[0], "moved": count}
 
 
@@ -474,9 +443,16 @@ def _links(run: str) -> tuple[Array, Array]:
 # 6. Write
 
 
-def write_part(job: Job, number: int, runs: Sequence[str], links: Sequence[str], starts: Sequence[int]) -> Stats:
+def write_part(
+    job: Job,
+    number: int,
+    undecided: Sequence[str],
+    runs: Sequence[str],
+    links: Sequence[str],
+    starts: Sequence[int],
+) -> Stats:
     counts = Counter[str]()
-    answers = (Answer(*pickle.loads(row)) for *_, row in rows_of(runs, number))
+    answers = (Answer(*pickle.loads(row)) for *_, row in rows_of([*undecided, *runs], number))
     with whole_file(job.part(number), job.work) as file:
         table = pq.ParquetWriter(file, _SCHEMA) if job.as_parquet else None
         while batch := list(islice(answers, _WRITTEN_TOGETHER)):

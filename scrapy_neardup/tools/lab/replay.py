@@ -45,10 +45,6 @@ class RecordedPage:
     head: PageHead = PageHead()
 
     @property
-    def size(self) -> int:
-        return max(self.recorded.size, len(self.text))
-
-    @property
     def title(self) -> str:
         return self.recorded.title or self.head.title
 
@@ -70,6 +66,7 @@ class PageReader:
     def __init__(self, settings: NearDupSettings, workers: int, *, sketches: bool = False) -> None:
         options = worker_options(settings, sketches=sketches)
         self._extraction = ExtractionProcesses(options, workers)
+        self._sketching = ExtractionProcesses(options._replace(extractor=None), workers)  # they import no extractor
         self._canonical = CanonicalUrls()
         self._most_ahead = _PAGES_AHEAD * workers
         self._sketches = options.sketching is not None
@@ -80,6 +77,7 @@ class PageReader:
 
     def __exit__(self, *exception: object) -> None:
         self._extraction.close()
+        self._sketching.close()
 
     def read(self, feed: Iterable[RecordedDocument]) -> Iterator[RecordedPage]:
         ahead: deque[_Submitted] = deque()
@@ -101,8 +99,8 @@ class PageReader:
             canonical = entry.extra.get("canonical")  # as NEARDUP_RECORD writes it
             page = RecordedPage(entry, entry.text, canonical=canonical if isinstance(canonical, str) else "")
             self._first -= 1
-            sketch = self._extraction.submit_text(entry.text) if self._sketches and self._first < 0 else None
-            return page, sketch, page.size
+            sketch = self._sketching.submit_text(entry.text) if self._sketches and self._first < 0 else None
+            return page, sketch, max(entry.size, len(entry.text))
         short = replace(entry, html=None)  # the page is long, and is not needed any more
         try:
             html = _read(entry)

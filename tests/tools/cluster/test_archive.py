@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import gzip
 import json
@@ -20,6 +21,7 @@ from scrapy_processes import fast_python
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.tools.commands import add_arguments, run_subcommand
 from scrapy_neardup.tools.lab.archives import read_documents
 from scrapy_neardup.tools.lab.feed import read_feed
 from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, replay
@@ -37,7 +39,8 @@ NOON = 1_700_000_000
 HTML = "HTTP/1.1 200 OK\r\nContent-Type: text/html"
 MOMENTS = ("answers-", "offsets-", "pairs-", "links-", "follow0-", "00002-")  # one in each step
 # So copies of copies are kept because too little of them is in what was kept.
-SETTINGS = NearDupSettings.from_mapping({"NEARDUP_STORE": "memory://", "NEARDUP_KEEP_UPDATES": False})
+SETTINGS_GIVEN = {"NEARDUP_KEEP_UPDATES": False}
+SETTINGS = NearDupSettings.from_mapping({"NEARDUP_STORE": "memory://", **SETTINGS_GIVEN})
 
 
 def sentences(draw: random.Random, count: int) -> list[str]:
@@ -123,14 +126,13 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, Workers]]:
 
 
 def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
-    tmp_path: Path, cluster: tuple[str, Workers]
+    tmp_path: Path, cluster: tuple[str, Workers], capsys: pytest.CaptureFixture[str]
 ) -> None:
     address, workers = cluster
     rows = documents(240)
     inputs = tuple(write_inputs(tmp_path, rows))
     out = tmp_path / "out"
     job = steps.Job(out, out, SETTINGS, inputs, time.time())
-    told: list[str] = []
 
     class Stopped(Exception):
         pass
@@ -139,12 +141,15 @@ def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
         if line.startswith("find_pairs: "):
             raise Stopped
 
-    with archive.connected(address, 1) as client:
-        with pytest.raises(Stopped):
-            archive.Replay(client, archive.resumed(job), stop).run()
-        with pytest.raises(InputError, match="unfinished parts of other files or settings"):
-            archive.resumed(steps.Job(out, out, SETTINGS, inputs[1:], time.time()))
-        counts, wrong = archive.Replay(client, archive.resumed(job), told.append).run()
+    with archive.connected(address, 1) as client, pytest.raises(Stopped):
+        archive.Replay(client, archive.resumed(job), stop).run()
+    given = [*map(str, inputs), "--cluster", address, "-O", str(out)]
+    with pytest.raises(InputError, match="unfinished parts of other files or settings"):
+        command(given[1:], SETTINGS_GIVEN)
+    assert command([*given, "--json"], SETTINGS_GIVEN) == 1  # there are wrong lines
+    printed = capsys.readouterr()
+    _, *told = printed.err.splitlines()
+    summary = json.loads(printed.out)
 
     # The second try begins where the first one was stopped.
     assert told[0].startswith("decide: ")
@@ -161,13 +166,13 @@ def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
         [],
     ]
     errors = [row["error"] for part in parts for row in part if "error" in row]
-    assert errors == wrong
+    assert told[-1 - len(errors) : -1] == errors
     line = len(rows[0::4]) + 1
     wrong = [f"{inputs[0]}:{line}: not JSON", f"{inputs[2]}:{line}: a document needs", f"{inputs[4]}: "]
     assert all(error.startswith(beginning) for error, beginning in zip(errors, wrong, strict=True))
-    assert (counts["documents"], counts["errors"], counts["wrong_lines"]) == (len(rows) + 1, 3, 3)
-    assert counts["unchecked/no-text"] == 1
-    assert counts["crowded"] > 0
+    assert (summary["documents"], summary["errors"], summary["wrong_lines"]) == (len(rows) + 1, 3, 3)
+    assert summary["verdicts"]["unchecked/no-text"] == 1
+    assert "the newest were taken" in told[-1]
 
     write_lines(tmp_path / "all.jsonl", rows)
     expected = compared(asyncio.run(plain_replay(tmp_path / "all.jsonl")))
@@ -175,6 +180,27 @@ def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
     assert {name: found[name] for name in expected} == expected
     assert {status for status, *_ in expected.values()} >= {"original", "duplicate"}
     assert len({row["original"] for part in parts for row in part if row["would_drop"]}) > 20
+
+
+def command(arguments: list[str], settings: dict[str, Any]) -> int:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser, "replay")
+    return run_subcommand("replay", parser.parse_args(arguments), settings)
+
+
+@pytest.mark.parametrize(
+    ("more", "settings", "error"),
+    [
+        ([], {}, "many files, and --parquet, need --cluster"),
+        (["--cluster", "local"], {}, "-O FOLDER"),
+        (["--cluster", "local", "-O", "out", "--events", "events.jsonl"], {}, "--events needs the order of a stream"),
+        (["--cluster", "local", "-O", "out"], {"NEARDUP_PRESET": "simhash"}, "'simhash', which learns from each"),
+        (["--cluster", "local", "-O", "out"], {}, "one.jsonl: is no file"),
+    ],
+)
+def test_what_a_cluster_cannot_do_is_refused(more: list[str], settings: dict[str, Any], error: str) -> None:
+    with pytest.raises(InputError, match=error):
+        command(["one.jsonl", "two.jsonl", *more], settings)
 
 
 @pytest.mark.versions
@@ -225,7 +251,7 @@ def test_a_key_of_many_documents_is_paired_with_the_newest_in_bounded_memory(
     """With fewer postings in memory the same pairs are found, in one span of time after the other."""
     monkeypatch.setattr(steps, "_MOST_POSTINGS", most)
     monkeypatch.setattr(steps, "_PAIRED_TOGETHER", most)
-    monkeypatch.setattr(steps, "_MOST_PAIRS", most)
+    monkeypatch.setattr(exchange.ColumnWriter.__init__, "__defaults__", (most,))
     draw = np.random.default_rng(1)
     postings = np.zeros(3000, steps._POSTING)
     postings["key"] = draw.permutation(3000).astype(np.uint64) * np.uint64(1 << 36)
@@ -234,10 +260,11 @@ def test_a_key_of_many_documents_is_paired_with_the_newest_in_bounded_memory(
     keys = draw.choice([5, 5, 5, 6, 7, 8, 9], 3000).astype(np.uint32)
     writer = exchange.ColumnWriter(tmp_path / "postings")
     for part in np.array_split(np.arange(3000), 3):
-        writer.write(keys[part], postings[part])
+        writer.add(keys[part], postings[part])
+        writer.end_run()
     job = steps.Job(tmp_path, tmp_path, NearDupSettings.from_mapping({"NEARDUP_WINDOW": 7200}), (), 0.0)
     stats = steps.find_pairs(job, 0, (0, 1 << 32), writer.runs)
-    assert (len(stats["runs"]) > 1) == (most == 500)
+    assert len(stats["runs"]) > 1 or most > 500
 
     times = {int(row["address"]): int(row["key"]) for row in postings}
     expected = set()
