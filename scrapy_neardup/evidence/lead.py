@@ -55,7 +55,7 @@ def is_quotable(sentence: str) -> bool:
 
 def is_background(sentence: str) -> bool:
     """Decide whether a sentence tells what was known earlier, or another event: "Last week a student was killed"."""
-    return _BACKGROUND.search(fold(sentence).casefold()[:_OPENING]) is not None
+    return _BACKGROUND.search(fold(sentence[:_OPENING]).casefold()) is not None
 
 
 def tells_headline(headline: str, sentence: str) -> bool:

@@ -39,7 +39,7 @@ _BEHIND_BACKGROUND = 2  # sentences, which go on with it
 _YEAR = re.compile(r"(?<![\w.,])(?:19|20)[0-9]{2}(?![\w%]|[.,][0-9])")
 _SMALL_WORDS = frozenset(code % NAME for code in term_codes(*SAY_NOTHING))  # also "said" and "today"
 _LETTERS = re.compile(r"[^\W\d_]+")
-_UNIT = re.compile(r"(?<=[0-9])(?=[^\W\d_])|(?<=[^\W\d_])(?=[0-9])")  # "N200" and "2bn" are a figure and a word
+_DIGITS = re.compile("[0-9]+")  # "N200" and "2bn" are a figure and a word
 
 
 def own_sentences(text: str, learned: Sequence[str], comparisons: Sequence[Comparison]) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ def new_terms(sentence: str, told: Collection[int], language: str) -> list[int]:
 
 def _codes(text: str, language: str) -> list[int]:
     """Return the codes of the terms of a text. A number in words has the code of its digits."""
-    folded = _UNIT.sub(" ", fold(text))
+    folded = _DIGITS.sub(r" \g<0> ", fold(text))
     small = all_languages().by_name.get(language or "en", NumberWords({}, {})).small
     numbers = sorted(
         {str(small[word]) for word in small.keys() & _LETTERS.findall(folded.casefold()) if small[word] > 1}
