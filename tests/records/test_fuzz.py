@@ -25,7 +25,7 @@ from scrapy_neardup.rules.decision import Judge
 from scrapy_neardup.rules.membership import begin_story, count_join, unite
 from scrapy_neardup.rules.pair import Pair
 from scrapy_neardup.story import Join, Ledger, Member
-from scrapy_neardup.tools.lab.feed import _document, objects_of
+from scrapy_neardup.tools.lab.feed import document_of_line, objects_of
 
 CASES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(1000)))
 ARTICLE = Article(
@@ -97,7 +97,7 @@ def _line(draw: random.Random, folder: Path) -> None:
     line = json.dumps(row).encode() if draw.random() < 0.5 else damaged(draw, json.dumps(LINE).encode())
     path = folder / "feed.jsonl"
     for each in objects_of(BytesIO(line), path):
-        _document(each, path)
+        document_of_line(each, path)
 
 
 TARGETS: dict[str, Callable[[random.Random, Path], None]] = {
