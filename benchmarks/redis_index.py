@@ -21,7 +21,7 @@ import random
 import statistics
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
@@ -177,7 +177,7 @@ def arriving_now(count: int, seed: int) -> list[tuple[Fingerprint, Document]]:
     entries = []
     for fingerprint, document in documents(count, seed=seed):
         key = NOON.to_bytes(4, "big") + bytes.fromhex(document.id)[4:]
-        entries.append((fingerprint, Document(key.hex(), document.url, "", document.title, "", NOON)))
+        entries.append((fingerprint, replace(document, id=key.hex(), seen_at=NOON)))
     return entries
 
 

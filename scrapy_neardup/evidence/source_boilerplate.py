@@ -285,7 +285,10 @@ def _proved(
             # Both titles and the shared lines have a term that most titles of the source have. If it is not the
             # name of the site, it is the topic of a story.
             is_topic = bool(document.terms & other.terms & mentioned_terms - site_terms)
-            told = is_topic or _is_about(mentioned_terms, ours, theirs)
+            told = is_topic or any(
+                len(terms & mentioned_terms) >= max(min(2, len(terms)), _MENTIONED * len(terms))
+                for terms in (ours, theirs)
+            )
             (about if told else unlike).append((theirs, shared))
     by_titles = _of_unlike_titles(unlike, TITLES - 1) | _of_unlike_titles(unlike + about, TITLES)
     return by_titles | _of_pages(document, untold)
@@ -308,10 +311,6 @@ def _without_news(known: _Source, lines: Lines, read: DocumentLines) -> Lines:
 
 def _are_grave(figures: Iterable[Figure]) -> bool:
     return any(each.is_grave for each in figures)
-
-
-def _is_about(mentioned: frozenset[int], *titles: frozenset[int]) -> bool:
-    return any(len(terms & mentioned) >= max(min(2, len(terms)), _MENTIONED * len(terms)) for terms in titles)
 
 
 def _of_unlike_titles(others: Sequence[tuple[frozenset[int], frozenset[int]]], count: int) -> set[int]:

@@ -215,11 +215,6 @@ class Pair:
         )
 
     @property
-    def is_page_changed(self) -> bool:
-        """Return whether the document is an update, because its page was rewritten."""
-        return self.is_rewritten and (self.policy.keep_updates or self.likeness.score < self.policy.threshold)
-
-    @property
     def is_wall(self) -> bool:
         """Return whether the text stands under unlike titles of the source: then it is no article."""
         is_on_two_pages = self.same_text and self.same_source and not self.same_page

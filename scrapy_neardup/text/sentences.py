@@ -86,32 +86,25 @@ def _is_end(text: str, between: re.Match[str], known: AbstractSet[str]) -> bool:
         return True
     stop, behind = between.span()
     before, following = text[stop - 1], text[behind]
-    if following != following.title():  # a small letter; those of Georgian begin sentences
-        return False
-    if not text[behind - 1].isspace() and (before.isspace() or before.isupper() or not following.isupper()):
+    before_is_open = before.isspace() or before.isupper()
+    is_glued = not text[behind - 1].isspace() and (before_is_open or not following.isupper())
+    if is_glued or following != following.title():  # a small letter; those of Georgian begin sentences
         return False
     word = _LAST_WORD.search(text, max(0, stop - _LONGEST_WORD), stop)
     if word is None:
         return before not in LINE_ENDS
     if word[0].isdigit():
-        is_listed = text[word.start() - 1] in LINE_ENDS
-        return len(word[0]) > 1 and not is_listed and not _DAY.match(text, word.start())
+        return len(word[0]) > 1 and text[word.start() - 1] not in LINE_ENDS and not _DAY.match(text, word.start())
     return between[0].strip() != "." or not _is_abbreviation(word[0], known, is_numbered=following.isdigit())
 
 
 def _is_abbreviation(word: str, known: AbstractSet[str], *, is_numbered: bool) -> bool:
     """Decide whether a word in front of a full stop is short, and the texts never have it without one."""
     letters = sum(map(str.isalpha, word))
-    if letters < 2:
-        return True  # an initial
-    is_short = letters < 4
-    if word.lower() == word.upper():
-        is_short = letters == 2 and "\u0900" <= word[0] <= "\u0dff"  # initials in the scripts of India
-    elif letters > 2 and word.isupper():
-        is_short = False
-    elif letters == 4:
-        is_short = word.lower() in _LONGER
-    return is_short and (is_numbered or word not in known)
+    is_short = word.lower() in _LONGER or (letters < 4 and word.lower() != word.upper())
+    is_upper = letters > 2 and word.isupper()
+    is_initial = letters == 2 and "\u0900" <= word[0] <= "\u0dff"  # in the scripts of India
+    return letters < 2 or (((is_short and not is_upper) or is_initial) and (is_numbered or word not in known))
 
 
 def _cut(reading: Reading, firsts: Sequence[int], counts: Sequence[int], most: int) -> list[int]:

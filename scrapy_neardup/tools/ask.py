@@ -174,7 +174,7 @@ class Ask:
 
         If ``measured`` is false, nothing is known, and ``why`` says the reason: nobody may have been asked.
         """
-        if is_claim(text) and not (title or url or document):
+        if is_claim(text) and has_words(text) and not (title or url or document):
             return await self._told(text)
         key, record, status, why = await self._asked(text, title, url, document)
         story = (await self._index.changes.stories([record.story])).get(record.story)
