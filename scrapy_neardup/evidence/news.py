@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain
 
 from xxhash import xxh32_intdigest
@@ -70,7 +71,7 @@ def _is_among(sentence: str, lines: Sequence[str]) -> bool:
 
 def told_by(title: str, text: str, language: str = "") -> list[int]:
     """Return the hashes of the terms of an article, and of its language."""
-    return [language_mark(language), *{code % NAME for code in _codes(f"{title}\n{text[:_MOST_READ]}", language)}]
+    return [language_mark(language), *_slots(_codes(f"{title}\n{text[:_MOST_READ]}", language))]
 
 
 def language_mark(language: str) -> int:
@@ -91,16 +92,11 @@ def news_among(
     ``new_tolls`` are sentences with a toll that the story has not told.
     """
     known = set(told)
-    about = {code % NAME for code in _codes(title, language)}
+    about = _slots(_codes(title, language))
     left = {place: _codes(sentence, language) for place, sentence in enumerate(sentences)}
-    pages = Counter(chain(about, *({code % NAME for code in codes} for codes in left.values())))
-    # How probably a sentence of this place tells the news of its page, compared with one of its beginning.
-    chances = [
-        (_HISTORY if _YEAR.search(each) else 1) * (_TOO_LONG if len(each) > LONGEST_NEWS else 1) / (1 + at / _PLACES)
-        for at, each in enumerate(sentences)
-    ]
-    figures = {at: {code % NAME for code in codes if code & FIGURE} for at, codes in left.items()}
-    tolls = {at for at, each in figures.items() if _is_among(sentences[at], new_tolls) and not (each and each <= known)}
+    pages = Counter(chain(about, *map(_slots, left.values())))
+    chances = [_chance(sentence, place) for place, sentence in enumerate(sentences)]
+    tolls = {at for at in left if _is_among(sentences[at], new_tolls) and _has_new_figure(left[at], known)}
     news: list[str] = []
     while left and len(news) < MOST_NEWS:
         scores = {at: _score(codes, known, about, pages) * chances[at] for at, codes in left.items()}
@@ -110,8 +106,18 @@ def news_among(
             break
         least = max(least, _LEAST_OF_BEST * min(scores[best], _TOLL))
         news.append(one_line(sentences[best], LONGEST_NEWS))
-        known.update(code % NAME for code in left.pop(best))
+        known |= _slots(left.pop(best))
     return tuple(news)
+
+
+def _has_new_figure(codes: Sequence[int], known: AbstractSet[int]) -> bool:
+    """Decide whether a figure is new, or none is written in digits or known words."""
+    figures = _slots([code for code in codes if code & FIGURE])
+    return not figures or not figures <= known
+
+
+def _slots(codes: Iterable[int]) -> set[int]:
+    return {code % NAME for code in codes}
 
 
 def new_terms(sentence: str, told: Collection[int], language: str) -> list[int]:
@@ -146,3 +152,9 @@ def _score(codes: Sequence[int], known: Collection[int], about: Collection[int],
     score = min(_MOST_COUNTED, sum(new.values())) / 2 + _WEIGHT * has_figure + min(_MOST_REPEATED, repeated)
     repeats = len(weights.keys() & about) - of_title
     return score + _OF_TITLE * min(_MOST_OF_TITLE, of_title) - _REPEATS * repeats
+
+
+def _chance(sentence: str, place: int) -> float:
+    """Return how probably a sentence of this place tells the news of its page, compared with one of its beginning."""
+    chance = _HISTORY if _YEAR.search(sentence) else 1
+    return chance * (_TOO_LONG if len(sentence) > LONGEST_NEWS else 1) / (1 + place / _PLACES)
