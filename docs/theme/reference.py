@@ -82,9 +82,13 @@ def _setting(name: str) -> str:
     default = found.default if found.default is not MISSING else found.default_factory()  # type: ignore[misc]
     if isinstance(default, tuple | frozenset):
         default = list(default)  # as people write it
-    shown = f"`{default!r}`" if name != "FIELDS" else "all tags"
-    allowed = _allowed(found.metadata["check"])
-    return f"### {PREFIX}{name}\n\nDefault: {shown}. {allowed}.\n\n{_linked(setting_texts()[name])}\n"
+    allowed = f" {_allowed(found.metadata['check'])}."
+    shown = f"`{default!r}`"
+    if isinstance(default, bool):
+        allowed = ""  # the default shows that it is True or False
+    elif name in ("FIELDS", "EVENTS_LEVELS", "EVENTS_SECTIONS"):
+        shown = "all"  # what is allowed lists them
+    return f"### {PREFIX}{name}\n\nDefault: {shown}.{allowed}\n\n{_linked(setting_texts()[name])}\n"
 
 
 def _allowed(check: settings_module.checks.Check) -> str:

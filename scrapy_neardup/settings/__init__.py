@@ -43,7 +43,7 @@ class NearDupSettings:
     ``NEARDUP_EVENTS_FEED`` get its events.
 
     A dropped item is first written to ``NEARDUP_DROPPED_FEED``. Then the pipeline raises ``NearDuplicate``, a
-    ``DropItem``. The tag ``neardup_would_drop`` shows which items would be dropped. See docs/try.md.
+    ``DropItem``. See docs/try.md.
     """
 
     drop_share: float = setting(0.7, values.number(float, 0, 1))
@@ -197,9 +197,8 @@ class NearDupSettings:
     embedder: str | None = setting(
         None, values.optional(values.matching(r"\w+(\.\w+)+", "the import path of a callable or class, or None"))
     )
-    """A language model of your own, which helps to find reports of one event in other words and in other languages: the
-    import path of a callable ``embed(texts: list[str])``, or of a class with such a method. It returns an array with a
-    row for each text. See docs/howto/embedder.md."""
+    """A language model of your own, which helps to find reports of one event in other words and in other languages. See
+    docs/howto/embedder.md."""
 
     event_rule: str = setting("sources", values.matching(r"[\w.]+", ALLOWED_RULES))
     """The rule that makes a story an event: ``'sources'`` (many new independent sources in a short time), ``'count'``
@@ -210,9 +209,8 @@ class NearDupSettings:
     asks for more sources. See docs/events.md#rules."""
 
     events_min_sources: int = setting(MIN_SOURCES, values.number(int, 2, 1000))
-    """The minimum of new independent sources within half an hour for a ``breaking`` event; within an hour it is one
-    more. ``NEARDUP_EVENTS_PER_DAY`` may raise the number. A team with six sites sets it to 3. See docs/events.md#rules.
-    """
+    """The minimum of new independent sources within 40 minutes for a ``breaking`` event; within an hour it is one
+    more. ``NEARDUP_EVENTS_PER_DAY`` may raise it. A team with six sites sets it to 3. See docs/events.md#rules."""
 
     events_timezone: str = setting("UTC", values.zone_name)
     """The time zone of messages and of other texts for people. Times in the keys of a report stay in UTC."""

@@ -112,7 +112,6 @@ def figures(page: str, heading: str, columns: slice) -> list[str]:
     [
         ("README.md", "## What it costs", slice(2, 4)),
         ("docs/sizing.md", "## Cores of the crawlers", slice(2, 4)),
-        ("docs/choosing-a-preset.md", "## What each is good at", slice(5, 7)),
     ],
 )
 def test_figures_are_those_of_the_measurements(name: str, heading: str, columns: slice) -> None:
