@@ -192,7 +192,7 @@ class NearDupPipeline(Component):
         url = self._url(adapter, context.page)
         title = text_of(adapter, self.settings.item_fields["title"]) or context.page.head.title
         await self.announcer.tell(item, verdict, title, url)
-        if verdict.would_drop and self._drops(adapter, verdict):
+        if verdict.would_drop and self._drops_now(adapter, verdict):
             if (document := context.take_document()) is not None:
                 document.is_dropped = True  # it counts as its match does
                 self.fates.keep(document)
@@ -322,7 +322,7 @@ class NearDupPipeline(Component):
                 return verdict
         return replace(verdict, would_drop=False)
 
-    def _drops(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
+    def _drops_now(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
         """Return whether to drop an item that may be dropped. Count it, and write it to the feed of dropped items."""
         if self.settings.action != "drop":
             self.count("would_drop")

@@ -65,6 +65,7 @@ class ItemFates:
             self.register(document, document.id)
 
     def register(self, document: PendingDocument, document_id: str) -> None:
+        """Follow a document under the id by which the store knows it."""
         fate = self._fates.pop(document.id, None) or asyncio.get_running_loop().create_future()
         document.id = document_id
         self._fates[document_id] = fate

@@ -118,7 +118,9 @@ class Batch:
         self._heartbeats = Heartbeats(run)
         self._packed: dict[bytes, bytes | None] = {}  # stored records, None where there is none
         self.records: dict[bytes, Record | None] = {}  # those of candidates, also those of this batch
-        self._texts: dict[bytes, StoredText] = {}  # by the key of the document that holds it
+        self._texts: dict[
+            bytes, StoredText
+        ] = {}  # stored ones by their ``text_at``, those of this batch by their own keys
         self._stored_stories: StoredStories = {}
 
     async def check(self, *, again: bool, registers: bool = True) -> None:
@@ -143,12 +145,12 @@ class Batch:
         asked = [(each.keys, one) for each in self.documents for one in each.generations]
         if again or any(each.own.name not in self._bits for each in self.documents):
             await self._bits.read(self._client, [one for _, one in asked])
-        asked = [(keys, one) for keys, one in asked if one.name in self._bits]
-        for _, generation in asked:
+        known = [(keys, one) for keys, one in asked if one.name in self._bits]
+        for _, generation in known:
             generation.bits = self._bits[generation.name]
         own_keys = {each.key for each in self.documents}
-        found = await self._read_packed(own_keys, [one.call(keys) for keys, one in asked])
-        for (keys, generation), answer in zip(asked, found, strict=True):
+        found = await self._add_packed(own_keys, [one.call(keys) for keys, one in known])
+        for (keys, generation), answer in zip(known, found, strict=True):
             generation.read(keys, answer)
         for each in self.documents:
             await self._choose_own(each)
@@ -162,8 +164,8 @@ class Batch:
             await self._bits.choose(self._client, new.own, slices, len(new.keys.weights))
         new.own.bits = self._bits[new.own.name]
 
-    async def _read_packed(self, keys: AbstractSet[bytes], more: Sequence[Call] = ()) -> list[object]:
-        """Read the records under these keys, unless they were read before. Return the answers to ``more`` calls."""
+    async def _add_packed(self, keys: AbstractSet[bytes], more: Sequence[Call] = ()) -> list[object]:
+        """Add the records under these keys that were not read before. Return the answers to ``more`` calls."""
         calls = calls_by_slice(self._layout.records, keys - self._packed.keys())
         if not calls and not more:
             return []
@@ -179,7 +181,7 @@ class Batch:
         while moved := [each for each in moved if not self._has_key(each)]:
             for each in moved:
                 each.record = with_next_key(each.record)
-            await self._read_packed({each.key for each in self.documents})
+            await self._add_packed({each.key for each in self.documents})
 
     def _has_key(self, new: CheckedDocument) -> bool:
         """Return whether a document has its key, as the first or because it was checked before."""
@@ -188,8 +190,8 @@ class Batch:
         stored = self._stored(new.key)
         if stored is not None and stored.life.state != "withdrawn" and _same(stored) == _same(new.record):
             # Only whether it was a wall needs ``tells_title``, which is not stored. A wall is in a story of its own.
-            tells_title = stored.story != new.key
-            new.stored = replace(stored, tells_title=tells_title, is_boilerplate=new.record.is_boilerplate)
+            was_wall = stored.story == new.key
+            new.stored = replace(stored, tells_title=not was_wall, is_boilerplate=new.record.is_boilerplate)
         return new.stored is not None
 
     def _stored(self, key: bytes) -> Record | None:
@@ -220,10 +222,10 @@ class Batch:
         wanted = {key for each in self.documents for key in each.candidates}
         if not wanted:
             return
-        (runs,) = await self._read_packed(wanted, [Call("RUNS", self._layout.runs)])
+        (runs,) = await self._add_packed(wanted, [Call("RUNS", self._layout.runs)])
         self._heartbeats = Heartbeats.of(self._heartbeats.own, runs)
         for _ in range(MOST_LINKS + 1):
-            await self._read_packed(wanted)
+            await self._add_packed(wanted)
             self.records |= {key: self._stored(key) for key in wanted}
             found = [(key, record) for key in wanted if (record := self.records[key])]
             linked = {record.match for key, record in found if record.is_dropped or self._is_lost(key, record)}

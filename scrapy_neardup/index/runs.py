@@ -62,8 +62,11 @@ class Heartbeats:
 
         If that one is gone before it was known to be delivered, the copy counts while its own run lives.
         """
+        # Its life has four states, which become two here: the run of a withdrawn document never lives.
         run = (kept.record if kept else record).life.run
-        return "seen" if run in (DELIVERED, self.own) or self.is_alive(run) else "lost"
+        if run == DELIVERED or run == self.own or self.is_alive(run):
+            return "seen"
+        return "lost"
 
     def is_alive(self, run: int) -> bool:
         """Decide whether another run lives.

@@ -135,7 +135,9 @@ def read_record(data: bytes) -> Record | None:
         return None
 
 
-def new_record(fingerprint: Fingerprint, document: Document, run: int = DELIVERED, *, keep_text: bool = True) -> Record:
+def new_record(
+    fingerprint: Fingerprint, document: Document, life: int = DELIVERED, *, keep_text: bool = True
+) -> Record:
     """Return the record of a document that is the first of its kind."""
     key = bytes.fromhex(document.id)
     return Record(
@@ -147,7 +149,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = DELIVERE
         url=cut_to_bytes(document.link, MAX_URL_BYTES),
         title=one_line(document.title, MAX_TITLE).encode("utf-8", "replace"),
         counted_at=document.counted_second,
-        packed_life=run,
+        packed_life=life,
         text_at=key if keep_text else NO_TEXT,
         vector=fingerprint.vector,
         tells_title=fingerprint.tells_title,
