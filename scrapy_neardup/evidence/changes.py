@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from decimal import ROUND_HALF_UP, Decimal
-from itertools import product
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
+from itertools import permutations, product
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.differences import Comparison, Sentence, Side
@@ -35,14 +35,16 @@ _MOST_GROWTH = 20  # of a toll from one text to the next, if no words around it 
 _WORD = re.compile(r"[\w'\u2019\u200c-]+")
 _LONGEST_LINE = 120  # characters of a change that is told
 _DIGITS = re.compile("[0-9]+")
+_YEAR, _DAY = re.compile("(?:19|20)[0-9]{2}"), re.compile("[12]?[0-9]|3[01]")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 _TOLD = ("number", "quantity", "time", "code")
 
 
 class Change(NamedTuple):
-    """A figure with another value, as a line for people."""
+    """A figure with another value, as a line for people. ``is_toll`` says that it counts people harmed."""
 
     line: str
+    is_toll: bool = False
 
 
 def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Change, ...]:
@@ -54,7 +56,7 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
             _add(changes, sentence, each)
     for before, after in _newest_toll(new, old):
         line = f"{after.label}: {before.value} -> {after.value}"
-        changes.setdefault((before.value, after.value), Change(line))
+        changes.setdefault((before.value, after.value), Change(line, is_toll=True))
     return tuple({each.line: each for each in changes.values()}.values())
 
 
@@ -66,6 +68,8 @@ def _add(changes: dict[tuple[str, str], Change], sentence: Sentence, difference:
     has_part = not (FRACTIONS.keys() | all_languages().scales.keys()).isdisjoint((old.value, new.value))
     if is_plain(old.value) != is_plain(new.value) and has_part:
         return  # "two thirds" -> "half"; "millions" is what is left of a number in words
+    if any(_YEAR.fullmatch(one) and _DAY.fullmatch(other) for one, other in permutations((old.value, new.value))):
+        return  # "June 10" and "10 June 2021"
     if difference.kind == "number" and (not is_change(old, new) or _may_be_misread(old, new, difference)):
         return
     if not difference.is_in_place and not old.label == new.label != "":
@@ -74,7 +78,7 @@ def _add(changes: dict[tuple[str, str], Change], sentence: Sentence, difference:
     label = new.label or old.label or _as_printed(sentence.text, _words_beside(difference, is_name=is_name))
     values = f"{_as_printed(sentence.partner, old.value)} -> {_as_printed(sentence.text, new.value)}"
     line = one_line(f"{label}: {values}" if label else values, _LONGEST_LINE)
-    changes.setdefault((old.value, new.value), Change(line))
+    changes.setdefault((old.value, new.value), Change(line, not HARMED.isdisjoint((old.kind, new.kind))))
 
 
 def _words_beside(difference: Difference, *, is_name: bool) -> str:
@@ -144,7 +148,8 @@ def _are_equal(before: Figure, after: Figure) -> bool:
     is_of_harmed = not HARMED.isdisjoint((before.kind, after.kind))
     is_exact = is_of_harmed or (high < _LEAST_ROUNDED and low == int(low) and high == int(high))
     has_two_digits = len(coarse.normalize().as_tuple().digits) > 1
-    if not is_exact and has_two_digits and fine.quantize(coarse.normalize(), ROUND_HALF_UP) == coarse:
+    rounded = [fine.quantize(coarse.normalize(), rounding) for rounding in (ROUND_HALF_UP, ROUND_DOWN)]
+    if not is_exact and has_two_digits and coarse in rounded:
         return True
     return bool(low) and (high >= _LEAST_ROUNDED or not is_of_harmed) and high / low in _LOST_WORDS
 

@@ -97,6 +97,8 @@ class Judge:
         page, changed_page = _versions_of_page(best, matches)
         version = changed_page or best
         changes = version.pair.changes if best.is_seen else ()
+        if best.related:  # another report counts other things in like sentences
+            changes = tuple(change for change in changes if change.is_toll)
         added = _added_to(changed_page)
         verdict, findings = self._verdict(document, best, version, changes, is_kept=bool(added))
         record = _linked(new, best, self.policy, is_dropped=verdict.would_drop, is_bridge=is_bridge(best, seen))
