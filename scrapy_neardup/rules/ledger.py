@@ -68,6 +68,8 @@ def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: Printe
     total = next((each for each in tolls if not each.is_increment), None)
     more = next((each for each in tolls if each.is_increment), None)
     if total is not None:
+        if total.high != total.low and blank.kind != FigureKind.SCORE:  # a headline says "dozens", its text how many
+            total = next((each for each in tolls if _is_more_exact(each, total)), total)
         low, high = float(total.low), None if total.high is None else float(total.high)
         new = blank._replace(low=low, high=high, qualifier=total.qualifier, is_correction=total.is_correction)
         if more is None or earlier is None or new.value != earlier.value:
@@ -76,6 +78,12 @@ def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: Printe
         return None
     high = None if earlier.high is None else earlier.high + float(more.low)
     return blank._replace(low=earlier.low + float(more.low), high=high, qualifier=earlier.qualifier)
+
+
+def _is_more_exact(toll: Toll, other: Toll) -> bool:
+    """Decide whether a number is one of those that another one may mean."""
+    is_exact = toll.low == toll.high and not toll.is_increment
+    return is_exact and other.low <= toll.low and (other.high is None or toll.low <= other.high)
 
 
 def unite_ledgers(stays: Ledger, moves: Ledger, sources: int) -> None:

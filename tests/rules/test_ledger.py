@@ -56,6 +56,14 @@ class Story:
         return self.ledger.current[FigureKind.DEAD]
 
 
+def test_the_number_of_a_text_counts_and_not_the_dozens_of_its_headline() -> None:
+    story = Story(owners=2)
+    story.dead("a", 58)
+    note(story.ledger, tolls_of("Fever: dozens dead", f"58 people died {PLACE}", "en"), b"b   ", b"2" * 8, 2)
+    update_states(story.ledger, 2)
+    assert story.states == ["58"]
+
+
 @pytest.mark.parametrize(("owners", "needed"), [(1, 2), (6, 2), (7, 3), (9, 3), (10, 4), (15, 5), (16, 6), (500, 6)])
 def test_a_third_of_the_owners_two_at_least_and_six_are_always_enough(owners: int, needed: int) -> None:
     story = Story(owners)
