@@ -24,6 +24,7 @@ from scrapy_neardup.evidence.figures.figure import (
     short_value,
 )
 from scrapy_neardup.evidence.figures.number_words import all_languages
+from scrapy_neardup.evidence.figures.tolls import tolls_of
 from scrapy_neardup.evidence.replacements import Difference
 from scrapy_neardup.evidence.tokens import FRACTIONS, FUNCTION_WORDS
 from scrapy_neardup.text.display import one_line
@@ -57,6 +58,11 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
     for before, after in _newest_toll(new, old):
         line = f"{after.label}: {before.value} -> {after.value}"
         changes.setdefault((before.value, after.value), Change(line, is_toll=True))
+    if not changes:
+        return ()
+    # "Two more died" says nothing of two.
+    added = {str(each.low) for each in tolls_of(new.title, new.text, new.language) if each.is_increment}
+    changes = {values: change for values, change in changes.items() if values[1] not in added}
     return tuple({each.line: each for each in changes.values()}.values())
 
 

@@ -50,6 +50,12 @@ def test_a_language_is_read_by_the_table_of_a_close_one(language: str, text: str
     assert [_told(each) for each in tolls_of("", text, language)] == ["dead 9"]
 
 
+def test_bylines_and_headings_of_the_page_do_not_hide_the_first_sentences() -> None:
+    lines = "- Released", "- Desk", "- Halden Agency", "Front page", "Guest book"
+    text = "\n".join((*lines, "A grain terminal blew up on Tuesday.", "Teams brought 23 injured people out of it."))
+    assert [(each.kind.name, int(each.low)) for each in tolls_of("Explosion", text, "en")] == [("INJURED", 23)]
+
+
 def test_a_later_value_is_told_if_it_says_more() -> None:
     head = "A blast killed dozens of people on Monday. Police closed the road. It was loud. Nobody knows why."
     below = " At least 45 people were killed, the ministry said. In the north, 3 people were killed."

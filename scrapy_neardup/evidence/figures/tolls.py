@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import islice, pairwise, zip_longest
+from itertools import pairwise, zip_longest
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.evidence.figures.counted import LABELS, PEOPLE, SILENT, FigureKind, is_of_page, kind_of, meaning_of
@@ -49,6 +49,7 @@ _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
 _GAP = 2  # tokens between an old value and the new one
+_SHORTEST = 25  # characters of a line that may be a sentence: bylines are shorter
 _WIDEST = 100  # times the low bound of a range
 _WORD = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
 _HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {FigureKind.VICTIMS, FigureKind.ARRESTED}
@@ -123,22 +124,36 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     cues = _cues_of(language)
     newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
     read = (_read(*each, language, cues, newest_year) for each in _sentences(title, text))
-    sentences = [*islice(read, _HEAD)]
+    sentences = _head_of(read)
+    head = len(sentences)
     words = (word for sentence in sentences for word in sentence.words)
     of_head = {meaning.kind for meaning in filter(None, map(meaning_of, words))}
     is_background = not of_head
     if not is_background:  # most articles tell no harm, and the rest of them is not read
         sentences += read
     told: list[Toll] = []
+    before = ""
     for number, sentence in enumerate(sentences):
-        for toll in _tolls_in(sentence, cues):
-            told += _news(toll, told, of_head, is_head=number < _HEAD)
+        context = f"{before} {sentence.folded}"  # "Cholera was found in the valley. 30 cases are confirmed."
+        before = sentence.folded
+        for toll in _tolls_in(sentence, context, cues):
+            told += _news(toll, told, of_head, is_head=number < head)
     is_correction = any(not each.placed and cues.anywhere["corrects"].match(each.folded) for each in sentences)
     return [
         each._replace(is_correction=each.is_correction or is_correction)
         for each in told
         if each.kind > FigureKind.OTHER or not is_background
     ]
+
+
+def _head_of(read: Iterator[_Sentence]) -> list[_Sentence]:
+    """Return title and first sentences. Between them there may be bylines."""
+    sentences = [next(read)]
+    counted = 1
+    while counted < _HEAD and (sentence := next(read, None)):
+        sentences.append(sentence)
+        counted += len(sentence.text) >= _SHORTEST or sentence.text.endswith(SENTENCE_ENDS)
+    return sentences
 
 
 def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, int]]:
@@ -240,7 +255,7 @@ def _is_within(toll: Toll, other: Toll) -> bool:
     return other.qualifier != "exact" and other.low <= toll.low <= (other.high or toll.low)
 
 
-def _tolls_in(sentence: _Sentence, cues: _Cues) -> Iterator[Toll]:
+def _tolls_in(sentence: _Sentence, context: str, cues: _Cues) -> Iterator[Toll]:
     is_correction = cues.anywhere["corrects"].search(sentence.folded) is not None
     kinds = set[FigureKind]()  # of the figures before
     start: Placed | None = None
@@ -262,7 +277,7 @@ def _tolls_in(sentence: _Sentence, cues: _Cues) -> Iterator[Toll]:
         # "Four were shot, and another two were killed elsewhere"; "Smith and two others"
         is_part = is_more and not is_first and kinds <= {kind}
         is_part = is_part or (not kinds and cues.around["with others"].search(around) is not None)
-        if is_news and not is_part and each not in parts and _is_meant(kind, sentence, cues):
+        if is_news and not is_part and each not in parts and _is_meant(kind, sentence, context, cues):
             is_increment = is_more and is_first and not _is_beside_other(each, sentence)
             yield Toll(kind, *_bounds(each, low, around, cues), is_increment, is_correction, sentence.text)
         kinds.add(kind)
@@ -315,13 +330,13 @@ def _kind_of(each: Placed, start: Placed | None, around: str, cues: _Cues) -> Fi
     return None if is_year or not is_readable or kind in _NO_TOLLS else kind
 
 
-def _is_meant(kind: FigureKind, sentence: _Sentence, cues: _Cues) -> bool:
-    """Decide whether a sentence has the words without which a figure of a kind means something else."""
+def _is_meant(kind: FigureKind, sentence: _Sentence, context: str, cues: _Cues) -> bool:
+    """Decide whether a sentence or the one before has the words without which a figure of a kind means another thing."""
     if kind is FigureKind.SCORE:
         scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
         if len(scores) > 1 or cues.anywhere["no match"].search(sentence.folded):
             return False
-    return kind not in _WITH_CUE or cues.anywhere[_WITH_CUE[kind]].search(sentence.folded) is not None
+    return kind not in _WITH_CUE or cues.anywhere[_WITH_CUE[kind]].search(context) is not None
 
 
 def _bounds(each: Placed, start: Placed | None, around: str, cues: _Cues) -> tuple[Decimal, Decimal | None, Qualifier]:
