@@ -37,7 +37,7 @@ from scrapy_neardup.tools.cluster import archive, exchange, steps  # noqa: E402
 
 NOON = 1_700_000_000
 HTML = "HTTP/1.1 200 OK\r\nContent-Type: text/html"
-MOMENTS = ("answers-", "offsets-", "pairs-", "links-", "follow0-", "00002-")  # one in each step
+MOMENTS = ("answers-", "postings-", "pairs-", "links-", "00002-")  # one in each step
 # So copies of copies are kept because too little of them is in what was kept.
 SETTINGS_GIVEN = {"NEARDUP_KEEP_UPDATES": False}
 SETTINGS = NearDupSettings.from_mapping({"NEARDUP_STORE": "memory://", **SETTINGS_GIVEN})
@@ -249,33 +249,25 @@ def test_a_key_of_many_documents_is_paired_with_the_newest_in_bounded_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     """With fewer postings in memory the same pairs are found, in one span of time after the other."""
-    monkeypatch.setattr(steps, "_MOST_POSTINGS", most)
-    monkeypatch.setattr(steps, "_PAIRED_TOGETHER", most)
-    monkeypatch.setattr(exchange.ColumnWriter.__init__, "__defaults__", (most,))
+    monkeypatch.setattr(steps, "_POSTINGS_TOGETHER", most)
+    monkeypatch.setattr(exchange, "_MOST_BUFFERED", 32 * most)
     draw = np.random.default_rng(1)
-    postings = np.zeros(3000, steps._POSTING)
-    postings["key"] = draw.permutation(3000).astype(np.uint64) * np.uint64(1 << 36)
-    postings["address"] = np.arange(3000)
-    postings["weight"] = 2
-    keys = draw.choice([5, 5, 5, 6, 7, 8, 9], 3000).astype(np.uint32)
-    writer = exchange.ColumnWriter(tmp_path / "postings")
-    for part in np.array_split(np.arange(3000), 3):
-        writer.add(keys[part], postings[part])
-        writer.end_run()
+    seconds = draw.permutation(3000) * 16
+    keys = draw.choice([5, 5, 5, 6, 7, 8, 9], 3000)
     job = steps.Job(tmp_path, tmp_path, NearDupSettings.from_mapping({"NEARDUP_WINDOW": 7200}), (), 0.0)
-    stats = steps.find_pairs(job, 0, (0, 1 << 32), writer.runs)
-    assert len(stats["runs"]) > 1 or most > 500
+    for task, part in enumerate(np.array_split(np.arange(3000), 3)):
+        with exchange.writing(job.file("postings", task), steps._POSTINGS) as postings:
+            postings.add((keys[part] << 32 | seconds[part], seconds[part] << 32, part, [2] * len(part)))
+    steps.find_pairs(job, 3, 0, 0, 1 << 32)
+    pairs = exchange.read(job.file("pairs", 0))
+    assert len(pairs.to_batches()) > 1 or most > 500
 
-    times = {int(row["address"]): int(row["key"]) for row in postings}
     expected = set()
     for key in range(5, 10):
-        of_key = sorted((times[address], address) for address in np.flatnonzero(keys == key).tolist())
+        of_key = sorted((seconds[address], address) for address in np.flatnonzero(keys == key).tolist())
         for place, (moment, address) in enumerate(of_key):
-            near = [
-                other for then, other in of_key[max(0, place - 16) : place] if (moment >> 32) - (then >> 32) <= 3600
-            ]
+            near = [other for then, other in of_key[max(0, place - 16) : place] if moment - then <= 7200]
             expected |= {(address, other) for other in near}
-    rows = [exchange.columns_of(run, 0, 1 << 64) for run in stats["runs"]]
-    found = [pair for later, shared in rows for pair in zip(later.tolist(), shared["address"].tolist(), strict=True)]
+    found = [*zip(pairs["later"].to_pylist(), pairs["address"].to_pylist(), strict=True)]
     assert len(found) == len(expected)
     assert set(found) == expected
