@@ -20,14 +20,14 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from distributed import Client, as_completed
 
-from scrapy_neardup import __version__
 from scrapy_neardup.exceptions import InputError, NearDupError
 from scrapy_neardup.records.learned import NOTHING, add_counts
 from scrapy_neardup.tools.cluster.exchange import whole_file
 from scrapy_neardup.tools.cluster.judging import PART_BITS, decide, forget, write_part
-from scrapy_neardup.tools.cluster.steps import Job, Stats, find_pairs, fingerprint, read_file
+from scrapy_neardup.tools.cluster.steps import SLOTS, Job, Stats, find_pairs, fingerprint, read_file
 
 _MOST_DOCUMENTS = 20_000  # of a task
 _FEWEST_TASKS = 16  # of a step, if there are enough documents
@@ -49,17 +49,11 @@ def connected(address: str, workers: int) -> Iterator[Client]:
     try:
         client = Client(**options)
         client.wait_for_workers(1, timeout=_WAIT_SECONDS)
-        versions = client.run(_version)
+        client.get_versions(check=True, packages=["scrapy_neardup"])  # warns if they differ
     except (OSError, ValueError, ImportError) as error:  # a TimeoutError is an OSError
-        raise InputError(f"--cluster {address}: no scheduler with workers that have this package: {error}") from error
+        raise InputError(f"--cluster {address}: no scheduler with workers: {error}") from error
     with client:
-        if others := {worker: each for worker, each in versions.items() if each != __version__}:
-            raise InputError(f"--cluster {address}: workers have other versions than {__version__}: {others}")
         yield client
-
-
-def _version() -> str:
-    return __version__
 
 
 class Replay:
@@ -77,9 +71,10 @@ class Replay:
         found = self._do(read_file, [()] * files)
         lines_before = [0, *accumulate(stats["lines"] for stats in found)]
         self._add_terms()
-        slots = [sum(each) for each in zip(*(stats["slots"] for stats in found), strict=True)]
-        most = min(_MOST_DOCUMENTS, sum(slots) // _FEWEST_TASKS + 1)
-        stored = self._do(fingerprint, _grouped(slots, most), lines_before)
+        before = np.cumsum([[0, *stats["slots"]] for stats in found], axis=1).sum(axis=0)  # documents before a slot
+        most = min(_MOST_DOCUMENTS, int(before[-1]) // _FEWEST_TASKS + 1)
+        last = np.flatnonzero(np.diff(before // most)) + 1  # slots after which a task has enough
+        stored = self._do(fingerprint, [*pairwise(sorted({0, *last.tolist(), SLOTS}))], lines_before)
         postings = sum(stats["postings"] for stats in stored)
         ranges = max(postings // _POSTINGS_A_TASK, min(_FEWEST_TASKS, postings)) + 1
         bounds = [(1 << 32) * number // ranges for number in range(ranges + 1)]
@@ -127,13 +122,9 @@ class Replay:
             now = time.perf_counter()
             if not waiting or now - told > _TOLD_SECONDS:
                 told = now
-                self._tell(_progress(name, len(done), len(paths), documents, now - start))
+                speed = f", {documents / (now - start):,.0f} documents a second" if documents else ""
+                self._tell(f"{name}: {len(done)} of {len(paths)} tasks in {now - start:.1f} s{speed}")
         return [done[number] for number in range(len(paths))]
-
-
-def _progress(name: str, done: int, tasks: int, documents: int, seconds: float) -> str:
-    speed = f", {documents / seconds:,.0f} documents a second" if documents else ""
-    return f"{name}: {done} of {tasks} tasks in {seconds:.1f} s{speed}"
 
 
 def _task(step: Callable[..., Stats], path: Path, number: int, *arguments: int) -> Stats:
@@ -142,18 +133,6 @@ def _task(step: Callable[..., Stats], path: Path, number: int, *arguments: int) 
     with whole_file(path) as file:
         file.write(json.dumps(stats).encode())
     return stats
-
-
-def _grouped(sizes: Sequence[int], most: int) -> list[tuple[int, int]]:
-    """Return ranges of slots that have so many documents or more."""
-    groups = []
-    first = total = 0
-    for slot, size in enumerate(sizes, 1):
-        total += size
-        if total >= most or (slot == len(sizes) and total):
-            groups.append((first, slot))
-            first, total = slot, 0
-    return groups
 
 
 def resumed(job: Job) -> Job:

@@ -63,10 +63,6 @@ class _Stored(NamedTuple):
     given: str | int | None
     packed: bytes
 
-    @property
-    def document(self) -> Document:
-        return unpack(self.packed)[1]
-
 
 @lru_cache(_MOST_STORED)
 def _stored(work: Path, address: int) -> _Stored:
@@ -127,7 +123,7 @@ def _decide(judge: Judge, document: Document, record: Record, candidates: dict[b
     texts = dict[bytes, StoredText]()
     for pair in chosen_for_second_look(pairs):
         if pair.old.text_at != NO_TEXT:
-            old = candidates[pair.key].document
+            _, old = unpack(candidates[pair.key].packed)
             texts[pair.key] = StoredText.of(old.title, old.text)
     return judge.decide(document, record, pairs, texts)
 

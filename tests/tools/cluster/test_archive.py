@@ -6,8 +6,11 @@ import argparse
 import asyncio
 import gzip
 import json
+import os
 import random
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -17,7 +20,6 @@ from typing import Any
 import numpy as np
 import pytest
 from json_lines import read_lines, write_lines
-from scrapy_processes import fast_python
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.exceptions import InputError
@@ -30,8 +32,6 @@ distributed = pytest.importorskip("distributed")
 warc = pytest.importorskip("fastwarc.warc")
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
-
-from distributed.diagnostics.plugin import SchedulerPlugin  # noqa: E402
 
 from scrapy_neardup.tools.cluster import archive, exchange, steps  # noqa: E402
 
@@ -98,38 +98,23 @@ def compared(rows: list[dict[str, Any]]) -> dict[str, tuple[Any, ...]]:
     return found
 
 
-class Workers(SchedulerPlugin):
-    """Two workers. For each that ends there is a new one."""
-
-    def __init__(self, address: str, notes: Path) -> None:
-        script = Path(__file__).parents[2] / "support/dask_worker.py"
-        self.command = [fast_python(), str(script), address, str(notes), *MOMENTS]
-        self.processes = [subprocess.Popen(self.command) for _ in range(2)]
-        self.is_over = False
-
-    def remove_worker(self, *arguments: object, **named: object) -> None:
-        if not self.is_over:
-            self.processes.append(subprocess.Popen(self.command))
-
-
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[str, Workers]]:
+def cluster(tmp_path: Path) -> Iterator[str]:
+    """Yield the address of a scheduler with two workers."""
     (tmp_path / "notes").mkdir()
+    script = Path(__file__).parents[2] / "support/dask_worker.py"
     with distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=None) as here:
-        workers = Workers(here.scheduler_address, tmp_path / "notes")
-        here.scheduler.add_plugin(workers)
-        yield here.scheduler_address, workers
-        workers.is_over = True
-        for process in workers.processes:
-            process.kill()
-            process.wait()
+        command = [sys.executable, str(script), here.scheduler_address, str(tmp_path / "notes"), *MOMENTS]
+        workers = subprocess.Popen(command, start_new_session=True)
+        yield here.scheduler_address
+        os.killpg(workers.pid, signal.SIGKILL)
+        workers.wait()
 
 
 def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
-    tmp_path: Path, cluster: tuple[str, Workers], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, cluster: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    address, workers = cluster
-    rows = documents(240)
+    rows = documents(160)
     inputs = tuple(write_inputs(tmp_path, rows))
     out = tmp_path / "out"
     job = steps.Job(out, out, SETTINGS, inputs, time.time())
@@ -141,9 +126,9 @@ def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
         if line.startswith("find_pairs: "):
             raise Stopped
 
-    with archive.connected(address, 1) as client, pytest.raises(Stopped):
+    with archive.connected(cluster, 1) as client, pytest.raises(Stopped):
         archive.Replay(client, archive.resumed(job), stop).run()
-    given = [*map(str, inputs), "--cluster", address, "-O", str(out)]
+    given = [*map(str, inputs), "--cluster", cluster, "-O", str(out)]
     with pytest.raises(InputError, match="unfinished parts of other files or settings"):
         command(given[1:], SETTINGS_GIVEN)
     assert command([*given, "--json"], SETTINGS_GIVEN) == 1  # there are wrong lines
@@ -154,7 +139,6 @@ def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
     # The second try begins where the first one was stopped.
     assert told[0].startswith("decide: ")
     assert sorted(each.name for each in (tmp_path / "notes").iterdir()) == sorted(MOMENTS)
-    assert len(workers.processes) == 2 + len(MOMENTS)
     assert sorted(each.name for each in out.iterdir()) == [f"0000{number}-in{number}.jsonl" for number in range(5)]
 
     parts = [read_lines(part) for part in sorted(out.iterdir())]
@@ -167,8 +151,8 @@ def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
     ]
     errors = [row["error"] for part in parts for row in part if "error" in row]
     assert told[-1 - len(errors) : -1] == errors
-    line = len(rows[0::4]) + 1
-    wrong = [f"{inputs[0]}:{line}: not JSON", f"{inputs[2]}:{line}: a document needs", f"{inputs[4]}: "]
+    last = [len(rows[number::4]) + 1 for number in range(4)]
+    wrong = [f"{inputs[0]}:{last[0]}: not JSON", f"{inputs[2]}:{last[2]}: a document needs", f"{inputs[4]}: "]
     assert all(error.startswith(beginning) for error, beginning in zip(errors, wrong, strict=True))
     assert (summary["documents"], summary["errors"], summary["wrong_lines"]) == (len(rows) + 1, 3, 3)
     assert summary["verdicts"]["unchecked/no-text"] == 1
