@@ -68,7 +68,8 @@ def writing(path: Path, schema: pa.Schema) -> Iterator[Writer]:
 @lru_cache(1024)
 def read(path: Path) -> pa.Table:
     """Return the rows of a file that never changes. Only what is used of it is read."""
-    return pa.ipc.open_file(np.memmap(path, mode="r")).read_all()
+    with pa.memory_map(str(path)) as file:  # the rows need no open file, and may be of thousands of files
+        return pa.ipc.open_file(file).read_all()
 
 
 def in_order(paths: Iterable[Path], least: int, most: int, at_once: int) -> Iterator[pa.Table]:

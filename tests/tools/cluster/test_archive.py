@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from json_lines import read_lines, write_lines
 
@@ -242,9 +243,11 @@ def test_a_key_of_many_documents_is_paired_with_the_newest_in_bounded_memory(
     for task, part in enumerate(np.array_split(np.arange(3000), 3)):
         with exchange.writing(job.file("postings", task), steps._POSTINGS) as postings:
             postings.add((keys[part] << 32 | seconds[part], seconds[part] << 32, part, [2] * len(part)))
+    before = psutil.Process().open_files()
     steps.find_pairs(job, 3, 0, 0, 1 << 32)
     pairs = exchange.read(job.file("pairs", 0))
     assert len(pairs.to_batches()) > 1 or most > 500
+    assert psutil.Process().open_files() == before  # however many files there are
 
     expected = set()
     for key in range(5, 10):
