@@ -89,19 +89,20 @@ def rows_below(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for part in sorted(folder.glob("*.jsonl")) for line in part.open(encoding="utf-8")]
 
 
-def verdict_of(row: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what the issue compares: related documents count as originals."""
+def verdict_of(row: dict[str, Any], times: dict[str | int | None, float | None]) -> tuple[Any, ...]:
+    """Return what is compared: related documents count as originals, and two matches of one time as one."""
     status = "original" if row["status"] == "related" else row["status"]
-    return status, None if status == "original" else row["match"], row["would_drop"]
+    return status, None if status == "original" else times[row["match"]], row["would_drop"]
 
 
 def compare_verdicts(path: Path, folder: Path) -> None:
     plain = {row["id"]: row for row in asyncio.run(in_one_process([path]))}
     on_cluster([path], folder, 2)
     found = rows_below(folder)
+    times = {document.id: document.time for document in read_feed(path)} | {None: None}
     differing = Counter[str]()
     for row in found:
-        one, other = verdict_of(plain[row["id"]]), verdict_of(row)
+        one, other = verdict_of(plain[row["id"]], times), verdict_of(row, times)
         if one != other:
             kind = (
                 f"{one[0]} -> {other[0]}" if one[0] != other[0] else "another match" if one[1] != other[1] else "drop"

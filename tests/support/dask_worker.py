@@ -1,6 +1,7 @@
-"""A worker of Dask that kills itself once at each of some moments: just before a file of a replay gets its name.
+"""Two workers of Dask. For each that ends there is a new one.
 
-Arguments: the address of the scheduler, a folder that notes which moments are over, and how names of files begin.
+A worker kills itself once at each of some moments: just before a file of a replay gets its name. Arguments: the address
+of the scheduler, a folder that notes which moments are over, and how names of files begin.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import sys
 from pathlib import Path
 
 from distributed import Worker
+
+import scrapy_neardup.tools.cluster.archive  # noqa: F401  # once for all workers, which are forks
 
 
 async def work(address: str) -> None:
@@ -34,5 +37,13 @@ if __name__ == "__main__":
                     continue
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    sys.addaudithook(kill)
-    asyncio.run(work(address))
+    workers = set[int]()
+    while True:
+        while len(workers) < 2:
+            worker = os.fork()
+            if not worker:
+                sys.addaudithook(kill)
+                asyncio.run(work(address))
+                os._exit(0)
+            workers.add(worker)
+        workers.discard(os.wait()[0])

@@ -6,8 +6,11 @@ import argparse
 import asyncio
 import gzip
 import json
+import os
 import random
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -15,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from json_lines import read_lines, write_lines
-from scrapy_processes import fast_python
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.exceptions import InputError
@@ -31,13 +34,11 @@ warc = pytest.importorskip("fastwarc.warc")
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from distributed.diagnostics.plugin import SchedulerPlugin  # noqa: E402
-
 from scrapy_neardup.tools.cluster import archive, exchange, steps  # noqa: E402
 
 NOON = 1_700_000_000
 HTML = "HTTP/1.1 200 OK\r\nContent-Type: text/html"
-MOMENTS = ("answers-", "offsets-", "pairs-", "links-", "follow0-", "00002-")  # one in each step
+MOMENTS = ("answers-", "postings-", "pairs-", "links-", "00002-")  # one in each step
 # So copies of copies are kept because too little of them is in what was kept.
 SETTINGS_GIVEN = {"NEARDUP_KEEP_UPDATES": False}
 SETTINGS = NearDupSettings.from_mapping({"NEARDUP_STORE": "memory://", **SETTINGS_GIVEN})
@@ -98,38 +99,23 @@ def compared(rows: list[dict[str, Any]]) -> dict[str, tuple[Any, ...]]:
     return found
 
 
-class Workers(SchedulerPlugin):
-    """Two workers. For each that ends there is a new one."""
-
-    def __init__(self, address: str, notes: Path) -> None:
-        script = Path(__file__).parents[2] / "support/dask_worker.py"
-        self.command = [fast_python(), str(script), address, str(notes), *MOMENTS]
-        self.processes = [subprocess.Popen(self.command) for _ in range(2)]
-        self.is_over = False
-
-    def remove_worker(self, *arguments: object, **named: object) -> None:
-        if not self.is_over:
-            self.processes.append(subprocess.Popen(self.command))
-
-
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[str, Workers]]:
+def cluster(tmp_path: Path) -> Iterator[str]:
+    """Yield the address of a scheduler with two workers."""
     (tmp_path / "notes").mkdir()
+    script = Path(__file__).parents[2] / "support/dask_worker.py"
     with distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=None) as here:
-        workers = Workers(here.scheduler_address, tmp_path / "notes")
-        here.scheduler.add_plugin(workers)
-        yield here.scheduler_address, workers
-        workers.is_over = True
-        for process in workers.processes:
-            process.kill()
-            process.wait()
+        command = [sys.executable, str(script), here.scheduler_address, str(tmp_path / "notes"), *MOMENTS]
+        workers = subprocess.Popen(command, start_new_session=True)
+        yield here.scheduler_address
+        os.killpg(workers.pid, signal.SIGKILL)
+        workers.wait()
 
 
 def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
-    tmp_path: Path, cluster: tuple[str, Workers], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, cluster: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    address, workers = cluster
-    rows = documents(240)
+    rows = documents(160)
     inputs = tuple(write_inputs(tmp_path, rows))
     out = tmp_path / "out"
     job = steps.Job(out, out, SETTINGS, inputs, time.time())
@@ -141,9 +127,9 @@ def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
         if line.startswith("find_pairs: "):
             raise Stopped
 
-    with archive.connected(address, 1) as client, pytest.raises(Stopped):
+    with archive.connected(cluster, 1) as client, pytest.raises(Stopped):
         archive.Replay(client, archive.resumed(job), stop).run()
-    given = [*map(str, inputs), "--cluster", address, "-O", str(out)]
+    given = [*map(str, inputs), "--cluster", cluster, "-O", str(out)]
     with pytest.raises(InputError, match="unfinished parts of other files or settings"):
         command(given[1:], SETTINGS_GIVEN)
     assert command([*given, "--json"], SETTINGS_GIVEN) == 1  # there are wrong lines
@@ -154,7 +140,6 @@ def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
     # The second try begins where the first one was stopped.
     assert told[0].startswith("decide: ")
     assert sorted(each.name for each in (tmp_path / "notes").iterdir()) == sorted(MOMENTS)
-    assert len(workers.processes) == 2 + len(MOMENTS)
     assert sorted(each.name for each in out.iterdir()) == [f"0000{number}-in{number}.jsonl" for number in range(5)]
 
     parts = [read_lines(part) for part in sorted(out.iterdir())]
@@ -167,8 +152,8 @@ def test_workers_are_killed_in_each_step_and_nothing_is_lost_or_twice(
     ]
     errors = [row["error"] for part in parts for row in part if "error" in row]
     assert told[-1 - len(errors) : -1] == errors
-    line = len(rows[0::4]) + 1
-    wrong = [f"{inputs[0]}:{line}: not JSON", f"{inputs[2]}:{line}: a document needs", f"{inputs[4]}: "]
+    last = [len(rows[number::4]) + 1 for number in range(4)]
+    wrong = [f"{inputs[0]}:{last[0]}: not JSON", f"{inputs[2]}:{last[2]}: a document needs", f"{inputs[4]}: "]
     assert all(error.startswith(beginning) for error, beginning in zip(errors, wrong, strict=True))
     assert (summary["documents"], summary["errors"], summary["wrong_lines"]) == (len(rows) + 1, 3, 3)
     assert summary["verdicts"]["unchecked/no-text"] == 1
@@ -249,33 +234,27 @@ def test_a_key_of_many_documents_is_paired_with_the_newest_in_bounded_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     """With fewer postings in memory the same pairs are found, in one span of time after the other."""
-    monkeypatch.setattr(steps, "_MOST_POSTINGS", most)
-    monkeypatch.setattr(steps, "_PAIRED_TOGETHER", most)
-    monkeypatch.setattr(exchange.ColumnWriter.__init__, "__defaults__", (most,))
+    monkeypatch.setattr(steps, "_POSTINGS_TOGETHER", most)
+    monkeypatch.setattr(exchange, "_MOST_BUFFERED", 32 * most)
     draw = np.random.default_rng(1)
-    postings = np.zeros(3000, steps._POSTING)
-    postings["key"] = draw.permutation(3000).astype(np.uint64) * np.uint64(1 << 36)
-    postings["address"] = np.arange(3000)
-    postings["weight"] = 2
-    keys = draw.choice([5, 5, 5, 6, 7, 8, 9], 3000).astype(np.uint32)
-    writer = exchange.ColumnWriter(tmp_path / "postings")
-    for part in np.array_split(np.arange(3000), 3):
-        writer.add(keys[part], postings[part])
-        writer.end_run()
+    seconds = draw.permutation(3000) * 16
+    keys = draw.choice([5, 5, 5, 6, 7, 8, 9], 3000)
     job = steps.Job(tmp_path, tmp_path, NearDupSettings.from_mapping({"NEARDUP_WINDOW": 7200}), (), 0.0)
-    stats = steps.find_pairs(job, 0, (0, 1 << 32), writer.runs)
-    assert len(stats["runs"]) > 1 or most > 500
+    for task, part in enumerate(np.array_split(np.arange(3000), 3)):
+        with exchange.writing(job.file("postings", task), steps._POSTINGS) as postings:
+            postings.add((keys[part] << 32 | seconds[part], seconds[part] << 32, part, [2] * len(part)))
+    before = psutil.Process().open_files()
+    steps.find_pairs(job, 3, 0, 0, 1 << 32)
+    pairs = exchange.read(job.file("pairs", 0))
+    assert len(pairs.to_batches()) > 1 or most > 500
+    assert psutil.Process().open_files() == before  # however many files there are
 
-    times = {int(row["address"]): int(row["key"]) for row in postings}
     expected = set()
     for key in range(5, 10):
-        of_key = sorted((times[address], address) for address in np.flatnonzero(keys == key).tolist())
+        of_key = sorted((seconds[address], address) for address in np.flatnonzero(keys == key).tolist())
         for place, (moment, address) in enumerate(of_key):
-            near = [
-                other for then, other in of_key[max(0, place - 16) : place] if (moment >> 32) - (then >> 32) <= 3600
-            ]
+            near = [other for then, other in of_key[max(0, place - 16) : place] if moment - then <= 7200]
             expected |= {(address, other) for other in near}
-    rows = [exchange.columns_of(run, 0, 1 << 64) for run in stats["runs"]]
-    found = [pair for later, shared in rows for pair in zip(later.tolist(), shared["address"].tolist(), strict=True)]
+    found = [*zip(pairs["later"].to_pylist(), pairs["address"].to_pylist(), strict=True)]
     assert len(found) == len(expected)
     assert set(found) == expected
