@@ -158,8 +158,11 @@ def rarest_names(
     order = np.lexsort((counts[is_rare], is_last[is_rare]))[:most]
     names = slots[is_rare].take(order).tolist()
     of_tolls = list(starmap(_toll_slot, tolls))[:_MOST_TOLLS]
-    looked_up = of_tolls + [slot << _SLOT_BITS for slot in of_tolls if slot % _VALUES >= _LARGE_TOLL]
-    looked_up += names[: _CASELESS_KEYS if caseless else _KEYS]
+    looked_up = [
+        *of_tolls,
+        *[slot << _SLOT_BITS for slot in of_tolls if slot % _VALUES >= _LARGE_TOLL],
+        *names[: _CASELESS_KEYS if caseless else _KEYS],
+    ]
     keys = tuple(slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in looked_up)
     chosen = (of_tolls + names)[:most]
     return struct.pack(f">{len(chosen)}H", *chosen), keys

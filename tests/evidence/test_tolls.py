@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.evidence.figures.tolls import Toll, tolls_of
+from scrapy_neardup.evidence.figures.tolls import Toll, harm_of_head, tolls_of
 
 
 def _sentences() -> dict[str, list[tuple[str, str]]]:
@@ -48,6 +48,20 @@ def test_the_tolls_of_a_sentence_are_read(language: str) -> None:
 @pytest.mark.parametrize(("language", "text"), [("no", "9 mennesker ble drept."), ("hr", "Poginulo je 9 ljudi.")])
 def test_a_language_is_read_by_the_table_of_a_close_one(language: str, text: str) -> None:
     assert [_told(each) for each in tolls_of("", text, language)] == ["dead 9"]
+
+
+@pytest.mark.parametrize("title", ["", "Magnitude 6.1"])
+def test_the_harm_of_a_beginning_is_that_of_its_tolls(title: str) -> None:
+    told = 0
+    for language, sentences in SENTENCES.items():
+        for text, _ in sentences:
+            totals = [each for each in tolls_of(title, text, language) if each.low and not each.is_increment]
+            first = {each.kind: each.low for each in reversed(totals)}
+            harm = harm_of_head(title, text, language)
+            told += len(harm)
+            assert {(kind, value) for kind, value in harm} <= {(kind, int(value)) for kind, value in first.items()}
+    assert told > len(SENTENCES)
+    assert harm_of_head(title, "It shook the coast. Two more people were killed.", "en") == [(1, 2)] * bool(title)
 
 
 def test_a_later_value_is_told_if_it_says_more() -> None:
