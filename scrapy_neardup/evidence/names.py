@@ -158,8 +158,11 @@ def rarest_names(
     order = np.lexsort((counts[is_rare], is_last[is_rare]))[:most]
     names = slots[is_rare].take(order).tolist()
     of_tolls = list(starmap(_toll_slot, tolls))[:_MOST_TOLLS]
-    looked_up = of_tolls + [slot << _SLOT_BITS for slot in of_tolls if slot % _VALUES >= _LARGE_TOLL]
-    looked_up += names[: _CASELESS_KEYS if caseless else _KEYS]
+    looked_up = [
+        *of_tolls,
+        *[slot << _SLOT_BITS for slot in of_tolls if slot % _VALUES >= _LARGE_TOLL],
+        *names[: _CASELESS_KEYS if caseless else _KEYS],
+    ]
     keys = tuple(slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in looked_up)
     chosen = (of_tolls + names)[:most]
     return struct.pack(f">{len(chosen)}H", *chosen), keys
@@ -192,7 +195,7 @@ def shared_tolls(new_names: bytes, old_names: bytes) -> SharedTolls:
     """Return what the tolls among the names of two documents have in common. Small ones tell nothing."""
     tolls = _tolls(new_names)
     before = _tolls(old_names)
-    equal = [math.log2(value) for kind, value in tolls.items() if value == before.get(kind)]
+    equal = [math.log2(value) for kind, value in tolls.items() if 0 < value == before.get(kind)]
     if sum(equal) >= _LEAST_BITS:
         return SharedTolls(len(equal), sum(equal), is_risen=False)
     pairs = [(before.get(kind, 0), value) for kind, value in tolls.items()]

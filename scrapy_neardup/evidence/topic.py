@@ -220,8 +220,18 @@ def topic_cosine(a: bytes, b: bytes) -> float:
 
 
 def share_terms(a: bytes, b: bytes, least: int) -> bool:
-    """Decide whether two topics share at least so many terms."""
-    return len(_topic(a).terms & _topic(b).terms) >= least
+    """Decide whether two topics share at least so many terms. Only the first one is remembered: most are strangers."""
+    return len({term % TITLE_BIT for term in _with_and_without_title(a).intersection(_unpack(b))}) >= least
+
+
+@lru_cache(64)
+def _with_and_without_title(packed: bytes) -> frozenset[int]:
+    return frozenset([term ^ bit for term in _unpack(packed) for bit in (0, TITLE_BIT)])
+
+
+def _unpack(packed: bytes) -> tuple[int, ...]:
+    # Whatever is behind MOST_TOPIC_TERMS whole terms is ignored.
+    return struct.unpack_from(f">{min(len(packed) // TOPIC_TERM_BYTES, MOST_TOPIC_TERMS)}H", packed)
 
 
 def shared_terms(a: bytes, b: bytes) -> list[int]:
@@ -241,9 +251,8 @@ class _Topic(NamedTuple):
 
 @lru_cache(8192)  # a document is compared with those that came before it again and again
 def _topic(packed: bytes) -> _Topic:
-    """Read a packed topic, whose terms are distinct. Ignore whatever is behind ``MOST_TOPIC_TERMS`` whole terms."""
-    count = min(len(packed) // TOPIC_TERM_BYTES, MOST_TOPIC_TERMS)
-    terms = struct.unpack_from(f">{count}H", packed)
+    """Read a packed topic, whose terms are distinct."""
+    terms = _unpack(packed)
     in_title = frozenset([term - TITLE_BIT for term in terms if term >= TITLE_BIT])
     weights = dict(zip([_SLOT_NUMBERS[term % TITLE_BIT] for term in terms], TERM_WEIGHTS, strict=False))
     return _Topic(

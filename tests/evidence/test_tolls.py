@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.evidence.figures.tolls import Toll, tolls_of
+from scrapy_neardup.evidence.figures.tolls import Toll, harm_of_head, tolls_of
 
 
 def _sentences() -> dict[str, list[tuple[str, str]]]:
@@ -54,6 +54,20 @@ def test_bylines_and_headings_of_the_page_do_not_hide_the_first_sentences() -> N
     lines = "- Released", "- Desk", "- Halden Agency", "Front page", "Guest book"
     text = "\n".join((*lines, "A grain terminal blew up on Tuesday.", "Teams brought 23 injured people out of it."))
     assert [(each.kind.name, int(each.low)) for each in tolls_of("Explosion", text, "en")] == [("INJURED", 23)]
+
+
+@pytest.mark.parametrize("title", ["", "Magnitude 6.1"])
+def test_the_harm_of_a_beginning_is_that_of_its_tolls(title: str) -> None:
+    told = 0
+    for language, sentences in SENTENCES.items():
+        for text, _ in sentences:
+            totals = [each for each in tolls_of(title, text, language) if each.low and not each.is_increment]
+            first = {each.kind: each.low for each in reversed(totals)}
+            harm = harm_of_head(title, text, language)
+            told += len(harm)
+            assert {(kind, value) for kind, value in harm} <= {(kind, int(value)) for kind, value in first.items()}
+    assert told > len(SENTENCES)
+    assert harm_of_head(title, "It shook the coast. Two more people were killed.", "en") == [(1, 2)] * bool(title)
 
 
 def test_a_later_value_is_told_if_it_says_more() -> None:

@@ -17,6 +17,7 @@ from scrapy_neardup.evidence.topic import (
     MOST_TOPIC_TERMS,
     TERM_WEIGHTS,
     TITLE_BIT,
+    share_terms,
     topic_cosine,
     topic_score,
 )
@@ -91,6 +92,7 @@ def test_a_few_terms_in_common_score_nothing(one: bytes, other: bytes) -> None:
 
     assert (topic_score(one, other) > 0) is (len(common) >= LEAST_SHARED_TERMS)
     assert (topic_cosine(one, other) > 0) is bool(common)
+    assert [share_terms(one, other, len(common) + more) for more in (0, 1)] == [True, False]
 
 
 def test_a_term_weighs_more_than_the_one_behind_it() -> None:

@@ -74,8 +74,8 @@ _REACH_BACK_OF_VERBS, _REACH_BACK_OF_NOUNS = 2, 5
 _UNSPACED = "\u0e00"
 _ARABIC_ARTICLES = ("ال", "وال", "بال", "لل")
 _ARABIC_AND = "و"
-_ARABIC_PREFIXES = frozenset("وفب")
-_CUT = "\u3000"  # Chinese, Japanese and Korean: only the next characters of a clause count
+_ARABIC_PREFIX = re.compile("[وفب]?ال|[وفب]")  # "and", "in" or "for", and "the" are written with a word
+CUT = "\u3000"  # Chinese, Japanese and Korean: only the next characters of a clause count
 _CLAUSE = 8  # characters
 
 
@@ -92,24 +92,22 @@ _MEANINGS = {
     for word in words
 }
 _STEMS = {word[:-1]: meaning for word, meaning in _MEANINGS.items() if word.endswith("*")}
-_LENGTHS = sorted(set(map(len, _STEMS)), reverse=True)
+_LENGTHS = {stem[:2]: sorted({len(each) for each in _STEMS if each[:2] == stem[:2]}, reverse=True) for stem in _STEMS}
 _SIGNS = {word: meaning for word, meaning in _MEANINGS.items() if meaning.word_class == "signs"}  # parts of a clause
 
 
 @lru_cache(maxsize=1 << 14)
 def meaning_of(word: str) -> Meaning | None:
     """Return what a folded word says that is counted. In scripts without spaces a word is a clause."""
-    found = _MEANINGS.get(word) or next((_STEMS[word[:n]] for n in _LENGTHS if word[:n] in _STEMS), None)
+    lengths = _LENGTHS.get(word[:2], ())
+    found = _MEANINGS.get(word) or next((_STEMS[word[:n]] for n in lengths if word[:n] in _STEMS), None)
     if found:
         return found
     if word > _UNSPACED:
         places = ((word.find(sign), meaning) for sign, meaning in _SIGNS.items() if sign in word)
         return min(places, default=(0, None))[1]
-    if word[:1] in _ARABIC_PREFIXES and word[1:3] == "ال":  # "and", "in" or "for", and "the" are written with a word
-        return meaning_of(word[3:])
-    if word.startswith("ال"):
-        return meaning_of(word[2:])
-    return meaning_of(word[1:]) if word[:1] in _ARABIC_PREFIXES and word else None
+    prefix = _ARABIC_PREFIX.match(word)
+    return meaning_of(word[prefix.end() :]) if prefix else None
 
 
 class Counted(NamedTuple):
@@ -169,7 +167,7 @@ def _nearest_meaning(tokens: Sequence[str], others: Sequence[str], near: slice) 
         if token < _UNSPACED and (len(token) <= 2 or token in HEDGES):
             continue
         distance += 1
-        meaning = meaning_of(token[near] if token > _CUT else token)
+        meaning = meaning_of(token[near] if token > CUT else token)
         if meaning and _means_it(token, meaning, (*tokens[max(0, place - 4) : place + 6], *others[:4])):
             return place, distance, _as_dead(meaning, tokens[place + 1 : place + 2])
     return None

@@ -15,10 +15,19 @@ from functools import lru_cache, partial
 from itertools import pairwise, zip_longest
 from typing import Literal, NamedTuple
 
-from scrapy_neardup.evidence.figures.counted import LABELS, PEOPLE, SILENT, FigureKind, is_of_page, kind_of, meaning_of
+from scrapy_neardup.evidence.figures.counted import (
+    CUT,
+    LABELS,
+    PEOPLE,
+    SILENT,
+    FigureKind,
+    is_of_page,
+    kind_of,
+    meaning_of,
+)
 from scrapy_neardup.evidence.figures.figure import MAX_CHARACTERS, SENTENCE_ENDS, Placed, is_plain, place_figures
 from scrapy_neardup.evidence.figures.number_words import CURRENCIES, HEDGES, MONTHS, TABLES, WORDS, language_of
-from scrapy_neardup.evidence.figures.numbers import number_tokens
+from scrapy_neardup.evidence.figures.numbers import LETTERS, number_tokens
 from scrapy_neardup.story import VAGUE
 from scrapy_neardup.text.folding import fold
 from scrapy_neardup.text.sentences import read_sentences
@@ -92,8 +101,7 @@ def _cues_of(language: str) -> _Cues:
     rewritten = tuple((pattern(old), new) for old, new in words.get("read as", {}).items())
     around = {role: pattern(words.get(role, "")) for role in _AROUND}
     anywhere = {role: pattern(words.get(role, _UNLESS_KNOWN.get(role, ""))) for role in _ANYWHERE}
-    is_rewritten = pattern("|".join(words.get("read as", ())))
-    return _Cues(is_rewritten, rewritten, around, anywhere)
+    return _Cues(pattern("|".join(words.get("read as", ()))), rewritten, around, anywhere)
 
 
 def _pattern(phrases: str, *, has_spaces: bool) -> re.Pattern[str]:
@@ -112,24 +120,23 @@ class _Sentence(NamedTuple):
     placed: list[Placed]
 
 
-def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
+def tolls_of(title: str, text: str, language: str = "", *, of_people: bool = False) -> list[Toll]:
     """Return the tolls of an article, each once, those of its title first.
 
     ``language`` is an ISO 639-1 code, or "" if it is not known. Reads the first ``MAX_CHARACTERS`` characters. If
-    title and first sentences tell no harm, tolls further below are the background of other news.
+    title and first sentences tell no harm, tolls further below are the background of other news. With ``of_people``
+    figures such as sums of money are left out if their sentence tells no harm.
     """
     text = text[:MAX_CHARACTERS]
     language = language or language_of(number_tokens(f"{title}\n{text}")[0])
     language = _READ_AS.get(language, language)
     cues = _cues_of(language)
     newest_year = max(_YEARS.findall(f"{title}\n{text}"), default="")
-    read = (_read(*each, language, cues, newest_year) for each in _sentences(title, text))
+    read = (_read(*each, language, cues, newest_year, of_people=of_people) for each in _sentences(title, text))
     sentences = _head_of(read)
     head = len(sentences)
-    words = (word for sentence in sentences for word in sentence.words)
-    of_head = {meaning.kind for meaning in filter(None, map(meaning_of, words))}
-    is_background = not of_head
-    if not is_background:  # most articles tell no harm, and the rest of them is not read
+    of_head = {meaning.kind for each in sentences for meaning in filter(None, map(meaning_of, each.words))}
+    if of_head:  # most articles tell no harm, and the rest of them is not read
         sentences += read
     told: list[Toll] = []
     before = ""
@@ -142,7 +149,7 @@ def tolls_of(title: str, text: str, language: str = "") -> list[Toll]:
     return [
         each._replace(is_correction=each.is_correction or is_correction)
         for each in told
-        if each.kind > FigureKind.OTHER or not is_background
+        if each.kind > FigureKind.OTHER or of_head
     ]
 
 
@@ -164,11 +171,11 @@ def harm_of_head(title: str, text: str, language: str = "") -> list[tuple[int, i
     words = _WORD.findall(fold(f"{title}\n{text[:_FIRST_WORDS]}").casefold())
     if not any(meaning.kind in _HARM for meaning in filter(None, map(meaning_of, set(words)))):
         return []
-    told = dict[int, int]()
-    for each in tolls_of(title, text[:_LONGEST], language):
-        if each.kind in _HARM and each.low and not each.is_increment:
-            told.setdefault(each.kind, int(each.low))
-    return sorted(told.items())
+    found = tolls_of(title, text[:_LONGEST], language, of_people=True)
+    if any(each.is_increment for each in found):  # unless another toll stands before it
+        found = tolls_of(title, text[:_LONGEST], language)
+    told = {int(each.kind): int(each.low) for each in reversed(found) if each.low and not each.is_increment}
+    return sorted(each for each in told.items() if each[0] in _HARM)
 
 
 def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
@@ -180,7 +187,7 @@ def _sentences(title: str, text: str) -> Iterator[tuple[str, str]]:
             yield sentence, fold(sentence).casefold()
 
 
-def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: str) -> _Sentence:
+def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: str, *, of_people: bool) -> _Sentence:
     """Read the figures of a sentence. A sentence that tells history has none."""
     folded = _SPLIT.sub(r"\1\2", folded)
     for found in reversed([*_RANGE.finditer(folded)]):
@@ -189,6 +196,8 @@ def _read(sentence: str, folded: str, language: str, cues: _Cues, newest_year: s
     if cues.is_rewritten.search(folded):
         for pattern, replacement in cues.rewritten:
             folded = pattern.sub(replacement, folded)
+    elif of_people and not any(map(meaning_of, LETTERS.findall(folded))) and max(folded, default="") < CUT:
+        return _Sentence(sentence, folded, [], [])
     tokens, starts = number_tokens(folded)
     words = list(tokens)
     placed = _newest_values(words, place_figures(tokens, starts, language, len(tokens)), cues)
@@ -331,7 +340,7 @@ def _kind_of(each: Placed, start: Placed | None, around: str, cues: _Cues) -> Fi
 
 
 def _is_meant(kind: FigureKind, sentence: _Sentence, context: str, cues: _Cues) -> bool:
-    """Decide whether a sentence or the one before has the words without which a figure of a kind means another thing."""
+    """Decide whether a sentence or the one before has the words without which a figure means another thing."""
     if kind is FigureKind.SCORE:
         scores = [each for each in sentence.placed if LABELS[each.figure.kind] == "score"]
         if len(scores) > 1 or cues.anywhere["no match"].search(sentence.folded):
