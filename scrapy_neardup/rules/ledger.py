@@ -65,11 +65,9 @@ def _note_kind(ledger: Ledger, tolls: Sequence[Toll], blank: PrintedFigure) -> N
 
 def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: PrintedFigure) -> PrintedFigure | None:
     """Return the value that a document gives a kind, None if it only adds to a value that nobody knows."""
-    total = next((each for each in tolls if not each.is_increment), None)
+    total = _total(tolls)
     more = next((each for each in tolls if each.is_increment), None)
     if total is not None:
-        if total.high != total.low and blank.kind != FigureKind.SCORE:  # a headline says "dozens", its text how many
-            total = next((each for each in tolls if _is_more_exact(each, total)), total)
         low, high = float(total.low), None if total.high is None else float(total.high)
         new = blank._replace(low=low, high=high, qualifier=total.qualifier, is_correction=total.is_correction)
         if more is None or earlier is None or new.value != earlier.value:
@@ -80,10 +78,17 @@ def _printed(tolls: Sequence[Toll], earlier: PrintedFigure | None, blank: Printe
     return blank._replace(low=earlier.low + float(more.low), high=high, qualifier=earlier.qualifier)
 
 
-def _is_more_exact(toll: Toll, other: Toll) -> bool:
-    """Decide whether a number is one of those that another one may mean."""
-    is_exact = toll.low == toll.high and not toll.is_increment
-    return is_exact and other.low <= toll.low and (other.high is None or toll.low <= other.high)
+def _total(tolls: Sequence[Toll]) -> Toll | None:
+    """Return the first value that adds to none. If it is a range, an exact value in it counts before it.
+
+    A headline says "dozens", and its text how many.
+    """
+    totals = [each for each in tolls if not each.is_increment]
+    first = totals[0] if totals else None
+    if first is None or first.low == first.high or first.kind is FigureKind.SCORE:
+        return first
+    exact = (each for each in totals if each.low == each.high and each.low >= first.low)
+    return next((each for each in exact if first.high is None or each.low <= first.high), first)
 
 
 def unite_ledgers(stays: Ledger, moves: Ledger, sources: int) -> None:
