@@ -51,7 +51,7 @@ def test_a_language_is_read_by_the_table_of_a_close_one(language: str, text: str
 
 
 def test_bylines_and_headings_of_the_page_do_not_hide_the_first_sentences() -> None:
-    lines = "- Released", "- Desk", "- Halden Agency", "Front page", "Guest book"
+    lines = "- Released", "- Desk", "- Halden Agency", "Front page", "Guest book", "Explosion tears through terminal"
     text = "\n".join((*lines, "A grain terminal blew up on Tuesday.", "Teams brought 23 injured people out of it."))
     assert [(each.kind.name, int(each.low)) for each in tolls_of("Explosion", text, "en")] == [("INJURED", 23)]
 

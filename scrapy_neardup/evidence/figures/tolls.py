@@ -58,7 +58,7 @@ _SCORE = re.compile("([0-9]+)-([0-9]+)")
 _RANGE = re.compile(r"(?<![\w.,-])([0-9]+) ?[-–] ?([0-9]+)(?= ?[^\W\d_]{3})")
 _SPLIT = re.compile(r"(?<![0-9,.])([0-9]{1,3}), ([0-9]{3})(?![0-9,])")  # "166, 767"
 _GAP = 2  # tokens between an old value and the new one
-_SHORTEST = 25  # characters of a line that may be a sentence: bylines are shorter
+_SHORTEST = 60  # characters of a line without a full stop that may be a sentence: headlines and bylines are shorter
 _WIDEST = 100  # times the low bound of a range
 _WORD = re.compile(r"[^\s.,;:!?()'\"\-|0-9]{3,}")
 _HARM = frozenset(kind for kind in FigureKind if kind < FigureKind.OTHER) - {FigureKind.VICTIMS, FigureKind.ARRESTED}
