@@ -34,6 +34,7 @@ from scrapy_neardup.text.sentences import Printed, read_sentences
 
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
 HALF = 0.5  # the same share, for a few words in the place of a few
+_WORDS = re.compile(r"\w+")
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
 IN_PLACE = 0.55  # share of a sentence that is equal: then a number in the place of another one is its new value
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
@@ -131,12 +132,18 @@ class Comparison:
 
     @property
     def has_other_names(self) -> bool:
-        """Return whether a form was filled in with other names at its beginning, and other values further down."""
+        """Return whether a form was filled in with other names at its beginning, and other values further down.
+
+        A text that still has the old name elsewhere was edited, and is no form.
+        """
+        words = {*_WORDS.findall(fold("\n".join(each.text for each in self.sentences)).casefold())}
         places = [
             number
             for number, sentence in enumerate(self.sentences)
             for each in sentence.differences
-            if each.kind == "name" and each.is_swapped
+            if each.kind == "name"
+            and each.is_swapped
+            and not words.issuperset(_WORDS.findall(fold(each.old).casefold()))
         ]
         is_in_head = bool(places) and places[0] < _HEAD and self.share >= FORM
         return is_in_head and (len(places) > 1 or self.has_other_figures)
