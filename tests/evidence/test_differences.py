@@ -119,3 +119,15 @@ def test_a_figure_is_new_although_the_next_sentence_of_the_old_text_has_it() -> 
 def test_a_word_in_a_title_counts_if_the_rest_of_the_title_is_equal() -> None:
     assert compared("en", "Fire in a hotel by the lake: three guests {dead|unhurt}", is_title=True).first_new_statement
     assert not compared("en", "Three guests {dead|unhurt} in {fire|blaze} at hotel", is_title=True).first_new_statement
+
+
+def test_a_text_that_still_has_the_old_name_is_no_form() -> None:
+    behind = " Later Quillfeather thanked the mayor and the people of Tarnfield, and a band played."
+    text = (
+        "The runner Quillfeather won the race through the old town on Sunday in record time. Thousands stood in the"
+        " streets of Tarnfield and waited until the last runner had passed the church."
+    )
+    edited = text.replace("Quillfeather", "Oldershaw").replace("Tarnfield", "Brackenmoor")
+    old = Side("", text + behind, "", "en")
+    assert compare(Side("", edited, "", "en"), Side("", text, "", "en")).has_other_names
+    assert not compare(Side("", edited + behind, "", "en"), old).has_other_names
