@@ -60,9 +60,13 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
         changes.setdefault((before.value, after.value), Change(line, is_toll=True))
     if not changes:
         return ()
-    # "Two more died" says nothing of two.
+    # "Two more died" is no fall to two.
     added = {str(each.low) for each in tolls_of(new.title, new.text, new.language) if each.is_increment}
-    changes = {values: change for values, change in changes.items() if values[1] not in added}
+    changes = {
+        (before, after): change
+        for (before, after), change in changes.items()
+        if after not in added or not is_plain(before) or Decimal(after) > Decimal(before)
+    }
     return tuple({each.line: each for each in changes.values()}.values())
 
 
