@@ -27,7 +27,7 @@ from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content.document_maker import parse_time
 from scrapy_neardup.tools.cluster.archive import Replay, connected, resumed
 from scrapy_neardup.tools.cluster.steps import Job
-from scrapy_neardup.tools.commands.replay import _by_time
+from scrapy_neardup.tools.commands.replay import by_time
 from scrapy_neardup.tools.lab.feed import read_feed
 from scrapy_neardup.tools.lab.replay import OutputFormat, PageReader, opened, replay
 
@@ -63,7 +63,7 @@ async def in_one_process(paths: list[Path]) -> list[dict[str, Any]]:
     output = OutputFormat()
     feed = chain.from_iterable(map(read_feed, paths))
     if len(paths) == 1:
-        feed = _by_time(feed)
+        feed = by_time(feed)
     async with opened(NearDupDetector(SETTINGS, run="")) as detector:
         with PageReader(SETTINGS, 1) as reader:
             return [output.row(judged) async for judged in replay(reader.read(feed), detector, all_over=True)]

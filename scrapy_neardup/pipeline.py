@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -88,14 +89,13 @@ class NearDupPipeline(Component):
         self.crawler.signals.connect(self._log_run, engine_stopped)  # as the last thing: after Scrapy's stats
         try:
             await self.detector.open()
-            if self.settings.action == "drop" and (feed := overwritten_feed(self.crawler.settings)):
-                summary = await self.detector.index.summary()
-                if summary.documents:
-                    logger.warning(
-                        "%s is overwritten (-O), and what earlier crawls have seen is dropped, so it will hold only"
-                        " what is new. To keep its items, append with -o",
-                        feed,
-                    )
+            feed = overwritten_feed(self.crawler.settings) if self.settings.action == "drop" else ""
+            if feed and await self.detector.index.documents.are_any(int(time.time())):
+                logger.warning(
+                    "%s is overwritten (-O), and what earlier crawls have seen is dropped, so it will hold only"
+                    " what is new. To keep its items, append with -o",
+                    feed,
+                )
         except StoreError as error:
             logger.error("The store cannot be opened, so items pass unchecked until it can: %s", error)
             self.count("store/errors")

@@ -24,7 +24,7 @@ from scrapy_neardup.evidence.figures.figure import (
     short_value,
 )
 from scrapy_neardup.evidence.figures.number_words import all_languages
-from scrapy_neardup.evidence.figures.tolls import tolls_of
+from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.evidence.replacements import Difference
 from scrapy_neardup.evidence.tokens import FRACTIONS, FUNCTION_WORDS
 from scrapy_neardup.text.display import one_line
@@ -61,7 +61,7 @@ def changes_between(new: Side, old: Side, comparison: Comparison) -> tuple[Chang
     if not changes:
         return ()
     # "Two more died" is no fall to two.
-    added = {str(each.low) for each in tolls_of(new.title, new.text, new.language) if each.is_increment}
+    added = {str(each.low) for each in cached_tolls_of(new.title, new.text, new.language) if each.is_increment}
     changes = {
         (before, after): change
         for (before, after), change in changes.items()

@@ -34,7 +34,6 @@ from scrapy_neardup.text.sentences import Printed, read_sentences
 
 NEAR = 0.7  # share of a sentence that is equal: then a word in the place of another one counts
 HALF = 0.5  # the same share, for a few words in the place of a few
-_WORDS = re.compile(r"\w+")
 FORM = 0.6  # share of two sentences that is equal: then a name in the place of another one is that of a form
 IN_PLACE = 0.55  # share of a sentence that is equal: then a number in the place of another one is its new value
 _LONGEST_VALUE = 5  # words of a part of a sentence that has another value
@@ -136,15 +135,16 @@ class Comparison:
 
         A text that still has the old name elsewhere was edited, and is no form.
         """
-        words = {*_WORDS.findall(fold("\n".join(each.text for each in self.sentences)).casefold())}
-        places = [
-            number
+        swapped = [
+            (number, each.old)
             for number, sentence in enumerate(self.sentences)
             for each in sentence.differences
-            if each.kind == "name"
-            and each.is_swapped
-            and not words.issuperset(_WORDS.findall(fold(each.old).casefold()))
+            if each.kind == "name" and each.is_swapped
         ]
+        if not swapped:
+            return False
+        words = _words_of("\n".join(each.text for each in self.sentences))
+        places = [number for number, old in swapped if not _words_of(old) <= words]
         is_in_head = bool(places) and places[0] < _HEAD and self.share >= FORM
         return is_in_head and (len(places) > 1 or self.has_other_figures)
 
@@ -174,6 +174,10 @@ def _share_held(sentences: Sequence[Sentence | Aligned]) -> float:
 
 def _counted(sentence: Sentence) -> Iterable[Difference]:
     return (each for each in sentence.differences if not sentence.is_title or each.kind in FIRM or each.is_alone)
+
+
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(fold(text).casefold()))
 
 
 class _BothTexts:
@@ -206,7 +210,7 @@ class _BothTexts:
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        return frozenset(_WORD.findall(fold(self._text).casefold()))
+        return _words_of(self._text)
 
     @cached_property
     def _tokens(self) -> frozenset[str]:

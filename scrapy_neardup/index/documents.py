@@ -16,7 +16,7 @@ from scrapy_neardup.index.expiry import Expiry
 from scrapy_neardup.index.layout import calls_by_slice, values_by_slice
 from scrapy_neardup.index.partition import Part, Partition, pause_after, reads
 from scrapy_neardup.index.postings import Keys, ShardBits
-from scrapy_neardup.index.store import Client, answers
+from scrapy_neardup.index.store import Call, Client, answers
 from scrapy_neardup.index.stories import Stories
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of
 from scrapy_neardup.records.texts import StoredText
@@ -92,6 +92,11 @@ class Documents(Part):
         calls = calls_by_slice(self.layout.records, keys)
         found = values_by_slice(calls, await answers(client, calls))
         return dict(_present((key, packed) for key, packed in found if packed is not None))
+
+    @reads
+    async def are_any(self, client: Client, second: int) -> bool:
+        """Return whether the window around a second has a document. This is much cheaper than a summary."""
+        return any(await answers(client, [Call("HLEN", name) for name in self.layout.slices(second)]))
 
     @reads
     async def records(self, client: Client) -> list[tuple[bytes, Record]]:

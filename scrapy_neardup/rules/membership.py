@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable
 from dataclasses import replace
 
 from scrapy_neardup.document import Document
+from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
@@ -28,7 +29,6 @@ from scrapy_neardup.records.stories import (
 )
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.rules.ledger import note, unite_ledgers, update_states
-from scrapy_neardup.rules.news import cached_tolls_of
 from scrapy_neardup.story import MANY_FIGURES, Claim, Extent, Join, Ledger, Member
 
 MOST_ITEM_TIMES = 512

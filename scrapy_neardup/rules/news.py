@@ -5,11 +5,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.evidence.figures.counted import FigureKind
-from scrapy_neardup.evidence.figures.tolls import tolls_of
+from scrapy_neardup.evidence.figures.tolls import cached_tolls_of
 from scrapy_neardup.evidence.lead import find_lead
 from scrapy_neardup.evidence.news import LEAST_OF_VERSION, LEAST_SCORE, language_mark, new_terms, news_among, told_by
 from scrapy_neardup.evidence.titles import terms_of
@@ -17,8 +16,6 @@ from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import NO_OWNER, StoryCounters, owner_hash
 from scrapy_neardup.records.texts import StoredText
 from scrapy_neardup.story import Join, Ledger
-
-cached_tolls_of = lru_cache(maxsize=16)(tolls_of)  # they are read for the ledger too, and a commit may be tried again
 
 MOST_TOLD = 4096
 """How many hashes of weighty terms a story keeps, the newest: about those of 1,000 sentences, in 8 kB."""

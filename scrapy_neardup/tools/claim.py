@@ -39,7 +39,7 @@ _PASSAGE = 3  # sentences
 
 
 def is_claim(text: str) -> bool:
-    return len([*whole_sentences(text)]) == 1 and len(text.split()) <= MOST_WORDS
+    return len(whole_sentences(text)) == 1 and len(text.split()) <= MOST_WORDS
 
 
 class Claim:
@@ -67,7 +67,7 @@ class Claim:
 
     def sentence_in(self, text: StoredText) -> str:
         """Return the sentence of a text that tells most of the claim, "" if the text does not tell it."""
-        sentences = [*whole_sentences(text.text)]
+        sentences = whole_sentences(text.text)
         title = _terms(text.title)
         terms = [*map(_terms, sentences)]
         best = ""

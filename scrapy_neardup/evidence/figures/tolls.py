@@ -153,6 +153,10 @@ def tolls_of(title: str, text: str, language: str = "", *, of_people: bool = Fal
     ]
 
 
+# Changes, ledger and news of a document read them, and a commit may be tried again.
+cached_tolls_of = lru_cache(maxsize=16)(tolls_of)
+
+
 def _head_of(read: Iterator[_Sentence]) -> list[_Sentence]:
     """Return title and first sentences. Between them there may be bylines."""
     sentences = [next(read)]

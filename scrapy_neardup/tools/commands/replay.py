@@ -104,7 +104,7 @@ async def _run(options: Options, values: Values) -> int:
     status = 0
     feed = read_documents(options.input)
     if options.by_time:
-        feed = _by_time(feed)
+        feed = by_time(feed)
     async with AsyncExitStack() as stack:
         output, events, stories = (_open_output(path, stack) for path in paths)
 
@@ -220,7 +220,7 @@ def _print(summary: dict[str, Any], *, stderr: bool) -> None:
     print_table(title, ("verdict", "documents", "share"), rows, stderr=stderr)
 
 
-def _by_time(feed: Iterable[RecordedDocument]) -> Iterator[RecordedDocument]:
+def by_time(feed: Iterable[RecordedDocument]) -> Iterator[RecordedDocument]:
     """Sort by time. A line without a time stays behind the line before it."""
     timed: list[tuple[float, RecordedDocument]] = []
     time = 0.0
